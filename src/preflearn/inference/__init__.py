@@ -1,0 +1,1 @@
+"""Algorithms: pure functions from arrays and operators to solutions and diagnostics."""

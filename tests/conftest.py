@@ -1,0 +1,18 @@
+"""Shared fixtures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """The directory of real data sets: $PREFLEARN_DATA, or ../shared/data beside the repository."""
+    here = Path(__file__).resolve().parents[1]
+    path = Path(os.environ.get("PREFLEARN_DATA", here.parent / "shared" / "data"))
+    if not path.is_dir():
+        pytest.skip(f"real data sets not found in {path}; set PREFLEARN_DATA to their directory")
+    return path
