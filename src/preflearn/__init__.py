@@ -1,0 +1,52 @@
+"""Learning from preferences: rankings from scores in groups and from pairwise comparisons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from preflearn._version import __version__
+
+if TYPE_CHECKING:
+    from preflearn.data import Comparisons, Ratings
+    from preflearn.kernels import Nystroem, RandomFourier
+    from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV
+
+__all__ = [
+    "KPCR",
+    "RLS",
+    "Comparisons",
+    "KPCRank",
+    "KPCRankCV",
+    "Nystroem",
+    "RandomFourier",
+    "RankRLS",
+    "RankRLSCV",
+    "Ratings",
+    "__version__",
+]
+
+# Imported on first use: the command line must not wait for scikit-learn to say how it is called.
+_HOME = {
+    "Comparisons": "preflearn.data",
+    "Ratings": "preflearn.data",
+    "Nystroem": "preflearn.kernels",
+    "RandomFourier": "preflearn.kernels",
+    "KPCR": "preflearn.models",
+    "KPCRank": "preflearn.models",
+    "KPCRankCV": "preflearn.models",
+    "RLS": "preflearn.models",
+    "RankRLS": "preflearn.models",
+    "RankRLSCV": "preflearn.models",
+}
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,8 @@
+"""Estimators: each chooses an operator, a form of the kernel and a way to solve, and nothing else."""
+
+from preflearn.models.kpc import KPCR, KPCRank
+from preflearn.models.kpc_cv import KPCRankCV
+from preflearn.models.rank_rls import RLS, RankRLS
+from preflearn.models.rank_rls_cv import RankRLSCV
+
+__all__ = ["KPCR", "RLS", "KPCRank", "KPCRankCV", "RankRLS", "RankRLSCV"]

@@ -1,0 +1,282 @@
+"""The one gate through which training data enters the least-squares estimators."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from preflearn.data import Comparisons, Ratings
+from preflearn.data._checks import check_labels, check_weight, codes
+from preflearn.exceptions import DataError, DataWarning, first_few
+from preflearn.operators import Edges, FloatArray, Groups, IntArray, Rows
+
+__all__ = ["PairData", "RowData", "Ties", "Weighting", "item_table", "read_rows", "read_training"]
+
+Ties = Literal["include", "exclude"]
+Weighting = Literal["pairs", "groups"]
+
+
+@dataclass(frozen=True)
+class RowData:
+    """Scored rows in groups, or in an explicit graph; rows of weight zero are gone."""
+
+    X: Any
+    y: FloatArray
+    code: IntArray
+    weight: FloatArray | None
+    grouped: bool
+    graph: Any | None = None
+    kept: IntArray | None = None  # rows of the given X that are left, None if all
+    n_given: int = 0  # rows of the given X
+
+    @property
+    def n_items(self) -> int:
+        """Number of rows."""
+        return int(self.y.shape[0])
+
+    def operator(self, ties: Ties = "include", weighting: Weighting = "pairs") -> Groups | Edges:
+        """Return the operator that sees the pairs."""
+        if self.graph is None:
+            return Groups.build(self.y, self.code, self.weight, ties=ties, weighting=weighting)
+        upper = sp.coo_array(sp.triu(self.graph, 1))
+        first, second, weight = upper.coords[0].astype(np.intp), upper.coords[1].astype(np.intp), upper.data
+        margin = self.y[first] - self.y[second]
+        if self.weight is not None:
+            weight = weight * self.weight[first] * self.weight[second]
+        keep = (weight > 0) & ((margin != 0) if ties == "exclude" else True)
+        if not keep.any():
+            raise DataError("The graph has no edge left to learn from. Give W at least one positive entry W[i, j].")
+        return Edges.build(self.n_items, first[keep], second[keep], margin[keep], weight[keep])
+
+    def scores(self) -> Rows:
+        """Return the operator that sees the scores themselves."""
+        return Rows.build(self.y, self.weight)
+
+    def take(self, rows: IntArray) -> RowData:
+        """Return some of the rows."""
+        if self.graph is not None:
+            raise DataError("Rows joined by an explicit graph cannot be split. Use groups (qid) or Comparisons.")
+        code = np.unique(self.code[rows], return_inverse=True)[1]
+        weight = None if self.weight is None else self.weight[rows]
+        return RowData(self.X[rows], self.y[rows], code, weight, self.grouped)
+
+
+@dataclass(frozen=True)
+class PairData:
+    """Listed comparisons over the items that occur in them; comparisons of weight zero are gone."""
+
+    X: Any
+    first: IntArray
+    second: IntArray
+    margin: FloatArray
+    weight: FloatArray | None
+    kept: IntArray | None  # items of the given table that occur, None if all
+    rows: IntArray  # the given comparisons that are left
+
+    @property
+    def n_items(self) -> int:
+        """Number of items that occur."""
+        return int(self.X.shape[0])
+
+    def operator(self, ties: Ties = "include", weighting: Weighting = "pairs") -> Edges:
+        """Return the operator that sees the comparisons; ties are comparisons with outcome 0."""
+        keep = np.ones(self.margin.shape[0], dtype=bool) if ties == "include" else self.margin != 0
+        if not keep.any():
+            raise DataError('All comparisons are ties and ties="exclude" drops them. Use ties="include".')
+        weight = None if self.weight is None else self.weight[keep]
+        return Edges.build(self.n_items, self.first[keep], self.second[keep], self.margin[keep], weight)
+
+
+def read_training(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    qid: Any,
+    sample_weight: Any,
+    graph: Any = None,
+    *,
+    pairs: bool = True,
+    pairwise: bool = False,
+) -> RowData | PairData:
+    """Return checked training data; sets ``n_features_in_`` on the estimator."""
+    owner = type(estimator).__name__
+    if isinstance(X, Comparisons):
+        if not pairs:
+            raise TypeError(
+                f"{owner} regresses scores and got Comparisons, which have none. "
+                "Use RankRLS or KPCRank, or give rows with scores: fit(X, y) or fit(Ratings)."
+            )
+        _no_extras(owner, "Comparisons", y=y, qid=qid, sample_weight=sample_weight, graph=graph)
+        return _read_pairs(estimator, X)
+    X, y, qid, sample_weight = _unpack(owner, X, y, qid, sample_weight)
+    if y is None:
+        raise ValueError(
+            f"{owner} requires y to be passed, but the target y is None. "
+            "Call fit(X, y) with one score per row, or fit(Comparisons) or fit(Ratings)."
+        )
+    X, y = validate_data(
+        estimator,
+        X,
+        y,
+        accept_sparse="csr",
+        dtype=np.float64,
+        y_numeric=True,
+        ensure_min_samples=2,
+        reset=True,
+    )
+    y = np.asarray(y, dtype=np.float64)
+    n = y.shape[0]
+    if pairwise:
+        _check_square(owner, X)
+    weight = _check_row_weight(sample_weight, n, owner)
+    code = group_codes(qid, n, owner)
+    W = None if graph is None else _check_graph(owner, graph, n, qid)
+    kept: IntArray | None = None
+    if weight is not None and not weight.all():
+        kept = np.flatnonzero(weight)
+        X = X[kept][:, kept] if pairwise else X[kept]
+        y, weight = y[kept], weight[kept]
+        code = np.unique(code[kept], return_inverse=True)[1]
+        W = None if W is None else W[kept][:, kept]
+    return RowData(X, y, code, weight, qid is not None, W, kept, n)
+
+
+def read_rows(owner: str, X: Any, y: Any, qid: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
+    """Return rows to be judged as (X, y, qid, weight), from arrays or from Ratings."""
+    X, y, qid, sample_weight = _unpack(owner, X, y, qid, sample_weight)
+    if y is None:
+        raise ValueError(f"{owner}.score needs the true scores y, Ratings or Comparisons. Call score(X, y).")
+    return X, y, qid, sample_weight
+
+
+def item_table(estimator: Any, comparisons: Comparisons) -> Any:
+    """Return the features of the items of comparisons that are to be predicted."""
+    check_is_fitted(estimator)
+    X = comparisons.items
+    wanted = estimator.n_features_in_
+    if X is None:
+        if comparisons.n_items != wanted:
+            raise DataError(
+                f"{type(estimator).__name__}: the comparisons have {comparisons.n_items} items without features, but "
+                f"the model was fitted on {wanted}. Without features only the items seen in training can be compared."
+            )
+        return _identity(wanted)
+    if X.shape[1] != wanted:
+        raise DataError(
+            f"{type(estimator).__name__}: the items have {X.shape[1]} features, but the model was fitted on {wanted}. "
+            "Give the same columns in the same order as in training."
+        )
+    return X
+
+
+def group_codes(qid: Any, n: int, owner: str) -> IntArray:
+    """Return group numbers 0, 1, ... for labels of any kind; one group if there are none."""
+    if qid is None:
+        return np.zeros(n, dtype=np.intp)
+    if isinstance(qid, np.ndarray) and qid.ndim == 1 and qid.dtype.kind in "iu" and qid.shape[0] == n:
+        step = np.diff(qid)
+        if (step >= 0).all():  # sorted already: no need to sort a million labels
+            return np.concatenate([[0], np.cumsum(step != 0)]).astype(np.intp)
+        return np.unique(qid, return_inverse=True)[1].astype(np.intp)
+    return codes(check_labels(qid, n, "qid", owner, "row"), n)
+
+
+def _read_pairs(estimator: Any, data: Comparisons) -> PairData:
+    rows = np.arange(len(data)) if data.weight is None else np.flatnonzero(data.weight)
+    first, second = data.first[rows], data.second[rows]
+    X = _identity(data.n_items) if data.items is None else data.items
+    estimator.n_features_in_ = X.shape[1]
+    used = np.unique(np.concatenate([first, second]))
+    kept: IntArray | None = None
+    if used.shape[0] < data.n_items:
+        kept = used
+        X = X[used]
+        if estimator.kernel == "precomputed":
+            X = X[:, used]
+        first, second = np.searchsorted(used, first), np.searchsorted(used, second)
+    if estimator.kernel == "precomputed":
+        _check_square(type(estimator).__name__, X)
+    weight = None if data.weight is None else data.weight[rows]
+    return PairData(X, first, second, data.outcome[rows], weight, kept, rows)
+
+
+def _identity(n: int) -> Any:
+    # Items without features are all alike and all different: K = I.
+    return sp.eye_array(n, format="csr")
+
+
+def _unpack(owner: str, X: Any, y: Any, qid: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
+    if not isinstance(X, Ratings):
+        return X, y, qid, sample_weight
+    _no_extras(owner, "Ratings", y=y, qid=qid, sample_weight=sample_weight)
+    return X.items, X.score, X.group, X.weight
+
+
+def _no_extras(owner: str, kind: str, **given: Any) -> None:
+    extra = [name for name, value in given.items() if value is not None]
+    if extra:
+        raise TypeError(
+            f"{owner}: {kind} carry their own scores, groups and weights, but {first_few(extra)} was given as well. "
+            f"Pass the {kind} alone, or plain arrays."
+        )
+
+
+def _check_row_weight(sample_weight: Any, n: int, owner: str) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    weight = np.asarray(sample_weight)
+    if weight.ndim == 0:  # scikit-learn's way to say that all weigh the same
+        weight = np.full(n, weight)
+    if weight.ndim != 1:
+        raise DataError(f"{owner}: sample_weight has shape {weight.shape}. Give one weight per row, shape ({n},).")
+    return check_weight(weight, n, owner, "row")
+
+
+def _check_square(owner: str, K: Any) -> None:
+    if K.shape[0] != K.shape[1]:
+        raise DataError(
+            f'{owner}: kernel="precomputed" needs the square kernel matrix of the training rows; got shape {K.shape}. '
+            "Give K(train, train) to fit and K(new, train) to predict."
+        )
+    gap = abs(K - K.T).max()
+    if gap > 1e-8 * max(abs(K).max(), 1e-300):
+        raise DataError(
+            f"{owner}: the precomputed kernel matrix is not symmetric (largest difference {gap:.3g}). "
+            "Pass (K + K.T) / 2 if the difference is rounding, or check the order of rows and columns."
+        )
+
+
+def _check_graph(owner: str, graph: Any, n: int, qid: Any) -> Any:
+    if qid is not None:
+        raise TypeError(f"{owner}: give the preference graph by qid or by graph, not by both.")
+    W = sp.csr_array(graph, dtype=np.float64)
+    if W.shape != (n, n):
+        raise DataError(f"{owner}: graph has shape {W.shape} for {n} rows. Give one weight W[i, j] per pair of rows.")
+    if not np.isfinite(W.data).all() or (W.data < 0).any():
+        raise DataError(f"{owner}: graph has negative or non-finite weights. Give W[i, j] >= 0, 0 for no comparison.")
+    if abs(W - W.T).max() > 1e-10 * max(W.data.max(initial=0.0), 1e-300):
+        raise DataError(f"{owner}: graph is not symmetric. A pair has one weight: pass (W + W.T) / 2.")
+    return W
+
+
+def warn_if_nothing_to_learn(owner: str, data: RowData | PairData, operator: Groups | Edges) -> None:
+    """Raise where no pair is left, warn where all pairs are tied."""
+    if isinstance(operator, Groups) and isinstance(data, RowData):
+        size = np.bincount(data.code)
+        if size.max() < 2:
+            raise DataError(
+                f"{owner}: none of the {size.shape[0]} groups has two rows, so there is no pair to learn from. "
+                "qid names the group (query, sentence) of each row: check that it is not the row's own id."
+            )
+    if not operator.target.any():
+        warnings.warn(
+            f"{owner}: all pairs are tied, so nothing can be learned and every utility will be equal. "
+            "Check that y (or outcome) is the right column.",
+            DataWarning,
+            stacklevel=3,
+        )
