@@ -1,0 +1,21 @@
+"""Judge predictions: pairs ordered rightly, rankings good at the top, and scorers for model selection."""
+
+from preflearn.metrics.pairs import concordance_index, disagreement_error, kendall_tau_b, pairwise_accuracy, spearman
+from preflearn.metrics.rankings import mean_average_precision, ndcg, precision_at_k
+from preflearn.metrics.registry import get_scorer, get_scorer_names, make_ranking_scorer
+from preflearn.metrics.scorers import RankingScorer
+
+__all__ = [
+    "RankingScorer",
+    "concordance_index",
+    "disagreement_error",
+    "get_scorer",
+    "get_scorer_names",
+    "kendall_tau_b",
+    "make_ranking_scorer",
+    "mean_average_precision",
+    "ndcg",
+    "pairwise_accuracy",
+    "precision_at_k",
+    "spearman",
+]

@@ -1,0 +1,201 @@
+"""The gate through which labels, scores, groups and weights enter a metric.
+
+Everything is checked here once, with messages that name the offending rows, and trusted below. Group labels of any
+hashable kind leave as codes ``0 .. n_groups - 1`` in sorted order of the labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils._param_validation import InvalidParameterError
+
+from preflearn.exceptions import DataError, first_few, nearest_names
+
+__all__ = ["Rows", "average_groups", "check_count", "check_option", "check_rows", "divide"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class Rows(NamedTuple):
+    """Checked rows: true and predicted values, group codes without gaps, and weights or None."""
+
+    truth: NDArray[Any]
+    score: NDArray[Any]
+    group: Indices
+    n_groups: int
+    weight: Floats | None
+
+
+def check_rows(
+    caller: str,
+    truth: ArrayLike,
+    score: ArrayLike,
+    group: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    names: tuple[str, str, str] = ("y_true", "y_score", "qid"),
+) -> Rows:
+    """Check the rows of a metric and number its groups; ``names`` are the words of the caller's signature.
+
+    Cost O(n log n) for numeric group labels, O(n + q log q) for q labels of other kinds.
+    """
+    true_values = _vector(caller, names[0], truth)
+    scores = _vector(caller, names[1], score)
+    n_rows = len(true_values)
+    _check_length(caller, names[1], len(scores), names[0], n_rows)
+    if n_rows == 0:
+        raise DataError(f"{caller}: there are no rows to judge.\n  Pass at least two rows of one group.")
+    weights = None
+    if weight is not None:
+        weights = _vector(caller, "sample_weight", weight).astype(np.float64)
+        _check_length(caller, "sample_weight", len(weights), names[0], n_rows)
+        _refuse(caller, "sample_weight", weights < 0, "are negative", "Weights must be 0 or more")
+        if not weights.any():
+            raise DataError(
+                f"{caller}: all {n_rows} weights are 0, so no row counts.\n"
+                "  Give at least two rows of one group a positive weight, or pass sample_weight=None."
+            )
+        # Every metric is a ratio, so the scale is free; a power of two changes no digit and rules out overflow.
+        weights = np.ldexp(weights, -int(np.frexp(weights.max())[1]))
+    codes, n_groups = np.zeros(n_rows, dtype=np.intp), 1
+    if group is not None:
+        codes, n_groups = _group_codes(caller, names[2], group)
+        _check_length(caller, names[2], len(codes), names[0], n_rows)
+    return Rows(true_values, scores, codes, n_groups, weights)
+
+
+def check_option(caller: str, name: str, value: object, options: Sequence[str | None]) -> None:
+    """Refuse a parameter value which is not among the options, naming the nearest one."""
+    if (value is None or isinstance(value, str)) and value in options:
+        return
+    hint = nearest_names(str(value), [option for option in options if option is not None])
+    listed = ", ".join(repr(option) for option in options)
+    raise InvalidParameterError(
+        f"{caller}: {name}={value!r} is not one of {listed}.\n  Choose one of them{' (' + hint + ')' if hint else ''}."
+    )
+
+
+def check_count(caller: str, name: str, value: object) -> int:
+    """Refuse what is not a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise InvalidParameterError(
+            f"{caller}: {name}={value!r} is not a number of rows.\n  Pass a whole number of at least 1."
+        )
+    return int(value)
+
+
+def divide(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
+    """Return the ratio, NaN where the denominator is 0."""
+    ratio = np.full(len(denominator), np.nan)
+    np.divide(numerator, denominator, out=ratio, where=denominator > 0)
+    return ratio
+
+
+def average_groups(caller: str, values: Floats, average: str | None, why: str, cure: str) -> float | Floats:
+    """Return one value per group for ``average=None``, else the mean of the groups which have one (not NaN)."""
+    if average is None:
+        return values
+    defined = ~np.isnan(values)
+    if not defined.any():
+        n_groups = len(values)
+        where = "the only group" if n_groups == 1 else f"all {n_groups} groups"
+        raise DataError(f"{caller}: undefined in {where}: {why}.\n  {cure}.")
+    return float(np.mean(values[defined]))
+
+
+def _vector(caller: str, name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return a 1-D array of finite numbers; integers stay integers, so that no tie is made by rounding."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise DataError(
+            f"{caller}: {name} has shape {array.shape}; one number per row is wanted.\n"
+            f"  Pass a 1-D array (a single column becomes one by {name}.ravel())."
+        )
+    if array.dtype.kind == "b":
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iuf":
+        try:
+            if array.dtype.kind != "O":
+                raise TypeError
+            array = array.astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                f"{caller}: {name} holds values which are not real numbers (dtype {array.dtype}; "
+                f"first values: {first_few(array.tolist())}).\n  Convert the column to numbers and drop missing rows."
+            ) from None
+    _refuse(caller, name, ~np.isfinite(array), "are NaN or infinite", "Drop these rows, or give them finite values")
+    return array
+
+
+def _refuse(caller: str, name: str, bad: NDArray[np.bool_], what: str, cure: str) -> None:
+    """Raise with the first offending rows if any value is bad."""
+    if bad.any():
+        rows = np.flatnonzero(bad)
+        raise DataError(
+            f"{caller}: {len(rows)} of {len(bad)} values of {name} {what} (rows {first_few(rows)}).\n  {cure}."
+        )
+
+
+def _check_length(caller: str, name: str, length: int, other: str, expected: int) -> None:
+    if length != expected:
+        raise DataError(
+            f"{caller}: {name} has {length} rows but {other} has {expected}.\n  Pass one value per row in both."
+        )
+
+
+def _group_codes(caller: str, name: str, labels: ArrayLike) -> tuple[Indices, int]:
+    """Return numbers of the groups in sorted order of their labels."""
+    array = labels if isinstance(labels, np.ndarray) else _as_labels(labels)
+    if array.ndim != 1:
+        raise DataError(
+            f"{caller}: {name} has shape {array.shape}; one label per row is wanted.\n"
+            "  Pass a 1-D array (several columns can be joined into one label per row, such as a tuple)."
+        )
+    if array.dtype.kind in "biufmM":
+        if array.dtype.kind in "fmM":
+            bad = np.isnan(array) if array.dtype.kind == "f" else np.isnat(array)
+            _refuse(caller, name, bad, "are missing", "Give every row a group, or drop these rows")
+        unique, codes = np.unique(array, return_inverse=True)
+        return codes, len(unique)
+    # Labels of other kinds are hashed, then only the distinct ones are sorted: much faster than sorting rows.
+    listed = array.tolist()
+    try:
+        distinct = list(dict.fromkeys(listed))
+    except TypeError:
+        raise DataError(
+            f"{caller}: {name} holds labels which cannot be hashed (first: {first_few(listed)}).\n"
+            "  Use numbers, strings or tuples as group labels."
+        ) from None
+    if any(_is_missing(label) for label in distinct):
+        bad = np.fromiter(map(_is_missing, listed), dtype=np.bool_, count=len(listed))
+        _refuse(caller, name, bad, "are missing", "Give every row a group, or drop these rows")
+    position = {label: code for code, label in enumerate(_sorted(distinct))}
+    codes = np.fromiter(map(position.__getitem__, listed), dtype=np.intp, count=len(listed))
+    return codes, len(distinct)
+
+
+def _as_labels(labels: ArrayLike) -> NDArray[Any]:
+    """Turn a list, a column of a data frame and so on into an array without changing any label."""
+    if isinstance(labels, list | tuple):
+        # numpy would turn [1, "a", nan] into strings and tuples into a matrix; objects keep what was given.
+        kinds = set(map(type, labels))
+        if len(kinds) != 1 or tuple in kinds:
+            return np.fromiter(labels, dtype=object, count=len(labels))
+    return np.asarray(labels)
+
+
+def _is_missing(label: object) -> bool:
+    # pandas.NA refuses to be compared with itself; every other missing value is None or differs from itself.
+    return label is None or type(label).__name__ == "NAType" or bool(label != label)
+
+
+def _sorted(labels: Iterable[Any]) -> list[Any]:
+    listed = list(labels)
+    try:
+        return sorted(listed)
+    except TypeError:  # labels of several kinds: any order will do, as long as it does not depend on the rows
+        return sorted(listed, key=lambda label: (type(label).__name__, str(label)))

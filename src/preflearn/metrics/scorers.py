@@ -1,0 +1,286 @@
+"""Scorers for model selection: metrics with a sign, bound to their options, which know about groups.
+
+scikit-learn's own scorers hand a metric only ``y`` and weights; a ranking metric also needs the groups. A
+`RankingScorer` takes them as ``qid``, by hand, through scikit-learn's metadata routing, or from preflearn's data
+objects.
+"""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+from sklearn import get_config
+from sklearn.utils.metadata_routing import MetadataRequest
+
+from preflearn.data.comparisons import Comparisons
+from preflearn.data.ratings import Ratings
+from preflearn.exceptions import GroupsLostWarning, nearest_names
+from preflearn.metrics.pairs import concordance_index, disagreement_error, pairwise_accuracy
+
+__all__ = ["RankingScorer"]
+
+Metric = Callable[..., Any]
+
+
+class RankingScorer:
+    """A metric as scikit-learn wants it: ``scorer(estimator, X, y, qid=...)``, and greater is better.
+
+    Which of these models ranks better? Use it as ``scoring`` in GridSearchCV, cross_validate and the like.
+
+    Parameters
+    ----------
+    metric : callable
+        ``metric(y_true, y_score, **kwargs)``. It is given groups if it has a parameter ``qid`` (or ``group``), and
+        weights if it has a parameter ``sample_weight``.
+    greater_is_better : bool, default=True
+        False for errors, which are then negated.
+    kwargs : mapping, default=None
+        Further arguments of the metric.
+
+    Notes
+    -----
+    With ``sklearn.set_config(enable_metadata_routing=True)`` the scorer asks for ``qid`` by default, so groups
+    given to ``GridSearchCV.fit`` reach it; `set_score_request` changes that. Without routing scikit-learn hands a
+    scorer no groups: all rows are then one group, and a `GroupsLostWarning` is given if the estimator (by its
+    ``n_groups_``) was fitted with several. `Ratings` and `Comparisons` bring their groups along in either case.
+
+    On `Comparisons` predictions are margins, and only the metrics of pairs apply: the error is the share of wrongly
+    predicted comparisons, ties left out. Costs one ``predict`` and the metric.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from preflearn.metrics import get_scorer
+    >>> scorer = get_scorer("disagreement")
+    >>> scorer
+    RankingScorer(disagreement_error, greater_is_better=False)
+    >>> model = LinearRegression().fit([[0], [1], [2], [3]], [1, 2, 3, 4])
+    >>> scorer(model, [[5], [6], [7], [8]], [2, 1, 1, 2], qid=["a", "a", "b", "b"])
+    -0.5
+    """
+
+    def __init__(
+        self, metric: Metric, *, greater_is_better: bool = True, kwargs: Mapping[str, Any] | None = None
+    ) -> None:
+        self.metric = metric
+        self.greater_is_better = greater_is_better
+        self.kwargs = dict(kwargs or {})
+        self._requests: dict[str, bool | str | None] = {}
+        self._check()
+
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Predict and judge; greater is better.
+
+        Parameters
+        ----------
+        estimator : object
+            Fitted, with ``predict``.
+        X : array-like, Ratings or Comparisons
+            What to predict. A data object also supplies those of the further arguments which are not given.
+        y : array-like of shape (n,), default=None
+            True scores (outcomes for Comparisons).
+        qid, sample_weight : array-like of shape (n,), default=None
+            Groups and weights of the rows.
+
+        Returns
+        -------
+        float
+            The value of the metric, negated for errors.
+        """
+        if isinstance(X, Comparisons):
+            judge = self.for_comparisons()
+            y = X.outcome if y is None else y
+            qid = X.group if qid is None else qid
+            sample_weight = X.weight if sample_weight is None else sample_weight
+            return judge.evaluate(y, estimator.predict(X), qid, sample_weight)
+        if self.metric is pairwise_accuracy:
+            raise TypeError(
+                f"{self!r} judges listed comparisons, but X is a {type(X).__name__}.\n"
+                "  Pass a Comparisons as X, or use the scorer 'concordance' for rows with scores."
+            )
+        if isinstance(X, Ratings):
+            y = X.score if y is None else y
+            qid = X.group if qid is None else qid
+            sample_weight = X.weight if sample_weight is None else sample_weight
+            return self.evaluate(y, estimator.predict(X.items), qid, sample_weight)
+        if y is None:
+            raise TypeError(
+                f"{self!r} needs the true scores, but y is None and X is a {type(X).__name__}.\n"
+                "  Pass y, or a Ratings or Comparisons as X."
+            )
+        self._warn_if_groups_are_lost(estimator, qid)
+        return self.evaluate(y, estimator.predict(X), qid, sample_weight)
+
+    def evaluate(
+        self,
+        y_true: ArrayLike,
+        y_score: ArrayLike,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Judge predictions; greater is better.
+
+        Parameters
+        ----------
+        y_true, y_score : array-like of shape (n,)
+            True and predicted scores (outcomes and margins for `pairwise_accuracy`).
+        qid, sample_weight : array-like of shape (n,), default=None
+            Groups and weights, passed on to metrics which accept them.
+
+        Returns
+        -------
+        float
+            The value of the metric, negated for errors.
+
+        Examples
+        --------
+        >>> from preflearn.metrics import get_scorer
+        >>> get_scorer("disagreement").evaluate([1, 2, 3], [0.1, 0.3, 0.2])
+        -0.3333333333333333
+        """
+        arguments = dict(self.kwargs)
+        word = self._group_word()
+        if qid is not None and word is not None:
+            arguments[word] = qid
+        if sample_weight is not None and self._accept_sample_weight():
+            arguments["sample_weight"] = sample_weight
+        value = float(self.metric(y_true, y_score, **arguments))
+        return value if self.greater_is_better else -value
+
+    def for_comparisons(self) -> RankingScorer:
+        """Return the scorer of listed comparisons which asks the same question."""
+        if self.metric is pairwise_accuracy:
+            return self
+        if self.metric is concordance_index:
+            return RankingScorer(pairwise_accuracy)
+        if self.metric is not disagreement_error:
+            raise TypeError(
+                f"{self!r} ranks whole groups and cannot judge a Comparisons, which only lists pairs.\n"
+                "  Use the scorer 'disagreement', 'concordance' or 'pairwise_accuracy'."
+            )
+        if self.kwargs.get("ties", "exclude") != "exclude":
+            raise ValueError(
+                f"{self!r} counts ties, but comparisons with outcome 0 are left out.\n"
+                "  Use ties='exclude' (the default) for Comparisons."
+            )
+        average = self.kwargs.get("average", "groups")
+        return RankingScorer(_comparison_error, greater_is_better=False, kwargs={"average": average})
+
+    def _warn_if_groups_are_lost(self, estimator: Any, qid: ArrayLike | None) -> None:
+        final = estimator[-1] if hasattr(estimator, "steps") else estimator
+        n_groups = getattr(final, "n_groups_", 1)
+        if qid is None and n_groups > 1 and self._group_word() is not None:
+            warnings.warn(
+                f"{self!r}: {type(final).__name__} was fitted with {n_groups} groups, but no qid reached the scorer, "
+                "so all rows are judged as one group.\n  Turn on sklearn.set_config(enable_metadata_routing=True) and "
+                "pass qid to the search, or pass a Ratings as X; if the rows are one group, pass a constant qid.",
+                GroupsLostWarning,
+                stacklevel=3,
+            )
+
+    def _check(self) -> None:
+        """Refuse options which would only fail, or be misread, inside a search."""
+        if not callable(self.metric):
+            raise TypeError(
+                f"RankingScorer: metric is {self.metric!r}, not a function.\n  For a name use get_scorer(name)."
+            )
+        if self.metric is disagreement_error and self.greater_is_better:
+            raise ValueError(
+                "RankingScorer: disagreement_error is an error, and a search would look for the largest.\n"
+                "  Pass greater_is_better=False, or use get_scorer('disagreement')."
+            )
+        if "average" in self.kwargs and self.kwargs["average"] is None:
+            raise ValueError(
+                "RankingScorer: average=None gives one value per group.\n  A scorer needs a single number."
+            )
+        parameters = inspect.signature(self.metric).parameters
+        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+            return
+        options = [name for name in list(parameters)[2:] if name not in ("qid", "group", "sample_weight")]
+        for name in self.kwargs.keys() - set(options):
+            hint = nearest_names(name, options)
+            raise TypeError(
+                f"{self!r}: the metric has no option {name!r}{' (' + hint + ')' if hint else ''}.\n"
+                f"  Options: {', '.join(options) or 'none'}; groups and weights are given when scoring."
+            )
+
+    def _group_word(self) -> str | None:
+        known = inspect.signature(self.metric).parameters
+        return next((word for word in ("qid", "group") if word in known), None)
+
+    def _accept_sample_weight(self) -> bool:
+        # scikit-learn asks its scorers this question under this name when routing is off
+        return "sample_weight" in inspect.signature(self.metric).parameters
+
+    def set_score_request(self, **requests: bool | str | None) -> Self:
+        """Set which metadata scikit-learn's routing hands to this scorer.
+
+        Parameters
+        ----------
+        **requests : bool, str or None
+            For ``qid`` (default True) and ``sample_weight`` (default None): True asks for it, False declines it,
+            None makes passing it an error, a string asks for it under that name.
+
+        Returns
+        -------
+        RankingScorer
+            This scorer.
+        """
+        if not get_config()["enable_metadata_routing"]:
+            raise RuntimeError(
+                f"{self!r}: set_score_request has no effect while metadata routing is off.\n"
+                "  Turn it on by sklearn.set_config(enable_metadata_routing=True)."
+            )
+        known = self._default_requests()
+        for name in requests.keys() - known.keys():
+            raise TypeError(
+                f"{self!r}: set_score_request got {name!r}, which the metric does not take.\n"
+                f"  Request any of: {', '.join(known) or 'nothing'}."
+            )
+        self._requests |= requests
+        return self
+
+    def get_metadata_routing(self) -> Any:
+        """Return the metadata this scorer asks for, as scikit-learn's ``MetadataRequest``."""
+        request = MetadataRequest(owner=repr(self))
+        for name, alias in (self._default_requests() | self._requests).items():
+            request.score.add_request(param=name, alias=alias)
+        return request
+
+    def _default_requests(self) -> dict[str, bool | str | None]:
+        requests: dict[str, bool | str | None] = {} if self._group_word() is None else {"qid": True}
+        return requests | ({"sample_weight": None} if self._accept_sample_weight() else {})
+
+    def __sklearn_clone__(self) -> RankingScorer:
+        copy = RankingScorer(self.metric, greater_is_better=self.greater_is_better, kwargs=self.kwargs)
+        copy._requests = dict(self._requests)
+        return copy
+
+    def __repr__(self) -> str:
+        parts = [getattr(self.metric, "__name__", repr(self.metric))]
+        parts += [] if self.greater_is_better else ["greater_is_better=False"]
+        parts += [f"{name}={value!r}" for name, value in self.kwargs.items()]
+        return f"RankingScorer({', '.join(parts)})"
+
+
+def _comparison_error(
+    outcome: ArrayLike,
+    margin: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    average: str = "groups",
+) -> float:
+    """Share of the listed comparisons which are predicted wrongly."""
+    return 1 - float(pairwise_accuracy(outcome, margin, sample_weight=sample_weight, group=group, average=average))
