@@ -132,8 +132,7 @@ def leave_groups_out_primal(
         T = part.apply(Z if isinstance(Z, np.ndarray) else Z.toarray())
         U = T @ primal.V
         error = part.target[:, None] - T @ W
-        by_group = np.split(np.argsort(part.code, kind="stable"), np.cumsum(np.bincount(part.code))[:-1])
-        for index in _batches(by_group, d):
+        for index in _stretches(np.bincount(part.code), d):
             small = index.shape[1] <= d
             for j in range(alphas.shape[0]):
                 P = U[index] / np.sqrt(primal.s + alphas[j])
@@ -188,6 +187,16 @@ def leave_pairs_out_primal(primal: Decomposition, edges: Edges, features: Featur
         target = edges.target[here, None]
         held_out[here] = target - (target - predicted[here]) / remainder
     return held_out
+
+
+def _stretches(size: IntArray, width: int) -> Iterator[IntArray]:
+    # The same for groups that lie one after the other, without a list of them.
+    start = np.cumsum(size) - size
+    for n in np.unique(size):
+        members = start[size == n]
+        step = max(1, _BATCH // max(1, int(n) * width))
+        for i in range(0, members.shape[0], step):
+            yield members[i : i + step, None] + np.arange(n)
 
 
 def _batches(blocks: Sequence[IntArray], width: int) -> Iterator[IntArray]:

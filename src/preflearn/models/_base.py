@@ -22,7 +22,8 @@ __all__ = ["LeastSquares"]
 class LeastSquares(RegressorMixin, BaseEstimator):
     """Base of the least-squares estimators; not public.
 
-    A fitted estimator has either ``coef_`` (weights of features, ``map_`` makes them) or ``dual_coef_`` with ``X_fit_``.
+    A fitted estimator has either ``coef_`` (weights of features, ``map_`` makes them) or ``dual_coef_`` with
+    ``X_fit_``.
     """
 
     kernel: Any
@@ -41,8 +42,8 @@ class LeastSquares(RegressorMixin, BaseEstimator):
         Returns
         -------
         ndarray (n_items,) or (n_comparisons,)
-            Utilities: larger is better, and only differences within a group mean anything. For `Comparisons` the predicted
-            margins, utility of ``first`` minus utility of ``second``.
+            Utilities: larger is better, and only differences within a group mean anything. For `Comparisons` the
+            predicted margins, utility of ``first`` minus utility of ``second``.
         """
         check_is_fitted(self)
         if isinstance(X, Comparisons):
@@ -80,8 +81,8 @@ class LeastSquares(RegressorMixin, BaseEstimator):
         _, y, qid, sample_weight = read_rows(type(self).__name__, X, y, qid, sample_weight)
         if qid is None and getattr(self, "n_groups_", 1) > 1:
             warnings.warn(
-                f"{type(self).__name__}.score got no qid, though fit had {self.n_groups_} groups: all rows are judged as "
-                "one group.\n  In cross-validation use sklearn.set_config(enable_metadata_routing=True) and pass "
+                f"{type(self).__name__}.score got no qid, though fit had {self.n_groups_} groups: all rows are judged "
+                "as one group.\n  In cross-validation use sklearn.set_config(enable_metadata_routing=True) and pass "
                 "params={'qid': qid}, or pass Ratings(X, y, group=qid) as X, which carries the groups.",
                 GroupsLostWarning,
                 stacklevel=2,

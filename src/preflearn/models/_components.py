@@ -68,9 +68,9 @@ def extract(
     """Return the leading components and their values Z on the training items, (n, P).
 
     Kernel: with p = w/Σw, centred Kc = (I - 1p')K(I - p1') and diag(√w) Kc diag(√w) = V Λ V', the components are
-    Z = diag(1/√w) V √Λ and E = diag(√w) V /√Λ; partial eigensolver, n² P. Features (linear kernels with few features, and
-    approximations): the eigenvectors of the r x r weighted covariance, n r² and never n x n. Fewer components may come
-    back than asked for: those beyond the numerical rank are noise.
+    Z = diag(1/√w) V √Λ and E = diag(√w) V /√Λ; partial eigensolver, n² P. Features (linear kernels with few features,
+    and approximations): the eigenvectors of the r x r weighted covariance, n r² and never n x n. Fewer components may
+    come back than asked for: those beyond the numerical rank are noise.
     """
     if space.solver == "primal":
         return _from_features(space, n_components, weight)
@@ -104,8 +104,8 @@ def _from_features(space: Space, n_components: int, weight: FloatArray | None) -
 
 
 def _orient(components: Components, Z: FloatArray) -> tuple[Components, FloatArray]:
-    # Each component's largest value on the training items is positive: the same sign in the primal and the dual, and for
-    # weights as for repeated rows.
+    # Each component's largest value on the training items is positive: the same sign in the primal and the dual, and
+    # for weights as for repeated rows.
     sign = np.sign(Z[np.abs(Z).argmax(axis=0), np.arange(Z.shape[1])])
     return replace(components, E=components.E * sign), Z * sign
 

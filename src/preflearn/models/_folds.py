@@ -23,7 +23,8 @@ __all__ = ["Folds", "Judge", "pair_folds", "row_folds"]
 class Folds:
     """Which rows are left out together: ``tests`` are disjoint; ``whole`` says that groups are never cut.
 
-    ``judged_in`` is the group in which a held-out row is compared with others: its own, or its fold where groups are cut.
+    ``judged_in`` is the group in which a held-out row is compared with others: its own, or its fold where groups are
+    cut.
     """
 
     tests: Sequence[IntArray]

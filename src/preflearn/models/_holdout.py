@@ -1,6 +1,7 @@
 """Held-out predictions for every alpha from few decompositions.
 
-Closed form where whole groups, or single pairs, are left out (`preflearn.inference.exact`); otherwise one decomposition a fold.
+Closed form where whole groups, or single pairs, are left out (`preflearn.inference.exact`); otherwise one
+decomposition a fold.
 """
 
 from __future__ import annotations
@@ -105,8 +106,8 @@ def _blind_values(
 ) -> FloatArray:
     """Return held-out utilities of rows whose group holds no pair; zero elsewhere.
 
-    They cannot be had from held-out differences. With e_S the held-out errors of their fold S and G = (C'KC + λI)⁻¹, leaving
-    S out changes the solution a by -G_{:,S} e_S, hence f(x) by -k(x)'C G_{:,S} e_S.
+    They cannot be had from held-out differences. With e_S the held-out errors of their fold S and G = (C'KC + λI)⁻¹,
+    leaving S out changes the solution a by -G_{:,S} e_S, hence f(x) by -k(x)'C G_{:,S} e_S.
     """
     lone = np.bincount(operator.code)[operator.code] == 1
     blind = lone if operator.level is None else lone | (operator.inner[operator.level] == 0)

@@ -37,8 +37,8 @@ _BLOCK = 1 << 24
 class Space:
     """Training items X under a kernel, in the form that is cheapest for them.
 
-    ``map`` turns rows into features Z with K = ZZ' (linear kernels, Nystroem, random features) or is None. ``solver`` is
-    the form that was chosen: "primal" (d x d), "dual" (n x n) or "cg" (products only).
+    ``map`` turns rows into features Z with K = ZZ' (linear kernels, Nystroem, random features) or is None. ``solver``
+    is the form that was chosen: "primal" (d x d), "dual" (n x n) or "cg" (products only).
     """
 
     X: Any

@@ -109,8 +109,9 @@ class KPCR(OnComponents):
 
     Notes
     -----
-    Least squares of the centred scores on the leading components of the centred kernel matrix; weights w act as repeated
-    rows. Cost n² d for the kernel and n² p for p components. *Differences from the paper*: none (its baseline).
+    Least squares of the centred scores on the leading components of the centred kernel matrix; weights w act as
+    repeated rows. Cost n² d for the kernel and n² p for p components. *Differences from the paper*: none (its
+    baseline).
 
     Examples
     --------
@@ -193,8 +194,9 @@ class KPCRank(OnComponents):
     -----
     With components Z of the centred kernel and the Laplacian L = CC' of the preference graph, minimises
     (s - Zw)'L(s - Zw): w = (Z'LZ)⁻¹ Z'Ls, by a QR factorisation of C'Z. Cost n² d for the kernel, n² p for p components
-    (partial eigensolver) and n p² for the fit, whatever the number of pairs. A component that the preference graph cannot
-    see (constant in every group) gets weight zero. For comparisons the components are those of the items that occur in them.
+    (partial eigensolver) and n p² for the fit, whatever the number of pairs. A component that the preference graph
+    cannot see (constant in every group) gets weight zero. For comparisons the components are those of the items that
+    occur in them.
 
     *Differences from the paper*: components are nested exactly (its shortcut of zeroing eigenvalues of Z'LZ is another
     model); weights, ties and listed comparisons are additions.

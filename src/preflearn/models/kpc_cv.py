@@ -36,13 +36,13 @@ class KPCRankCV(OnComponents):
     ties, weighting, approximation : as in `KPCRank`
         Fixed during the choice.
     cv : int or splitter, default=5
-        Folds of groups (rows with ``qid``), of distinct pairs (comparisons), or of distinct rows (one group); or a splitter
-        with disjoint test sets.
+        Folds of groups (rows with ``qid``), of distinct pairs (comparisons), or of distinct rows (one group); or a
+        splitter with disjoint test sets.
     scoring : str or RankingScorer, default="disagreement"
         What to maximise (`preflearn.metrics.get_scorer`).
     shared_components : bool, default=False
-        Extract the components once from all training items instead of once per fold. Faster, but the components have then
-        seen the held-out items (not their scores).
+        Extract the components once from all training items instead of once per fold. Faster, but the components have
+        then seen the held-out items (not their scores).
 
     Attributes
     ----------
@@ -53,15 +53,15 @@ class KPCRankCV(OnComponents):
     best_score_ : float
         Cross-validated score of the choice.
     path_ : dict
-        ``"n_components"`` (P,), ``"score"`` (n_kernels, P), ``"error"`` (minus the score for errors, 1 minus it otherwise)
-        and ``"kernel"``: cross-validated error against p, ready to plot.
+        ``"n_components"`` (P,), ``"score"`` (n_kernels, P), ``"error"`` (minus the score for errors, 1 minus it
+        otherwise) and ``"kernel"``: cross-validated error against p, ready to plot.
     coef_, eigenvalues_ : see `KPCRank`
         The model fitted on everything.
 
     Notes
     -----
-    C'Z = QR nests over p, so the predictions for all p are running sums (MATHS: exact, unlike the paper's shortcut). Cost:
-    per fold and kernel one partial eigendecomposition n² P and one QR n P², as a single fit at P.
+    C'Z = QR nests over p, so the predictions for all p are running sums (MATHS: exact, unlike the paper's shortcut).
+    Cost: per fold and kernel one partial eigendecomposition n² P and one QR n P², as a single fit at P.
 
     *Differences from the paper*: section 4.2 zeroes eigenvalues of Z'LZ instead, which is another model for p < P.
 

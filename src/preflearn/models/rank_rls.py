@@ -25,7 +25,8 @@ class RLS(LeastSquares):
         Regularisation λ > 0.
     kernel : str or sklearn.gaussian_process.kernels.Kernel, default="linear"
         "linear", "rbf", "laplacian", "matern32", "matern52", "rational_quadratic", "poly2", "poly3", "precomputed",
-        or a kernel object. The length-scale of a named kernel is set from the data, as ``gamma="scale"`` in scikit-learn.
+        or a kernel object. The length-scale of a named kernel is set from the data, as ``gamma="scale"`` in
+        scikit-learn.
     approximation : Nystroem or RandomFourier, default=None
         Features that stand in for a kernel matrix too large to hold.
     solver : {"auto", "primal", "dual", "cg"}, default="auto"
@@ -117,7 +118,8 @@ class RankRLS(LeastSquares):
         Regularisation λ > 0; the cost sums over pairs, so it grows with the groups.
     kernel : str or sklearn.gaussian_process.kernels.Kernel, default="linear"
         "linear", "rbf", "laplacian", "matern32", "matern52", "rational_quadratic", "poly2", "poly3", "precomputed",
-        or a kernel object. The length-scale of a named kernel is set from the data, as ``gamma="scale"`` in scikit-learn.
+        or a kernel object. The length-scale of a named kernel is set from the data, as ``gamma="scale"`` in
+        scikit-learn.
     ties : {"include", "exclude"}, default="include"
         Whether pairs with equal scores (comparisons with outcome 0) count: their predicted difference should be 0.
     weighting : {"pairs", "groups"}, default="pairs"
@@ -154,7 +156,8 @@ class RankRLS(LeastSquares):
 
     References
     ----------
-    Pahikkala, Tsivtsivadze, Airola, Boberg and Salakoski, "Learning to rank with pairwise regularized least-squares", 2007.
+    Pahikkala, Tsivtsivadze, Airola, Boberg and Salakoski, "Learning to rank with pairwise regularized least-squares",
+    2007.
 
     Examples
     --------

@@ -23,8 +23,8 @@ __all__ = ["RankRLSCV"]
 class RankRLSCV(LeastSquares):
     """RankRLS with alpha, and whether ties count, chosen by leaving out groups or pairs.
 
-    Answers: how much regularisation ranks unseen groups best? All alphas come from one decomposition, and leaving out each
-    group, or each pair of listed comparisons, is exact and costs about as much as one fit.
+    Answers: how much regularisation ranks unseen groups best? All alphas come from one decomposition, and leaving out
+    each group, or each pair of listed comparisons, is exact and costs about as much as one fit.
 
     Parameters
     ----------
@@ -35,11 +35,12 @@ class RankRLSCV(LeastSquares):
     ties : {"include", "exclude"} or a sequence of both, default="include"
         With ``("include", "exclude")`` it is chosen, too.
     cv : None, int or splitter, default=None
-        None leaves out one group at a time (rows with ``qid``), one distinct pair at a time (comparisons), or one of five
-        folds of distinct rows (one group). An int is a number of folds of groups, pairs or rows. A splitter with
+        None leaves out one group at a time (rows with ``qid``), one distinct pair at a time (comparisons), or one of
+        five folds of distinct rows (one group). An int is a number of folds of groups, pairs or rows. A splitter with
         disjoint test sets is used as it is; closed forms serve wherever groups stay whole.
     scoring : str or RankingScorer, default="disagreement"
-        What to maximise: "disagreement" (negated), "kendall_tau_b", "map", "ndcg@10", ... (`preflearn.metrics.get_scorer`).
+        What to maximise: "disagreement" (negated), "kendall_tau_b", "map", "ndcg@10", ...
+        (`preflearn.metrics.get_scorer`).
     solver : {"auto", "primal", "dual"}, default="auto"
         As in `RankRLS`.
     store_cv_results : bool, default=False
@@ -64,9 +65,9 @@ class RankRLSCV(LeastSquares):
 
     Notes
     -----
-    With H the hat matrix in root space, C'f = H c, the held-out errors of a block S are (I - H_SS)⁻¹ (c_S - C_S'f) for every
-    alpha. Cost: one symmetric eigendecomposition plus Σ_S |S|² n per alpha (dual), or one pass over the rows plus
-    Σ_S min(|S|, d)² max(|S|, d) per alpha (primal). Folds that cut a group cost a decomposition each.
+    With H the hat matrix in root space, C'f = H c, the held-out errors of a block S are (I - H_SS)⁻¹ (c_S - C_S'f) for
+    every alpha. Cost: one symmetric eigendecomposition plus Σ_S |S|² n per alpha (dual), or one pass over the rows
+    plus Σ_S min(|S|, d)² max(|S|, d) per alpha (primal). Folds that cut a group cost a decomposition each.
 
     *Differences from the paper*: the closed form for groups is the paper's future work.
 

@@ -102,8 +102,14 @@ class Groups:
         return int(self.total.shape[0])
 
     def _weighted(self, label: IntArray, scale: FloatArray) -> Any:
+        # The sparse matrix that sums rows by label; labels 0..k-1 all occur, so each has its stretch of sorted rows.
+        size = np.bincount(label)
+        start = np.concatenate([[0], np.cumsum(size)])
         rows = np.arange(self.n_items)
-        return sp.csr_matrix((scale, (label, rows)), shape=(label.max(initial=-1) + 1, self.n_items))
+        if not (label[1:] >= label[:-1]).all():
+            rows = np.argsort(label, kind="stable")
+            scale = scale[rows]
+        return sp.csr_matrix((scale, rows, start), shape=(size.shape[0], self.n_items))
 
     def means(self, F: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """Return the weighted means of F per group (q, k) and per level, or None."""
@@ -117,7 +123,8 @@ class Groups:
         """Return C'F given the means of F."""
         h, outer = like(self.root_weight, F), like(self.outer[self.code], F)
         if self.level is None or level is None:
-            out = F - group[self.code]
+            out = np.take(group, self.code, axis=0)
+            np.subtract(F, out, out=out)
             out *= h * outer
             return out
         here = level[self.level]
