@@ -9,7 +9,7 @@ from preflearn._version import __version__
 if TYPE_CHECKING:
     from preflearn.data import Comparisons, Ratings
     from preflearn.kernels import Nystroem, RandomFourier
-    from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV
+    from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, OnItems, RankRLS, RankRLSCV
 
 __all__ = [
     "KPCR",
@@ -18,6 +18,7 @@ __all__ = [
     "KPCRank",
     "KPCRankCV",
     "Nystroem",
+    "OnItems",
     "RandomFourier",
     "RankRLS",
     "RankRLSCV",
@@ -34,6 +35,7 @@ _HOME = {
     "KPCR": "preflearn.models",
     "KPCRank": "preflearn.models",
     "KPCRankCV": "preflearn.models",
+    "OnItems": "preflearn.models",
     "RLS": "preflearn.models",
     "RankRLS": "preflearn.models",
     "RankRLSCV": "preflearn.models",

@@ -2,7 +2,8 @@
 
 from preflearn.models.kpc import KPCR, KPCRank
 from preflearn.models.kpc_cv import KPCRankCV
+from preflearn.models.on_items import OnItems
 from preflearn.models.rank_rls import RLS, RankRLS
 from preflearn.models.rank_rls_cv import RankRLSCV
 
-__all__ = ["KPCR", "RLS", "KPCRank", "KPCRankCV", "RankRLS", "RankRLSCV"]
+__all__ = ["KPCR", "RLS", "KPCRank", "KPCRankCV", "OnItems", "RankRLS", "RankRLSCV"]

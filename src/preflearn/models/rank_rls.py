@@ -165,7 +165,7 @@ class RankRLS(LeastSquares):
     >>> matches = Comparisons([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], first=[0, 2, 2], second=[1, 0, 1])
     >>> model = RankRLS(alpha=0.1).fit(matches)
     >>> model.predict(matches).round(1)
-    array([0.5, 0.6, 1.2])
+    array([0.6, 0.6, 1.2])
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

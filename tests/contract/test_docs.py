@@ -1,0 +1,47 @@
+"""Every example in a docstring or in the documentation runs."""
+
+import doctest
+import importlib
+import pkgutil
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+import preflearn
+
+ROOT = Path(__file__).resolve().parents[2]
+MODULES = sorted(
+    m.name for m in pkgutil.walk_packages(preflearn.__path__, "preflearn.") if not m.name.endswith("__main__")
+)
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstring_examples(name):
+    result = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
+    assert result.failed == 0
+
+
+def test_there_are_many_examples():
+    finder = doctest.DocTestFinder()
+    n = sum(len(t.examples) > 0 for name in MODULES for t in finder.find(importlib.import_module(name)))
+    assert n > 40
+
+
+@pytest.mark.parametrize("path", ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))])
+def test_python_blocks_in_the_documentation_run(path):
+    namespace: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(), flags=re.DOTALL):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            exec(compile(block, path, "exec"), namespace)  # noqa: S102 - the point of the test
+
+
+@pytest.mark.parametrize("name", sorted(set(preflearn.__all__) - {"__version__"}))
+def test_public_names_are_documented(name):
+    thing = getattr(preflearn, name)
+    assert thing.__doc__
+    assert ">>>" in thing.__doc__
+    assert "Parameters\n" in thing.__doc__

@@ -1,0 +1,75 @@
+"""Dependencies between modules point one way (CONTRIBUTING, "The layers")."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).resolve().parents[2] / "src" / "preflearn"
+
+# Who may import whom; a package may always import itself.
+ALLOWED = {
+    "__init__": {"_version", "data", "kernels", "models"},
+    "_version": set(),
+    "exceptions": set(),
+    "linalg": {"exceptions"},
+    "kernels": {"exceptions", "linalg"},
+    "operators": {"exceptions", "linalg"},
+    "data": {"exceptions", "linalg"},
+    "inference": {"exceptions", "linalg", "operators"},
+    "metrics": {"exceptions", "data"},
+    "datasets": {"exceptions", "data"},
+    "models": {"exceptions", "linalg", "kernels", "operators", "data", "inference", "metrics"},
+    "selection": {"exceptions", "data", "metrics", "models"},
+    "model_file": {"_version", "exceptions", "data", "kernels", "models"},
+    "cli": {"_version", "exceptions", "data", "datasets", "kernels", "metrics", "models", "selection", "model_file"},
+}
+OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib"}
+FILES = sorted(SRC.rglob("*.py"))
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(SRC).parts[0].removesuffix(".py")
+
+
+def imports(tree: ast.AST):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide the layer"
+            yield node, node.module or ""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_imports_point_down(path):
+    part = part_of(path)
+    for node, name in imports(ast.parse(path.read_text())):
+        if name.split(".")[0] != "preflearn":
+            continue
+        target = name.split(".")[1] if "." in name else "__init__"
+        if name == "preflearn":
+            continue
+        assert target == part or target in ALLOWED[part], f"{path.name}:{node.lineno} imports {name}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_optional_packages_are_imported_where_they_are_used(path):
+    top = ast.parse(path.read_text()).body
+    for node in top:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for _, name in imports(ast.Module([node], [])):
+                assert name.split(".")[0] not in OPTIONAL, f"{path.name}:{node.lineno}"
+
+
+def test_every_part_has_its_layer():
+    assert {part_of(path) for path in FILES} <= set(ALLOWED)
+
+
+def test_importing_preflearn_loads_nothing_heavy():
+    import subprocess
+    import sys
+
+    code = "import sys, preflearn; print([m for m in ('numpy', 'scipy', 'sklearn') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
