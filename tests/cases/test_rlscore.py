@@ -44,7 +44,9 @@ def test_predictions(case, solver):
 
 
 @pytest.mark.parametrize("solver", ["primal", "dual"])
-@pytest.mark.parametrize("case", [c for c in CASES if "leave_group_out" in c], ids=lambda c: f"{c['kernel'][:6]} {c['alpha']}")
+@pytest.mark.parametrize(
+    "case", [c for c in CASES if "leave_group_out" in c], ids=lambda c: f"{c['kernel'][:6]} {c['alpha']}"
+)
 def test_leave_one_group_out(case, solver):
     if case["kernel"] != "linear" and solver == "primal":
         pytest.skip("the Gaussian kernel has no finite features")

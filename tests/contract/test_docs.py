@@ -30,7 +30,9 @@ def test_there_are_many_examples():
     assert n > 40
 
 
-@pytest.mark.parametrize("path", ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))])
+@pytest.mark.parametrize(
+    "path", ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
+)
 def test_python_blocks_in_the_documentation_run(path):
     namespace: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(), flags=re.DOTALL):

@@ -21,7 +21,7 @@ ALLOWED = {
     "datasets": {"exceptions", "data"},
     "models": {"exceptions", "linalg", "kernels", "operators", "data", "inference", "metrics"},
     "selection": {"exceptions", "data", "metrics", "models"},
-    "model_file": {"_version", "exceptions", "data", "kernels", "models"},
+    "model_file": {"_version", "exceptions", "data", "kernels", "metrics", "models"},
     "cli": {"_version", "exceptions", "data", "datasets", "kernels", "metrics", "models", "selection", "model_file"},
 }
 OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib"}

@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ ALL = [RLS(), RankRLS(), RankRLSCV(), KPCR(), KPCRank(), KPCRankCV(n_components=
 class Recorder(RankRLS):
     """RankRLS that remembers what it was given."""
 
-    seen: list = []
+    seen: ClassVar[list] = []
 
     def fit(self, X, y=None, qid=None, sample_weight=None):
         self.seen.append(("fit", len(X), None if qid is None else set(np.asarray(qid))))
@@ -93,7 +94,7 @@ def test_qid_reaches_fit_and_score_in_a_pipeline(problem, recorder, routing):
 
 
 def test_a_scorer_gets_qid_too(problem, routing):
-    X, y, qid = problem
+    X, _, qid = problem
     grades = np.digitize(X @ [2.0, -1.0, 0.0, 0.5], [-2, 0, 2]).astype(float)
     search = GridSearchCV(RankRLS(), {"alpha": [0.1, 1.0]}, scoring=get_scorer("ndcg@3"), cv=GroupKFold(3))
     search.fit(X, grades, qid=qid, groups=qid)

@@ -1,12 +1,14 @@
 """The scikit-learn contract: every check executed, none failed, for every estimator that takes rows."""
 
+import os
+import subprocess
+import sys
 import warnings
 
 import pytest
-from sklearn.exceptions import SkipTestWarning
-from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
+from sklearn.utils.estimator_checks import check_estimator
 
-from preflearn import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV
+from preflearn import KPCR, RLS, KPCRank, KPCRankCV, Nystroem, RankRLS, RankRLSCV
 
 ESTIMATORS = [
     RLS(),
@@ -22,13 +24,50 @@ ESTIMATORS = [
     KPCRank(kernel="linear"),
     KPCRankCV(n_components=10),
 ]
+# Checks that may be skipped, with the reason; everything else must run.
+MAY_SKIP = {"check_array_api_input": "runs only where SciPy's experimental array API switch is set before import"}
+
+
+def outcomes(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # several checks warn on purpose
+        return check_estimator(estimator, on_fail=None, on_skip=None)
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
 def test_every_check_of_scikit_learn_passes(estimator):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        results = check_estimator(estimator, on_fail=None, on_skip=None)
-    failed = {r["check_name"]: r["exception"] for r in results if r["status"] not in ("passed", "skipped")}
-    assert not failed
-    print({r["check_name"] for r in results if r["status"] == "skipped"}, len(results))
+    results = outcomes(estimator)
+    assert {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"} == {}
+    assert {r["check_name"] for r in results if r["status"] != "passed"} <= set(MAY_SKIP)
+    # 59 for regressors, 65 for those that also transform (scikit-learn 1.9); older versions have a few less
+    assert sum(r["status"] == "passed" for r in results) >= 55
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["RLS", "RankRLS", "RankRLSCV", "KPCR", "KPCRank", "KPCRankCV"])
+def test_nothing_is_skipped_with_the_array_api_switch(name):
+    code = (
+        "import warnings; warnings.simplefilter('ignore')\n"
+        "import preflearn\n"
+        "from sklearn.utils.estimator_checks import check_estimator\n"
+        f"results = check_estimator(preflearn.{name}(), on_fail=None, on_skip=None)\n"
+        "print({r['status'] for r in results}, len(results) >= 56)\n"
+    )
+    env = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout.strip() == "{'passed'} True"
+
+
+def test_a_broken_estimator_is_found():
+    class Broken(RankRLS):
+        def predict(self, X):
+            return super().predict(X)[::-1]
+
+    assert any(r["status"] == "failed" for r in outcomes(Broken()))
+
+
+def test_random_bases_break_one_check_only():
+    """Nystroem draws its basis from the rows, so repeated rows are not the same as weights: the one exception."""
+    model = RankRLS(kernel="rbf", approximation=Nystroem(5, random_state=0))
+    failed = {r["check_name"] for r in outcomes(model) if r["status"] == "failed"}
+    assert failed <= {"check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"}

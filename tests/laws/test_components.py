@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from laws.problems import pair_problem, row_problem
 from sklearn.decomposition import KernelPCA
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.linear_model import LinearRegression
 
+from laws.problems import pair_problem, row_problem
 from preflearn import KPCR, Comparisons, KPCRank, KPCRankCV, Nystroem, RankRLS
 from preflearn.inference.components import component_path
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from laws.problems import pair_problem, rank_rls, row_problem
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
+from laws.problems import pair_problem, rank_rls, row_problem
 from preflearn import RLS, Comparisons, Nystroem, RankRLS, RankRLSCV
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
@@ -132,9 +132,7 @@ def test_all_alphas_from_one_decomposition_equal_single_fits(seed):
         cv.fit(p.X, p.y, qid=p.code, sample_weight=p.weight)
         single = RankRLS(cv.alpha_, kernel, solver=solver, **options(p))
         single.fit(p.X, p.y, qid=p.code, sample_weight=p.weight)
-        np.testing.assert_allclose(
-            centred(cv.predict(p.X), p.code), centred(single.predict(p.X), p.code), atol=1e-7
-        )
+        np.testing.assert_allclose(centred(cv.predict(p.X), p.code), centred(single.predict(p.X), p.code), atol=1e-7)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -160,7 +158,9 @@ def test_weight_two_is_a_comparison_listed_twice_and_zero_one_left_out():
         np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), atol=1e-10)
 
 
-@pytest.mark.parametrize("estimator", [RankRLS(0.1), RankRLS(0.1, GAUSS), RankRLSCV([0.1, 1]), RankRLSCV([0.1, 1], GAUSS)])
+@pytest.mark.parametrize(
+    "estimator", [RankRLS(0.1), RankRLS(0.1, GAUSS), RankRLSCV([0.1, 1]), RankRLSCV([0.1, 1], GAUSS)]
+)
 def test_swapping_sides_flips_margins_and_changes_no_fit(estimator):
     p = pair_problem(8)
     data = compare(p)

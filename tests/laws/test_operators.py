@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from laws.problems import dense_root, pair_problem, row_problem
 
-from preflearn.operators import Edges, Groups, Rows, project, scatter
-from preflearn.operators import stream
+from laws.problems import dense_root, pair_problem, row_problem
+from preflearn.operators import Edges, Groups, Rows, project, scatter, stream
 
 SEEDS = range(200)
 
@@ -48,7 +47,9 @@ def test_scatter_streams_to_the_same_sums(seed, block, monkeypatch):
     monkeypatch.setattr(stream, "BLOCK", block)
     monkeypatch.setattr(stream, "MIN_ROWS", 1)
     p = row_problem(seed)
-    Z = p.X - 1e3 * (seed % 7 == 0)  # the slow formula is not accurate with an offset; the law of shifts is tested below
+    Z = p.X - 1e3 * (
+        seed % 7 == 0
+    )  # the slow formula is not accurate with an offset; the law of shifts is tested below
     for op, L, b in (
         (groups(p), p.laplacian, p.laplacian @ p.y),
         (Rows.build(p.y, p.weight), *_diagonal(p)),

@@ -133,12 +133,15 @@ def leave_groups_out_primal(
         U = T @ primal.V
         error = part.target[:, None] - T @ W
         for index in _stretches(np.bincount(part.code), d):
-            small = index.shape[1] <= d
+            block = U[index]
+            size = index.shape[1]
             for j in range(alphas.shape[0]):
-                P = U[index] / np.sqrt(primal.s + alphas[j])
+                P = block * (1.0 / np.sqrt(primal.s + alphas[j]))
                 e = error[index, j]
-                if small:
-                    error[index, j] = _solve_stack(np.eye(index.shape[1]) - P @ P.swapaxes(1, 2), e)
+                if size <= d:
+                    remainder = P @ P.swapaxes(1, 2)
+                    np.subtract(np.eye(size), remainder, out=remainder)
+                    error[index, j] = _solve_stack(remainder, e)
                 else:
                     # (I - PP')⁻¹ e = e + P (I - P'P)⁻¹ P'e
                     inner = _solve_stack(np.eye(d) - P.swapaxes(1, 2) @ P, (P.swapaxes(1, 2) @ e[..., None])[..., 0])

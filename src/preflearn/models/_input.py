@@ -39,6 +39,11 @@ class RowData:
         """Number of rows."""
         return int(self.y.shape[0])
 
+    @property
+    def row_weight(self) -> FloatArray | None:
+        """Weights of the items themselves: those of the rows."""
+        return self.weight
+
     def operator(self, ties: Ties = "include", weighting: Weighting = "pairs") -> Groups | Edges:
         """Return the operator that sees the pairs."""
         if self.graph is None:
@@ -82,6 +87,11 @@ class PairData:
     def n_items(self) -> int:
         """Number of items that occur."""
         return int(self.X.shape[0])
+
+    @property
+    def row_weight(self) -> None:
+        """Weights of the items themselves: comparisons have weights, their items have none."""
+        return
 
     def operator(self, ties: Ties = "include", weighting: Weighting = "pairs") -> Edges:
         """Return the operator that sees the comparisons; ties are comparisons with outcome 0."""

@@ -48,8 +48,16 @@ class Space:
     solver: Literal["primal", "dual", "cg"]
 
     @classmethod
-    def build(cls, owner: str, X: Any, kernel: Any, approximation: Any = None, solver: Solver = "auto") -> Space:
-        """Resolve the kernel and choose the form."""
+    def build(
+        cls,
+        owner: str,
+        X: Any,
+        kernel: Any,
+        approximation: Any = None,
+        solver: Solver = "auto",
+        weight: FloatArray | None = None,
+    ) -> Space:
+        """Resolve the kernel (named ones from the rows, weighted) and choose the form."""
         n = X.shape[0]
         if isinstance(kernel, str) and kernel == "precomputed":
             if approximation is not None or solver in ("primal", "cg"):
@@ -58,7 +66,7 @@ class Space:
                     f'approximation={approximation!r} and solver="{solver}". Use solver="dual" and approximation=None.'
                 )
             return cls(X, kernel, None, 0, "dual")
-        resolved = resolve_kernel("linear" if kernel is None else kernel, X)
+        resolved = resolve_kernel("linear" if kernel is None else kernel, X, weight)
         if approximation is not None:
             if solver == "dual":
                 raise ValueError(f'{owner}: approximation gives features for the primal; use solver="auto".')

@@ -274,7 +274,7 @@ def is_precomputed(kernel: Any) -> bool:
 def component_space(estimator: Any, data: RowData | PairData, kernel: Any) -> Space:
     """Return the space whose components are wanted."""
     owner = type(estimator).__name__
-    space = Space.build(owner, data.X, kernel, estimator.approximation)
+    space = Space.build(owner, data.X, kernel, estimator.approximation, weight=data.row_weight)
     if space.solver == "cg":
         raise DataError(
             f"{owner}: {data.n_items} rows with {space.n_features} features are too many for a covariance or kernel "
@@ -289,5 +289,5 @@ def extract_training(
     """Return the components of the training items and their values there."""
     space = component_space(estimator, data, kernel)
     limit = data.n_items if n_components is None else n_components
-    projection, Z = extract(space, limit, data.weight if isinstance(data, RowData) else None)
+    projection, Z = extract(space, limit, data.row_weight)
     return projection.with_columns(data.kept), Z

@@ -148,7 +148,7 @@ class KPCRankCV(OnComponents):
             "score": scores,
             "error": 1.0 - scores if judge.scorer.greater_is_better else -scores,
         }
-        projection, Z = extract(spaces[which], chosen, _weight(data))
+        projection, Z = extract(spaces[which], chosen, data.row_weight)
         operator = data.operator(self.ties, self.weighting)
         self._keep(data, projection.with_columns(data.kept), component_path(operator.apply(Z), operator.target))
         return self
@@ -169,10 +169,9 @@ class KPCRankCV(OnComponents):
         size = data.n_items if isinstance(data, RowData) else data.margin.shape[0]
         held = np.full((size, n_components), np.nan)
         K = space.gram() if space.solver == "dual" else None
-        row_weight = _weight(data)
         shared: tuple[Components, FloatArray] | None = None
         if self.shared_components:
-            shared = extract(space, n_components, row_weight, None if K is None else K.copy())
+            shared = extract(space, n_components, data.row_weight, None if K is None else K.copy())
         for test in tests:
             train = np.setdiff1d(np.arange(size), test)
             items, operator = self._training_part(data, train)
@@ -180,7 +179,7 @@ class KPCRankCV(OnComponents):
             if shared is not None:
                 Z, Z_new = shared[1][items], shared[1][wanted]
             else:
-                weight = None if row_weight is None else row_weight[items]
+                weight = None if data.row_weight is None else data.row_weight[items]
                 part = replace(space, X=space.X[items])
                 projection, Z = extract(part, n_components, weight, None if K is None else K[np.ix_(items, items)])
                 Z_new = (
@@ -201,10 +200,6 @@ class KPCRankCV(OnComponents):
         first, second = place[: len(train)], place[len(train) :]
         part = PairData(data.X[items], first, second, data.margin[train], weight, None, data.rows[train])
         return items, part.operator(self.ties)
-
-
-def _weight(data: RowData | PairData) -> FloatArray | None:
-    return data.weight if isinstance(data, RowData) else None
 
 
 def _at_most(cv: Any, data: RowData | PairData) -> Any:

@@ -100,7 +100,7 @@ class RLS(LeastSquares):
         pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         data = read_training(self, X, y, qid, sample_weight, pairs=False, pairwise=pairwise)
         assert isinstance(data, RowData)
-        space = Space.build(type(self).__name__, data.X, self.kernel, self.approximation, self.solver)
+        space = Space.build(type(self).__name__, data.X, self.kernel, self.approximation, self.solver, data.row_weight)
         coefficients, residual = fit_least_squares(space, data.scores(), self.alpha)
         self._store(data, space, coefficients)
         self._warn_unfinished(residual)
@@ -216,7 +216,7 @@ class RankRLS(LeastSquares):
         owner = type(self).__name__
         pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         data = read_training(self, X, y, qid, sample_weight, graph, pairwise=pairwise)
-        space = Space.build(owner, data.X, self.kernel, self.approximation, self.solver)
+        space = Space.build(owner, data.X, self.kernel, self.approximation, self.solver, data.row_weight)
         operator = data.operator(self.ties, self.weighting)
         warn_if_nothing_to_learn(owner, data, operator)
         coefficients, residual = fit_least_squares(space, operator, self.alpha)

@@ -140,7 +140,8 @@ class RankRLSCV(LeastSquares):
         options = self._tie_options(owner)
         pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         data = read_training(self, X, y, qid, sample_weight, pairwise=pairwise)
-        space = Space.build(owner, data.X, self.kernel, self.approximation, self.solver)  # type: ignore[arg-type]
+        solver: Any = self.solver
+        space = Space.build(owner, data.X, self.kernel, self.approximation, solver, data.row_weight)
         if space.solver == "cg":
             raise DataError(
                 f"{owner}: {data.n_items} rows with {space.n_features} features are too many for one decomposition. "
