@@ -1,0 +1,23 @@
+"""Data in: comparisons, ratings, converters and readers."""
+
+from preflearn.data._items import ItemTable
+from preflearn.data.comparisons import Comparisons
+from preflearn.data.convert import from_frame, from_scores, from_winners
+from preflearn.data.orders import from_choices, from_rankings
+from preflearn.data.ratings import Ratings
+from preflearn.data.read_tables import read_comparisons, read_items
+from preflearn.data.svmlight import read_svmlight
+
+__all__ = [
+    "Comparisons",
+    "ItemTable",
+    "Ratings",
+    "from_choices",
+    "from_frame",
+    "from_rankings",
+    "from_scores",
+    "from_winners",
+    "read_comparisons",
+    "read_items",
+    "read_svmlight",
+]

@@ -1,0 +1,287 @@
+"""Checks shared by the data objects: frozen fields, labels, real columns, weights.
+
+Every function takes ``owner`` (the class or function that the person called) and raises with what is wrong,
+where and how often, and what to do. Wrong kinds are TypeError, wrong values DataError.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from preflearn.exceptions import DataError, first_few
+
+__all__ = [
+    "Frozen",
+    "as_column",
+    "as_list",
+    "check_choice",
+    "check_labels",
+    "check_length",
+    "check_names",
+    "check_real",
+    "check_weight",
+    "codes",
+    "is_missing",
+    "label_array",
+    "lock",
+    "object_array",
+    "row_selector",
+    "rows_text",
+]
+
+
+class Frozen:
+    """Base of the data objects: fields are set once, arrays are read-only, also after pickling and copying.
+
+    Indexing selects rows, as scikit-learn wants of ``X``.
+    """
+
+    _ROW_FIELDS: ClassVar[tuple[str, ...]]
+
+    def _fill(self, **fields: Any) -> None:
+        """Set the fields; the only place where a field is set."""
+        for name, value in fields.items():
+            self.__dict__[name] = lock(value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        kind = type(self).__name__
+        raise AttributeError(f"{kind} is frozen: cannot set {name!r}. Build a new {kind} instead.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__} is frozen: cannot delete {name!r}.")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._fill(**state)
+
+    @classmethod
+    def _from_fields(cls, **fields: Any) -> Self:
+        """Build from fields that are known to be right: no checks, no warnings."""
+        built = cls.__new__(cls)
+        built._fill(**fields)
+        return built
+
+    def _take(self, rows: slice | NDArray[Any], **changed: Any) -> Self:
+        """Return the chosen rows with some fields changed; fields that are not per row are shared."""
+        fields = {name: value for name, value in self.__dict__.items() if name not in changed}
+        for name in self._ROW_FIELDS:
+            if fields.get(name) is not None:
+                fields[name] = fields[name][rows]
+        return self._from_fields(**fields, **changed)
+
+    def __getitem__(self, key: Any) -> Self:
+        """Select rows by integer, slice, mask or list of integers."""
+        return self._take(row_selector(key, len(self)))
+
+    def __len__(self) -> int:
+        return len(self.__dict__[self._ROW_FIELDS[0]])
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self[row] for row in range(len(self)))
+
+    def __array__(self, *args: object, **kwargs: object) -> NDArray[Any]:
+        kind = type(self).__name__
+        raise TypeError(
+            f"{kind} is not an array. Pass it to a preflearn estimator as X, or use its fields (.items, ...)."
+        )
+
+
+def lock(value: Any) -> Any:
+    """Return ``value`` with its arrays read-only; other values are returned as they are."""
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value.flags.writeable = False
+    elif isinstance(value, sparse.csr_array):
+        for part in (value.data, value.indices, value.indptr):
+            part.flags.writeable = False
+    return value
+
+
+def rows_text(rows: NDArray[Any], limit: int = 3) -> str:
+    """Return ``row 4`` or ``rows 4, 17, 230, ...``."""
+    return f"row{'s' if len(rows) > 1 else ''} {first_few(rows.tolist(), limit)}"
+
+
+def as_list(values: Any, what: str, owner: str) -> list[Any]:
+    """Return any one-dimensional column (list, array, series of any frame library) as a list."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        kind = type(values).__name__
+        raise TypeError(f"{owner}: {what} must be a sequence with one value per row; got {kind}.")
+    ndim = getattr(values, "ndim", 1)
+    if ndim != 1:
+        shape = getattr(values, "shape", "")
+        raise TypeError(f"{owner}: {what} must have one dimension; got shape {shape}. Pass one column, or ravel it.")
+    if hasattr(values, "to_pylist"):  # pyarrow
+        return list(values.to_pylist())
+    if hasattr(values, "tolist"):  # numpy, pandas
+        return list(values.tolist())
+    if hasattr(values, "to_list"):  # polars, narwhals
+        return list(values.to_list())
+    if isinstance(values, set | frozenset | dict):
+        raise TypeError(f"{owner}: {what} must be a sequence in a fixed order; got {type(values).__name__}.")
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def as_column(values: Any, what: str, owner: str) -> list[Any] | NDArray[Any]:
+    """Return a column of integers as an array, any other as a list."""
+    if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
+        return values
+    return as_list(values, what, owner)
+
+
+def check_choice(value: object, allowed: tuple[str, ...], what: str, owner: str) -> None:
+    """Raise DataError unless an option has one of its allowed values."""
+    if value not in allowed:
+        raise DataError(f"{owner}: {what} must be {' or '.join(repr(word) for word in allowed)}; got {value!r}.")
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a label stands for nothing: None, NaN, NaT or pandas' NA."""
+    if value is None:
+        return True
+    if isinstance(value, float):
+        return math.isnan(value)
+    return type(value).__name__ in ("NAType", "NaTType")
+
+
+def check_length(found: int, wanted: int, what: str, owner: str, per: str) -> None:
+    """Raise DataError unless a column has one value per row."""
+    if found != wanted:
+        raise DataError(
+            f"{owner}: {what} has {found} values for {wanted} {per}s. Give one value per {per}, in the same order."
+        )
+
+
+def check_labels(values: Any, n_rows: int, what: str, owner: str, per: str) -> NDArray[Any]:
+    """Return labels as an array of integers, of strings, or of objects; missing labels raise.
+
+    ``per`` is the word for a row (comparison, item).
+    """
+    if (
+        isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iU"
+    ):  # cannot hold anything missing
+        check_length(len(values), n_rows, what, owner, per)
+        return values.astype(np.int64 if values.dtype.kind == "i" else values.dtype)
+    labels = as_list(values, what, owner)
+    check_length(len(labels), n_rows, what, owner, per)
+    missing = np.flatnonzero([is_missing(label) for label in labels])
+    if len(missing):
+        raise DataError(
+            f"{owner}: {what} is missing for {len(missing)} of {n_rows} {per}s ({rows_text(missing)}). "
+            f"Give every {per} a {what}, or drop those {per}s."
+        )
+    for row, label in enumerate(labels):
+        if not isinstance(label, Hashable):
+            kind = type(label).__name__
+            raise TypeError(f"{owner}: {what} of row {row} is a {kind}; labels must be strings, numbers or tuples.")
+    return label_array(labels)
+
+
+def label_array(labels: list[Any]) -> NDArray[Any]:
+    """Return labels as integers or strings where all are of that kind, else as objects."""
+    kinds = {type(label) for label in labels}
+    if kinds == {int} and all(abs(label) < 2**63 for label in labels):
+        return np.array(labels, dtype=np.int64)
+    if kinds == {str} and not any(label.endswith("\0") for label in labels):
+        return np.array(labels, dtype=np.str_)
+    return object_array(labels)
+
+
+def object_array(values: list[Any]) -> NDArray[Any]:
+    """Return a list as a one-dimensional object array, also when its elements are sequences."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def check_names(values: Any, n_items: int, owner: str) -> NDArray[Any]:
+    """Return item names as an object array; there must be one distinct name per item."""
+    names = object_array(check_labels(values, n_items, "names", owner, "item").tolist())
+    seen: dict[Any, int] = {}
+    repeated = [(name, seen[name], row) for row, name in enumerate(names) if seen.setdefault(name, row) != row]
+    if repeated:
+        name, before, row = repeated[0]
+        raise DataError(
+            f"{owner}: {len(repeated)} of {n_items} names are repeated "
+            f"({first_few(dict.fromkeys(entry[0] for entry in repeated))}; {first_few([name])} names rows {before} "
+            f"and {row}). Every item needs its own name: drop the repeated items or rename them."
+        )
+    return names
+
+
+def check_real(values: Any, n_rows: int, what: str, owner: str, per: str) -> NDArray[np.float64]:
+    """Return a new column of finite floats with one value per row."""
+    try:
+        given = np.asarray(values)
+        if given.dtype.kind == "O":
+            given = np.array([np.nan if is_missing(v) else v for v in as_list(values, what, owner)], dtype=np.float64)
+        if given.dtype.kind not in "iufb":
+            raise TypeError(f"values of kind {given.dtype}")
+        column = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        if str(error).startswith(owner):
+            raise
+        raise TypeError(f"{owner}: {what} must be real numbers ({error}). Convert the column to numbers.") from None
+    if column.ndim != 1:
+        raise TypeError(
+            f"{owner}: {what} must have one value per {per}, shape ({n_rows},); got shape {column.shape}. "
+            "Pass one column, or ravel it."
+        )
+    check_length(len(column), n_rows, what, owner, per)
+    bad = np.flatnonzero(~np.isfinite(column))
+    if len(bad):
+        raise DataError(
+            f"{owner}: {what} is missing or not finite for {len(bad)} of {n_rows} {per}s ({rows_text(bad)}; values "
+            f"{first_few(column[bad].tolist())}). Drop those {per}s, or give each a finite {what}."
+        )
+    return column
+
+
+def check_weight(values: Any, n_rows: int, owner: str, per: str) -> NDArray[np.float64] | None:
+    """Return weights that are finite, not negative and not all zero; None stays None."""
+    if values is None:
+        return None
+    weight = check_real(values, n_rows, "weight", owner, per)
+    bad = np.flatnonzero(weight < 0)
+    if len(bad):
+        raise DataError(
+            f"{owner}: {len(bad)} of {n_rows} weights are negative ({rows_text(bad)}; values "
+            f"{first_few(weight[bad].tolist())}). Weights count how often a {per} was seen: give values >= 0."
+        )
+    if n_rows and not weight.any():
+        raise DataError(
+            f"{owner}: all {n_rows} weights are zero, so nothing is left to learn from. Raise some of them."
+        )
+    return weight
+
+
+def codes(labels: NDArray[Any] | None, n_rows: int) -> NDArray[np.intp]:
+    """Return labels as numbers 0, 1, ... (all 0 without labels); equal labels get equal numbers."""
+    if labels is None:
+        return np.zeros(n_rows, dtype=np.intp)
+    if labels.dtype.kind != "O":
+        return np.unique(labels, return_inverse=True)[1].astype(np.intp, copy=False)
+    numbers: dict[Any, int] = {}
+    return np.fromiter((numbers.setdefault(label, len(numbers)) for label in labels), dtype=np.intp, count=n_rows)
+
+
+def row_selector(key: Any, n_rows: int) -> slice | NDArray[Any]:
+    """Return an index of rows as a slice or an array; a single row becomes a selection of length one."""
+    if isinstance(key, tuple) and len(key) == 2 and key[1] is Ellipsis:  # how scikit-learn indexes arrays
+        key = key[0]
+    if isinstance(key, slice):
+        return key
+    if isinstance(key, tuple):
+        raise TypeError(f"index rows only, with one integer, slice, mask or list; got {len(key)} indices.")
+    index = np.asarray(key)
+    if index.ndim == 0:
+        if index.dtype.kind not in "iu":
+            raise TypeError(f"index rows with integers, slices, masks or lists; got {type(key).__name__}.")
+        if not -n_rows <= int(index) < n_rows:
+            raise IndexError(f"row {int(index)} is out of range for {n_rows} rows.")
+        return index.reshape(1)
+    return index.astype(np.intp) if index.size == 0 else index

@@ -1,0 +1,168 @@
+"""What the comparison graph looks like: parts, repeated comparisons, contradictions, merged pairs, warnings."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from preflearn.exceptions import DataWarning, first_few
+
+if TYPE_CHECKING:
+    from preflearn.data.comparisons import Comparisons
+
+__all__ = [
+    "Merged",
+    "connected_parts",
+    "contradictions",
+    "describe",
+    "exact_repeats",
+    "merge_pairs",
+    "warn_if_odd",
+    "warn_zero_one",
+]
+
+
+class Merged(NamedTuple):
+    """Distinct unordered pairs; ``source`` is a row of each, from which labels can be taken."""
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    outcome: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    source: NDArray[np.intp]
+
+
+def connected_parts(first: NDArray[np.intp], second: NDArray[np.intp], n_items: int) -> NDArray[np.intp]:
+    """Return the part of each item; parts are numbered in the order of their smallest row number."""
+    from scipy.sparse.csgraph import connected_components
+
+    graph = sparse.coo_array((np.ones(len(first)), (first, second)), shape=(n_items, n_items))
+    part = connected_components(graph.tocsr(), directed=False)[1]
+    found, renumbered = np.unique(part, return_inverse=True)
+    smallest = np.full(len(found), n_items, dtype=np.intp)
+    np.minimum.at(smallest, renumbered, np.arange(n_items))
+    return np.argsort(np.argsort(smallest))[renumbered].astype(np.intp)
+
+
+def oriented(
+    first: NDArray[np.intp], second: NDArray[np.intp], outcome: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    """Return the comparisons with the smaller row number first: (a, b, y) and (b, a, -y) are one statement."""
+    return np.minimum(first, second), np.maximum(first, second), np.where(first < second, outcome, -outcome)
+
+
+def _sorted_runs(*keys: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the order that sorts rows by the keys (stable) and the run of equal keys of each sorted row."""
+    order = np.lexsort(keys[::-1])
+    new = np.zeros(len(order), dtype=bool)
+    for key in keys:
+        new[1:] |= key[order][1:] != key[order][:-1]
+    return order.astype(np.intp), np.cumsum(new).astype(np.intp)
+
+
+def exact_repeats(
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+    outcome: NDArray[np.float64],
+    labels: NDArray[np.intp],
+) -> int:
+    """Return how many rows state again, under the same label, what an earlier row stated."""
+    low, high, value = oriented(first, second, outcome)
+    run = _sorted_runs(low, high, value, labels)[1]
+    return len(run) - (int(run[-1]) + 1) if len(run) else 0
+
+
+def contradictions(first: NDArray[np.intp], second: NDArray[np.intp], outcome: NDArray[np.float64]) -> tuple[int, int]:
+    """Return the number of distinct pairs, and of those with preferences in both directions."""
+    low, high, value = oriented(first, second, outcome)
+    order, run = _sorted_runs(low, high)
+    if not len(run):
+        return 0, 0
+    n_pairs = int(run[-1]) + 1
+    up = np.bincount(run, value[order] > 0, n_pairs) > 0
+    down = np.bincount(run, value[order] < 0, n_pairs) > 0
+    return n_pairs, int(np.count_nonzero(up & down))
+
+
+def merge_pairs(
+    first: NDArray[np.intp],
+    second: NDArray[np.intp],
+    outcome: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    labels: NDArray[np.intp],
+) -> Merged:
+    """Return one row per unordered pair and label: weights summed, outcomes averaged by weight."""
+    low, high, value = oriented(first, second, outcome)
+    order, run = _sorted_runs(low, high, labels)
+    given = np.ones(len(low)) if weight is None else weight
+    total: NDArray[np.float64] = np.bincount(run, given[order]).astype(np.float64)
+    # A pair whose weights are all zero keeps its plain mean, so that no 0/0 appears.
+    used = np.where(total[run] > 0, given[order], 1.0)
+    mean = np.bincount(run, used * value[order]) / np.bincount(run, used)
+    source = order[np.flatnonzero(np.diff(run, prepend=-1))]
+    return Merged(low[source], high[source], mean, total, source)
+
+
+def describe(data: Comparisons) -> str:
+    """Return the text of ``Comparisons.summary``."""
+    n_rows = len(data)
+    n_pairs, n_contradicted = contradictions(data.first, data.second, data.outcome)
+    repeats = exact_repeats(data.first, data.second, data.outcome, data._label_codes())
+    sizes = np.sort(np.bincount(data.parts()))[::-1]
+    features = f"{data.n_features} features" if data.n_features else "no features"
+    lines = [
+        f"items          {data.n_items} ({len(data.used_items())} compared), {features}",
+        f"comparisons    {n_rows} of {n_pairs} distinct pairs",
+        f"ties           {int(np.count_nonzero(data.outcome == 0))}",
+        f"repeats        {repeats} exact",
+        f"contradictions {n_contradicted} of {n_pairs} pairs have preferences in both directions",
+        f"parts          {len(sizes)}, of {first_few(sizes.tolist())} items",
+    ]
+    for what, labels in (("groups", data.group), ("judges", data.judge)):
+        if labels is not None:
+            lines.append(f"{what:<14} {len(set(labels.tolist()))}")
+    if data.weight is not None:
+        lines.append(f"weight         {data.weight.sum():.6g} in total")
+    return "\n".join(lines)
+
+
+def warn_zero_one(outcome: NDArray[np.float64], stacklevel: int) -> None:
+    """Warn if outcomes look like 0 = lost, 1 = won: here 0 is a tie."""
+    n_zero, n_one = int(np.count_nonzero(outcome == 0)), int(np.count_nonzero(outcome == 1))
+    if n_zero and n_one and np.all((outcome == 0) | (outcome == 1) | (outcome == 0.5)):
+        warnings.warn(
+            f"Comparisons: outcome holds only 0 ({n_zero} times), 1 ({n_one} times)"
+            f"{' and 0.5' if n_zero + n_one < len(outcome) else ''}, and 0 is read as a tie. If 0 means that second "
+            "was preferred, pass 2 * outcome - 1.",
+            DataWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_if_odd(data: Comparisons, stacklevel: int) -> None:
+    """Warn about comparisons that can be used, but probably not as intended."""
+    repeats = exact_repeats(data.first, data.second, data.outcome, data._label_codes())
+    if repeats:
+        warnings.warn(
+            f"Comparisons: {repeats} of {len(data)} comparisons repeat an earlier one exactly (same items, outcome, "
+            "group and judge). They count as independent evidence; .merged() merges them into weights.",
+            DataWarning,
+            stacklevel=stacklevel,
+        )
+    if data.items is not None or data.group is not None:
+        return
+    sizes = np.sort(np.bincount(data.parts()))[::-1]
+    if len(sizes) > 1:
+        unused = data.n_items - len(data.used_items())
+        never = f" ({unused} of the items were never compared)" if unused else ""
+        warnings.warn(
+            f"Comparisons: the comparisons leave {len(sizes)} separate parts, of {first_few(sizes.tolist())} "
+            f"items{never}. Utilities of different parts cannot be compared without features: add comparisons "
+            "between the parts, give features, or keep one part (see .parts()).",
+            DataWarning,
+            stacklevel=stacklevel,
+        )

@@ -1,0 +1,282 @@
+"""Comparisons: pairwise preferences over a table of items, checked once and then trusted."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflearn.data import _graph
+from preflearn.data._checks import Frozen, as_column, check_choice, check_labels, check_weight, codes, rows_text
+from preflearn.data._items import check_items
+from preflearn.data._sides import check_outcome, check_rows, named_items
+from preflearn.exceptions import DataError, DataWarning, first_few
+
+if TYPE_CHECKING:
+    from preflearn.data._items import ItemArray
+
+__all__ = ["Comparisons"]
+
+
+class Comparisons(Frozen):
+    """Pairwise preferences: which of two items was preferred, how clearly, and by whom.
+
+    Parameters
+    ----------
+    items : array, sparse matrix or data frame of shape (n_items, n_features), int or None
+        One row of features per item. Of a data frame (pandas, polars, pyarrow, ...) a column called ``item``,
+        ``name`` or ``id``, or a pandas index of strings, becomes the names and the other columns must be numbers.
+        An int is the number of items without features. None means no features: the items are then ``names`` or,
+        without names, the distinct values of ``first`` and ``second`` in order of appearance.
+        A precomputed kernel is an array of shape (n_items, n_items).
+        An array is copied unless it is read-only float64 already.
+    first, second : sequences of shape (n_comparisons,)
+        The two sides: row numbers of items, or names. Integers are row numbers unless the names are integers.
+    outcome : float or sequence of shape (n_comparisons,), default=1
+        Positive: ``first`` was preferred; negative: ``second``; 0: a tie. Any real number is a margin.
+    weight : sequence of shape (n_comparisons,), default=None
+        How much each comparison counts, at least 0; weight 2 is the same as listing it twice.
+    group, judge : sequences of shape (n_comparisons,), default=None
+        Labels: which ranking, choice or query a comparison came from; who judged.
+    names : sequence of shape (n_items,), default=None
+        Distinct labels of the items.
+    self_comparisons : {"error", "drop"}, default="error"
+        What to do with comparisons of an item with itself.
+
+    Attributes
+    ----------
+    items : array or csr_array of shape (n_items, n_features), or None
+        Features, float64 and read-only.
+    first, second : array of shape (n_comparisons,)
+        Row numbers of the items.
+    outcome : array of shape (n_comparisons,)
+        Outcomes or margins.
+    weight, group, judge : array of shape (n_comparisons,) or None
+        As given.
+    names : array of shape (n_items,) or None
+        Names as objects.
+    feature_names : tuple of str or None
+        Column names of a data frame.
+    n_items, n_comparisons, n_features : int
+        Counts; ``n_features`` is 0 without features.
+    shape : tuple
+        (n_comparisons, 2).
+
+    Warns
+    -----
+    DataWarning
+        If comparisons are repeated exactly; if outcomes are only 0 and 1 (0 is a tie, not a loss); if items without
+        features fall into parts that were never compared with each other.
+
+    Notes
+    -----
+    It is scikit-learn's ``X`` with one row per comparison: indexing selects comparisons and shares the item table,
+    so cross-validation, grid search and ``train_test_split`` work unchanged. Building costs O(n d + m log m).
+
+    Examples
+    --------
+    >>> from preflearn.data import Comparisons
+    >>> matches = Comparisons(None, ["ann", "bob"], ["bob", "cy"], [1, -1])
+    >>> matches
+    Comparisons(2 comparisons of 3 items without features)
+    >>> matches.names
+    array(['ann', 'bob', 'cy'], dtype=object)
+    >>> matches[1].outcome
+    array([-1.])
+    """
+
+    _ROW_FIELDS: ClassVar = ("first", "second", "outcome", "weight", "group", "judge")
+
+    items: ItemArray | None
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    outcome: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+    group: NDArray[Any] | None
+    judge: NDArray[Any] | None
+    names: NDArray[Any] | None
+    feature_names: tuple[str, ...] | None
+    n_items: int
+
+    def __init__(
+        self,
+        items: Any,
+        first: Any,
+        second: Any,
+        outcome: Any = 1,
+        *,
+        weight: Any = None,
+        group: Any = None,
+        judge: Any = None,
+        names: Any = None,
+        self_comparisons: Literal["error", "drop"] = "error",
+    ) -> None:
+        self._prepare(
+            items,
+            first,
+            second,
+            outcome,
+            weight=weight,
+            group=group,
+            judge=judge,
+            names=names,
+            self_comparisons=self_comparisons,
+        )
+        _graph.warn_zero_one(self.outcome, stacklevel=3)
+        _graph.warn_if_odd(self, stacklevel=3)
+
+    @classmethod
+    def _build(cls, items: Any, first: Any, second: Any, outcome: Any, **options: Any) -> Self:
+        """Build from outcomes that are known to use 0 for ties, so that 0 and 1 alone are no cause for a warning."""
+        built = cls.__new__(cls)
+        built._prepare(items, first, second, outcome, **options)
+        _graph.warn_if_odd(built, stacklevel=4)
+        return built
+
+    def _prepare(
+        self,
+        items: Any,
+        first: Any,
+        second: Any,
+        outcome: Any,
+        *,
+        weight: Any = None,
+        group: Any = None,
+        judge: Any = None,
+        names: Any = None,
+        self_comparisons: str = "error",
+    ) -> None:
+        """Check everything and set the fields."""
+        owner = type(self).__name__
+        check_choice(self_comparisons, ("error", "drop"), "self_comparisons", owner)
+        first, second = as_column(first, "first", owner), as_column(second, "second", owner)
+        n_rows = len(first)
+        if len(second) != n_rows:
+            raise DataError(
+                f"{owner}: first has {n_rows} values and second {len(second)}. Each comparison needs both sides."
+            )
+        if not n_rows:
+            raise DataError(f"{owner}: there are no comparisons. Give at least one.")
+        table = named_items(items, first, second, names, owner)
+        lookup = None if table.names is None else {name: row for row, name in enumerate(table.names)}
+        rows_first = check_rows(first, table.n_items, lookup, "first", owner)
+        rows_second = check_rows(second, table.n_items, lookup, "second", owner)
+        self._fill(
+            items=table.values,
+            first=rows_first,
+            second=rows_second,
+            outcome=check_outcome(outcome, n_rows, owner),
+            weight=check_weight(weight, n_rows, owner, "comparison"),
+            group=None if group is None else check_labels(group, n_rows, "group", owner, "comparison"),
+            judge=None if judge is None else check_labels(judge, n_rows, "judge", owner, "comparison"),
+            names=table.names,
+            feature_names=table.feature_names,
+            n_items=table.n_items,
+        )
+        self._check_self_comparisons(self_comparisons)
+
+    def _check_self_comparisons(self, policy: str) -> None:
+        same = np.flatnonzero(self.first == self.second)
+        if not len(same):
+            return
+        owner, n_rows = type(self).__name__, len(self)
+        items = first_few([self._label(row) for row in self.first[same[:4]].tolist()])
+        where = f"{rows_text(same)}; items {items}"
+        what = f"{owner}: {len(same)} of {n_rows} comparisons set an item against itself ({where})."
+        if policy == "error":
+            raise DataError(f'{what}\n  Drop them, or build with self_comparisons="drop".')
+        if len(same) == n_rows:
+            raise DataError(f"{what}\n  Nothing is left after dropping them: check that first and second differ.")
+        warnings.warn(f"{what}\n  They were dropped.", DataWarning, stacklevel=4)
+        keep = self[np.flatnonzero(self.first != self.second)]
+        self._fill(**keep.__dict__)
+
+    def _label_codes(self) -> NDArray[np.intp]:
+        """Return a number for each combination of group and judge."""
+        judge = codes(self.judge, len(self))
+        return codes(self.group, len(self)) * (int(judge.max(initial=0)) + 1) + judge
+
+    def _label(self, row: int) -> Any:
+        return row if self.names is None else self.names[row]
+
+    @property
+    def n_comparisons(self) -> int:
+        """Number of comparisons."""
+        return len(self.first)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, 0 without features."""
+        return 0 if self.items is None else int(self.items.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_comparisons, 2): what scikit-learn reads as the size of ``X``."""
+        return len(self.first), 2
+
+    def __repr__(self) -> str:
+        features = f"with {self.n_features} features" if self.n_features else "without features"
+        columns = [name for name in ("weight", "group", "judge") if getattr(self, name) is not None]
+        return (
+            f"Comparisons({len(self)} comparisons of {self.n_items} items {features}"
+            f"{'; ' + ', '.join(columns) if columns else ''})"
+        )
+
+    def swapped(self, mask: Any = None) -> Self:
+        """Return the same statements with sides exchanged and outcomes negated (where ``mask`` is true)."""
+        where = np.ones(len(self), dtype=bool) if mask is None else np.asarray(mask)
+        if where.shape != (len(self),) or where.dtype != bool:
+            raise TypeError(f"swapped: mask must be {len(self)} booleans; got {where.dtype} of shape {where.shape}.")
+        return self._take(
+            slice(None),
+            first=np.where(where, self.second, self.first),
+            second=np.where(where, self.first, self.second),
+            outcome=np.where(where, -self.outcome, self.outcome) + 0.0,  # + 0.0: a tie stays 0, not -0
+        )
+
+    def merged(self, *, keep_labels: bool = True) -> Self:
+        """Return one comparison per unordered pair: weights summed, outcomes averaged by weight.
+
+        Comparisons with different group or judge stay apart unless ``keep_labels=False``, which drops both labels.
+        The smaller row number comes first and rows are sorted.
+
+        Notes
+        -----
+        Exact for squared loss: sum_i w_i (y_i - z)^2 = (sum w_i)(mean - z)^2 + constant. Probit, logit and hinge
+        losses of outcomes +1 and -1 are not functions of the mean; there, merge only repeats that agree.
+        """
+        labels = self._label_codes() if keep_labels else np.zeros(len(self), dtype=np.intp)
+        pairs = _graph.merge_pairs(self.first, self.second, self.outcome, self.weight, labels)
+        dropped: dict[str, Any] = {} if keep_labels else {"group": None, "judge": None}
+        return self._take(
+            pairs.source,
+            first=pairs.first,
+            second=pairs.second,
+            outcome=pairs.outcome,
+            weight=pairs.weight,
+            **dropped,
+        )
+
+    def used_items(self) -> NDArray[np.intp]:
+        """Return the sorted row numbers of the items that occur in a comparison."""
+        return np.unique(np.concatenate([self.first, self.second]))
+
+    def parts(self) -> NDArray[np.intp]:
+        """Return the connected part (0, 1, ...) of each item; items never compared are parts of their own."""
+        return _graph.connected_parts(self.first, self.second, self.n_items)
+
+    def with_items(self, items: Any) -> Self:
+        """Return the same comparisons over another item table with the same number of rows."""
+        table = check_items(items, "with_items", self.names)
+        if table.n_items != self.n_items:
+            raise DataError(
+                f"with_items: the new table has {table.n_items} rows; these comparisons are of {self.n_items} items. "
+                "Give one row per item, in the same order."
+            )
+        return self._take(slice(None), items=table.values, feature_names=table.feature_names)
+
+    def summary(self) -> str:
+        """Return a short text: counts, ties, labels, parts, repeats and contradictions."""
+        return _graph.describe(self)

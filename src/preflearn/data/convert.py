@@ -1,0 +1,222 @@
+"""Converters of tables: winner and loser columns, scores in groups and data frames become Comparisons."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflearn.data._checks import (
+    as_list,
+    check_choice,
+    check_labels,
+    check_length,
+    check_names,
+    check_real,
+    check_weight,
+    codes,
+)
+from preflearn.data._graph import warn_if_odd
+from preflearn.data._items import check_items, frame_columns, frame_of
+from preflearn.data._pairs import draw_pairs
+from preflearn.data._sides import outcomes_of_winners
+from preflearn.data.comparisons import Comparisons
+from preflearn.exceptions import DataError
+
+__all__ = ["from_frame", "from_scores", "from_winners"]
+
+
+def from_winners(winner: Any, loser: Any, items: Any = None, *, tie: Any = None, **options: Any) -> Comparisons:
+    """Return comparisons from two columns, winner and loser.
+
+    Parameters
+    ----------
+    winner, loser : sequences of shape (n_comparisons,)
+        Names or row numbers of items.
+    items : table, int or None, default=None
+        The item table, as in `Comparisons`.
+    tie : sequence of bool of shape (n_comparisons,), default=None
+        True where neither won; the two columns are then just the two sides.
+    **options
+        ``weight``, ``group``, ``judge``, ``names``, ``self_comparisons`` of `Comparisons`.
+
+    Returns
+    -------
+    Comparisons
+        ``first`` is the winner, so that every outcome is 1, or 0 for a tie. Use ``.swapped(mask)`` with a random mask
+        where the order of the sides must not give the answer away.
+
+    Examples
+    --------
+    >>> from preflearn.data import from_winners
+    >>> from_winners(["ann", "bob"], ["bob", "cy"], tie=[False, True]).outcome
+    array([1., 0.])
+    """
+    owner = "from_winners"
+    winner, loser = as_list(winner, "winner", owner), as_list(loser, "loser", owner)
+    check_length(len(loser), len(winner), "loser", owner, "winner")
+    outcome = np.ones(len(winner))
+    if tie is not None:
+        tied = np.asarray(as_list(tie, "tie", owner))
+        if tied.dtype != bool:
+            raise TypeError(f"{owner}: tie must hold True or False for each comparison; got {tied.dtype}.")
+        check_length(len(tied), len(winner), "tie", owner, "comparison")
+        outcome[tied] = 0.0
+    return Comparisons._build(items, winner, loser, outcome, **options)
+
+
+def from_scores(
+    items: Any,
+    score: Any,
+    group: Any = None,
+    *,
+    max_pairs: int | None = None,
+    random_state: Any = None,
+    ties: Literal["exclude", "include"] = "exclude",
+    margins: bool = True,
+    weight: Any = None,
+    names: Any = None,
+) -> Comparisons:
+    """Return comparisons from scores: pairs of rows within a group, the higher score preferred.
+
+    Parameters
+    ----------
+    items : table of shape (n_items, n_features), or int
+        One row per score, as in `Comparisons`.
+    score : sequence of shape (n_items,)
+        Finite scores.
+    group : sequence of shape (n_items,), default=None
+        Rows are only compared within their group; None is one group.
+    max_pairs : int, default=None
+        Draw at most this many pairs, uniformly over all pairs and without listing them. None lists all.
+    random_state : int, RandomState or None, default=None
+        Seed of the drawing and of the sides: which of two items comes first is random, so that no answer hides
+        in the order.
+    ties : {"exclude", "include"}, default="exclude"
+        Whether pairs with equal scores are used, with outcome 0.
+    margins : bool, default=True
+        Outcomes are score differences; False keeps their sign only.
+    weight : sequence of shape (n_items,), default=None
+        Weights of rows; a pair weighs their product.
+    names : sequence of shape (n_items,), default=None
+        Distinct labels of the items.
+
+    Notes
+    -----
+    O(n log n + p log n) for p pairs kept. `Ratings` uses all pairs without listing any.
+
+    Examples
+    --------
+    >>> from preflearn.data import from_scores
+    >>> pairs = from_scores([[0.0], [1.0], [2.0]], [1, 5, 5], random_state=0)
+    >>> sorted(abs(pairs.outcome))
+    [np.float64(4.0), np.float64(4.0)]
+    """
+    from sklearn.utils import check_random_state
+
+    owner = "from_scores"
+    check_choice(ties, ("exclude", "include"), "ties", owner)
+    if max_pairs is not None and (isinstance(max_pairs, bool) or int(max_pairs) != max_pairs or max_pairs < 1):
+        raise DataError(f"{owner}: max_pairs must be a positive whole number or None; got {max_pairs!r}.")
+    table = check_items(items, owner, names)
+    n_rows = table.n_items
+    values = check_real(score, n_rows, "score", owner, "item")
+    row_weight = check_weight(weight, n_rows, owner, "item")
+    labels = None if group is None else check_labels(group, n_rows, "group", owner, "item")
+    rng = check_random_state(random_state)
+    better, worse = draw_pairs(values, codes(labels, n_rows), max_pairs, rng, ties=ties == "include", owner=owner)
+    outcome = values[better] - values[worse]
+    known = table.names if names is None else names
+    built = Comparisons._from_fields(
+        items=table.values,
+        first=better,
+        second=worse,
+        outcome=outcome if margins else np.sign(outcome),
+        weight=None if row_weight is None else _pair_weight(row_weight, better, worse),
+        group=None if labels is None else labels[better],
+        judge=None,
+        names=None if known is None else check_names(known, n_rows, owner),
+        feature_names=table.feature_names,
+        n_items=n_rows,
+    ).swapped(rng.randint(0, 2, size=len(better)).astype(bool))
+    warn_if_odd(built, stacklevel=3)
+    return built
+
+
+def _pair_weight(weight: NDArray[np.float64], better: NDArray[np.intp], worse: NDArray[np.intp]) -> NDArray[np.float64]:
+    product = weight[better] * weight[worse]
+    if not product.any():
+        raise DataError(
+            "from_scores: every pair has a row of weight zero. Give positive weights to two rows of a group."
+        )
+    return product
+
+
+def from_frame(
+    frame: Any,
+    *,
+    first: str,
+    second: str,
+    outcome: str | None = None,
+    winner: str | None = None,
+    weight: str | None = None,
+    group: str | None = None,
+    judge: str | None = None,
+    items: Any = None,
+    item_name: str | None = None,
+    self_comparisons: Literal["error", "drop"] = "error",
+) -> Comparisons:
+    """Return comparisons from a data frame of any library (pandas, polars, pyarrow); arguments name its columns.
+
+    Parameters
+    ----------
+    frame : data frame with one row per comparison
+        The table.
+    first, second : str
+        Columns with the two sides: names, or row numbers of ``items``.
+    outcome : str, default=None
+        Column of outcomes: positive if first was preferred, negative if second, 0 for a tie.
+    winner : str, default=None
+        Instead of ``outcome``: a column with the winner's name, or with first/left, second/right, tie/draw.
+        With neither, first was preferred everywhere.
+    weight, group, judge : str, default=None
+        Further columns.
+    items : data frame, array, int or None, default=None
+        The item table, as in `Comparisons`.
+    item_name : str, default=None
+        Column of the frame ``items`` that holds the names; by default one called item, name or id.
+    self_comparisons : {"error", "drop"}, default="error"
+        What to do with comparisons of an item with itself.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from preflearn.data import from_frame
+    >>> table = pd.DataFrame({"left": ["ann", "bob"], "right": ["bob", "cy"], "best": ["bob", "left"]})
+    >>> from_frame(table, first="left", second="right", winner="best").outcome
+    array([-1.,  1.])
+    """
+    owner = "from_frame"
+    table = frame_of(frame, owner)
+    if table is None:
+        raise TypeError(f"{owner}: frame must be a data frame; got {type(frame).__name__}. Use Comparisons(...).")
+    if outcome is not None and winner is not None:
+        raise TypeError(f"{owner}: give outcome or winner, not both.")
+    wanted = {"first": first, "second": second, "outcome": outcome, "winner": winner}
+    columns = frame_columns(table, {**wanted, "weight": weight, "group": group, "judge": judge}, owner)
+    names = None
+    if item_name is not None:
+        item_frame = frame_of(items, owner)
+        if item_frame is None:
+            raise TypeError(f"{owner}: item_name needs items as a data frame; got {type(items).__name__}.")
+        names = frame_columns(item_frame, {"item_name": item_name}, owner)["item_name"]
+        items = item_frame.drop(item_name).to_native()
+    options = {key: columns[key] for key in ("weight", "group", "judge")}
+    options |= {"names": names, "self_comparisons": self_comparisons}
+    if columns["outcome"] is not None:
+        return Comparisons(items, columns["first"], columns["second"], columns["outcome"], **options)
+    value = np.ones(len(table))
+    if columns["winner"] is not None:
+        value = outcomes_of_winners(columns["first"], columns["second"], columns["winner"], owner)
+    return Comparisons._build(items, columns["first"], columns["second"], value, **options)

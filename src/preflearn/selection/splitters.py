@@ -1,0 +1,232 @@
+"""Cross-validation splitters that keep what belongs together in one fold: groups, pairs, items.
+
+Assignment depends on the labels and the seed, never on the order of rows: distinct units are sorted, shuffled by the
+seed, then dealt to folds. Permuting rows permutes the folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflearn.data import Comparisons, Ratings
+from preflearn.exceptions import DataError
+
+__all__ = ["GroupFolds", "ItemFolds", "PairFolds"]
+
+Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+
+
+class _Folds:
+    """What the splitters share: parameters, dealing of units to folds, train and test rows."""
+
+    def __init__(self, n_splits: int = 5, *, shuffle: bool = True, random_state: Any = 0) -> None:
+        if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer):
+            raise TypeError(f"{type(self).__name__}: n_splits must be an integer; got {type(n_splits).__name__}.")
+        if n_splits < 2:
+            raise DataError(f"{type(self).__name__}: n_splits must be at least 2; got {n_splits}.")
+        self.n_splits = int(n_splits)
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of splits."""
+        return self.n_splits
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n_splits={self.n_splits}, random_state={self.random_state})"
+
+    def _deal(self, sizes: NDArray[np.intp], what: str) -> NDArray[np.intp]:
+        """Return the fold of each unit: units in shuffled order, larger first, each to the smallest fold so far."""
+        from sklearn.utils import check_random_state
+
+        n_units = len(sizes)
+        if n_units < self.n_splits:
+            raise DataError(
+                f"{type(self).__name__}: {n_units} {what} cannot fill {self.n_splits} folds. Use at most "
+                f"n_splits={n_units}, or more data; with fewer than 2 {what} nothing can be held out."
+            )
+        order = np.arange(n_units)
+        if self.shuffle:
+            order = check_random_state(self.random_state).permutation(n_units)
+        order = order[np.argsort(-sizes[order], kind="stable")]
+        fold = np.empty(n_units, dtype=np.intp)
+        load = np.zeros(self.n_splits, dtype=np.int64)
+        for unit in order:
+            fold[unit] = np.argmin(load)
+            load[fold[unit]] += sizes[unit]
+        return fold
+
+    def _splits_of(self, fold_of_row: NDArray[np.intp]) -> Iterator[Split]:
+        for fold in range(self.n_splits):
+            yield np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold)
+
+
+class GroupFolds(_Folds):
+    """Folds of whole groups, balanced by number of rows.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds.
+    shuffle : bool, default=True
+        Whether groups are dealt in random order; False deals them in sorted order.
+    random_state : int, RandomState or None, default=0
+        Seed of the order.
+
+    Notes
+    -----
+    Groups are those of ``X`` if it is a `Ratings` or `Comparisons` with groups, else the argument ``groups``.
+
+    Examples
+    --------
+    >>> from preflearn.data import Ratings
+    >>> from preflearn.selection.splitters import GroupFolds
+    >>> data = Ratings([[1], [2], [3], [4]], score=[0, 1, 0, 1], group=["a", "a", "b", "b"])
+    >>> for train, test in GroupFolds(n_splits=2, shuffle=False).split(data):
+    ...     print(train, test)
+    [2 3] [0 1]
+    [0 1] [2 3]
+    """
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
+        """Yield train and test row numbers."""
+        labels = X.group if isinstance(X, Ratings | Comparisons) and X.group is not None else groups
+        if labels is None:
+            raise DataError(
+                "GroupFolds: there are no groups. Give X with groups (Ratings or Comparisons), or pass groups=..."
+            )
+        given = _as_array(labels)
+        n_rows = int(X.shape[0]) if hasattr(X, "shape") else len(X)
+        if len(given) != n_rows:
+            raise DataError(f"GroupFolds: groups has {len(given)} values for {n_rows} rows. Give one per row.")
+        unit, sizes = _numbered(given)
+        yield from self._splits_of(self._deal(sizes, "groups")[unit])
+
+
+class PairFolds(_Folds):
+    """Folds of comparisons in which all comparisons of the same two items fall together.
+
+    Without it, a repeated match is in both training and test rows and the test measures memory.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds.
+    shuffle : bool, default=True
+        Whether pairs are dealt in random order; False deals them in sorted order.
+    random_state : int, RandomState or None, default=0
+        Seed of the order.
+
+    Examples
+    --------
+    >>> from preflearn.data import Comparisons
+    >>> from preflearn.selection.splitters import PairFolds
+    >>> data = Comparisons(3, [0, 1, 1], [1, 0, 2], [1, 1, 1])
+    >>> for train, test in PairFolds(n_splits=2).split(data):
+    ...     print(train, test)
+    [2] [0 1]
+    [0 1] [2]
+    """
+
+    def split(self, X: Comparisons, y: Any = None, groups: Any = None) -> Iterator[Split]:
+        """Yield train and test row numbers."""
+        _check_comparisons(X, "PairFolds")
+        pair = np.minimum(X.first, X.second) * X.n_items + np.maximum(X.first, X.second)
+        unit, sizes = _numbered(pair)
+        yield from self._splits_of(self._deal(sizes, "distinct pairs")[unit])
+
+
+class ItemFolds(_Folds):
+    """Folds of items: no held-out item is seen in training.
+
+    How well are items ranked that were never compared before? Needs features.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds of items.
+    test : {"any", "both"}, default="any"
+        Test comparisons have at least one held-out item, or two. With "both", comparisons between a held-out and a
+        training item are in neither part.
+    shuffle : bool, default=True
+        Whether items are dealt in random order; False deals them in sorted order.
+    random_state : int, RandomState or None, default=0
+        Seed of the order.
+
+    Notes
+    -----
+    Only items that occur in a comparison are dealt; folds are balanced by number of items.
+
+    Examples
+    --------
+    >>> from preflearn.data import Comparisons
+    >>> from preflearn.selection.splitters import ItemFolds
+    >>> data = Comparisons([[0.0], [1.0], [2.0], [3.0]], [0, 1, 0], [2, 3, 1])
+    >>> for train, test in ItemFolds(n_splits=2, shuffle=False).split(data):
+    ...     print(train, test)
+    [1] [0 2]
+    [0] [1 2]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        test: Literal["any", "both"] = "any",
+        shuffle: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        super().__init__(n_splits, shuffle=shuffle, random_state=random_state)
+        if test not in ("any", "both"):
+            raise DataError(f'ItemFolds: test must be "any" or "both"; got {test!r}.')
+        self.test = test
+
+    def split(self, X: Comparisons, y: Any = None, groups: Any = None) -> Iterator[Split]:
+        """Yield train and test row numbers."""
+        _check_comparisons(X, "ItemFolds")
+        used = X.used_items()
+        fold_of_item = np.full(X.n_items, -1, dtype=np.intp)
+        fold_of_item[used] = self._deal(np.ones(len(used), dtype=np.intp), "compared items")
+        any_side = 'test="any", '
+        splits = []
+        for fold in range(self.n_splits):
+            first, second = fold_of_item[X.first] == fold, fold_of_item[X.second] == fold
+            test = first | second if self.test == "any" else first & second
+            splits.append((np.flatnonzero(~(first | second)), np.flatnonzero(test)))
+            for rows, part in zip(splits[-1], ("training", "test"), strict=True):
+                if not len(rows):
+                    raise DataError(
+                        f'ItemFolds: fold {fold} of {self.n_splits} has no {part} comparisons (test="{self.test}", '
+                        f"{len(used)} items, {len(X)} comparisons). Use another n_splits or random_state, "
+                        f"{any_side if self.test == 'both' else ''}or PairFolds."
+                    )
+        yield from splits
+
+
+def _check_comparisons(X: object, owner: str) -> None:
+    if not isinstance(X, Comparisons):
+        raise TypeError(f"{owner}: X must be Comparisons; got {type(X).__name__}. For rows in groups use GroupFolds.")
+
+
+def _as_array(labels: Any) -> NDArray[Any]:
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise TypeError(f"GroupFolds: groups must have one dimension; got shape {array.shape}.")
+    return array
+
+
+def _numbered(labels: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the number of each row's unit, in sorted order of units, and the size of each unit."""
+    try:
+        found, unit = np.unique(labels, return_inverse=True)
+        n_units = len(found)
+    except TypeError:  # labels of several kinds have no order of their own
+        ordered = sorted(set(labels.tolist()), key=lambda label: (type(label).__name__, repr(label)))
+        number = {label: place for place, label in enumerate(ordered)}
+        unit = np.array([number[label] for label in labels.tolist()], dtype=np.intp)
+        n_units = len(ordered)
+    return unit.astype(np.intp), np.bincount(unit, minlength=n_units).astype(np.intp)
