@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from preflearn import KPCR, RLS, Comparisons, KPCRank, KPCRankCV, OnItems, RankRLS, RankRLSCV, Ratings
 from preflearn.exceptions import GroupsLostWarning
 from preflearn.metrics import disagreement_error, get_scorer
-from preflearn.selection.splitters import GroupFolds, ItemFolds, PairFolds
+from preflearn.selection import GroupFolds, ItemFolds, PairFolds
 
 ALL = [RLS(), RankRLS(), RankRLSCV(), KPCR(), KPCRank(), KPCRankCV(n_components=5)]
 
