@@ -1,12 +1,12 @@
 """Which ranker stands label noise? KPCRank, KPCR, RLS and RankRLS on simulated and on real parses.
 
     python -m benchmarks.noise                   the paper's table: 500 + 2698 rows, noise 0 / 0.5 / 1.0
-    python -m benchmarks.noise --sweep           where KPCRank wins: spectral decay, signal, noise
+    python -m benchmarks.noise --sweep           where KPCRank wins: spectral decay, signal, noise (and --shared)
     python -m benchmarks.noise --real DIRECTORY  the small real parse set (rank_train.svmlight, rank_test.svmlight)
 
-Every choice (kernel, alpha, number of components) is made by 5-fold cross-validation over sentences on the noisy training
-scores, by disagreement error. Test scores are clean. Errors are means over draws with their standard errors. Kernels:
-linear, and Gaussian with one half, one and two times the usual length-scale.
+Every choice (kernel, alpha, number of components) is made by 5-fold cross-validation over sentences on the noisy
+training scores, by disagreement error. Test scores are clean. Errors are means over draws with their standard errors.
+Kernels: linear, and Gaussian with one half, one and two times the usual length-scale.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def regression_paths(K, y, qid):
 def choose_and_test(train, test, K_pairs):
     """Return the test error of each method, its parameters chosen on the training sentences."""
     y, qid = train.score, train.group
-    best = {method: (np.inf, None, None) for method in METHODS}
+    best = dict.fromkeys(METHODS, (np.inf, None, None))
 
     def offer(method, error, model, K):
         if error < best[method][0]:
@@ -117,7 +117,7 @@ def table(out, noises, paper=None):
     print(flush=True)
 
 
-def sweep(draws):
+def sweep(draws, shared):
     """KPCRank's error minus that of the best of the others, over the simulator's parameters."""
     print(
         "Difference of disagreement errors, KPCRank minus the best of KPCR, RLS and RankRLS (negative: KPCRank wins).\n"
@@ -126,7 +126,7 @@ def sweep(draws):
     others = [m for m, name in enumerate(METHODS) if name != "KPCRank"]
     for decay in (0.5, 0.9, 1.5, 2.5):
         for signal in (0.2, 0.5, 0.8, 0.95):
-            out = simulate(NOISE, draws, seed=1, decay=decay, signal=signal)
+            out = simulate(NOISE, draws, seed=1, decay=decay, signal=signal, shared=shared)
             rival = out[..., others].mean(axis=1).argmin(axis=-1)
             gaps = [cell(out[i, :, 1] - out[i, :, others[rival[i]]]) for i in range(len(NOISE))]
             best = METHODS[int(out[-1].mean(axis=0).argmin())]
@@ -153,13 +153,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=3, help="draws of data and noise (default 3, as the paper)")
     parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--shared", type=float, default=0.5, help="simulator's parameter in the sweep (default 0.5)")
     parser.add_argument("--real", metavar="DIRECTORY")
     options = parser.parse_args()
     start = time.perf_counter()
     if options.real:
         table(real(options.real, options.draws), NOISE, PAPER)
     elif options.sweep:
-        sweep(options.draws)
+        sweep(options.draws, options.shared)
     else:
         table(simulate(NOISE, options.draws), NOISE, PAPER)
     print(f"{options.draws} draws, {time.perf_counter() - start:.0f} s")

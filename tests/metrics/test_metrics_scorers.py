@@ -301,7 +301,7 @@ def test_unknown_names_are_answered_with_the_known_ones(name, message):
 
 
 def test_every_listed_name_gives_a_scorer():
-    assert len(get_scorer_names()) == 9
+    assert len(get_scorer_names()) == 10
     for name in get_scorer_names():
         assert isinstance(get_scorer(name.replace("@k", "@7")), RankingScorer)
 

@@ -1,5 +1,6 @@
 """Judge predictions: pairs ordered rightly, rankings good at the top, and scorers for model selection."""
 
+from preflearn.metrics.margins import squared_difference_error, squared_margin_error
 from preflearn.metrics.pairs import concordance_index, disagreement_error, kendall_tau_b, pairwise_accuracy, spearman
 from preflearn.metrics.rankings import mean_average_precision, ndcg, precision_at_k
 from preflearn.metrics.registry import get_scorer, get_scorer_names, make_ranking_scorer
@@ -18,4 +19,6 @@ __all__ = [
     "pairwise_accuracy",
     "precision_at_k",
     "spearman",
+    "squared_difference_error",
+    "squared_margin_error",
 ]

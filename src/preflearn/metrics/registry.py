@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from preflearn.exceptions import nearest_names
+from preflearn.metrics.margins import squared_difference_error
 from preflearn.metrics.pairs import concordance_index, disagreement_error, kendall_tau_b, pairwise_accuracy, spearman
 from preflearn.metrics.rankings import mean_average_precision, ndcg, precision_at_k
 from preflearn.metrics.scorers import RankingScorer
@@ -15,6 +16,7 @@ __all__ = ["get_scorer", "get_scorer_names", "make_ranking_scorer"]
 
 _METRICS: dict[str, Callable[..., Any]] = {
     "disagreement": disagreement_error,
+    "squared_error": squared_difference_error,
     "concordance": concordance_index,
     "kendall_tau_b": kendall_tau_b,
     "spearman": spearman,
@@ -22,6 +24,7 @@ _METRICS: dict[str, Callable[..., Any]] = {
     "ndcg": ndcg,
     "pairwise_accuracy": pairwise_accuracy,
 }
+_ERRORS = ("disagreement", "squared_error")
 _METRICS_AT_K: dict[str, Callable[..., Any]] = {"ndcg": ndcg, "precision": precision_at_k}
 
 
@@ -43,14 +46,14 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
     Parameters
     ----------
     name : str or RankingScorer
-        "disagreement", "concordance", "kendall_tau_b", "spearman", "map", "ndcg", "pairwise_accuracy", or with any
-        number of ranks "ndcg@10" and "precision@5". Each is its metric with the default options;
-        `make_ranking_scorer` takes others.
+        "disagreement", "squared_error" (of differences), "concordance", "kendall_tau_b", "spearman", "map", "ndcg",
+        "pairwise_accuracy", or with any number of ranks "ndcg@10" and "precision@5". Each is its metric with the
+        default options; `make_ranking_scorer` takes others.
 
     Returns
     -------
     RankingScorer
-        Greater is better: "disagreement" is negated.
+        Greater is better: "disagreement" and "squared_error" are negated.
 
     Examples
     --------
@@ -61,7 +64,7 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
     Traceback (most recent call last):
         ...
     ValueError: get_scorer: there is no scorer "ndgc" (nearest names: "ndcg", "ndcg@k").
-      Names: disagreement, concordance, kendall_tau_b, spearman, map, ndcg, pairwise_accuracy, ndcg@k, precision@k.
+      Names: disagreement, squared_error, concordance, kendall_tau_b, ...
     """
     if isinstance(name, RankingScorer):
         return name
@@ -71,7 +74,7 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
             "  For a metric of your own use make_ranking_scorer(metric)."
         )
     if name in _METRICS:
-        return RankingScorer(_METRICS[name], greater_is_better=name != "disagreement")
+        return RankingScorer(_METRICS[name], greater_is_better=name not in _ERRORS)
     at_k = re.fullmatch(r"(\w+)@([1-9][0-9]*)", name)
     if at_k and at_k[1] in _METRICS_AT_K:
         return RankingScorer(_METRICS_AT_K[at_k[1]], kwargs={"k": int(at_k[2])})

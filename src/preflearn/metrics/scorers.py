@@ -19,6 +19,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.ratings import Ratings
 from preflearn.exceptions import GroupsLostWarning, nearest_names
+from preflearn.metrics.margins import squared_difference_error, squared_margin_error
 from preflearn.metrics.pairs import concordance_index, disagreement_error, pairwise_accuracy
 
 __all__ = ["RankingScorer"]
@@ -164,10 +165,12 @@ class RankingScorer:
             return self
         if self.metric is concordance_index:
             return RankingScorer(pairwise_accuracy)
+        if self.metric is squared_difference_error:
+            return RankingScorer(squared_margin_error, greater_is_better=False)
         if self.metric is not disagreement_error:
             raise TypeError(
                 f"{self!r} ranks whole groups and cannot judge a Comparisons, which only lists pairs.\n"
-                "  Use the scorer 'disagreement', 'concordance' or 'pairwise_accuracy'."
+                "  Use the scorer 'disagreement', 'squared_error', 'concordance' or 'pairwise_accuracy'."
             )
         if self.kwargs.get("ties", "exclude") != "exclude":
             raise ValueError(
@@ -195,10 +198,11 @@ class RankingScorer:
             raise TypeError(
                 f"RankingScorer: metric is {self.metric!r}, not a function.\n  For a name use get_scorer(name)."
             )
-        if self.metric is disagreement_error and self.greater_is_better:
+        errors = (disagreement_error, squared_difference_error, squared_margin_error)
+        if self.metric in errors and self.greater_is_better:
             raise ValueError(
-                "RankingScorer: disagreement_error is an error, and a search would look for the largest.\n"
-                "  Pass greater_is_better=False, or use get_scorer('disagreement')."
+                f"RankingScorer: {self.metric.__name__} is an error, and a search would look for the largest.\n"
+                "  Pass greater_is_better=False, or use get_scorer('disagreement') or get_scorer('squared_error')."
             )
         if "average" in self.kwargs and self.kwargs["average"] is None:
             raise ValueError(
