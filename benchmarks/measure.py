@@ -1,0 +1,62 @@
+"""Timing and memory: minimum of several alternating runs; peak memory in a process of its own."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import time
+from dataclasses import dataclass
+
+
+@dataclass
+class Row:
+    """One line of the table: a job, its yardstick in the same run, their ratio, and the aim."""
+
+    job: str
+    ours: str
+    yardstick: str
+    ratio: str
+    aim: str
+    met: bool
+
+
+def alternate(*jobs, repeats=3):
+    """Return the least time of each job; the jobs take turns, so that a noisy minute hits them alike."""
+    best = [float("inf")] * len(jobs)
+    for _ in range(repeats):
+        for i, job in enumerate(jobs):
+            start = time.perf_counter()
+            job()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best
+
+
+def _peak(function, arguments, queue):
+    queue.put(function(*arguments))
+
+
+def in_fresh_process(function, *arguments):
+    """Return function(*arguments) from a new process, whose peak memory is its own."""
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=_peak, args=(function, arguments, queue))
+    process.start()
+    result = queue.get()
+    process.join()
+    return result
+
+
+def peak_bytes():
+    """Largest resident size of this process so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def ratio_row(job, ours, yardstick, name, aim):
+    ratio = ours / yardstick
+    return Row(job, f"{ours:.2f} s", f"{name} {yardstick:.2f} s", f"{ratio:.2f}", f"≤ {aim:g}", ratio <= aim)
+
+
+def print_table(rows):
+    print("| job | ours | yardstick | ratio | aim | met |\n|---|---|---|---|---|---|")
+    for r in rows:
+        print(f"| {r.job} | {r.ours} | {r.yardstick} | {r.ratio} | {r.aim} | {'yes' if r.met else 'NO'} |", flush=True)
