@@ -266,3 +266,26 @@ def test_hold_out_choice_is_the_best_of_the_refits():
     assert model.cv_scores_[("include", "exclude").index(model.ties_), list(model.alphas_).index(model.alpha_)] == (
         model.best_score_
     )
+
+
+def test_groups_of_comparisons_can_weigh_the_same():
+    p = pair_problem(12, n_max=12)
+    group = np.arange(len(p.first)) % 3
+    data = Comparisons(p.X, p.first, p.second, p.margin, weight=p.weight, group=group)
+    v = p.v / np.bincount(group, p.v)[group]
+    by_hand = Comparisons(p.X, p.first, p.second, p.margin, weight=v, group=group)
+    expected = RankRLS(0.1, GAUSS).fit(by_hand).predict(p.X)
+    np.testing.assert_allclose(RankRLS(0.1, GAUSS, weighting="groups").fit(data).predict(p.X), expected, atol=1e-10)
+    held = [
+        RankRLSCV([0.1, 1.0], GAUSS, weighting=weighting, store_cv_results=True).fit(d).cv_predictions_
+        for weighting, d in (("groups", data), ("pairs", by_hand))
+    ]
+    np.testing.assert_allclose(held[0], held[1], atol=1e-10)
+
+
+def test_rows_of_weight_zero_are_never_held_out():
+    p = row_problem(3, min_groups=2)
+    weight = np.ones(len(p.y))
+    weight[np.flatnonzero(p.code == 0)[:1]] = 0.0
+    model = RankRLSCV([1.0], store_cv_results=True).fit(p.X, p.y, qid=p.code, sample_weight=weight)
+    np.testing.assert_array_equal(np.isnan(model.cv_predictions_[0, :, 0]), weight == 0)

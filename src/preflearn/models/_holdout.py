@@ -58,13 +58,18 @@ def hold_out_rows(
 
 
 def hold_out_pairs(
-    space: Space, data: PairData, tests: Sequence[IntArray] | None, alphas: FloatArray | None, ties: Ties
+    space: Space,
+    data: PairData,
+    tests: Sequence[IntArray] | None,
+    alphas: FloatArray | None,
+    ties: Ties,
+    weighting: Weighting,
 ) -> HeldOut:
     """Return held-out margins of comparisons for every alpha; ``tests`` None leaves out each distinct pair."""
-    edges = data.operator(ties)
+    edges = data.operator(ties, weighting)
     dec, alphas, coefficients, K = _decompose_all(space, edges, alphas, keep_gram=True)
     if tests is not None:
-        return HeldOut(alphas, _refit_pairs(space, data, tests, alphas, ties, K), coefficients)
+        return HeldOut(alphas, _refit_pairs(space, data, tests, alphas, ties, weighting, K), coefficients)
     if space.solver == "primal":
         held = leave_pairs_out_primal(dec, edges, space.features, alphas)
     else:
@@ -172,16 +177,18 @@ def _fold_sums(
 
 
 def _refit_pairs(
-    space: Space, data: PairData, tests: Iterable[IntArray], alphas: FloatArray, ties: Ties, K: FloatArray
+    space: Space,
+    data: PairData,
+    tests: Iterable[IntArray],
+    alphas: FloatArray,
+    ties: Ties,
+    weighting: Weighting,
+    K: FloatArray,
 ) -> FloatArray:
     margins = np.full((data.margin.shape[0], alphas.shape[0]), np.nan)
     for test in tests:
         train = np.setdiff1d(np.arange(data.margin.shape[0]), test)
-        weight = None if data.weight is None else data.weight[train]
-        part = PairData(
-            data.X, data.first[train], data.second[train], data.margin[train], weight, None, data.rows[train]
-        )
-        edges = part.operator(ties)
+        edges = data.take(train).operator(ties, weighting)
         if space.solver == "primal":
             M, b = scatter(edges, space.features, space.n_features)
             f = space.features(slice(0, data.n_items)) @ decompose(M, b).solve(alphas)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -80,8 +80,10 @@ class PairData:
     second: IntArray
     margin: FloatArray
     weight: FloatArray | None
+    code: IntArray | None  # group of each comparison, None without groups
     kept: IntArray | None  # items of the given table that occur, None if all
     rows: IntArray  # the given comparisons that are left
+    n_given: int = 0  # comparisons as given
 
     @property
     def n_items(self) -> int:
@@ -94,12 +96,32 @@ class PairData:
         return
 
     def operator(self, ties: Ties = "include", weighting: Weighting = "pairs") -> Edges:
-        """Return the operator that sees the comparisons; ties are comparisons with outcome 0."""
+        """Return the operator that sees the comparisons; ties are comparisons with outcome 0.
+
+        ``weighting="groups"`` scales the weights of each group of comparisons to sum to one.
+        """
         keep = np.ones(self.margin.shape[0], dtype=bool) if ties == "include" else self.margin != 0
         if not keep.any():
             raise DataError('All comparisons are ties and ties="exclude" drops them. Use ties="include".')
         weight = None if self.weight is None else self.weight[keep]
+        if weighting == "groups" and self.code is not None:
+            weight = np.ones(int(keep.sum())) if weight is None else weight
+            weight = weight / np.bincount(self.code[keep], weight)[self.code[keep]]
         return Edges.build(self.n_items, self.first[keep], self.second[keep], self.margin[keep], weight)
+
+    def take(self, rows: IntArray) -> PairData:
+        """Return some of the comparisons, over the same items."""
+        weight = None if self.weight is None else self.weight[rows]
+        code = None if self.code is None else self.code[rows]
+        return replace(
+            self,
+            first=self.first[rows],
+            second=self.second[rows],
+            margin=self.margin[rows],
+            weight=weight,
+            code=code,
+            rows=self.rows[rows],
+        )
 
 
 def read_training(
@@ -212,7 +234,8 @@ def _read_pairs(estimator: Any, data: Comparisons) -> PairData:
     if estimator.kernel == "precomputed":
         _check_square(type(estimator).__name__, X)
     weight = None if data.weight is None else data.weight[rows]
-    return PairData(X, first, second, data.outcome[rows], weight, kept, rows)
+    code = None if data.group is None else codes(data.group[rows], rows.shape[0])
+    return PairData(X, first, second, data.outcome[rows], weight, code, kept, rows, len(data))
 
 
 def _identity(n: int) -> Any:

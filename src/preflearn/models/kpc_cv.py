@@ -195,11 +195,10 @@ class KPCRankCV(OnComponents):
     def _training_part(self, data: RowData | PairData, train: IntArray) -> tuple[IntArray, Any]:
         if isinstance(data, RowData):
             return train, data.take(train).operator(self.ties, self.weighting)
-        items, place = np.unique(np.concatenate([data.first[train], data.second[train]]), return_inverse=True)
-        weight = None if data.weight is None else data.weight[train]
-        first, second = place[: len(train)], place[len(train) :]
-        part = PairData(data.X[items], first, second, data.margin[train], weight, None, data.rows[train])
-        return items, part.operator(self.ties)
+        part = data.take(train)
+        items, place = np.unique(np.concatenate([part.first, part.second]), return_inverse=True)
+        part = replace(part, X=data.X[items], first=place[: len(train)], second=place[len(train) :])
+        return items, part.operator(self.ties, self.weighting)
 
 
 def _at_most(cv: Any, data: RowData | PairData) -> Any:

@@ -123,7 +123,8 @@ class RankRLS(LeastSquares):
     ties : {"include", "exclude"}, default="include"
         Whether pairs with equal scores (comparisons with outcome 0) count: their predicted difference should be 0.
     weighting : {"pairs", "groups"}, default="pairs"
-        Every pair weighs the same, or every group (a pair then weighs 1 / size of its group).
+        Every pair weighs the same, or every group: a pair of rows then weighs 1 / size of its group, a listed
+        comparison 1 / number of comparisons in its group.
     approximation : Nystroem or RandomFourier, default=None
         Features that stand in for a kernel matrix too large to hold.
     solver : {"auto", "primal", "dual", "cg"}, default="auto"

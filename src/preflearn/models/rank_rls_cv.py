@@ -59,7 +59,8 @@ class RankRLSCV(LeastSquares):
     cv_scores_ : ndarray (n_ties, n_alphas)
         Cross-validated scores.
     cv_predictions_ : ndarray (n_ties, n, n_alphas)
-        Held-out utilities of rows (up to a constant per group) or margins of comparisons, if stored.
+        Held-out utilities of rows (up to a constant per group) or margins of comparisons, if stored; NaN where never
+        held out (weight zero).
     coef_, dual_coef_, kernel_, solver_ : see `RankRLS`
         The model fitted on everything.
 
@@ -155,7 +156,7 @@ class RankRLSCV(LeastSquares):
             if isinstance(data, RowData):
                 held = hold_out_rows(space, data, judge.folds, alphas, ties, self.weighting)
             else:
-                held = hold_out_pairs(space, data, judge.tests, alphas, ties)
+                held = hold_out_pairs(space, data, judge.tests, alphas, ties, self.weighting)
             alphas = held.alphas
             results.append(held)
         self.alphas_ = results[0].alphas
@@ -166,7 +167,10 @@ class RankRLSCV(LeastSquares):
         self.alpha_, self.ties_ = float(self.alphas_[last]), options[best]
         self.best_score_, self.cv_scores_ = float(scores[best, last]), scores
         if self.store_cv_results:
-            self.cv_predictions_ = np.stack([held.predictions for held in results])
+            self.cv_predictions_ = np.full((len(options), data.n_given, self.alphas_.shape[0]), np.nan)
+            given = data.kept if isinstance(data, RowData) else data.rows
+            for i, held in enumerate(results):  # rows of weight zero are never held out and stay NaN
+                self.cv_predictions_[i, slice(None) if given is None else given] = held.predictions
         self._store(data, space, np.ascontiguousarray(results[best].coefficients[:, last]))
         return self
 

@@ -77,8 +77,12 @@ class Edges:
         step = max(1, BLOCK // max(1, self.first.shape[0]))
         for j in range(0, Z.shape[1], step):
             LZ[:, j : j + step] = B.T @ self.apply(np.ascontiguousarray(Z[:, j : j + step]))
-        # 1'L = 0, so Z may be shifted freely before the product.
-        M = (Z - Z.mean(axis=0)).T @ LZ
+        # 1'L = 0, so Z may be shifted freely before the product; by blocks of rows, without a copy of Z.
+        M = np.zeros((Z.shape[1], Z.shape[1]))
+        mean = Z.mean(axis=0)
+        step = max(64, BLOCK // max(1, Z.shape[1]))
+        for i in range(0, Z.shape[0], step):
+            M += (Z[i : i + step] - mean).T @ LZ[i : i + step]
         return np.asarray((M + M.T) / 2)
 
     def root(self) -> Root:
