@@ -289,3 +289,13 @@ def test_rows_of_weight_zero_are_never_held_out():
     weight[np.flatnonzero(p.code == 0)[:1]] = 0.0
     model = RankRLSCV([1.0], store_cv_results=True).fit(p.X, p.y, qid=p.code, sample_weight=weight)
     np.testing.assert_array_equal(np.isnan(model.cv_predictions_[0, :, 0]), weight == 0)
+
+
+def test_equal_scores_are_told_apart_by_squared_error():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 2))
+    utility = X @ [1.0, -2.0]
+    first, second = np.array([(i, (i + 1) % 20) for i in range(20)]).T
+    model = RankRLSCV(np.geomspace(1e-6, 1e6, 13)).fit(Comparisons(X, first, second, utility[first] - utility[second]))
+    assert (model.cv_scores_ == 0).sum() > 5  # every direction is right for most alphas
+    assert model.alpha_ == pytest.approx(1e-6)  # without noise the least shrinkage predicts margins best

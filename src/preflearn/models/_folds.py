@@ -39,6 +39,7 @@ class Judge:
     folds: Folds
     tests: Sequence[IntArray] | None
     scorer: RankingScorer
+    closeness: RankingScorer
     truth: FloatArray
     group: Any
     weight: FloatArray | None
@@ -49,21 +50,45 @@ class Judge:
         if cv is not None and not isinstance(cv, Integral):
             cv = check_cv(cv)
         scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+        closeness = get_scorer("squared_error")
         if isinstance(data, RowData):
             folds = row_folds(owner, data, cv)
-            return cls(folds, None, scorer, data.y, folds.judged_in, data.weight)
+            return cls(folds, None, scorer, closeness, data.y, folds.judged_in, data.weight)
         tests = pair_folds(owner, data, cv, given)
         group = None if given.group is None else given.group[data.rows]
         nothing = Folds([], False, np.empty(0, dtype=np.intp))
-        return cls(nothing, tests, scorer.for_comparisons(), data.margin, group, data.weight)
+        return cls(
+            nothing, tests, scorer.for_comparisons(), closeness.for_comparisons(), data.margin, group, data.weight
+        )
 
     def scores(self, predictions: FloatArray) -> FloatArray:
         """Return the score of each column of held-out predictions; rows never held out are NaN and left out."""
+        return self._evaluate(self.scorer, predictions)
+
+    def choose(self, scores: Sequence[FloatArray], predictions: Sequence[FloatArray]) -> tuple[int, int]:
+        """Return (candidate, column) of the best score; equal scores are told apart by held-out squared error.
+
+        With few pairs many candidates put the same number of them in order; among these, differences of the right size
+        are better than differences of the right sign. Of equal errors the first wins.
+        """
+        best = max(float(values.max()) for values in scores)
+        winner, least = (0, 0), np.inf
+        for i, values in enumerate(scores):
+            columns = np.flatnonzero(values >= best - 1e-12 * max(1.0, abs(best)))
+            if columns.shape[0] == 0:
+                continue
+            error = -self._evaluate(self.closeness, predictions[i][:, columns])
+            j = int(np.argmin(error))
+            if error[j] < least:
+                winner, least = (i, int(columns[j])), float(error[j])
+        return winner
+
+    def _evaluate(self, scorer: RankingScorer, predictions: FloatArray) -> FloatArray:
         judged = ~np.isnan(predictions[:, 0])
         truth = self.truth[judged]
         group = None if self.group is None else self.group[judged]
         weight = None if self.weight is None else self.weight[judged]
-        return np.array([self.scorer.evaluate(truth, column, group, weight) for column in predictions[judged].T])
+        return np.array([scorer.evaluate(truth, column, group, weight) for column in predictions[judged].T])
 
 
 def row_folds(owner: str, data: RowData, cv: Any) -> Folds:

@@ -47,7 +47,7 @@ class KPCRankCV(OnComponents):
     Attributes
     ----------
     n_components_ : int
-        Chosen number of components; of equal scores the smallest wins.
+        Chosen number of components; equal scores are told apart by the held-out squared error of differences.
     kernel_ : Kernel or "precomputed"
         Chosen kernel.
     best_score_ : float
@@ -136,10 +136,9 @@ class KPCRankCV(OnComponents):
         tests = judge.folds.tests if isinstance(data, RowData) else judge.tests
         assert tests is not None
         spaces = [component_space(self, data, kernel) for kernel in kernels]
-        scores = np.stack([judge.scores(self._held_out(space, data, tests, candidates[-1])) for space in spaces])[
-            :, candidates - 1
-        ]
-        which, column = np.unravel_index(int(np.argmax(scores)), scores.shape)
+        held = [self._held_out(space, data, tests, candidates[-1])[:, candidates - 1] for space in spaces]
+        scores = np.stack([judge.scores(predictions) for predictions in held])
+        which, column = judge.choose(list(scores), held)
         chosen = int(candidates[column])
         self.best_score_ = float(scores[which, column])
         self.path_ = {

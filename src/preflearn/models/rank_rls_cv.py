@@ -49,7 +49,7 @@ class RankRLSCV(LeastSquares):
     Attributes
     ----------
     alpha_ : float
-        Chosen regularisation; of equal scores the largest alpha wins.
+        Chosen regularisation; equal scores are told apart by the held-out squared error of differences.
     ties_ : str
         Chosen treatment of ties.
     best_score_ : float
@@ -161,17 +161,15 @@ class RankRLSCV(LeastSquares):
             results.append(held)
         self.alphas_ = results[0].alphas
         scores = np.stack([judge.scores(held.predictions) for held in results])
-        # Of equal scores the first option of ties and the largest alpha win.
-        best = int(np.argmax(scores.max(axis=1)))
-        last = scores.shape[1] - 1 - int(np.argmax(scores[best, ::-1]))
-        self.alpha_, self.ties_ = float(self.alphas_[last]), options[best]
-        self.best_score_, self.cv_scores_ = float(scores[best, last]), scores
+        best, column = judge.choose(list(scores), [held.predictions for held in results])
+        self.alpha_, self.ties_ = float(self.alphas_[column]), options[best]
+        self.best_score_, self.cv_scores_ = float(scores[best, column]), scores
         if self.store_cv_results:
             self.cv_predictions_ = np.full((len(options), data.n_given, self.alphas_.shape[0]), np.nan)
             given = data.kept if isinstance(data, RowData) else data.rows
             for i, held in enumerate(results):  # rows of weight zero are never held out and stay NaN
                 self.cv_predictions_[i, slice(None) if given is None else given] = held.predictions
-        self._store(data, space, np.ascontiguousarray(results[best].coefficients[:, last]))
+        self._store(data, space, np.ascontiguousarray(results[best].coefficients[:, column]))
         return self
 
     def _tie_options(self, owner: str) -> list[Ties]:

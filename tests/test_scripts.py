@@ -1,0 +1,77 @@
+"""What nobody runs is dead: examples and benchmarks run here, in small, and keep their own claims."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def run(*arguments):
+    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_sinc_margins_on_twenty_seeds():
+    out = run("examples/sinc.py", "--seeds", "20")
+    worst = [float(value) for value in re.findall(r"worst ([\d.]+)", out)]
+    assert len(worst) == 2
+    assert max(worst) <= 0.005
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_ohsumed_reaches_the_papers_map(data_dir):
+    out = run("examples/letor.py", str(data_dir / "letor_ohsumed"), "--paper", "--discount", "letor")
+    ours = float(re.search(r"MAP +([\d.]+)", out)[1])
+    assert ours >= 0.447
+    distance = float(re.search(r"RankRLS: largest distance from the paper ([\d.]+)", out)[1])
+    assert distance <= 0.0105
+
+
+@pytest.mark.slow
+def test_letor_example_on_generated_files(tmp_path):
+    from preflearn.datasets import make_ltr
+
+    for part in range(1, 6):
+        data = make_ltr(8, 10, 4, n_levels=3, random_state=part)
+        lines = [
+            f"{int(grade)} qid:{100 * part + q} " + " ".join(f"{k}:{v:.6f}" for k, v in enumerate(row, 1))
+            for row, grade, q in zip(data.X, data.y, data.qid, strict=True)
+        ]
+        (tmp_path / f"S{part}.txt").write_text("\n".join(lines) + "\n")
+    out = run("examples/letor.py", str(tmp_path))
+    assert re.search(r"^MAP +0\.\d", out, flags=re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_benchmarks_run_in_small():
+    out = run("-m", "benchmarks", "--small")
+    assert out.count("| yes |") + out.count("| NO |") == 10
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_the_noise_study_runs_on_real_parses(data_dir):
+    out = run("-m", "benchmarks.noise", "--real", str(data_dir / "bioinfer_parse_rlscore"), "--draws", "1")
+    assert len(re.findall(r"^\| (KPCR|KPCRank|RLS|RankRLS) \|", out, flags=re.MULTILINE)) == 4
+
+
+@pytest.mark.data
+def test_195100_sparse_features_are_ranked_without_being_made_dense(data_dir):
+    from preflearn import KPCRank, RankRLSCV
+    from preflearn.data import read_svmlight
+
+    folder = data_dir / "bioinfer_parse_rlscore"
+    train = read_svmlight(folder / "rank_train.svmlight", n_features=195100)
+    test = read_svmlight(folder / "rank_test.svmlight", n_features=195100)
+    model = RankRLSCV().fit(train)
+    assert model.solver_ == "dual"
+    assert model.coef_.shape == (195100,)
+    assert model.score(test) > 0.65
+    assert KPCRank(20, "linear").fit(train).score(test) > 0.55
