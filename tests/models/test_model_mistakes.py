@@ -143,6 +143,12 @@ MISTAKES = {
     ),
     "components zero": (lambda: KPCRank(0).fit(X, y), ValueError, ["'n_components'", "[1, inf)"]),
     "components fractional": (lambda: KPCRankCV([1.5]).fit(X, y), ValueError, ["n_components", "whole numbers"]),
+    "no kernel to choose from": (lambda: KPCRankCV(3, []).fit(X, y), ValueError, ["at least one kernel"]),
+    "precomputed among others": (
+        lambda: KPCRankCV(3, ["precomputed", "rbf"]).fit(X @ X.T, y),
+        ValueError,
+        ["precomputed", "only by itself"],
+    ),
     "transformer that is none": (lambda: OnItems(3).fit(matches), ValueError, ["'transformer'", "'transform'"]),
     "transformer without features": (lambda: OnItems(KPCR()).fit(bare), ValueError, ["no features", "item table"]),
     "wrong features of a kernel": (

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import GroupsLostWarning, NumericalWarning
 from preflearn.metrics import disagreement_error, pairwise_accuracy
-from preflearn.models._input import PairData, RowData, item_table, read_rows
+from preflearn.models._input import PairData, RowData, is_precomputed, item_table, read_rows
 from preflearn.models._space import Space, utilities
 from preflearn.operators import FloatArray
 
@@ -125,5 +125,5 @@ class LeastSquares(RegressorMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags

@@ -15,7 +15,7 @@ from preflearn.data._checks import check_labels, check_weight, codes
 from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.operators import Edges, FloatArray, Groups, IntArray, Rows
 
-__all__ = ["PairData", "RowData", "Ties", "Weighting", "item_table", "read_rows", "read_training"]
+__all__ = ["PairData", "RowData", "Ties", "Weighting", "is_precomputed", "item_table", "read_rows", "read_training"]
 
 Ties = Literal["include", "exclude"]
 Weighting = Literal["pairs", "groups"]
@@ -133,10 +133,10 @@ def read_training(
     graph: Any = None,
     *,
     pairs: bool = True,
-    pairwise: bool = False,
 ) -> RowData | PairData:
     """Return checked training data; sets ``n_features_in_`` on the estimator."""
     owner = type(estimator).__name__
+    pairwise = is_precomputed(estimator.kernel)
     if isinstance(X, Comparisons):
         if not pairs:
             raise TypeError(
@@ -144,7 +144,7 @@ def read_training(
                 "Use RankRLS or KPCRank, or give rows with scores: fit(X, y) or fit(Ratings)."
             )
         _no_extras(owner, "Comparisons", y=y, qid=qid, sample_weight=sample_weight, graph=graph)
-        return _read_pairs(estimator, X)
+        return _read_pairs(estimator, X, pairwise)
     X, y, qid, sample_weight = _unpack(owner, X, y, qid, sample_weight)
     if y is None:
         raise ValueError(
@@ -176,6 +176,11 @@ def read_training(
         code = np.unique(code[kept], return_inverse=True)[1]
         W = None if W is None else W[kept][:, kept]
     return RowData(X, y, code, weight, qid is not None, W, kept, n)
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Return whether rows are kernel values."""
+    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def read_rows(owner: str, X: Any, y: Any, qid: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
@@ -218,7 +223,7 @@ def group_codes(qid: Any, n: int, owner: str) -> IntArray:
     return codes(check_labels(qid, n, "qid", owner, "row"), n)
 
 
-def _read_pairs(estimator: Any, data: Comparisons) -> PairData:
+def _read_pairs(estimator: Any, data: Comparisons, pairwise: bool) -> PairData:
     rows = np.arange(len(data)) if data.weight is None else np.flatnonzero(data.weight)
     first, second = data.first[rows], data.second[rows]
     X = _identity(data.n_items) if data.items is None else data.items
@@ -228,10 +233,10 @@ def _read_pairs(estimator: Any, data: Comparisons) -> PairData:
     if used.shape[0] < data.n_items:
         kept = used
         X = X[used]
-        if estimator.kernel == "precomputed":
+        if pairwise:
             X = X[:, used]
         first, second = np.searchsorted(used, first), np.searchsorted(used, second)
-    if estimator.kernel == "precomputed":
+    if pairwise:
         _check_square(type(estimator).__name__, X)
     weight = None if data.weight is None else data.weight[rows]
     code = None if data.group is None else codes(data.group[rows], rows.shape[0])

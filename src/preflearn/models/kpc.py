@@ -147,7 +147,7 @@ class KPCR(OnComponents):
             Itself, fitted.
         """
         self._validate_params()
-        data = read_training(self, X, y, qid, sample_weight, pairs=False, pairwise=is_precomputed(self.kernel))
+        data = read_training(self, X, y, qid, sample_weight, pairs=False)
         assert isinstance(data, RowData)
         projection, Z = extract_training(self, data, self.kernel, self.n_components)
         mean = float(np.average(data.y, weights=data.weight))
@@ -258,17 +258,12 @@ class KPCRank(OnComponents):
             Itself, fitted.
         """
         self._validate_params()
-        data = read_training(self, X, y, qid, sample_weight, graph, pairwise=is_precomputed(self.kernel))
+        data = read_training(self, X, y, qid, sample_weight, graph)
         operator = data.operator(self.ties, self.weighting)
         warn_if_nothing_to_learn(type(self).__name__, data, operator)
         projection, Z = extract_training(self, data, self.kernel, self.n_components)
         self._keep(data, projection, component_path(operator.apply(Z), operator.target))
         return self
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Return whether rows are kernel values."""
-    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def component_space(estimator: Any, data: RowData | PairData, kernel: Any) -> Space:

@@ -13,9 +13,17 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from preflearn.inference.components import component_path
 from preflearn.models._components import Components, extract
 from preflearn.models._folds import Judge
-from preflearn.models._input import PairData, RowData, Ties, Weighting, read_training, warn_if_nothing_to_learn
+from preflearn.models._input import (
+    PairData,
+    RowData,
+    Ties,
+    Weighting,
+    is_precomputed,
+    read_training,
+    warn_if_nothing_to_learn,
+)
 from preflearn.models._space import Space
-from preflearn.models.kpc import OnComponents, component_space, is_precomputed
+from preflearn.models.kpc import OnComponents, component_space
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["KPCRankCV"]
@@ -129,7 +137,12 @@ class KPCRankCV(OnComponents):
         self._validate_params()
         owner = type(self).__name__
         kernels = list(self.kernel) if isinstance(self.kernel, list | tuple) else [self.kernel]
-        data = read_training(self, X, y, qid, sample_weight, pairwise=is_precomputed(self.kernel))
+        if not kernels or (len(kernels) > 1 and any(is_precomputed(kernel) for kernel in kernels)):
+            raise ValueError(
+                f"{owner}: kernel={self.kernel!r} cannot be chosen from. Give at least one kernel, and "
+                '"precomputed" only by itself: one table of kernel values belongs to one kernel.'
+            )
+        data = read_training(self, X, y, qid, sample_weight)
         warn_if_nothing_to_learn(owner, data, data.operator(self.ties, self.weighting))
         candidates = self._candidates(owner)
         judge = Judge.of(owner, data, X, self.scoring, _at_most(self.cv, data))

@@ -97,8 +97,7 @@ class RLS(LeastSquares):
             Itself, fitted.
         """
         self._validate_params()
-        pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        data = read_training(self, X, y, qid, sample_weight, pairs=False, pairwise=pairwise)
+        data = read_training(self, X, y, qid, sample_weight, pairs=False)
         assert isinstance(data, RowData)
         space = Space.build(type(self).__name__, data.X, self.kernel, self.approximation, self.solver, data.row_weight)
         coefficients, residual = fit_least_squares(space, data.scores(), self.alpha)
@@ -215,8 +214,7 @@ class RankRLS(LeastSquares):
         """
         self._validate_params()
         owner = type(self).__name__
-        pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        data = read_training(self, X, y, qid, sample_weight, graph, pairwise=pairwise)
+        data = read_training(self, X, y, qid, sample_weight, graph)
         space = Space.build(owner, data.X, self.kernel, self.approximation, self.solver, data.row_weight)
         operator = data.operator(self.ties, self.weighting)
         warn_if_nothing_to_learn(owner, data, operator)

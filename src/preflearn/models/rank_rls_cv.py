@@ -139,8 +139,7 @@ class RankRLSCV(LeastSquares):
         self._validate_params()
         owner = type(self).__name__
         options = self._tie_options(owner)
-        pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        data = read_training(self, X, y, qid, sample_weight, pairwise=pairwise)
+        data = read_training(self, X, y, qid, sample_weight)
         solver: Any = self.solver
         space = Space.build(owner, data.X, self.kernel, self.approximation, solver, data.row_weight)
         if space.solver == "cg":
