@@ -141,7 +141,7 @@ def _refit(
     predictions = np.full((data.n_items, alphas.shape[0]), np.nan)
     for test in tests:
         train = np.setdiff1d(np.arange(data.n_items), test)
-        operator = data.take(train).operator(ties, weighting)
+        operator = data.operator(ties, weighting, train)
         if space.solver == "primal":
             M, b = scatter(operator, space.of(train), space.n_features)
             predictions[test] = space.features(test) @ decompose(M, b).solve(alphas)
@@ -162,7 +162,7 @@ def _fold_sums(
     # The primal sums are additive over groups: each training set is the sum of the other folds, never a difference.
     sums = [
         scatter(
-            data.take(test).operator(ties, weighting),
+            data.operator(ties, weighting, test),
             space.of(test),
             space.n_features,
         )

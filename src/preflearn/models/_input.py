@@ -44,10 +44,16 @@ class RowData:
         """Weights of the items themselves: those of the rows."""
         return self.weight
 
-    def operator(self, ties: Ties = "include", weighting: Weighting = "pairs") -> Groups | Edges:
-        """Return the operator that sees the pairs."""
+    def operator(
+        self, ties: Ties = "include", weighting: Weighting = "pairs", rows: IntArray | None = None
+    ) -> Groups | Edges:
+        """Return the operator that sees the pairs of all rows, or of some."""
         if self.graph is None:
-            return Groups.build(self.y, self.code, self.weight, ties=ties, weighting=weighting)
+            y, code, weight = self.y, self.code, self.weight
+            if rows is not None:
+                y, code = y[rows], np.unique(code[rows], return_inverse=True)[1]
+                weight = None if weight is None else weight[rows]
+            return Groups.build(y, code, weight, ties=ties, weighting=weighting)
         upper = sp.coo_array(sp.triu(self.graph, 1))
         first, second, weight = upper.coords[0].astype(np.intp), upper.coords[1].astype(np.intp), upper.data
         margin = self.y[first] - self.y[second]
@@ -61,14 +67,6 @@ class RowData:
     def scores(self) -> Rows:
         """Return the operator that sees the scores themselves."""
         return Rows.build(self.y, self.weight)
-
-    def take(self, rows: IntArray) -> RowData:
-        """Return some of the rows."""
-        if self.graph is not None:
-            raise DataError("Rows joined by an explicit graph cannot be split. Use groups (qid) or Comparisons.")
-        code = np.unique(self.code[rows], return_inverse=True)[1]
-        weight = None if self.weight is None else self.weight[rows]
-        return RowData(self.X[rows], self.y[rows], code, weight, self.grouped)
 
 
 @dataclass(frozen=True)

@@ -206,7 +206,7 @@ class KPCRankCV(OnComponents):
 
     def _training_part(self, data: RowData | PairData, train: IntArray) -> tuple[IntArray, Any]:
         if isinstance(data, RowData):
-            return train, data.take(train).operator(self.ties, self.weighting)
+            return train, data.operator(self.ties, self.weighting, train)
         part = data.take(train)
         items, place = np.unique(np.concatenate([part.first, part.second]), return_inverse=True)
         part = replace(part, X=data.X[items], first=place[: len(train)], second=place[len(train) :])
