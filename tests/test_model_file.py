@@ -29,7 +29,7 @@ from preflearn.exceptions import DataError, FileFormatError
 from preflearn.kernels import KERNEL_NAMES
 from preflearn.metrics import make_ranking_scorer, mean_average_precision, ndcg
 from preflearn.model_file import FORMAT_VERSION, load_model, open_model, save_model
-from preflearn.model_file.codec import ESTIMATORS, KERNELS
+from preflearn.model_file.codec import ESTIMATORS, KERNELS, Decoder
 from preflearn.model_file.container import atomic_file
 
 RNG = np.random.RandomState(7)
@@ -327,6 +327,16 @@ def test_a_sparse_array_with_indices_out_of_range_is_refused(path):
     rewrite(path, members | {f"{number}.npy": buffer.getvalue()})
     with pytest.raises(FileFormatError, match="damaged"):
         load_model(path)
+
+
+def test_sparse_parts_are_checked_before_they_are_used():
+    parts = {"data": np.ones(2), "indices": np.array([0, 5]), "indptr": np.array([0, 1, 2])}
+    described = {name: {"$": "array", "number": name, "dtype": "", "shape": []} for name in parts}
+    value = {"$": "sparse", "class": "csr_array", "shape": [2, 6], "parts": described}
+    decoder = Decoder(lambda name, dtype, shape: parts[name])
+    assert decoder.decode(value).toarray()[1, 5] == 1.0
+    with pytest.raises(ValueError):
+        decoder.decode(value | {"shape": [2, 5]})
 
 
 def test_values_that_are_not_finite_are_refused(path):

@@ -1,0 +1,109 @@
+"""What a person sees: tables, lines, warnings, and a sign of life while long work runs."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, TextIO
+
+from preflearn.cli.words import one_line, without_owner
+
+__all__ = ["WarningPrinter", "count", "facts", "prose", "table", "working"]
+
+_INDENT = 8
+_PATIENCE = 2.0  # seconds of silence before a spinner appears
+
+
+class WarningPrinter:
+    """Prints every different warning once, as ``preflearn: warning: ...`` on standard error."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def __call__(
+        self,
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        """Stand in for ``warnings.showwarning``."""
+        text = without_owner(one_line(str(message)))
+        if text not in self._seen:
+            self._seen.add(text)
+            print(f"preflearn: warning: {text}", file=sys.stderr)
+
+
+@contextlib.contextmanager
+def working(text: str) -> Iterator[None]:
+    """Show a spinner on the terminal if the work takes long; nothing where standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    status = Console(stderr=True).status(f"{text} ...")
+    timer = threading.Timer(_PATIENCE, status.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        status.stop()
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    # Made anew each time: standard output may have been redirected since.
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def prose(text: str, *, heading: bool = False) -> None:
+    """Print a paragraph, wrapped to the width of the terminal."""
+    _console().print(text, style="bold" if heading else None)
+
+
+def facts(pairs: Sequence[tuple[str, str]]) -> None:
+    """Print lines of a word and what there is to say about it; flushed, so that they come before long work."""
+    import textwrap
+
+    from rich.text import Text
+
+    console = _console()
+    width = max(20, console.width - _INDENT)
+    for word, text in pairs:
+        # Paths are not broken, so that they can be copied.
+        lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+        start = Text.assemble((f"{word:<{_INDENT}}", "bold"), lines[0])
+        for line in (start, *(Text(" " * _INDENT + rest) for rest in lines[1:])):
+            console.print(line, soft_wrap=True)
+    sys.stdout.flush()
+
+
+def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table; columns are names with "left" or "right"."""
+    from rich import box
+    from rich.table import Table
+
+    drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for name, side in columns:
+        drawn.add_column(name, justify="right" if side == "right" else "left", no_wrap=side == "right")
+    for row in rows:
+        drawn.add_row(*row)
+    console = _console()
+    with console.capture() as captured:
+        console.print(drawn)
+    # rich fills lines with blanks up to the width of the table.
+    sys.stdout.write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
+
+
+def count(number: int, word: str, words: str | None = None) -> str:
+    """Return ``1 group``, ``2,000 groups``."""
+    return f"{number:,} {word if number == 1 else words or word + 's'}"

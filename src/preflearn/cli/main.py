@@ -1,0 +1,74 @@
+"""The entry point: runs a command, turns every failure into one message and an exit code.
+
+0: done. 1: an error of preflearn itself. 2: bad input, or no memory. 130: interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, default=None
+        Arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    tokens = list(sys.argv[1:] if argv is None else argv)
+    traceback = os.environ.get("PREFLEARN_TRACEBACK", "") not in ("", "0")
+    if "--traceback" in tokens:
+        tokens.remove("--traceback")
+        traceback = True
+    try:
+        _run(tokens)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would flush once more at exit: give it nowhere to fail.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except KeyboardInterrupt:
+        print("preflearn: interrupted.", file=sys.stderr)
+        return 130
+    except Exception as error:
+        return _report(error, traceback)
+    return 0
+
+
+def _run(tokens: list[str]) -> None:
+    import warnings
+
+    from preflearn.cli.commands import app
+    from preflearn.cli.console import WarningPrinter
+
+    with warnings.catch_warnings():
+        # What concerns the data is shown, once; what concerns the developers of libraries is not.
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("always", RuntimeWarning)
+        warnings.showwarning = WarningPrinter()
+        app(tokens, print_error=False, exit_on_error=False, result_action="return_value")
+
+
+def _report(error: Exception, traceback: bool) -> int:
+    """Print one message about a failure and return the exit code."""
+    from preflearn.cli.words import explain
+
+    code, message = explain(error)
+    if traceback:
+        import traceback as module
+
+        module.print_exception(error)
+    elif code == 1:
+        message += " Run the same with --traceback to see where."
+    print(f"preflearn: {message}", file=sys.stderr)
+    return code

@@ -1,0 +1,268 @@
+"""``preflearn fit``: read, choose, save, and say what was done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preflearn.cli.console import count, facts, working
+from preflearn.cli.search import alpha_candidates, component_candidates, search
+from preflearn.cli.sources import read_training
+from preflearn.cli.words import without_owner
+from preflearn.data import Comparisons, Ratings
+from preflearn.exceptions import DataError
+from preflearn.kernels import Nystroem
+from preflearn.metrics import RankingScorer, get_scorer, pairwise_accuracy
+from preflearn.model_file import save_model
+from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV
+
+__all__ = ["Choices", "Result", "describe_data", "run", "train"]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The options of ``preflearn fit``, as given."""
+
+    items: Path | None = None
+    model: str = "rankrls"
+    kernel: str | None = None
+    alpha: str | None = None
+    components: str | None = None
+    ties: str | None = None
+    weighting: str | None = None
+    nystroem: int | None = None
+    scoring: str | None = None
+    form: str | None = None
+    n_features: int | None = None
+    zero_based: bool = False
+    seed: int = 0
+
+    @property
+    def penalised(self) -> bool:
+        """Whether alpha regularises (and not the number of components)."""
+        return self.model in ("rankrls", "rls")
+
+    @property
+    def on_pairs(self) -> bool:
+        """Whether the model learns differences."""
+        return self.model in ("rankrls", "kpcrank")
+
+
+@dataclass(frozen=True)
+class Result:
+    """A fitted model; what was chosen and how, and its cross-validated score (None: nothing was chosen)."""
+
+    estimator: Any
+    chosen: str
+    score: float | None
+
+
+def run(path: Path, target: Path, choices: Choices) -> None:
+    """Read, choose, fit, save, report."""
+    _check_options(choices)
+    with working(f"Reading {path.name}"):
+        data = read_training(path, choices.items, choices.form, choices.zero_based, choices.n_features)
+    _check_data(path, data, choices)
+    facts([("Read", f"{path.name}: {describe_data(data)}")])
+    try:
+        with working(f"Learning from {path.name}"):
+            result = train(data, choices)
+    except DataError as error:
+        message = without_owner(str(error))
+        raise DataError(message if message.startswith(str(path)) else f"{path}: {message}") from error
+    with working(f"Saving {target.name}"):
+        save_model(result.estimator, target, notes=_notes(path, data, choices))
+    scoring = choices.scoring or "disagreement"
+    lines = [("Model", _describe_model(choices, result.estimator)), ("Chosen", result.chosen)]
+    if result.score is not None:
+        lines.append(("Score", _describe_score(scoring, result.score)))
+    size = target.stat().st_size
+    lines.append(("Saved", f"{target} ({max(1, round(size / 1000)):,} kB)"))
+    facts(lines)
+
+
+def train(data: Ratings | Comparisons, choices: Choices) -> Result:
+    """Fit the model; what is "auto" is chosen by cross-validation."""
+    scorer = get_scorer(choices.scoring or "disagreement")
+    common: dict[str, Any] = {"kernel": choices.kernel or ("linear" if choices.penalised else "rbf")}
+    if choices.nystroem is not None:
+        common["approximation"] = Nystroem(choices.nystroem, random_state=choices.seed)
+    if choices.on_pairs:
+        common["weighting"] = choices.weighting or "pairs"
+        return (_rankrls if choices.penalised else _kpcrank)(data, choices, common, scorer)
+    assert isinstance(data, Ratings)
+    number = _number(choices)
+    candidates: Sequence[float]
+    if choices.penalised:
+        name, candidates = "alpha", alpha_candidates(common["kernel"], data)
+    else:
+        name, candidates = "components", component_candidates(data)
+
+    def build(value: Any) -> Any:
+        return RLS(value, **common) if choices.penalised else KPCR(value, **common)
+
+    if number is not None:
+        return Result(build(number).fit(data), f"nothing, as {name} = {number:g} was given", None)
+    found = search(build, candidates, data, scorer, choices.seed)
+    held_out = "groups" if data.n_groups > 1 else "rows"
+    chosen = f"{name} = {found.value:.4g} of {len(candidates)} candidates, by {found.n_folds} folds of {held_out}"
+    return Result(found.estimator, chosen, found.score)
+
+
+def _rankrls(data: Ratings | Comparisons, choices: Choices, common: dict[str, Any], scorer: RankingScorer) -> Result:
+    alpha = _number(choices)
+    if alpha is not None and choices.ties != "auto":
+        model = RankRLS(alpha=alpha, ties=choices.ties or "include", **common).fit(data)  # type: ignore[arg-type]
+        return Result(model, f"nothing, as alpha = {alpha:g} was given", None)
+    ties: Any = ("include", "exclude") if choices.ties == "auto" else choices.ties or "include"
+    model = RankRLSCV(None if alpha is None else [alpha], ties=ties, scoring=scorer, **common).fit(data)
+    parts = []
+    if alpha is None:
+        first, last = model.alphas_[0], model.alphas_[-1]
+        edge = "the largest " if model.alpha_ == last else "the smallest " if model.alpha_ == first else ""
+        parts.append(f"alpha = {model.alpha_:.4g} ({edge}of {len(model.alphas_)} from {first:.2g} to {last:.2g})")
+    if choices.ties == "auto":
+        parts.append(f"ties {model.ties_}d")
+    if isinstance(data, Comparisons):
+        how = "by leaving out one pair at a time"
+    else:
+        how = "by leaving out one group at a time" if data.n_groups > 1 else "by folds of rows"
+    return Result(model, f"{', '.join(parts)}, {how}", model.best_score_)
+
+
+def _kpcrank(data: Ratings | Comparisons, choices: Choices, common: dict[str, Any], scorer: RankingScorer) -> Result:
+    number = _number(choices)
+    if number is not None and choices.ties != "auto":
+        model = KPCRank(int(number), ties=choices.ties or "include", **common).fit(data)  # type: ignore[arg-type]
+        return Result(model, f"nothing, as components = {number:g} was given", None)
+    options: Any = ("include", "exclude") if choices.ties == "auto" else (choices.ties or "include",)
+    candidates: Any = 100 if number is None else [int(number)]
+    models = [KPCRankCV(candidates, ties=ties, scoring=scorer, **common).fit(data) for ties in options]
+    model = max(models, key=lambda candidate: candidate.best_score_)  # of equal scores the first
+    parts = []
+    if number is None:
+        parts.append(f"{count(model.n_components_, 'component')} of 1 to 100")
+    if choices.ties == "auto":
+        parts.append(f"ties {model.ties}d")
+    what = "pairs" if isinstance(data, Comparisons) else "groups" if data.n_groups > 1 else "rows"
+    return Result(model, f"{', '.join(parts)}, by folds of {what}", model.best_score_)
+
+
+def _check_options(choices: Choices) -> None:
+    """Raise DataError for options that are wrong, or wrong together, before anything is read."""
+    model = choices.model
+    if choices.alpha is not None and not choices.penalised:
+        raise DataError(f"--alpha belongs to rankrls and rls; {model} is regularised by --components. Leave it out.")
+    if choices.components is not None and choices.penalised:
+        raise DataError(f"--components belongs to kpcrank and kpcr; {model} is regularised by --alpha. Leave it out.")
+    for option, given in (("--ties", choices.ties), ("--weighting", choices.weighting)):
+        if given is not None and not choices.on_pairs:
+            raise DataError(f"{option} belongs to rankrls and kpcrank; {model} does not look at pairs. Leave it out.")
+    number = _number(choices)
+    if choices.nystroem is not None:
+        if choices.nystroem < 1:
+            raise DataError(f"--nystroem is {choices.nystroem}; it must be a number of rows, at least 1.")
+        if (choices.kernel or "linear") == "linear" and choices.penalised:
+            raise DataError(
+                "--nystroem approximates a kernel, and the linear kernel needs no approximation. Leave it out, or "
+                "choose another kernel, such as --kernel rbf."
+            )
+    if choices.n_features is not None and choices.n_features < 1:
+        raise DataError(f"--n-features is {choices.n_features}; it must be at least 1.")
+    if choices.seed < 0:
+        raise DataError(f"--seed is {choices.seed}; it must be 0 or more.")
+    if choices.scoring is not None:
+        try:
+            get_scorer(choices.scoring)
+        except ValueError as error:
+            raise DataError(str(error)) from None
+        if number is not None and choices.ties != "auto":
+            option = "--alpha" if choices.penalised else "--components"
+            raise DataError(f"--scoring decides what is chosen, and {option} leaves no choice. Give one of the two.")
+
+
+def _number(choices: Choices) -> float | None:
+    """Return alpha or the number of components; None for auto."""
+    option, given = ("alpha", choices.alpha) if choices.penalised else ("components", choices.components)
+    if given is None or given.lower() == "auto":
+        return None
+    wanted = "a positive number" if choices.penalised else "a whole number, at least 1,"
+    try:
+        number = float(given) if choices.penalised else int(given)
+    except ValueError:
+        number = float("nan")
+    if not (np.isfinite(number) and number > 0):
+        raise DataError(f'--{option} is "{given}"; it must be {wanted} or auto.')
+    return number
+
+
+def _check_data(path: Path, data: Ratings | Comparisons, choices: Choices) -> None:
+    """Raise DataError where the options do not go with the data."""
+    scorer = get_scorer(choices.scoring or "disagreement")
+    if isinstance(data, Ratings):
+        if scorer.metric is pairwise_accuracy:
+            raise DataError(f"{path}: --scoring {choices.scoring} is for comparisons. Use --scoring concordance.")
+        if len(data) < 2:
+            raise DataError(f"{path}: there is one row, and nothing to compare it with. Give at least two rows.")
+        return
+    if not choices.on_pairs:
+        raise DataError(
+            f"{path}: --model {choices.model} learns scores, and comparisons have none. "
+            "Use --model rankrls or --model kpcrank."
+        )
+    if choices.weighting == "groups" and data.group is None:
+        raise DataError(f"{path}: --weighting groups needs a column called group. Add it, or leave the option out.")
+    try:
+        scorer.for_comparisons()
+    except TypeError:
+        raise DataError(
+            f"{path}: --scoring {choices.scoring} ranks whole groups, and comparisons are pairs. "
+            "Use --scoring disagreement or pairwise_accuracy."
+        ) from None
+
+
+def _notes(path: Path, data: Ratings | Comparisons, choices: Choices) -> dict[str, Any]:
+    notes: dict[str, Any] = {"trained_on": path.name, "data": describe_data(data), "zero_based": choices.zero_based}
+    if data.feature_names is not None:
+        notes["feature_names"] = list(data.feature_names)
+    if isinstance(data, Comparisons) and data.items is None:
+        assert data.names is not None
+        notes["item_names"] = [str(name) for name in data.names]
+    return notes
+
+
+def describe_data(data: Ratings | Comparisons) -> str:
+    """Return what was read in a few words."""
+    features = count(data.n_features, "feature") if data.n_features else "no features"
+    if isinstance(data, Comparisons):
+        ties = int((data.outcome == 0).sum())
+        tied = f", {count(ties, 'tie')}" if ties else ""
+        return f"{count(len(data), 'comparison')} of {count(data.n_items, 'item')} with {features}{tied}"
+    low, high = data.score.min(), data.score.max()
+    groups = "one group" if data.n_groups == 1 else count(data.n_groups, "group")
+    return f"{count(len(data), 'row')} with {features} in {groups}, scores from {low:g} to {high:g}"
+
+
+def _describe_model(choices: Choices, estimator: Any) -> str:
+    name = {"rankrls": "RankRLS", "rls": "RLS", "kpcrank": "KPCRank", "kpcr": "KPCR"}[choices.model]
+    kernel = choices.kernel or ("linear" if choices.penalised else "rbf")
+    parts = [f"{name}, kernel {kernel}"]
+    if choices.nystroem is not None:
+        parts.append(f"Nystroem with {count(choices.nystroem, 'row')}")
+    if choices.on_pairs:
+        ties = getattr(estimator, "ties_", estimator.ties)
+        parts.append(f"ties {ties}d")
+        if choices.weighting is not None:
+            parts.append(f"every {choices.weighting[:-1]} weighs the same")
+    return ", ".join(parts)
+
+
+def _describe_score(scoring: str, score: float) -> str:
+    if scoring == "disagreement":
+        return f"disagreement error {-score:.4f} in cross-validation (0 is perfect, 0.5 is chance)"
+    value = score if get_scorer(scoring).greater_is_better else -score
+    return f"{scoring} {value:.4g} in cross-validation"

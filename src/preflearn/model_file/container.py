@@ -1,0 +1,175 @@
+"""The archive itself: whole files or none when writing, sizes before contents when reading."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import secrets
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflearn.exceptions import DataError, FileFormatError, nearest_names
+
+__all__ = ["Container", "atomic_file", "read_container", "write_container"]
+
+_HEADER = "header.json"
+_TEMPORARY = ".preflearn-tmp"
+_PIECE = 1 << 24
+_STALE = 3600.0  # seconds after which a temporary file of a killed process is removed
+_DTYPES = {"<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1"}
+
+
+@contextlib.contextmanager
+def atomic_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing that appears under its name only when it is complete.
+
+    The bytes go to a temporary file in the same directory, which is flushed to the disk and then renamed; on any
+    failure, an interrupt included, it is removed and what was there before stays. Pipes and devices are written to
+    directly.
+    """
+    path = Path(os.path.realpath(path))  # a link stays a link
+    if path.exists() and not path.is_file():
+        with path.open("wb") as stream:
+            yield stream
+        return
+    _remove_stale(path)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}{_TEMPORARY}")
+    try:
+        # Not tempfile: the file should get the permissions that any new file gets.
+        with temporary.open("xb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync_directory(path.parent)
+
+
+def _remove_stale(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        for left in path.parent.glob(f".{_escape(path.name)}.*{_TEMPORARY}"):
+            if time.time() - left.stat().st_mtime > _STALE:
+                left.unlink(missing_ok=True)
+
+
+def _escape(name: str) -> str:
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
+
+
+def _sync_directory(directory: Path) -> None:
+    with contextlib.suppress(OSError):  # not every system opens directories
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_container(path: Path, header: dict[str, Any], arrays: list[NDArray[Any]]) -> None:
+    """Write header and arrays, atomically."""
+    text = json.dumps(header, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
+    with atomic_file(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_HEADER, text.encode("utf-8", "surrogatepass"))
+        for number, array in enumerate(arrays):
+            with archive.open(f"{number}.npy", "w", force_zip64=array.nbytes > 1 << 30) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+class Container(NamedTuple):
+    """The header of an open archive, and its bytes on disk."""
+
+    path: Path
+    header: dict[str, Any]
+    sizes: dict[str, int]
+
+    def array(self, number: int, dtype: str, shape: list[int]) -> NDArray[Any]:
+        """Return an array, having checked that the file is as large as an array of this dtype and shape."""
+        name = f"{number}.npy"
+        if dtype not in _DTYPES or name not in self.sizes:
+            raise DataError(f"array {number} of type {dtype} is missing")
+        if not all(type(length) is int and length >= 0 for length in shape):
+            raise DataError(f"array {number} has the shape {shape}")
+        kind = np.dtype(dtype)
+        n_bytes = math.prod(shape) * kind.itemsize
+        if n_bytes > self.sizes[name]:
+            raise DataError(f"array {number} should have {n_bytes} bytes and has {self.sizes[name]}")
+        with zipfile.ZipFile(self.path) as archive, archive.open(name) as member:
+            fortran = _read_npy_header(member, kind, tuple(shape))
+            content = bytearray()  # writable, unlike bytes
+            while piece := member.read(_PIECE):
+                content += piece
+        if len(content) != n_bytes:
+            raise DataError(f"array {number} should have {n_bytes} bytes and has {len(content)}")
+        return np.frombuffer(content, dtype=kind).reshape(shape, order="F" if fortran else "C")
+
+
+def _read_npy_header(member: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...]) -> bool:
+    version = np.lib.format.read_magic(member)
+    if version not in ((1, 0), (2, 0)):
+        raise DataError(f"an array is in version {version} of the npy format")
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    found_shape, fortran, found_dtype = read(member)
+    if found_shape != shape or found_dtype != dtype:
+        raise DataError(f"an array is {found_dtype} of shape {found_shape} and should be {dtype} of shape {shape}")
+    return bool(fortran)
+
+
+def read_container(path: Path) -> Container:
+    """Return the header, having checked that the archive is whole and nothing in it is larger than the file."""
+    _check_readable(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+            sizes = {member.filename: member.file_size for member in members}
+            if _HEADER not in sizes:
+                raise FileFormatError(
+                    f"{path}: this is a zip archive, but not a model file of preflearn. Make one with save_model."
+                )
+            # Nothing is compressed, so together the members are no larger than the file: no archive can be a bomb.
+            if len(sizes) != len(members) or sum(sizes.values()) > path.stat().st_size:
+                raise FileFormatError(
+                    f"{path}: this archive was not written by save_model, or was repacked. Save the model again."
+                )
+            header = json.loads(archive.read(_HEADER).decode("utf-8", "surrogatepass"))
+    except FileFormatError:
+        raise
+    except OSError as error:
+        raise FileFormatError(f"{path}: the file cannot be read ({error.strerror or error}).") from None
+    # zipfile raises errors of many kinds on damaged archives, among them NotImplementedError and struct.error
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}".rstrip(".")
+        raise FileFormatError(
+            f"{path}: the model file is damaged or cut off ({reason}). Copy it again, or save the model again."
+        ) from error
+    if not isinstance(header, dict):
+        raise FileFormatError(f"{path}: the model file is damaged (its header is no object). Save the model again.")
+    return Container(path, header, sizes)
+
+
+def _check_readable(path: Path) -> None:
+    if path.is_dir():
+        raise FileFormatError(f"{path}: this is a directory. Give the path of one model file.")
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(4)
+    except FileNotFoundError:
+        names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        nearest = nearest_names(path.name, names)
+        raise FileFormatError(f"{path}: there is no such file{' (' + nearest + ')' if nearest else ''}.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileFormatError(f"{path}: the file cannot be read ({reason}).") from None
+    if not start:
+        raise FileFormatError(f"{path}: the file is empty, so it is no model file. Save the model again.")
+    if start != b"PK\x03\x04":
+        raise FileFormatError(f"{path}: this is not a model file of preflearn. Make one with save_model.")

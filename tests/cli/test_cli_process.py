@@ -1,0 +1,242 @@
+"""The command as a process: start-up, streams, exit codes, interrupts, pipes and terminals."""
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from cli_files import svmlight
+
+from preflearn import __version__
+from preflearn.cli.console import working
+from preflearn.cli.main import main
+
+RUN = [sys.executable, "-c", "import sys; from preflearn.cli.main import main; sys.exit(main())"]
+
+
+def process(*arguments, folder, **environment):
+    return subprocess.run(
+        [*RUN, *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "80", **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("argument", ["--help", "--version", "fit --help", "predict --help", "evaluate --help"])
+def test_help_imports_nothing_heavy(argument, folder):
+    code = (
+        "import sys\nfrom preflearn.cli.main import main\n"
+        f"assert main({argument.split()}) == 0\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'narwhals', 'pandas', 'polars', 'pyarrow'} & set(sys.modules)\n"
+        "sys.exit(f'imported {heavy}' if heavy else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "preflearn" in done.stdout
+
+
+def test_mistakes_in_options_are_answered_before_anything_heavy_is_imported(folder):
+    code = (
+        "import sys\nfrom preflearn.cli.main import main\n"
+        "assert main(['fit', 'train.txt', '--save', 'rows.preflearn']) == 2\n"
+        "sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, check=False).returncode == 0
+
+
+def test_help_fits_80_columns_and_gives_examples(run):
+    assert run("--help")[1] == run()[1]
+    for command in ([], ["demo"], ["fit"], ["predict"], ["evaluate"]):
+        code, out, err = run(*command, "--help")
+        assert (code, err) == (0, "")
+        assert max(map(len, out.splitlines())) <= 80
+        assert f"    {' '.join(['preflearn', *command])}" in out
+    for option in ("--items", "--alpha", "--components", "--ties", "--weighting", "--nystroem", "--scoring", "--force"):
+        described = re.search(rf"{option} .*?[a-z]{{3}}", run("fit", "--help")[1])
+        assert described, option
+
+
+def test_every_option_is_described(run):
+    import inspect
+
+    from preflearn.cli.commands import app
+
+    for name in ("demo", "fit", "predict", "evaluate"):
+        function = app[name].default_command
+        section = inspect.getdoc(function).split("Parameters\n----------\n")[1]
+        described = re.findall(r"^(\w+)$", section, re.MULTILINE)
+        assert described == list(inspect.signature(function).parameters)
+
+
+def test_the_version_is_that_of_the_package(run):
+    assert run("--version") == (0, f"preflearn {__version__}\n", "")
+
+
+def test_exit_codes_and_streams_of_the_process(folder):
+    good = process("predict", "rows.preflearn", "test.txt", folder=folder)
+    assert (good.returncode, good.stderr) == (0, "")
+    assert good.stdout.startswith("row,qid,score,rank\n1,1,")
+    bad = process("predict", "rows.preflearn", "none.txt", folder=folder)
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert bad.stderr.startswith("preflearn: none.txt: ")
+    assert process("--nothing", folder=folder).returncode == 2
+
+
+def test_output_in_a_pipe_is_plain_text_without_colours_or_spinners(folder):
+    done = process("evaluate", "rows.preflearn", "test.txt", folder=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\x1b" not in done.stdout
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_ascii_output_is_possible_and_names_it_cannot_show_are_named(folder):
+    done = process("evaluate", "rows.preflearn", "test.txt", folder=folder, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert "disagreement error" in done.stdout
+    (folder / "names.csv").write_text("winner,loser\nZoë,Bob\nBob,Al\n", encoding="utf-8")
+    assert main(["fit", "names.csv", "--alpha", "1", "--save", "m.preflearn"]) == 0
+    done = process("predict", "m.preflearn", folder=folder, PYTHONIOENCODING="ascii")
+    assert done.returncode == 2
+    assert "PYTHONIOENCODING=utf-8" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_stops_early_is_no_error(folder):
+    (folder / "long.txt").write_text("\n".join(svmlight(0, 3000)))
+    with subprocess.Popen(
+        [*RUN, "predict", "rows.preflearn", "long.txt"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout.readline() == b"row,qid,score,rank\n"
+        running.stdout.close()
+        assert running.wait(60) == 0
+        assert running.stderr.read() == b""
+
+
+def test_an_interrupt_while_learning_gives_130_and_no_file(folder):
+    (folder / "long.txt").write_text("\n".join(svmlight(0, 250)))
+    command = ["fit", "long.txt", "--model", "kpcr", "--save", "m.preflearn"]
+    before = sorted(path.name for path in folder.iterdir())
+    with subprocess.Popen([*RUN, *command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout.readline().startswith(b"Read")  # now it learns, for many times as long as this takes
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 130
+        assert running.stderr.read() == b"preflearn: interrupted.\n"
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+SLOW_SAVE = """
+import sys, time
+import numpy as np
+from preflearn.cli.main import main
+
+def slowly(stream, array, **options):
+    stream.write(b"half")
+    print("saving", flush=True)
+    time.sleep(60)
+
+np.lib.format.write_array = slowly
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_an_interrupt_while_saving_gives_130_and_leaves_what_was_there(existing, folder):
+    target = folder / "m.preflearn"
+    if existing:
+        target.write_bytes(b"before")
+    before = sorted(path.name for path in folder.iterdir())
+    command = [sys.executable, "-c", SLOW_SAVE, "fit", "train.txt", "--alpha", "1", "--save", target.name, "--force"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        while running.stdout.readline() != b"saving\n":
+            assert running.poll() is None
+        assert len(list(folder.glob(".m.preflearn.*"))) == 1  # the temporary file
+        running.send_signal(signal.SIGINT)
+        assert running.wait(60) == 130
+        assert b"Traceback" not in running.stderr.read()
+    assert sorted(path.name for path in folder.iterdir()) == before
+    assert not existing or target.read_bytes() == b"before"
+
+
+def in_terminal(folder, *arguments, **environment):
+    """Run with standard output and error on a terminal and return what it shows."""
+    master, slave = pty.openpty()
+    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", **environment}
+    running = subprocess.Popen([*RUN, *arguments], cwd=folder, stdout=slave, stderr=slave, env=env)
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            piece = os.read(master, 4096)
+        except OSError:
+            break
+        if not piece:
+            break
+        shown += piece
+    os.close(master)
+    assert running.wait(60) == 0
+    return shown.decode()
+
+
+def test_a_terminal_shows_bold_headings_unless_colours_are_unwanted(folder):
+    (folder / "m1.preflearn").symlink_to(folder / "rows.preflearn")
+    shown = in_terminal(folder, "evaluate", "rows.preflearn", "test.txt")
+    assert "\x1b[1m" in shown
+    plain = in_terminal(folder, "evaluate", "rows.preflearn", "test.txt", NO_COLOR="1")
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", plain)
+
+
+class Terminal:
+    """A standard error that says it is a terminal and keeps what is written."""
+
+    encoding = "utf-8"
+
+    def __init__(self):
+        self.text = ""
+        self.written = threading.Event()
+
+    def isatty(self):
+        return True
+
+    def write(self, text):
+        self.text += text
+        self.written.set()
+        return len(text)
+
+    def flush(self):
+        pass
+
+
+def test_a_spinner_appears_on_a_terminal_after_a_while_and_not_before(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with working("Reading"):
+        pass
+    assert terminal.text == ""
+    monkeypatch.setattr("preflearn.cli.console._PATIENCE", 0.01)
+    with working("Reading"):
+        assert terminal.written.wait(10)
+    assert "Reading ..." in terminal.text
+
+
+def test_a_spinner_never_appears_in_a_pipe(monkeypatch, capsys):
+    monkeypatch.setattr("preflearn.cli.console._PATIENCE", 0.0)
+    with working("Reading"):
+        threading.Event().wait(0.1)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_importing_the_entry_point_imports_only_what_is_needed_to_fail_well(folder):
+    # An interrupt before main() runs cannot be caught, so this time must be short.
+    code = "import sys, preflearn.cli.main; sys.exit('cyclopts' in sys.modules or 'rich' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=folder, check=False).returncode == 0
