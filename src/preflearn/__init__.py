@@ -9,6 +9,7 @@ from preflearn._version import __version__
 if TYPE_CHECKING:
     from preflearn.data import Comparisons, Ratings
     from preflearn.kernels import Nystroem, RandomFourier
+    from preflearn.model_file import load_model, save_model
     from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, OnItems, RankRLS, RankRLSCV
 
 __all__ = [
@@ -24,12 +25,16 @@ __all__ = [
     "RankRLSCV",
     "Ratings",
     "__version__",
+    "load_model",
+    "save_model",
 ]
 
 # Imported on first use: the command line must not wait for scikit-learn to say how it is called.
 _HOME = {
     "Comparisons": "preflearn.data",
     "Ratings": "preflearn.data",
+    "load_model": "preflearn.model_file",
+    "save_model": "preflearn.model_file",
     "Nystroem": "preflearn.kernels",
     "RandomFourier": "preflearn.kernels",
     "KPCR": "preflearn.models",

@@ -133,6 +133,11 @@ MISTAKES = {
         TypeError,
         ["cannot judge a Comparisons", "disagreement"],
     ),
+    "scoring of pairs on groups": (
+        lambda: RankRLSCV(scoring="pairwise_accuracy").fit(X, y, qid=qid),
+        TypeError,
+        ["judges listed comparisons", "concordance"],
+    ),
     "more folds than groups": (lambda: RankRLSCV(cv=9).fit(X, y, qid=qid), ValueError, ["cv=9", "4"]),
     "more folds than pairs": (lambda: RankRLSCV(cv=9).fit(matches), ValueError, ["cv=9", "3"]),
     "too few rows to choose": (lambda: RankRLSCV().fit(X[:3], y[:3]), ValueError, ["3 distinct rows", "qid"]),

@@ -27,9 +27,8 @@ _OPTIONS = [
     (r"fewer folds \(cv\), or groups \(qid\)", "groups (qid), or a number for --alpha or --components"),
     (r"Make one with save_model", "Make one with preflearn fit DATA --save FILE"),
     (r"get_scorer: ", "--scoring: "),
-    (r'(column "([^"]*)") \(column "\2"\)', r"\1"),
     (
-        r"there is no column '([^']*)' for column \"\1\" \(([^)]*)\)\.",
+        r"there is no column '([^']*)' \(([^)]*)\)\.",
         r'there is no column "\1" (\2), and the model was trained with it. Give the same columns as in training.',
     ),
     (r"the file is empty\.$", "the file is empty. Give a file with data."),

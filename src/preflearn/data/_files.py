@@ -38,20 +38,21 @@ class TextTable(NamedTuple):
         """Return the error about one row."""
         return FileFormatError(f"{self.path}, {self.word} {self.line[row]}: {message}")
 
-    def column(self, name: str, role: str) -> list[str]:
-        """Return a column without empty cells."""
+    def column(self, name: str, role: str | None = None) -> list[str]:
+        """Return a column without empty cells; ``role`` says what it is for, where that is not its name."""
         if name not in self.cells:
             nearest = nearest_names(name, self.columns)
+            purpose = "" if role is None else f" for {role}"
             raise FileFormatError(
-                f"{self.path}: there is no column {name!r} for {role} (columns: {first_few(self.columns, 12)}"
+                f"{self.path}: there is no column {name!r}{purpose} (columns: {first_few(self.columns, 12)}"
                 f"{'; ' + nearest if nearest else ''})."
             )
         cells = self.cells[name]
         if "" in cells:
+            what = f'column "{name}"' if role is None else f'{role} (column "{name}")'
             raise self.fail(
                 cells.index(""),
-                f'{role} (column "{name}") is empty ({cells.count("")} of {len(cells)} rows). '
-                "Fill the cell or delete the row.",
+                f"{what} is empty ({cells.count('')} of {len(cells)} rows). Fill the cell or delete the row.",
             )
         return cells
 

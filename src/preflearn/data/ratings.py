@@ -152,7 +152,8 @@ class Ratings(Frozen):
         number = codes(self.group, len(self))
         sizes = np.bincount(number)
         if sizes.max() < 2:
-            problem, cure = f"each of the {len(sizes)} groups has one row", "Check the group column"
+            groups = "there is one row only" if len(sizes) == 1 else f"each of the {len(sizes)} groups has one row"
+            problem, cure = groups, "Check the group column"
         else:
             low, high = np.full(len(sizes), np.inf), np.full(len(sizes), -np.inf)
             np.minimum.at(low, number, self.score)

@@ -62,7 +62,7 @@ def read_items(path: Any, *, name: str | None = None, features: Sequence[str] | 
     chosen = [feature for feature in chosen if feature not in (column, "") or features is not None]
     if not chosen:
         return ItemTable(None, lock(names), None, len(table.line))
-    values = np.column_stack([_numbers(table, feature, f'column "{feature}"') for feature in chosen])
+    values = np.column_stack([_numbers(table, feature) for feature in chosen])
     return ItemTable(lock(values), lock(names), tuple(chosen), len(table.line))
 
 
@@ -95,9 +95,10 @@ def _check_distinct(table: TextTable, names: NDArray[Any]) -> None:
             )
 
 
-def _numbers(table: TextTable, column: str, what: str) -> NDArray[np.float64]:
+def _numbers(table: TextTable, column: str, role: str | None = None) -> NDArray[np.float64]:
     """Return a column as finite numbers; the first cell that is not one raises with its line."""
-    cells = table.column(column, what)
+    cells = table.column(column, role)
+    what = f'column "{column}"' if role is None else role
     try:
         values = np.array(cells).astype(np.float64)
     except ValueError:

@@ -105,11 +105,7 @@ class RankingScorer:
             qid = X.group if qid is None else qid
             sample_weight = X.weight if sample_weight is None else sample_weight
             return judge.evaluate(y, estimator.predict(X), qid, sample_weight)
-        if self.metric is pairwise_accuracy:
-            raise TypeError(
-                f"{self!r} judges listed comparisons, but X is a {type(X).__name__}.\n"
-                "  Pass a Comparisons as X, or use the scorer 'concordance' for rows with scores."
-            )
+        self.for_rows()
         if isinstance(X, Ratings):
             y = X.score if y is None else y
             qid = X.group if qid is None else qid
@@ -158,6 +154,15 @@ class RankingScorer:
             arguments["sample_weight"] = sample_weight
         value = float(self.metric(y_true, y_score, **arguments))
         return value if self.greater_is_better else -value
+
+    def for_rows(self) -> RankingScorer:
+        """Return this scorer if it judges rows with scores; metrics of listed comparisons raise."""
+        if self.metric in (pairwise_accuracy, squared_margin_error):
+            raise TypeError(
+                f"{self!r} judges listed comparisons, not rows with scores.\n"
+                "  Pass a Comparisons as X, or use the scorer 'concordance' or 'squared_error' for rows."
+            )
+        return self
 
     def for_comparisons(self) -> RankingScorer:
         """Return the scorer of listed comparisons which asks the same question."""

@@ -54,8 +54,7 @@ def save_model(estimator: Any, path: str | Path, *, notes: Mapping[str, Any] | N
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from preflearn import RankRLS
-    >>> from preflearn.model_file import load_model, save_model
+    >>> from preflearn import RankRLS, load_model, save_model
     >>> model = RankRLS().fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0])
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "model.preflearn")
@@ -104,6 +103,14 @@ def load_model(path: str | Path) -> Any:
     Notes
     -----
     No code of the file is executed, and declared sizes are checked before anything of that size is read.
+
+    Examples
+    --------
+    >>> from preflearn import load_model
+    >>> load_model("nowhere.preflearn")
+    Traceback (most recent call last):
+        ...
+    preflearn.exceptions.FileFormatError: nowhere.preflearn: there is no such file...
     """
     return open_model(path)[0]
 

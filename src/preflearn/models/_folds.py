@@ -53,7 +53,7 @@ class Judge:
         closeness = get_scorer("squared_error")
         if isinstance(data, RowData):
             folds = row_folds(owner, data, cv)
-            return cls(folds, None, scorer, closeness, data.y, folds.judged_in, data.weight)
+            return cls(folds, None, scorer.for_rows(), closeness, data.y, folds.judged_in, data.weight)
         tests = pair_folds(owner, data, cv, given)
         group = None if given.group is None else given.group[data.rows]
         nothing = Folds([], False, np.empty(0, dtype=np.intp))
