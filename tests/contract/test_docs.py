@@ -47,3 +47,16 @@ def test_public_names_are_documented(name):
     assert thing.__doc__
     assert ">>>" in thing.__doc__
     assert "Parameters\n" in thing.__doc__
+
+
+@pytest.mark.parametrize(
+    "path", ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
+)
+def test_links_and_named_files_exist(path):
+    text = (ROOT / path).read_text()
+    here = (ROOT / path).parent
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        if "://" not in target:
+            assert (here / target).exists(), target
+    for name in re.findall(r"`((?:tests|docs|examples|benchmarks|src)/[\w./-]+)`", text):
+        assert (ROOT / name).exists(), name

@@ -115,7 +115,9 @@ def test_leave_one_pair_out_equals_refitting(seed):
                     f = K @ rank_rls(K, L, b, alpha)
                     expected = f[p.first] - f[p.second]
                     np.testing.assert_allclose(model.cv_predictions_[0, ~train, j], expected[~train], atol=1e-8)
-            fold = np.unique(pair, return_inverse=True)[1] % 2
+            rank = np.unique(p.X, axis=0, return_inverse=True)[1].ravel()  # folds go by features, not by item number
+            a, b = rank[p.first], rank[p.second]
+            fold = np.unique(np.minimum(a, b) * len(p.X) + np.maximum(a, b), return_inverse=True)[1] % 2
             for k in range(2):
                 train = fold != k
                 B, v = p.B[train], p.v[train]

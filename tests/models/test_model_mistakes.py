@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF
-from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.kernel_approximation import Nystroem as SkNystroem
+from sklearn.model_selection import ShuffleSplit
 
 from preflearn import (
     KPCR,
@@ -36,7 +37,7 @@ MISTAKES = {
     "alpha zero": (lambda: RankRLS(0.0).fit(X, y), ValueError, ["'alpha'", "(0.0, inf)"]),
     "alpha as text": (lambda: RankRLS("1").fit(X, y), ValueError, ["'alpha'", "float"]),
     "misspelt kernel": (lambda: RankRLS(kernel="rbff").fit(X, y), ValueError, ["rbff", "rbf"]),
-    "kernel is a function": (lambda: RankRLS(kernel=len).fit(X, y), ValueError, ["'kernel'"]),
+    "kernel is a function": (lambda: RankRLS(kernel=len).fit(X, y), TypeError, ["plain function", "PairwiseKernel"]),
     "misspelt ties": (lambda: RankRLS(ties="drop").fit(X, y), ValueError, ["'ties'", "'exclude'"]),
     "misspelt weighting": (lambda: RankRLS(weighting="query").fit(X, y), ValueError, ["'weighting'", "'groups'"]),
     "misspelt solver": (lambda: RankRLS(solver="svd").fit(X, y), ValueError, ["'solver'", "'dual'"]),
@@ -141,10 +142,10 @@ MISTAKES = {
     "more folds than groups": (lambda: RankRLSCV(cv=9).fit(X, y, qid=qid), ValueError, ["cv=9", "4"]),
     "more folds than pairs": (lambda: RankRLSCV(cv=9).fit(matches), ValueError, ["cv=9", "3"]),
     "too few rows to choose": (lambda: RankRLSCV().fit(X[:3], y[:3]), ValueError, ["3 distinct rows", "qid"]),
-    "folds that overlap": (
-        lambda: RankRLSCV(cv=ShuffleSplit(3, random_state=0)).fit(X, y),
+    "folds that overlap, to be stored": (
+        lambda: RankRLSCV(cv=ShuffleSplit(3, random_state=0), store_cv_results=True).fit(X, y),
         ValueError,
-        ["twice", "disjoint"],
+        ["more than once", "disjoint"],
     ),
     "components zero": (lambda: KPCRank(0).fit(X, y), ValueError, ["'n_components'", "[1, inf)"]),
     "components fractional": (lambda: KPCRankCV([1.5]).fit(X, y), ValueError, ["n_components", "whole numbers"]),
@@ -161,10 +162,48 @@ MISTAKES = {
         ValueError,
         ["length", "2", "3"],
     ),
-    "cross-validation of a graph": (
-        lambda: RankRLSCV(cv=KFold(2)).fit(X, y, graph=W),
+    "approximation of scikit-learn": (
+        lambda: RankRLS(kernel="rbf", approximation=SkNystroem()).fit(X, y),
         TypeError,
-        ["graph"],
+        ["preflearn.Nystroem", "pipeline"],
+    ),
+    "approximation is a class": (
+        lambda: RankRLS(kernel="rbf", approximation=Nystroem).fit(X, y),
+        TypeError,
+        ["preflearn.Nystroem(...)"],
+    ),
+    "no kernel at all": (
+        lambda: RankRLS(kernel="precomputed").fit(-np.eye(12), y),
+        ValueError,
+        ["negative eigenvalues", "smallest -1"],
+    ),
+    "weights of groups that do not exist": (
+        lambda: RankRLS(weighting="groups").fit(matches),
+        ValueError,
+        ['weighting="groups"', "group=..."],
+    ),
+    "weights of groups in a graph": (
+        lambda: RankRLS(weighting="groups").fit(X, y, graph=W),
+        ValueError,
+        ['weighting="groups"', 'weighting="pairs"'],
+    ),
+    "features that overflow": (lambda: RankRLS().fit(X * 1e160, y), ValueError, ["overflow", "StandardScaler"]),
+    "tied scores, to choose by": (lambda: RankRLSCV().fit(X, 0 * y, qid=qid), ValueError, ["tied", "right column"]),
+    "one comparison, to choose by": (
+        lambda: KPCRankCV(2).fit(Comparisons(X, [0], [1])),
+        ValueError,
+        ["at least 2 distinct pairs", "there is 1"],
+    ),
+    "unknown item without features": (
+        lambda: RankRLS().fit(Comparisons(None, ["ann"], ["bob"])).predict(Comparisons(None, ["anne"], ["bob"])),
+        ValueError,
+        ["not seen in training", '"anne"', '"ann"'],
+    ),
+    "masked features": (lambda: RankRLS().fit(np.ma.masked_less(X, 0), y), ValueError, ["NaN"]),
+    "masked outcomes": (
+        lambda: Comparisons(X, [0, 1], [1, 2], np.ma.masked_array([1.0, 2.0], [0, 1])),
+        ValueError,
+        ["outcome is missing", "row 1"],
     ),
 }
 

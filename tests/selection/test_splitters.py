@@ -123,7 +123,7 @@ def test_splitters_work_as_cv() -> None:
 MISTAKES = [
     (lambda: GroupFolds(1), DataError, ["at least 2", "1"]),
     (lambda: GroupFolds(2.5), TypeError, ["n_splits", "float"]),
-    (lambda: list(GroupFolds(3).split(np.eye(4))), DataError, ["no groups", "groups=..."]),
+    (lambda: list(GroupFolds(3).split(np.eye(4))), DataError, ["no groups", "qid=..."]),
     (lambda: list(GroupFolds(3).split(np.eye(4), groups=[1, 2])), DataError, ["2 values", "4 rows"]),
     (
         lambda: list(GroupFolds(3).split(np.eye(4), groups=[1, 1, 2, 2])),

@@ -36,6 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever read our output has seen enough. Python would flush once more at exit: give it nowhere to fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except SystemExit as stop:
+        if not isinstance(stop.__context__, BrokenPipeError):  # how rich ends when nobody reads the help
+            raise
     except KeyboardInterrupt:
         print("preflearn: interrupted.", file=sys.stderr)
         return 130

@@ -92,7 +92,7 @@ def _score_pairs(
 def _utilities(saved: Saved, table: ItemTable, names: list[str], path: Path) -> Any:
     if saved.known is None:
         saved.check_width(0 if table.values is None else table.values.shape[1], path)
-        return saved.estimator.predict(table.values)
+        return saved.estimator.predict(table)
     place = {name: row for row, name in enumerate(saved.known)}
     unknown = [name for name in names if name not in place]
     if unknown:

@@ -216,7 +216,7 @@ def check_names(values: Any, n_items: int, owner: str) -> NDArray[Any]:
 def check_real(values: Any, n_rows: int, what: str, owner: str, per: str) -> NDArray[np.float64]:
     """Return a new column of finite floats with one value per row."""
     try:
-        given = np.asarray(values)
+        given = np.asarray(unmask(values))
         if given.dtype.kind == "O":
             given = np.array([np.nan if is_missing(v) else v for v in as_list(values, what, owner)], dtype=np.float64)
         if given.dtype.kind not in "iufb":
@@ -239,6 +239,11 @@ def check_real(values: Any, n_rows: int, what: str, owner: str, per: str) -> NDA
             f"{first_few(column[bad].tolist())}). Drop those {per}s, or give each a finite {what}."
         )
     return column
+
+
+def unmask(values: Any) -> Any:
+    """Return masked values as NaN: what is masked is missing, and NumPy would read what is under the mask."""
+    return np.ma.filled(values.astype(np.float64), np.nan) if isinstance(values, np.ma.MaskedArray) else values
 
 
 def check_weight(values: Any, n_rows: int, owner: str, per: str) -> NDArray[np.float64] | None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from preflearn.data._checks import unmask
 from preflearn.exceptions import DataError, first_few, nearest_names
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _from_sparse(items: Any, owner: str) -> sparse.csr_array[np.float64]:
 
 def _from_array(items: Any, owner: str) -> ItemTable:
     try:
-        given = np.asarray(items)
+        given = np.asarray(unmask(items))
     except ValueError as error:
         raise TypeError(f"{owner}: items must be a rectangular table of numbers ({error}).") from None
     if given.ndim != 2:

@@ -14,24 +14,29 @@ Functions here see arrays and operators only; they neither validate nor warn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import scipy.linalg
 
+from preflearn.exceptions import DataError
 from preflearn.linalg import eigh_full
 from preflearn.operators import Edges, Features, FloatArray, Groups, IntArray, Operator, Root
 
 __all__ = [
     "Decomposition",
+    "Hat",
     "decompose",
     "iterate",
-    "leave_blocks_out",
     "leave_groups_out_primal",
-    "leave_pairs_out",
-    "leave_pairs_out_primal",
+    "leave_out",
+    "primal_pair_hat",
+    "root_hat",
     "solve",
+    "stacks",
+    "stretches",
 ]
 
 # Elements of one batch of leave-out blocks.
@@ -40,6 +45,7 @@ _BATCH = 1 << 21
 
 def solve(M: FloatArray, b: FloatArray, alpha: float) -> FloatArray:
     """Return (M + λI)⁻¹ b for a symmetric positive semidefinite M, which is overwritten; k³/3."""
+    _check_finite(M, b)
     diagonal = M.diagonal().copy()
     M.flat[:: M.shape[0] + 1] += alpha
     try:
@@ -69,8 +75,17 @@ class Decomposition:
 
 def decompose(M: FloatArray, b: FloatArray) -> Decomposition:
     """Return the eigendecomposition that serves every λ; M may be overwritten."""
+    _check_finite(M, b)
     s, V = eigh_full(M, overwrite=True)
     return Decomposition(s, V, V.T @ b)
+
+
+def _check_finite(M: FloatArray, b: FloatArray) -> None:
+    if not (np.isfinite(M).all() and np.isfinite(b).all()):
+        raise DataError(
+            "The features or scores are so large or so small that their products overflow. "
+            "Scale them to ordinary size first, for example with sklearn.preprocessing.StandardScaler."
+        )
 
 
 def iterate(
@@ -98,122 +113,146 @@ def iterate(
     return w, steps, float(np.sqrt(norm2)) / scale if scale else 0.0
 
 
-def leave_blocks_out(
-    dual: Decomposition, target: FloatArray, alphas: FloatArray, blocks: Sequence[IntArray]
-) -> FloatArray:
-    """Return the held-out C'f of every block for every λ, (r, n_alphas), from the dual decomposition.
+@dataclass(frozen=True)
+class Hat:
+    """Rows P of a factor of the hat matrix in root space, and what is left of the identity.
 
-    V is square and orthonormal, so I - H = V diag(λ/(s+λ)) V' without cancellation. Cost Σ_S |S|² r per λ.
+    I - H = base + P diag(g) P' with, for λ:
+
+    ========  ===============================  ===========  ============
+    kind      P                                base         g
+    ========  ===============================  ===========  ============
+    dual      V, square and orthonormal        0            λ / (s + λ)
+    root      V'C⁺C_k of every listed pair k   I - PP'      λ / (s + λ)
+    primal    C'ZV                             I            -1 / (s + λ)
+    ========  ===============================  ===========  ============
+
+    The first two need no cancellation. ``rows(index)`` returns the rows of P for an array of root-space rows.
     """
-    shrink = alphas / (dual.s[:, None] + alphas)
-    error = dual.V @ (shrink * dual.rotated[:, None])
-    for rows in _batches(blocks, dual.s.shape[0]):
-        P = dual.V[rows]
-        for j in range(alphas.shape[0]):
-            remainder = np.matmul(P * shrink[:, j], P.swapaxes(1, 2))
-            error[rows, j] = _solve_stack(remainder, error[rows, j])
-    return np.asarray(target[:, None] - error)
+
+    kind: Literal["dual", "root", "primal"]
+    s: FloatArray
+    rows: Callable[[IntArray], FloatArray]
+
+    def gain(self, alphas: FloatArray) -> FloatArray:
+        """Return g, (k, n_alphas)."""
+        shifted = self.s[:, None] + alphas
+        return -1.0 / shifted if self.kind == "primal" else alphas / shifted
 
 
-def leave_groups_out_primal(
-    primal: Decomposition, operator: Groups, features: Features, alphas: FloatArray
-) -> FloatArray:
-    """Return the held-out utilities of every group for every λ, (n, n_alphas), up to a constant per group.
+def leave_out(
+    hat: Hat, target: FloatArray, residual: FloatArray, alphas: FloatArray, blocks: Iterable[IntArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the held-out C'f of every block of root-space rows for every λ, (r, n_alphas), and its rounding error.
 
-    Streams over the features once: I - H_SS = I - U_S diag(1/(s+λ)) U_S' with U = C'ZV, solved in whichever of the two
-    sizes |S| and d is smaller (Woodbury). Cost n d² plus Σ_S min(|S|, d)² max(|S|, d) per λ.
+    ``residual`` is c - C'f of the fit on everything, (r, n_alphas); ``blocks`` are stacks (count, size) of rows, such
+    as `stacks` makes. Cost Σ_S min(|S|, k)² max(|S|, k) per λ. The rounding error, (r, n_alphas), is that of the
+    targets times the factor by which leaving out enlarges residuals: held-out values below it are zero for all that is
+    known.
     """
-    W = primal.solve(alphas)
-    d = primal.s.shape[0]
-    held_out = np.empty((operator.n_items, alphas.shape[0]))
-    for rows, part in operator.chunks(max(64, (1 << 19) // d)):
-        Z = features(rows)
-        fitted = np.asarray(Z @ W)
-        T = part.apply(Z if isinstance(Z, np.ndarray) else Z.toarray())
-        U = T @ primal.V
-        error = part.target[:, None] - T @ W
-        for index in _stretches(np.bincount(part.code), d):
-            block = U[index]
-            size = index.shape[1]
+    held = np.empty_like(residual)
+    noise = np.empty_like(residual)
+    gain = hat.gain(alphas)
+    for index in blocks:
+        P = hat.rows(index)
+        size, k = P.shape[1:]
+        base = np.eye(size) if hat.kind == "primal" else np.zeros((size, size))
+        if hat.kind == "root":
+            base = np.eye(size) - P @ P.swapaxes(1, 2)
+        r = residual[index]
+        if size == 1:
+            error = r / (np.maximum(base[..., 0], 0.0) + (P[:, 0] ** 2) @ gain)[:, None, :]
+        else:
+            error = np.empty_like(r)
             for j in range(alphas.shape[0]):
-                P = block * (1.0 / np.sqrt(primal.s + alphas[j]))
-                e = error[index, j]
-                if size <= d:
-                    remainder = P @ P.swapaxes(1, 2)
-                    np.subtract(np.eye(size), remainder, out=remainder)
-                    error[index, j] = _solve_stack(remainder, e)
-                else:
-                    # (I - PP')⁻¹ e = e + P (I - P'P)⁻¹ P'e
-                    inner = _solve_stack(np.eye(d) - P.swapaxes(1, 2) @ P, (P.swapaxes(1, 2) @ e[..., None])[..., 0])
-                    error[index, j] = e + (P @ inner[..., None])[..., 0]
-        held_out[rows] = part.recover(part.target[:, None] - error, fitted)
-    return held_out
+                error[..., j] = _remove(base, P, gain[:, j], r[..., j], hat.kind == "primal" and size > k)
+        held[index] = target[index][..., None] - error
+        largest = np.abs(error).max(axis=1, keepdims=True)
+        factor = largest / np.maximum(np.abs(r).max(axis=1, keepdims=True), 1e-300)
+        scale = np.abs(target[index]).max(axis=1)[:, None, None] + largest
+        noise[index] = np.finfo(np.float64).eps * scale * np.maximum(factor, 1.0)
+    return held, noise
 
 
-def leave_pairs_out(
-    dual: Decomposition, root: Root, edges: Edges, fitted: FloatArray, alphas: FloatArray
-) -> FloatArray:
-    """Return the held-out sqrt(v)(f_i - f_j) of every distinct pair, (m, n_alphas), for more pairs than items.
-
-    With C the n x r root and C_k the column of pair k, q_k = C⁺C_k gives
-    1 - H_kk = (1 - ‖q_k‖²) + Σ_l (V'q_k)_l² λ/(s_l+λ).
-    All V'q_k are differences of n rows, so the cost is n³ once and m n per λ. ``fitted`` is f, (n_items, n_alphas).
-    """
-    coordinates = root.coordinates(dual.V)
-    shrink = alphas / (dual.s[:, None] + alphas)
-    held_out = np.empty((edges.first.shape[0], alphas.shape[0]))
-    step = max(1, _BATCH // max(1, dual.s.shape[0]))
-    predicted = edges.apply(fitted)
-    for i in range(0, held_out.shape[0], step):
-        here = slice(i, i + step)
-        P = coordinates[edges.first[here]] - coordinates[edges.second[here]]
-        P *= edges.root_weight[here, None]
-        P *= P
-        remainder = np.maximum(0.0, 1.0 - P.sum(axis=1))[:, None] + P @ shrink
-        target = edges.target[here, None]
-        held_out[here] = target - (target - predicted[here]) / remainder
-    return held_out
+def _remove(base: FloatArray, P: FloatArray, g: FloatArray, r: FloatArray, woodbury: bool) -> FloatArray:
+    """Return (base + P diag(g) P')⁻¹ r for a stack of blocks."""
+    if not woodbury:
+        matrix = (P * g) @ P.swapaxes(1, 2)
+        matrix += base
+        return np.asarray(np.linalg.solve(matrix, r[..., None])[..., 0])
+    # primal with more rows than features: (I - QQ')⁻¹ r = r + Q (I - Q'Q)⁻¹ Q'r, Q = P diag(sqrt(-g))
+    Q = P * np.sqrt(-g)
+    inner = np.linalg.solve(np.eye(P.shape[2]) - Q.swapaxes(1, 2) @ Q, Q.swapaxes(1, 2) @ r[..., None])
+    return np.asarray(r + (Q @ inner)[..., 0])
 
 
-def leave_pairs_out_primal(primal: Decomposition, edges: Edges, features: Features, alphas: FloatArray) -> FloatArray:
-    """Return the held-out sqrt(v)(f_i - f_j) of every distinct pair, (m, n_alphas); m d per λ."""
-    Z = features(slice(0, edges.n_items))
-    rotated = np.asarray(Z @ primal.V)
-    predicted = edges.apply(np.asarray(Z @ primal.solve(alphas)))
-    held_out = np.empty_like(predicted)
-    step = max(1, _BATCH // max(1, primal.s.shape[0]))
-    for i in range(0, held_out.shape[0], step):
-        here = slice(i, i + step)
-        U = rotated[edges.first[here]] - rotated[edges.second[here]]
-        U *= edges.root_weight[here, None]
-        remainder = 1.0 - (U * U) @ (1.0 / (primal.s[:, None] + alphas))
-        target = edges.target[here, None]
-        held_out[here] = target - (target - predicted[here]) / remainder
-    return held_out
-
-
-def _stretches(size: IntArray, width: int) -> Iterator[IntArray]:
-    # The same for groups that lie one after the other, without a list of them.
-    start = np.cumsum(size) - size
-    for n in np.unique(size):
-        members = start[size == n]
-        step = max(1, _BATCH // max(1, int(n) * width))
-        for i in range(0, members.shape[0], step):
-            yield members[i : i + step, None] + np.arange(n)
-
-
-def _batches(blocks: Sequence[IntArray], width: int) -> Iterator[IntArray]:
-    # Stacks (count, size) of row numbers of equally large blocks, small enough for one batch.
+def stacks(blocks: Iterable[IntArray], width: int) -> Iterator[IntArray]:
+    """Yield stacks (count, size) of equally large blocks, each small enough for one batch of ``width`` columns."""
     by_size: dict[int, list[IntArray]] = {}
     for block in blocks:
-        by_size.setdefault(len(block), []).append(block)
+        if len(block):
+            by_size.setdefault(len(block), []).append(block)
     for size, members in by_size.items():
         step = max(1, _BATCH // max(1, size * width))
         for i in range(0, len(members), step):
             yield np.stack(members[i : i + step])
 
 
-def _solve_stack(A: FloatArray, e: FloatArray) -> FloatArray:
-    if A.shape[1] == 1:
-        return np.asarray(e / A[:, 0])
-    return np.asarray(np.linalg.solve(A, e[..., None])[..., 0])
+def stretches(size: IntArray, width: int) -> Iterator[IntArray]:
+    """Yield the same for blocks of these sizes that lie one after the other, without a list of them."""
+    start = np.cumsum(size) - size
+    for n in np.unique(size[size > 0]):
+        members = start[size == n]
+        step = max(1, _BATCH // max(1, int(n) * width))
+        for i in range(0, members.shape[0], step):
+            yield members[i : i + step, None] + np.arange(n)
+
+
+def leave_groups_out_primal(
+    primal: Decomposition, operator: Groups, features: Features, alphas: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return the held-out utilities of every group for every λ, (n, n_alphas), up to a constant per group.
+
+    Streams over the features once; see `leave_out`. The second array is the rounding error of each.
+    """
+    W = primal.solve(alphas)
+    d = primal.s.shape[0]
+    held_out = np.empty((operator.n_items, alphas.shape[0]))
+    noise = np.empty_like(held_out)
+    for rows, part in operator.chunks(max(64, (1 << 19) // d)):
+        Z = features(rows)
+        T = part.apply(Z if isinstance(Z, np.ndarray) else Z.toarray())
+        U = T @ primal.V
+        hat = Hat("primal", primal.s, U.__getitem__)
+        residual = part.target[:, None] - T @ W
+        held, rough = leave_out(hat, part.target, residual, alphas, stretches(np.bincount(part.code), d))
+        held_out[rows] = part.recover(held, np.asarray(Z @ W))
+        noise[rows] = part.recovered_noise(rough)
+    return held_out, noise
+
+
+def root_hat(dual: Decomposition, root: Root, edges: Edges) -> Hat:
+    """Return the hat matrix over listed pairs that outnumber the items.
+
+    With C the n x r root and C_k the column of pair k, V'C⁺C_k is a difference of two of n rows: nothing is m x n.
+    """
+    coordinates = root.coordinates(dual.V)
+
+    def rows(index: IntArray) -> FloatArray:
+        P = coordinates[edges.first[index]] - coordinates[edges.second[index]]
+        P *= edges.root_weight[index][..., None]
+        return np.asarray(P)
+
+    return Hat("root", dual.s, rows)
+
+
+def primal_pair_hat(primal: Decomposition, edges: Edges, Z: FloatArray) -> Hat:
+    """Return the hat matrix over listed pairs in the primal: differences of rotated features."""
+    rotated = np.asarray(Z @ primal.V)
+
+    def rows(index: IntArray) -> FloatArray:
+        U = rotated[edges.first[index]] - rotated[edges.second[index]]
+        U *= edges.root_weight[index][..., None]
+        return np.asarray(U)
+
+    return Hat("primal", primal.s, rows)

@@ -65,7 +65,10 @@ def save_model(estimator: Any, path: str | Path, *, notes: Mapping[str, Any] | N
     """
     name = type(estimator).__name__
     if ESTIMATORS.get(name) is not type(estimator):
-        raise TypeError(f"save_model: {name} is not one of the estimators of preflearn ({', '.join(ESTIMATORS)}).")
+        raise TypeError(
+            f"save_model: {name} is not one of the estimators of preflearn ({', '.join(ESTIMATORS)}). "
+            "Pipelines and other objects can be kept with joblib.dump, for people you trust."
+        )
     check_is_fitted(estimator)
     encoder = Encoder(name)
     parameters = estimator.get_params(deep=False)

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from preflearn.data import Comparisons, Ratings
+from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.exceptions import GroupsLostWarning, NumericalWarning
 from preflearn.metrics import disagreement_error, pairwise_accuracy
-from preflearn.models._input import PairData, RowData, is_precomputed, item_table, read_rows
+from preflearn.models._input import PairData, RowData, is_precomputed, item_table, match_columns, read_rows
 from preflearn.models._space import Space, utilities
 from preflearn.operators import FloatArray
 
@@ -36,8 +36,9 @@ class LeastSquares(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix (n_items, n_features), Ratings or Comparisons
-            Items; for ``kernel="precomputed"`` the kernel between them and the training rows.
+        X : array-like or sparse matrix (n_items, n_features), Ratings, Comparisons or ItemTable
+            Items; for ``kernel="precomputed"`` the kernel between them and the training rows. Columns with names are
+            matched by name with those of training.
 
         Returns
         -------
@@ -50,9 +51,19 @@ class LeastSquares(RegressorMixin, BaseEstimator):
             used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
             f = self._utilities(item_table(self, X)[used])
             return f[place[: len(X)]] - f[place[len(X) :]]
+        return self._utilities(self._read_items(X))
+
+    def _read_items(self, X: Any) -> Any:
+        """Return checked feature rows of new items, their columns matched by name."""
         if isinstance(X, Ratings):
-            X = X.items
-        return self._utilities(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+            return match_columns(self, X.items, X.feature_names)
+        if isinstance(X, ItemTable) and X.values is not None:
+            return match_columns(self, X.values, X.feature_names)
+        known = getattr(self, "feature_names_in_", None)
+        columns = getattr(X, "columns", None)
+        if known is not None and columns is not None and set(known) < set(columns):
+            X = X[list(known)]  # the frame that the items came from, with its column of names
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
         """Return 1 - disagreement error, averaged over groups.

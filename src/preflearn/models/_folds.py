@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
@@ -16,28 +18,41 @@ from preflearn.metrics import RankingScorer, get_scorer
 from preflearn.models._input import PairData, RowData
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Folds", "Judge", "pair_folds", "row_folds"]
+__all__ = ["Judge", "Plan"]
 
 
 @dataclass(frozen=True)
-class Folds:
-    """Which rows are left out together: ``tests`` are disjoint; ``whole`` says that groups are never cut.
+class Plan:
+    """Which rows (or comparisons) are left out together, and on which others the model is trained then.
 
-    ``judged_in`` is the group in which a held-out row is compared with others: its own, or its fold where groups are
-    cut.
+    ``units`` numbers what is never cut (groups, distinct pairs) if every test set is made of whole units and trained on
+    everything else: then leaving out has a closed form. Otherwise it is None and every test set costs a fit.
     """
 
     tests: Sequence[IntArray]
-    whole: bool
-    judged_in: IntArray
+    trains: Sequence[IntArray] | None = None  # None: everything else
+    units: IntArray | None = None
+
+    @property
+    def entry(self) -> IntArray:
+        """Rows in the order in which they are held out; a row in two test sets comes twice."""
+        return np.concatenate(self.tests)
+
+    def train(self, k: int, n: int) -> IntArray:
+        """Return what the k-th model is trained on."""
+        return np.setdiff1d(np.arange(n), self.tests[k]) if self.trains is None else self.trains[k]
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether something is held out more than once."""
+        return bool(np.unique(self.entry).shape[0] < self.entry.shape[0])
 
 
 @dataclass(frozen=True)
 class Judge:
-    """Folds, truth, groups and weights of the training data, and the scorer that compares predictions with them."""
+    """A plan, the truth of its entries, and the scorer that compares held-out predictions with it."""
 
-    folds: Folds
-    tests: Sequence[IntArray] | None
+    plan: Plan
     scorer: RankingScorer
     closeness: RankingScorer
     truth: FloatArray
@@ -46,26 +61,36 @@ class Judge:
 
     @classmethod
     def of(cls, owner: str, data: RowData | PairData, given: Any, scoring: Any, cv: Any) -> Judge:
-        """Return the judge for rows or for comparisons (``given`` are the Comparisons as they came)."""
-        if cv is not None and not isinstance(cv, Integral):
-            cv = check_cv(cv)
-        scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
-        closeness = get_scorer("squared_error")
+        """Return the judge for rows or for comparisons (``given`` is the X of fit)."""
+        scorer, closeness = get_scorer(scoring), get_scorer("squared_error")
+        if cv is not None:
+            cv = int(cv) if isinstance(cv, Integral) else check_cv(cv)
         if isinstance(data, RowData):
-            folds = row_folds(owner, data, cv)
-            return cls(folds, None, scorer.for_rows(), closeness, data.y, folds.judged_in, data.weight)
-        tests = pair_folds(owner, data, cv, given)
-        group = None if given.group is None else given.group[data.rows]
-        nothing = Folds([], False, np.empty(0, dtype=np.intp))
-        return cls(
-            nothing, tests, scorer.for_comparisons(), closeness.for_comparisons(), data.margin, group, data.weight
-        )
+            scorer = scorer.for_rows()
+            plan, fold = row_plan(owner, data, cv)
+            entry = plan.entry
+            # rows are compared inside their group, and only with rows held out together with them
+            cells = np.column_stack([data.code[entry], fold])
+            group: IntArray | None = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+            truth = data.y
+        else:
+            scorer, closeness = scorer.for_comparisons(), closeness.for_comparisons()
+            plan = pair_plan(owner, data, cv, given)
+            entry, truth = plan.entry, data.margin
+            group = None if data.code is None else data.code[entry]
+        if np.ptp(truth) == 0 and (isinstance(data, RowData) or truth[0] == 0):
+            raise DataError(
+                f"{owner}: all scores or outcomes are tied, so there is nothing to choose by. "
+                "Check that y (or outcome) is the right column."
+            )
+        weight = None if data.weight is None else data.weight[entry]
+        return cls(plan, scorer, closeness, truth[entry], group, weight)
 
-    def scores(self, predictions: FloatArray) -> FloatArray:
-        """Return the score of each column of held-out predictions; rows never held out are NaN and left out."""
-        return self._evaluate(self.scorer, predictions)
+    def scores(self, predictions: FloatArray, judged: Any) -> FloatArray:
+        """Return the score of each column of held-out predictions, over the ``judged`` entries."""
+        return self._evaluate(self.scorer, predictions, judged)
 
-    def choose(self, scores: Sequence[FloatArray], predictions: Sequence[FloatArray]) -> tuple[int, int]:
+    def choose(self, scores: Sequence[FloatArray], predictions: Sequence[FloatArray], judged: Any) -> tuple[int, int]:
         """Return (candidate, column) of the best score; equal scores are told apart by held-out squared error.
 
         With few pairs many candidates put the same number of them in order; among these, differences of the right size
@@ -77,39 +102,32 @@ class Judge:
             columns = np.flatnonzero(values >= best - 1e-12 * max(1.0, abs(best)))
             if columns.shape[0] == 0:
                 continue
-            error = -self._evaluate(self.closeness, predictions[i][:, columns])
+            error = -self._evaluate(self.closeness, predictions[i][:, columns], judged)
             j = int(np.argmin(error))
             if error[j] < least:
                 winner, least = (i, int(columns[j])), float(error[j])
         return winner
 
-    def _evaluate(self, scorer: RankingScorer, predictions: FloatArray) -> FloatArray:
-        judged = ~np.isnan(predictions[:, 0])
+    def _evaluate(self, scorer: RankingScorer, predictions: FloatArray, judged: Any) -> FloatArray:
         truth = self.truth[judged]
         group = None if self.group is None else self.group[judged]
         weight = None if self.weight is None else self.weight[judged]
         return np.array([scorer.evaluate(truth, column, group, weight) for column in predictions[judged].T])
 
 
-def row_folds(owner: str, data: RowData, cv: Any) -> Folds:
-    """Return the folds: groups one by one, K folds of groups, a splitter's folds, or folds of distinct rows."""
-    n = data.n_items
-    n_groups = int(data.code.max()) + 1
-    if hasattr(cv, "split"):
-        tests = _split_rows(data, cv)
-        if sum(len(test) for test in tests) != np.unique(np.concatenate(tests)).shape[0]:
-            raise DataError(f"{owner}: cv={cv} holds some rows out twice. Use a splitter with disjoint test sets.")
-        whole = n_groups > 1 and all(np.isin(data.code, data.code[test]).sum() == len(test) for test in tests)
-        return Folds(tests, whole, data.code if whole else _cut(data.code, tests))
-    if data.grouped and n_groups > 1:
+def row_plan(owner: str, data: RowData, cv: Any) -> tuple[Plan, IntArray]:
+    """Return the plan for scored rows, and the fold in which each entry is compared (0 where groups are whole)."""
+    n, n_groups = data.n_items, int(data.code.max()) + 1
+    if cv is not None and not isinstance(cv, int):
+        return _given_rows(data, cv, n_groups)
+    if n_groups > 1:
+        if cv is not None and cv > n_groups:
+            raise DataError(f"{owner}: cv={cv} folds of groups need as many groups; there are {n_groups}.")
         if cv is None:
-            order = np.argsort(data.code, kind="stable")
-            tests = np.split(order, np.cumsum(np.bincount(data.code))[:-1])
+            tests = np.split(np.argsort(data.code, kind="stable"), np.cumsum(np.bincount(data.code))[:-1])
         else:
-            if cv > n_groups:
-                raise DataError(f"{owner}: cv={cv} folds of groups need as many groups; there are {n_groups}.")
             tests = [test for _, test in GroupKFold(cv).split(np.zeros((n, 1)), groups=data.code)]
-        return Folds(tests, True, data.code)
+        return Plan(tests, units=data.code), np.zeros(n, dtype=np.intp)
     # One group: folds of distinct rows, so that copies of a row are never on both sides, and in an order of their own
     # (by score), so that the folds do not depend on the order of the rows.
     unit = _distinct_rows(data)
@@ -120,46 +138,89 @@ def row_folds(owner: str, data: RowData, cv: Any) -> Folds:
             f"{owner}: {n_units} distinct rows in one group are too few for cross-validation with "
             f"{max(n_folds, 2)} folds of at least two rows. Give more rows, fewer folds (cv), or groups (qid)."
         )
-    fold = unit % n_folds
-    return Folds([np.flatnonzero(fold == k) for k in range(n_folds)], False, fold)
+    plan = Plan([np.flatnonzero(unit % n_folds == k) for k in range(n_folds)])
+    return plan, unit[plan.entry] % n_folds
 
 
-def pair_folds(owner: str, data: PairData, cv: Any, comparisons: Any) -> Sequence[IntArray] | None:
-    """Return the comparisons left out together, by K folds of distinct pairs or a splitter; None: pair by pair."""
-    if cv is None:
-        return None
-    if hasattr(cv, "split"):
-        where = np.full(len(comparisons), -1)
-        where[data.rows] = np.arange(data.rows.shape[0])
-        tests = [where[test] for _, test in cv.split(comparisons, None, comparisons.group)]
-        return [test[test >= 0] for test in tests]
-    pair = data.operator("include").pair
-    if cv > pair.max() + 1:
-        raise DataError(f"{owner}: cv={cv} folds of pairs need as many distinct pairs; there are {pair.max() + 1}.")
-    fold = pair % cv
-    return [np.flatnonzero(fold == k) for k in range(cv)]
-
-
-def _split_rows(data: RowData, cv: Any) -> list[IntArray]:
+def _given_rows(data: RowData, cv: Any, n_groups: int) -> tuple[Plan, IntArray]:
     # The splitter sees the rows as they were given, before those of weight zero were dropped.
     kept = np.arange(data.n_given) if data.kept is None else data.kept
     y, code = np.zeros(data.n_given), np.zeros(data.n_given, dtype=np.intp)
     y[kept], code[kept] = data.y, data.code
-    place = np.full(data.n_given, -1)
-    place[kept] = np.arange(data.n_items)
-    tests = [place[test] for _, test in cv.split(np.zeros((data.n_given, 1)), y, code if data.grouped else None)]
-    return [test[test >= 0] for test in tests]
+    splits = _translate(cv, np.zeros((data.n_given, 1)), y, code if data.grouped else None, kept, data.n_given)
+    plan = _plan(splits, data.n_items)
+    whole = n_groups > 1 and all(np.isin(data.code, data.code[test]).sum() == len(test) for test in plan.tests)
+    fold = np.repeat(np.arange(len(plan.tests)), [len(test) for test in plan.tests])
+    if plan.trains is None and whole:
+        return Plan(plan.tests, units=data.code), np.zeros_like(fold)
+    return plan, fold
+
+
+def pair_plan(owner: str, data: PairData, cv: Any, given: Any) -> Plan:
+    """Return the plan for comparisons: by group where there are groups, else by distinct pair."""
+    if cv is not None and not isinstance(cv, int):
+        groups = getattr(given, "group", None)
+        return _plan(_translate(cv, given, None, groups, data.rows, data.n_given), data.margin.shape[0])
+    grouped = data.code is not None and int(data.code.max()) > 0
+    unit = data.code if grouped and data.code is not None else _distinct_pairs(data)
+    if not grouped and unit.max() == 0:  # all items look alike: tell them apart by number
+        unit = data.operator("include").pair
+    n_units, what = int(unit.max()) + 1, "groups" if grouped else "distinct pairs"
+    if n_units < 2 or (cv is not None and cv > n_units):
+        raise DataError(
+            f"{owner}: cross-validation{'' if cv is None else f' with cv={cv}'} needs at least {cv or 2} {what} of "
+            f"comparisons; there {'is' if n_units == 1 else 'are'} {n_units}. Give more comparisons, or fix the "
+            "parameters and use the estimator without CV."
+        )
+    if cv is None:
+        order = np.argsort(unit, kind="stable")
+        return Plan(np.split(order, np.cumsum(np.bincount(unit))[:-1]), units=unit)
+    return Plan([np.flatnonzero(unit % cv == k) for k in range(cv)])
+
+
+def _translate(cv: Any, X: Any, y: Any, groups: Any, kept: IntArray, n_given: int) -> list[tuple[IntArray, IntArray]]:
+    # Splits of what was given, in numbers of what was kept.
+    place = np.full(n_given, -1)
+    place[kept] = np.arange(kept.shape[0])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The groups parameter is ignored")
+        splits = [(place[train], place[test]) for train, test in cv.split(X, y, groups)]
+    return [(train[train >= 0], test[test >= 0]) for train, test in splits]
+
+
+def _plan(splits: list[tuple[IntArray, IntArray]], n: int) -> Plan:
+    tests = [test for _, test in splits]
+    plain = all(len(np.union1d(train, test)) == n and not np.isin(train, test).any() for train, test in splits)
+    disjoint = np.unique(np.concatenate(tests)).shape[0] == sum(len(test) for test in tests)
+    return Plan(tests) if plain and disjoint else Plan(tests, [train for train, _ in splits])
 
 
 def _distinct_rows(data: RowData) -> IntArray:
+    """Return numbers of distinct rows (features and score), in order of score and then of features."""
+    if not sp.issparse(data.X):
+        table = np.column_stack([data.y, data.X])
+        return np.unique(table, axis=0, return_inverse=True)[1].ravel().astype(np.intp)
+    return _number(list(zip(data.y.tolist(), _row_bytes(data.X), strict=True)))
+
+
+def _distinct_pairs(data: PairData) -> IntArray:
+    """Return numbers of distinct pairs, by their items' features: they do not depend on the order of the items."""
     if sp.issparse(data.X):
-        return np.argsort(np.argsort(data.y, kind="stable"), kind="stable")
-    table = np.column_stack([data.y, data.X])
-    return np.unique(table, axis=0, return_inverse=True)[1].ravel().astype(np.intp)
+        item = _number(_row_bytes(data.X))
+    else:
+        item = np.unique(data.X, axis=0, return_inverse=True)[1].ravel().astype(np.intp)
+    first, second = item[data.first], item[data.second]
+    key = np.minimum(first, second) * (int(item.max()) + 1) + np.maximum(first, second)
+    return np.unique(key, return_inverse=True)[1].astype(np.intp)
 
 
-def _cut(code: IntArray, tests: Sequence[IntArray]) -> IntArray:
-    fold = np.full(code.shape[0], len(tests))
-    for k, test in enumerate(tests):
-        fold[test] = k
-    return np.unique(np.column_stack([code, fold]), axis=0, return_inverse=True)[1].ravel().astype(np.intp)
+def _row_bytes(X: Any) -> list[tuple[bytes, bytes]]:
+    X = X.copy()
+    X.sort_indices()
+    indices = X.indices.astype(np.int64)
+    return [(indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in pairwise(X.indptr)]
+
+
+def _number(keys: list[Any]) -> IntArray:
+    position = {key: i for i, key in enumerate(sorted(set(keys)))}
+    return np.array([position[key] for key in keys], dtype=np.intp)

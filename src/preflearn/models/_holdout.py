@@ -6,82 +6,111 @@ decomposition a fold.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from preflearn.inference.exact import (
     Decomposition,
+    Hat,
     decompose,
-    leave_blocks_out,
     leave_groups_out_primal,
-    leave_pairs_out,
-    leave_pairs_out_primal,
+    leave_out,
+    primal_pair_hat,
+    root_hat,
+    stacks,
 )
 from preflearn.kernels import gram
-from preflearn.models._folds import Folds
+from preflearn.models._folds import Plan
 from preflearn.models._input import PairData, RowData, Ties, Weighting
 from preflearn.models._space import Space, dual_operator
 from preflearn.operators import Edges, FloatArray, Groups, IntArray, Root, project, scatter
 
-__all__ = ["HeldOut", "hold_out_pairs", "hold_out_rows"]
+__all__ = ["HeldOut", "hold_out_pairs", "hold_out_rows", "settle"]
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Held-out predictions (n, n_alphas), NaN where never held out, and the coefficients of the fit on everything."""
+    """Held-out predictions (entries of the plan, n_alphas), and the coefficients of the fit on everything."""
 
     alphas: FloatArray
     predictions: FloatArray
     coefficients: FloatArray
 
 
+def settle(predictions: FloatArray, noise: FloatArray | float) -> FloatArray:
+    """Round predictions to multiples of a thousand times their rounding error, so that noise decides no order."""
+    step = 1024 * np.maximum(noise, 1e-300)
+    return np.asarray(np.round(predictions / step) * step)
+
+
 def hold_out_rows(
-    space: Space, data: RowData, folds: Folds, alphas: FloatArray | None, ties: Ties, weighting: Weighting
+    space: Space, data: RowData, plan: Plan, alphas: FloatArray | None, ties: Ties, weighting: Weighting
 ) -> HeldOut:
     """Return held-out utilities of rows for every alpha; costs one decomposition where groups are whole."""
     operator = data.operator(ties, weighting)
-    assert isinstance(operator, Groups)
-    primal = space.solver == "primal"
-    dec, alphas, coefficients, K = _decompose_all(space, operator, alphas, keep_gram=not folds.whole)
-    if not folds.whole:
-        return HeldOut(alphas, _refit(space, data, folds.tests, alphas, ties, weighting, K), coefficients)
-    single = len(folds.tests) == operator.n_groups
-    if primal and single:
-        return HeldOut(alphas, leave_groups_out_primal(dec, operator, space.features, alphas), coefficients)
-    if primal:
-        return HeldOut(alphas, _fold_sums(space, data, folds.tests, alphas, ties, weighting), coefficients)
-    held = leave_blocks_out(dec, operator.target, alphas, folds.tests)
-    blind = _blind_values(space, operator, dec, held, folds.tests, alphas)
-    return HeldOut(alphas, operator.recover(held, blind), coefficients)
+    closed = plan.units is not None
+    dec, alphas, coefficients, K = _decompose_all(space, operator, alphas, keep_gram=not closed)
+    if not closed:
+        predictions = _refit(space, data, plan, alphas, ties, weighting, K)
+        noise = np.finfo(np.float64).eps * float(np.ptp(data.y))
+        return HeldOut(alphas, settle(predictions, noise), coefficients)
+    if space.solver == "primal" and len(plan.tests) == operator.n_groups:
+        values, rough = leave_groups_out_primal(dec, operator, space.features, alphas)
+    elif space.solver == "primal":
+        values = _fold_sums(space, data, plan, alphas, ties, weighting)
+        rough = np.full((1, 1), np.finfo(np.float64).eps * float(np.ptp(data.y)))
+    else:
+        residual = dec.V @ (alphas / (dec.s[:, None] + alphas) * dec.rotated[:, None])
+        hat = Hat("dual", dec.s, dec.V.__getitem__)
+        held, noise_root = leave_out(hat, operator.target, residual, alphas, stacks(plan.tests, dec.s.shape[0]))
+        blind = _blind_values(space, operator, dec, held, plan, alphas)
+        values, rough = operator.recover(held, blind), operator.recovered_noise(noise_root)
+    entry = plan.entry
+    return HeldOut(alphas, settle(values, rough)[entry], coefficients)
 
 
 def hold_out_pairs(
-    space: Space,
-    data: PairData,
-    tests: Sequence[IntArray] | None,
-    alphas: FloatArray | None,
-    ties: Ties,
-    weighting: Weighting,
+    space: Space, data: PairData, plan: Plan, alphas: FloatArray | None, ties: Ties, weighting: Weighting
 ) -> HeldOut:
-    """Return held-out margins of comparisons for every alpha; ``tests`` None leaves out each distinct pair."""
-    edges = data.operator(ties, weighting)
-    dec, alphas, coefficients, K = _decompose_all(space, edges, alphas, keep_gram=True)
-    if tests is not None:
-        return HeldOut(alphas, _refit_pairs(space, data, tests, alphas, ties, weighting, K), coefficients)
-    if space.solver == "primal":
-        held = leave_pairs_out_primal(dec, edges, space.features, alphas)
-    else:
-        root = dual_operator(edges)
-        if isinstance(root, Root):
-            held = leave_pairs_out(dec, root, edges, K @ coefficients, alphas)
-        else:
-            held = leave_blocks_out(dec, edges.target, alphas, list(np.arange(edges.first.shape[0])[:, None]))
-    margins = np.full((data.margin.shape[0], alphas.shape[0]), np.nan)
+    """Return held-out margins of comparisons for every alpha; NaN for ties that do not count in the closed form."""
+    edges = data.operator(ties, weighting, code=plan.units)
+    closed = plan.units is not None
+    dec, alphas, coefficients, K = _decompose_all(space, edges, alphas, keep_gram=not closed)
+    if plan.units is None:
+        noise = np.finfo(np.float64).eps * float(np.abs(data.margin).max())
+        return HeldOut(alphas, settle(_refit_pairs(space, data, plan, alphas, ties, weighting, K), noise), coefficients)
     kept = np.ones(data.margin.shape[0], dtype=bool) if ties == "include" else data.margin != 0
-    margins[kept] = edges.sign[:, None] * (held / edges.root_weight[:, None])[edges.pair]
-    return HeldOut(alphas, margins, coefficients)
+    unit = np.empty(edges.first.shape[0], dtype=np.intp)
+    unit[edges.pair] = plan.units[kept]
+    blocks = np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1])
+    hat, residual = _pair_hat(space, edges, dec, alphas)
+    held, noise_root = leave_out(hat, edges.target, residual, alphas, stacks(blocks, dec.s.shape[0]))
+    root_weight = edges.root_weight[:, None]
+    margins = np.full((data.margin.shape[0], alphas.shape[0]), np.nan)
+    margins[kept] = edges.sign[:, None] * settle(held / root_weight, noise_root / root_weight)[edges.pair]
+    return HeldOut(alphas, margins[plan.entry], coefficients)
+
+
+def _pair_hat(space: Space, edges: Edges, dec: Decomposition, alphas: FloatArray) -> tuple[Hat, FloatArray]:
+    """Return the hat matrix over listed pairs and the residuals of the fit on all of them."""
+    if space.solver == "primal":
+        Z = space.features(slice(0, edges.n_items))
+        Z = Z.toarray() if hasattr(Z, "toarray") else Z
+        return primal_pair_hat(dec, edges, Z), edges.target[:, None] - edges.apply(Z @ dec.solve(alphas))
+    shrunk = alphas / (dec.s[:, None] + alphas) * dec.rotated[:, None]
+    root = dual_operator(edges)
+    if not isinstance(root, Root):
+        return Hat("dual", dec.s, dec.V.__getitem__), dec.V @ shrunk
+    hat = root_hat(dec, root, edges)
+    residual = np.empty((edges.first.shape[0], alphas.shape[0]))
+    step = max(1, (1 << 21) // max(1, dec.s.shape[0]))
+    for i in range(0, residual.shape[0], step):
+        here = np.arange(i, min(i + step, residual.shape[0]))
+        P = hat.rows(here)
+        # what no utilities can explain, and what regularisation leaves over
+        residual[here] = (edges.target[here] - P @ dec.rotated)[:, None] + P @ shrunk
+    return hat, residual
 
 
 def _decompose_all(
@@ -102,12 +131,7 @@ def _decompose_all(
 
 
 def _blind_values(
-    space: Space,
-    operator: Groups,
-    dual: Decomposition,
-    held: FloatArray,
-    tests: Sequence[IntArray],
-    alphas: FloatArray,
+    space: Space, operator: Groups, dual: Decomposition, held: FloatArray, plan: Plan, alphas: FloatArray
 ) -> FloatArray:
     """Return held-out utilities of rows whose group holds no pair; zero elsewhere.
 
@@ -118,7 +142,7 @@ def _blind_values(
     blind = lone if operator.level is None else lone | (operator.inner[operator.level] == 0)
     values = np.zeros_like(held)
     shrink = 1.0 / (dual.s[:, None] + alphas)
-    for test in tests:
+    for test in plan.tests:
         rows = test[blind[test]]
         if rows.shape[0] == 0:
             continue
@@ -130,71 +154,50 @@ def _blind_values(
 
 
 def _refit(
-    space: Space,
-    data: RowData,
-    tests: Iterable[IntArray],
-    alphas: FloatArray,
-    ties: Ties,
-    weighting: Weighting,
-    K: FloatArray,
+    space: Space, data: RowData, plan: Plan, alphas: FloatArray, ties: Ties, weighting: Weighting, K: FloatArray
 ) -> FloatArray:
-    predictions = np.full((data.n_items, alphas.shape[0]), np.nan)
-    for test in tests:
-        train = np.setdiff1d(np.arange(data.n_items), test)
+    held = []
+    for k, test in enumerate(plan.tests):
+        train = plan.train(k, data.n_items)
         operator = data.operator(ties, weighting, train)
         if space.solver == "primal":
             M, b = scatter(operator, space.of(train), space.n_features)
-            predictions[test] = space.features(test) @ decompose(M, b).solve(alphas)
+            held.append(np.asarray(space.features(test) @ decompose(M, b).solve(alphas)))
         else:
             dec = decompose(project(operator, K[np.ix_(train, train)]), operator.target)
-            predictions[test] = K[np.ix_(test, train)] @ operator.adjoint(dec.solve(alphas))
-    return predictions
+            held.append(K[np.ix_(test, train)] @ operator.adjoint(dec.solve(alphas)))
+    return np.concatenate(held)
 
 
 def _fold_sums(
-    space: Space,
-    data: RowData,
-    tests: Sequence[IntArray],
-    alphas: FloatArray,
-    ties: Ties,
-    weighting: Weighting,
+    space: Space, data: RowData, plan: Plan, alphas: FloatArray, ties: Ties, weighting: Weighting
 ) -> FloatArray:
-    # The primal sums are additive over groups: each training set is the sum of the other folds, never a difference.
-    sums = [
-        scatter(
-            data.operator(ties, weighting, test),
-            space.of(test),
-            space.n_features,
-        )
-        for test in tests
-    ]
-    predictions = np.full((data.n_items, alphas.shape[0]), np.nan)
-    for k, test in enumerate(tests):
-        M = sum(M for j, (M, _) in enumerate(sums) if j != k)
-        b = sum(b for j, (_, b) in enumerate(sums) if j != k)
-        predictions[test] = space.features(test) @ decompose(np.asarray(M), np.asarray(b)).solve(alphas)
+    # The primal sums are additive over groups: each training set is the sum of the other parts, never a difference.
+    rest = np.setdiff1d(np.arange(data.n_items), plan.entry)
+    parts: list[IntArray] = [*plan.tests, *([rest] if rest.shape[0] else [])]
+    sums = [scatter(data.operator(ties, weighting, part), space.of(part), space.n_features) for part in parts]
+    predictions = np.zeros((data.n_items, alphas.shape[0]))
+    for k, test in enumerate(plan.tests):
+        M, b = np.zeros((space.n_features, space.n_features)), np.zeros(space.n_features)
+        for j, (part_M, part_b) in enumerate(sums):
+            if j != k:
+                M += part_M
+                b += part_b
+        predictions[test] = space.features(test) @ decompose(M, b).solve(alphas)
     return predictions
 
 
 def _refit_pairs(
-    space: Space,
-    data: PairData,
-    tests: Iterable[IntArray],
-    alphas: FloatArray,
-    ties: Ties,
-    weighting: Weighting,
-    K: FloatArray,
+    space: Space, data: PairData, plan: Plan, alphas: FloatArray, ties: Ties, weighting: Weighting, K: FloatArray
 ) -> FloatArray:
-    margins = np.full((data.margin.shape[0], alphas.shape[0]), np.nan)
-    for test in tests:
-        train = np.setdiff1d(np.arange(data.margin.shape[0]), test)
-        edges = data.take(train).operator(ties, weighting)
+    held = []
+    for k, test in enumerate(plan.tests):
+        edges = data.take(plan.train(k, data.margin.shape[0])).operator(ties, weighting)
         if space.solver == "primal":
             M, b = scatter(edges, space.features, space.n_features)
-            f = space.features(slice(0, data.n_items)) @ decompose(M, b).solve(alphas)
+            f = np.asarray(space.features(slice(0, data.n_items)) @ decompose(M, b).solve(alphas))
         else:
             root = dual_operator(edges)
-            dec = decompose(project(root, K.copy()), root.target)
-            f = K @ root.adjoint(dec.solve(alphas))
-        margins[test] = f[data.first[test]] - f[data.second[test]]
-    return margins
+            f = K @ root.adjoint(decompose(project(root, K.copy()), root.target).solve(alphas))
+        held.append(f[data.first[test]] - f[data.second[test]])
+    return np.concatenate(held)

@@ -7,15 +7,26 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preflearn.data import Comparisons, Ratings
 from preflearn.data._checks import check_labels, check_weight, codes
-from preflearn.exceptions import DataError, DataWarning, first_few
+from preflearn.exceptions import DataError, DataWarning, first_few, nearest_names
 from preflearn.operators import Edges, FloatArray, Groups, IntArray, Rows
 
-__all__ = ["PairData", "RowData", "Ties", "Weighting", "is_precomputed", "item_table", "read_rows", "read_training"]
+__all__ = [
+    "PairData",
+    "RowData",
+    "Ties",
+    "Weighting",
+    "is_precomputed",
+    "item_table",
+    "match_columns",
+    "read_rows",
+    "read_training",
+]
 
 Ties = Literal["include", "exclude"]
 Weighting = Literal["pairs", "groups"]
@@ -23,14 +34,13 @@ Weighting = Literal["pairs", "groups"]
 
 @dataclass(frozen=True)
 class RowData:
-    """Scored rows in groups, or in an explicit graph; rows of weight zero are gone."""
+    """Scored rows in groups; rows of weight zero are gone."""
 
     X: Any
     y: FloatArray
     code: IntArray
     weight: FloatArray | None
     grouped: bool
-    graph: Any | None = None
     kept: IntArray | None = None  # rows of the given X that are left, None if all
     n_given: int = 0  # rows of the given X
 
@@ -44,25 +54,13 @@ class RowData:
         """Weights of the items themselves: those of the rows."""
         return self.weight
 
-    def operator(
-        self, ties: Ties = "include", weighting: Weighting = "pairs", rows: IntArray | None = None
-    ) -> Groups | Edges:
+    def operator(self, ties: Ties = "include", weighting: Weighting = "pairs", rows: IntArray | None = None) -> Groups:
         """Return the operator that sees the pairs of all rows, or of some."""
-        if self.graph is None:
-            y, code, weight = self.y, self.code, self.weight
-            if rows is not None:
-                y, code = y[rows], np.unique(code[rows], return_inverse=True)[1]
-                weight = None if weight is None else weight[rows]
-            return Groups.build(y, code, weight, ties=ties, weighting=weighting)
-        upper = sp.coo_array(sp.triu(self.graph, 1))
-        first, second, weight = upper.coords[0].astype(np.intp), upper.coords[1].astype(np.intp), upper.data
-        margin = self.y[first] - self.y[second]
-        if self.weight is not None:
-            weight = weight * self.weight[first] * self.weight[second]
-        keep = (weight > 0) & ((margin != 0) if ties == "exclude" else True)
-        if not keep.any():
-            raise DataError("The graph has no edge left to learn from. Give W at least one positive entry W[i, j].")
-        return Edges.build(self.n_items, first[keep], second[keep], margin[keep], weight[keep])
+        y, code, weight = self.y, self.code, self.weight
+        if rows is not None:
+            y, code = y[rows], np.unique(code[rows], return_inverse=True)[1]
+            weight = None if weight is None else weight[rows]
+        return Groups.build(y, code, weight, ties=ties, weighting=weighting)
 
     def scores(self) -> Rows:
         """Return the operator that sees the scores themselves."""
@@ -71,7 +69,7 @@ class RowData:
 
 @dataclass(frozen=True)
 class PairData:
-    """Listed comparisons over the items that occur in them; comparisons of weight zero are gone."""
+    """Listed comparisons over the items that occur in them, or an explicit graph; weights are positive."""
 
     X: Any
     first: IntArray
@@ -93,19 +91,26 @@ class PairData:
         """Weights of the items themselves: comparisons have weights, their items have none."""
         return
 
-    def operator(self, ties: Ties = "include", weighting: Weighting = "pairs") -> Edges:
+    def operator(self, ties: Ties = "include", weighting: Weighting = "pairs", code: IntArray | None = None) -> Edges:
         """Return the operator that sees the comparisons; ties are comparisons with outcome 0.
 
-        ``weighting="groups"`` scales the weights of each group of comparisons to sum to one.
+        ``weighting="groups"`` scales the weights of each group of comparisons to sum to one. ``code`` keeps repeats of
+        a pair apart that will be left out with different groups.
         """
         keep = np.ones(self.margin.shape[0], dtype=bool) if ties == "include" else self.margin != 0
         if not keep.any():
             raise DataError('All comparisons are ties and ties="exclude" drops them. Use ties="include".')
         weight = None if self.weight is None else self.weight[keep]
-        if weighting == "groups" and self.code is not None:
+        if weighting == "groups":
+            if self.code is None:
+                raise DataError(
+                    'weighting="groups" weighs groups of comparisons, and these have none. '
+                    'Build Comparisons with group=..., or use weighting="pairs".'
+                )
             weight = np.ones(int(keep.sum())) if weight is None else weight
             weight = weight / np.bincount(self.code[keep], weight)[self.code[keep]]
-        return Edges.build(self.n_items, self.first[keep], self.second[keep], self.margin[keep], weight)
+        code = None if code is None else code[keep]
+        return Edges.build(self.n_items, self.first[keep], self.second[keep], self.margin[keep], weight, code)
 
     def take(self, rows: IntArray) -> PairData:
         """Return some of the comparisons, over the same items."""
@@ -143,7 +148,9 @@ def read_training(
             )
         _no_extras(owner, "Comparisons", y=y, qid=qid, sample_weight=sample_weight, graph=graph)
         return _read_pairs(estimator, X, pairwise)
+    names = X.feature_names if isinstance(X, Ratings) else None
     X, y, qid, sample_weight = _unpack(owner, X, y, qid, sample_weight)
+    X = _unmask(X)
     if y is None:
         raise ValueError(
             f"{owner} requires y to be passed, but the target y is None. "
@@ -159,21 +166,22 @@ def read_training(
         ensure_min_samples=2,
         reset=True,
     )
+    _keep_names(estimator, names)
     y = np.asarray(y, dtype=np.float64)
     n = y.shape[0]
     if pairwise:
-        _check_square(owner, X)
+        _check_kernel_matrix(owner, X)
     weight = _check_row_weight(sample_weight, n, owner)
+    if graph is not None:
+        return _read_graph(X, y, weight, _check_graph(owner, graph, n, qid))
     code = group_codes(qid, n, owner)
-    W = None if graph is None else _check_graph(owner, graph, n, qid)
     kept: IntArray | None = None
     if weight is not None and not weight.all():
         kept = np.flatnonzero(weight)
         X = X[kept][:, kept] if pairwise else X[kept]
         y, weight = y[kept], weight[kept]
         code = np.unique(code[kept], return_inverse=True)[1]
-        W = None if W is None else W[kept][:, kept]
-    return RowData(X, y, code, weight, qid is not None, W, kept, n)
+    return RowData(X, y, code, weight, qid is not None, kept, n)
 
 
 def is_precomputed(kernel: Any) -> bool:
@@ -190,23 +198,58 @@ def read_rows(owner: str, X: Any, y: Any, qid: Any, sample_weight: Any) -> tuple
 
 
 def item_table(estimator: Any, comparisons: Comparisons) -> Any:
-    """Return the features of the items of comparisons that are to be predicted."""
+    """Return the features of the items of comparisons that are to be predicted, matched by name."""
     check_is_fitted(estimator)
-    X = comparisons.items
-    wanted = estimator.n_features_in_
-    if X is None:
-        if comparisons.n_items != wanted:
+    owner = type(estimator).__name__
+    X, wanted = comparisons.items, estimator.n_features_in_
+    known = getattr(estimator, "item_names_", None)
+    if X is not None:
+        if getattr(estimator, "featureless_", False):
+            raise DataError(f"{owner}: the model was fitted on items without features; give the same kind of items.")
+        return match_columns(estimator, X, comparisons.feature_names)
+    if known is not None and comparisons.names is not None:
+        place = {name: row for row, name in enumerate(known)}
+        unknown = [name for name in comparisons.names if name not in place]
+        if unknown:
+            hint = nearest_names(str(unknown[0]), map(str, known))
             raise DataError(
-                f"{type(estimator).__name__}: the comparisons have {comparisons.n_items} items without features, but "
-                f"the model was fitted on {wanted}. Without features only the items seen in training can be compared."
+                f"{owner}: {len(unknown)} of {comparisons.n_items} items were not seen in training (names "
+                f"{first_few(unknown)}{'; ' + hint if hint else ''}). Without features only items seen in training "
+                "can be compared."
             )
-        return _identity(wanted)
+        return _identity(wanted)[[place[name] for name in comparisons.names]]
+    if comparisons.n_items != wanted:
+        raise DataError(
+            f"{owner}: the comparisons have {comparisons.n_items} items without features, but the model was fitted on "
+            f"{wanted}. Without features only the items seen in training can be compared."
+        )
+    return _identity(wanted)
+
+
+def match_columns(estimator: Any, X: Any, names: Any) -> Any:
+    """Return X with its columns in the order of training, by name where both have names."""
+    owner, wanted = type(estimator).__name__, estimator.n_features_in_
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and names is not None and list(names) != list(known):
+        missing = [name for name in known if name not in set(names)]
+        if missing:
+            raise DataError(
+                f"{owner}: {len(missing)} of the {wanted} features of training are missing (columns "
+                f"{first_few(missing)}). Give the same columns as in training."
+            )
+        place = {name: column for column, name in enumerate(names)}
+        return X[:, [place[name] for name in known]]
     if X.shape[1] != wanted:
         raise DataError(
-            f"{type(estimator).__name__}: the items have {X.shape[1]} features, but the model was fitted on {wanted}. "
+            f"{owner}: the items have {X.shape[1]} features, but the model was fitted on {wanted}. "
             "Give the same columns in the same order as in training."
         )
     return X
+
+
+def _keep_names(estimator: Any, names: Any) -> None:
+    if names is not None:
+        estimator.feature_names_in_ = np.asarray(names, dtype=object)
 
 
 def group_codes(qid: Any, n: int, owner: str) -> IntArray:
@@ -214,9 +257,8 @@ def group_codes(qid: Any, n: int, owner: str) -> IntArray:
     if qid is None:
         return np.zeros(n, dtype=np.intp)
     if isinstance(qid, np.ndarray) and qid.ndim == 1 and qid.dtype.kind in "iu" and qid.shape[0] == n:
-        step = np.diff(qid)
-        if (step >= 0).all():  # sorted already: no need to sort a million labels
-            return np.concatenate([[0], np.cumsum(step != 0)]).astype(np.intp)
+        if (qid[1:] >= qid[:-1]).all():  # sorted already: no need to sort a million labels
+            return np.concatenate([[0], np.cumsum(qid[1:] != qid[:-1])]).astype(np.intp)
         return np.unique(qid, return_inverse=True)[1].astype(np.intp)
     return codes(check_labels(qid, n, "qid", owner, "row"), n)
 
@@ -225,7 +267,13 @@ def _read_pairs(estimator: Any, data: Comparisons, pairwise: bool) -> PairData:
     rows = np.arange(len(data)) if data.weight is None else np.flatnonzero(data.weight)
     first, second = data.first[rows], data.second[rows]
     X = _identity(data.n_items) if data.items is None else data.items
+    for name in ("feature_names_in_", "item_names_"):
+        estimator.__dict__.pop(name, None)
     estimator.n_features_in_ = X.shape[1]
+    estimator.featureless_ = data.items is None
+    _keep_names(estimator, data.feature_names)
+    if data.items is None and data.names is not None:
+        estimator.item_names_ = data.names
     used = np.unique(np.concatenate([first, second]))
     kept: IntArray | None = None
     if used.shape[0] < data.n_items:
@@ -235,7 +283,7 @@ def _read_pairs(estimator: Any, data: Comparisons, pairwise: bool) -> PairData:
             X = X[:, used]
         first, second = np.searchsorted(used, first), np.searchsorted(used, second)
     if pairwise:
-        _check_square(type(estimator).__name__, X)
+        _check_kernel_matrix(type(estimator).__name__, X)
     weight = None if data.weight is None else data.weight[rows]
     code = None if data.group is None else codes(data.group[rows], rows.shape[0])
     return PairData(X, first, second, data.outcome[rows], weight, code, kept, rows, len(data))
@@ -273,7 +321,7 @@ def _check_row_weight(sample_weight: Any, n: int, owner: str) -> FloatArray | No
     return check_weight(weight, n, owner, "row")
 
 
-def _check_square(owner: str, K: Any) -> None:
+def _check_kernel_matrix(owner: str, K: Any) -> None:
     if K.shape[0] != K.shape[1]:
         raise DataError(
             f'{owner}: kernel="precomputed" needs the square kernel matrix of the training rows; got shape {K.shape}. '
@@ -285,6 +333,34 @@ def _check_square(owner: str, K: Any) -> None:
             f"{owner}: the precomputed kernel matrix is not symmetric (largest difference {gap:.3g}). "
             "Pass (K + K.T) / 2 if the difference is rounding, or check the order of rows and columns."
         )
+    dense = np.array(K.toarray() if hasattr(K, "toarray") else K, dtype=np.float64)
+    dense.flat[:: K.shape[0] + 1] += 1e-8 * max(float(np.abs(dense).max()), 1e-300)
+    try:
+        scipy.linalg.cholesky(dense, lower=True, overwrite_a=False, check_finite=False)
+    except np.linalg.LinAlgError:
+        least = float(scipy.linalg.eigvalsh(dense, subset_by_index=[0, 0])[0])
+        raise DataError(
+            f"{owner}: the precomputed matrix is no kernel: it has negative eigenvalues (smallest {least:.3g}). "
+            "Use a positive semi-definite kernel, or clip its negative eigenvalues to zero first."
+        ) from None
+
+
+def _unmask(X: Any) -> Any:
+    # scikit-learn would read what is under the mask; masked values are missing.
+    return np.ma.filled(X.astype(np.float64), np.nan) if isinstance(X, np.ma.MaskedArray) else X
+
+
+def _read_graph(X: Any, y: FloatArray, weight: FloatArray | None, W: Any) -> PairData:
+    upper = sp.coo_array(sp.triu(W, 1))
+    first, second, v = upper.coords[0].astype(np.intp), upper.coords[1].astype(np.intp), upper.data
+    if weight is not None:
+        v = v * weight[first] * weight[second]
+    edges = np.flatnonzero(v > 0)
+    if edges.shape[0] == 0:
+        raise DataError("The graph has no edge left to learn from. Give W at least one positive entry W[i, j].")
+    first, second = first[edges], second[edges]
+    rows = np.arange(edges.shape[0])
+    return PairData(X, first, second, y[first] - y[second], v[edges], None, None, rows, rows.shape[0])
 
 
 def _check_graph(owner: str, graph: Any, n: int, qid: Any) -> Any:

@@ -68,6 +68,12 @@ class Space:
             return cls(X, kernel, None, 0, "dual")
         resolved = resolve_kernel("linear" if kernel is None else kernel, X, weight)
         if approximation is not None:
+            if not hasattr(approximation, "fit_map") or isinstance(approximation, type):
+                raise TypeError(
+                    f"{owner}: approximation must be made by preflearn.Nystroem(...) or preflearn.RandomFourier(...); "
+                    f"got {approximation!r}. A transformer of scikit-learn goes in front, in a pipeline, with "
+                    "kernel='linear'."
+                )
             if solver == "dual":
                 raise ValueError(f'{owner}: approximation gives features for the primal; use solver="auto".')
             feature_map = approximation.fit_map(resolved, X)
@@ -106,7 +112,13 @@ class Space:
         """Return the kernel matrix of the items, a new array."""
         if isinstance(self.kernel, str):
             return np.array(self.X.toarray() if hasattr(self.X, "toarray") else self.X, dtype=np.float64, order="C")
-        return np.ascontiguousarray(gram(self.kernel, self.X))
+        K = np.ascontiguousarray(gram(self.kernel, self.X))
+        if not np.isfinite(K).all():
+            raise DataError(
+                f"The kernel {self.kernel} overflows on these features. Scale them to ordinary size first, for "
+                "example with sklearn.preprocessing.StandardScaler."
+            )
+        return K
 
     def primal_coefficients(self, dual: FloatArray) -> FloatArray:
         """Return w = Z'A where the kernel has features, so that prediction needs no training rows."""

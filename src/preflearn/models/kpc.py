@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Comparisons, Ratings
+from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.inference.components import ComponentPath, component_path
 from preflearn.models._base import LeastSquares
@@ -34,7 +34,7 @@ __all__ = ["KPCR", "KPCRank", "OnComponents"]
 class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquares):
     """Base of the estimators on kernel principal components; not public."""
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "kernel": RLS._parameter_constraints["kernel"],
         "approximation": RLS._parameter_constraints["approximation"],
@@ -56,9 +56,7 @@ class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquar
         check_is_fitted(self)
         if isinstance(X, Comparisons):
             return self.projection_.transform(item_table(self, X))
-        if isinstance(X, Ratings):
-            X = X.items
-        return self.projection_.transform(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        return self.projection_.transform(self._read_items(X))
 
     def _utilities(self, X: Any) -> FloatArray:
         return self.projection_.transform(X) @ self.coef_ + self.intercept_
@@ -215,7 +213,7 @@ class KPCRank(OnComponents):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         **OnComponents._parameter_constraints,
         "ties": [StrOptions({"include", "exclude"})],
         "weighting": [StrOptions({"pairs", "groups"})],

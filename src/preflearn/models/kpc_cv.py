@@ -12,7 +12,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from preflearn.inference.components import component_path
 from preflearn.models._components import Components, extract
-from preflearn.models._folds import Judge
+from preflearn.models._folds import Judge, Plan
+from preflearn.models._holdout import settle
 from preflearn.models._input import (
     PairData,
     RowData,
@@ -43,9 +44,9 @@ class KPCRankCV(OnComponents):
         Candidates, as in `RankRLS`.
     ties, weighting, approximation : as in `KPCRank`
         Fixed during the choice.
-    cv : int or splitter, default=5
-        Folds of groups (rows with ``qid``), of distinct pairs (comparisons), or of distinct rows (one group); or a
-        splitter with disjoint test sets.
+    cv : None, int or splitter, default=5
+        Folds of groups (rows with ``qid``, comparisons with ``group``), of distinct pairs (other comparisons), or of
+        distinct rows (one group); None is 5. A splitter is used as it is.
     scoring : str or RankingScorer, default="disagreement"
         What to maximise (`preflearn.metrics.get_scorer`).
     shared_components : bool, default=False
@@ -83,9 +84,9 @@ class KPCRankCV(OnComponents):
     (2, 40)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), "array-like"],
-        "kernel": [*OnComponents._parameter_constraints["kernel"], list, tuple],
+        "kernel": OnComponents._parameter_constraints["kernel"],
         "ties": [StrOptions({"include", "exclude"})],
         "weighting": [StrOptions({"pairs", "groups"})],
         "cv": ["cv_object"],
@@ -115,7 +116,7 @@ class KPCRankCV(OnComponents):
         self.approximation = approximation
         self.shared_components = shared_components
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None, *, graph: Any = None) -> Self:
         """Choose the number of components and the kernel, then fit on everything.
 
         Parameters
@@ -128,6 +129,8 @@ class KPCRankCV(OnComponents):
             The group of each row; None is one group.
         sample_weight : array-like (n_items,), default=None
             Weights of rows; a pair weighs the product.
+        graph : sparse matrix or array (n_items, n_items), default=None
+            Symmetric weights W of the pairs that count, instead of ``qid``; they are left out pair by pair.
 
         Returns
         -------
@@ -142,16 +145,15 @@ class KPCRankCV(OnComponents):
                 f"{owner}: kernel={self.kernel!r} cannot be chosen from. Give at least one kernel, and "
                 '"precomputed" only by itself: one table of kernel values belongs to one kernel.'
             )
-        data = read_training(self, X, y, qid, sample_weight)
+        data = read_training(self, X, y, qid, sample_weight, graph)
+        judge = Judge.of(owner, data, X, self.scoring, _at_most(self.cv, data))
         warn_if_nothing_to_learn(owner, data, data.operator(self.ties, self.weighting))
         candidates = self._candidates(owner)
-        judge = Judge.of(owner, data, X, self.scoring, _at_most(self.cv, data))
-        tests = judge.folds.tests if isinstance(data, RowData) else judge.tests
-        assert tests is not None
         spaces = [component_space(self, data, kernel) for kernel in kernels]
-        held = [self._held_out(space, data, tests, candidates[-1])[:, candidates - 1] for space in spaces]
-        scores = np.stack([judge.scores(predictions) for predictions in held])
-        which, column = judge.choose(list(scores), held)
+        held = [self._held_out(space, data, judge.plan, candidates[-1])[:, candidates - 1] for space in spaces]
+        everything = slice(None)
+        scores = np.stack([judge.scores(predictions, everything) for predictions in held])
+        which, column = judge.choose(list(scores), held, everything)
         chosen = int(candidates[column])
         self.best_score_ = float(scores[which, column])
         self.path_ = {
@@ -174,19 +176,17 @@ class KPCRankCV(OnComponents):
             raise ValueError(f"{owner}: n_components must be whole numbers from 1; got {given!r}.")
         return candidates.astype(np.intp)
 
-    def _held_out(
-        self, space: Space, data: RowData | PairData, tests: Sequence[IntArray], n_components: int
-    ) -> FloatArray:
+    def _held_out(self, space: Space, data: RowData | PairData, plan: Plan, n_components: int) -> FloatArray:
         """Return held-out utilities of rows, or margins of comparisons, for p = 1..n_components."""
         size = data.n_items if isinstance(data, RowData) else data.margin.shape[0]
-        held = np.full((size, n_components), np.nan)
+        scale = float(np.abs(data.y - data.y.mean()).max() if isinstance(data, RowData) else np.abs(data.margin).max())
+        held = []
         K = space.gram() if space.solver == "dual" else None
         shared: tuple[Components, FloatArray] | None = None
         if self.shared_components:
             shared = extract(space, n_components, data.row_weight, None if K is None else K.copy())
-        for test in tests:
-            train = np.setdiff1d(np.arange(size), test)
-            items, operator = self._training_part(data, train)
+        for k, test in enumerate(plan.tests):
+            items, operator = self._training_part(data, plan.train(k, size))
             wanted = test if isinstance(data, RowData) else np.arange(data.n_items)
             if shared is not None:
                 Z, Z_new = shared[1][items], shared[1][wanted]
@@ -201,8 +201,8 @@ class KPCRankCV(OnComponents):
             if f.shape[1] < n_components:  # no further components exist: the path stays where it is
                 last = f[:, -1:] if f.shape[1] else np.zeros((f.shape[0], 1))
                 f = np.concatenate([f, np.repeat(last, n_components - f.shape[1], axis=1)], axis=1)
-            held[test] = f if isinstance(data, RowData) else f[data.first[test]] - f[data.second[test]]
-        return held
+            held.append(f if isinstance(data, RowData) else f[data.first[test]] - f[data.second[test]])
+        return settle(np.concatenate(held), np.finfo(np.float64).eps * scale)
 
     def _training_part(self, data: RowData | PairData, train: IntArray) -> tuple[IntArray, Any]:
         if isinstance(data, RowData):
@@ -214,10 +214,12 @@ class KPCRankCV(OnComponents):
 
 
 def _at_most(cv: Any, data: RowData | PairData) -> Any:
-    # The default of five folds is too many for fewer groups; a splitter is left alone.
-    if not isinstance(cv, Integral):
+    # The default of five folds is too many for fewer groups or pairs; other choices are left alone.
+    if cv is not None and (not isinstance(cv, Integral) or cv != 5):
         return cv
-    if isinstance(data, PairData):
-        return min(cv, int(data.operator("include").pair.max()) + 1)
-    n_groups = int(data.code.max()) + 1
-    return min(cv, n_groups) if n_groups > 1 else None if cv == 5 else cv
+    if isinstance(data, RowData):
+        n_units = int(data.code.max()) + 1
+        return min(5, n_units) if n_units > 1 else None
+    if data.code is not None and data.code.max() > 0:
+        return min(5, int(data.code.max()) + 1)
+    return max(2, min(5, int(data.operator("include").first.shape[0])))

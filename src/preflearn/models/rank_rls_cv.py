@@ -12,7 +12,7 @@ from preflearn.exceptions import DataError
 from preflearn.models._base import LeastSquares
 from preflearn.models._folds import Judge
 from preflearn.models._holdout import HeldOut, hold_out_pairs, hold_out_rows
-from preflearn.models._input import RowData, Ties, Weighting, read_training, warn_if_nothing_to_learn
+from preflearn.models._input import PairData, RowData, Ties, Weighting, read_training, warn_if_nothing_to_learn
 from preflearn.models._space import Space
 from preflearn.models.rank_rls import RLS
 from preflearn.operators import FloatArray
@@ -35,9 +35,9 @@ class RankRLSCV(LeastSquares):
     ties : {"include", "exclude"} or a sequence of both, default="include"
         With ``("include", "exclude")`` it is chosen, too.
     cv : None, int or splitter, default=None
-        None leaves out one group at a time (rows with ``qid``), one distinct pair at a time (comparisons), or one of
-        five folds of distinct rows (one group). An int is a number of folds of groups, pairs or rows. A splitter with
-        disjoint test sets is used as it is; closed forms serve wherever groups stay whole.
+        None leaves out one group at a time (rows with ``qid``, comparisons with ``group``), one distinct pair at a time
+        (other comparisons), or one of five folds of distinct rows (one group). An int is a number of folds of groups,
+        pairs or rows. A splitter is used as it is; a closed form serves where groups stay whole and the rest trains.
     scoring : str or RankingScorer, default="disagreement"
         What to maximise: "disagreement" (negated), "kendall_tau_b", "map", "ndcg@10", ...
         (`preflearn.metrics.get_scorer`).
@@ -59,8 +59,8 @@ class RankRLSCV(LeastSquares):
     cv_scores_ : ndarray (n_ties, n_alphas)
         Cross-validated scores.
     cv_predictions_ : ndarray (n_ties, n, n_alphas)
-        Held-out utilities of rows (up to a constant per group) or margins of comparisons, if stored; NaN where never
-        held out (weight zero).
+        Held-out utilities of rows (up to a constant per group) or margins of comparisons, if stored; NaN where nothing
+        was held out (weight zero, not in any test set, or a tie that does not count).
     coef_, dual_coef_, kernel_, solver_ : see `RankRLS`
         The model fitted on everything.
 
@@ -82,14 +82,14 @@ class RankRLSCV(LeastSquares):
     (2, 17)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
         "alphas": ["array-like", None],
         "kernel": RLS._parameter_constraints["kernel"],
         "ties": [StrOptions({"include", "exclude"}), "array-like"],
         "weighting": [StrOptions({"pairs", "groups"})],
         "cv": ["cv_object"],
         "scoring": [str, HasMethods("evaluate")],
-        "approximation": [HasMethods("fit_map"), None],
+        "approximation": RLS._parameter_constraints["approximation"],
         "solver": [StrOptions({"auto", "primal", "dual"})],
         "store_cv_results": ["boolean"],
     }
@@ -117,7 +117,7 @@ class RankRLSCV(LeastSquares):
         self.solver = solver
         self.store_cv_results = store_cv_results
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None, *, graph: Any = None) -> Self:
         """Choose alpha and ties, then fit on everything.
 
         Parameters
@@ -130,6 +130,8 @@ class RankRLSCV(LeastSquares):
             The group of each row; None is one group.
         sample_weight : array-like (n_items,), default=None
             Weights of rows; a pair weighs the product.
+        graph : sparse matrix or array (n_items, n_items), default=None
+            Symmetric weights W of the pairs that count, instead of ``qid``; they are left out pair by pair.
 
         Returns
         -------
@@ -139,7 +141,7 @@ class RankRLSCV(LeastSquares):
         self._validate_params()
         owner = type(self).__name__
         options = self._tie_options(owner)
-        data = read_training(self, X, y, qid, sample_weight)
+        data = read_training(self, X, y, qid, sample_weight, graph)
         solver: Any = self.solver
         space = Space.build(owner, data.X, self.kernel, self.approximation, solver, data.row_weight)
         if space.solver == "cg":
@@ -147,29 +149,41 @@ class RankRLSCV(LeastSquares):
                 f"{owner}: {data.n_items} rows with {space.n_features} features are too many for one decomposition. "
                 "Use approximation=Nystroem(1000), or GridSearchCV over RankRLS(solver='cg')."
             )
+        judge = Judge.of(owner, data, X, self.scoring, self.cv)
         warn_if_nothing_to_learn(owner, data, data.operator(options[0], self.weighting))
         alphas = self._candidates(owner)
-        judge = Judge.of(owner, data, X, self.scoring, self.cv)
         results: list[HeldOut] = []
         for ties in options:
             if isinstance(data, RowData):
-                held = hold_out_rows(space, data, judge.folds, alphas, ties, self.weighting)
+                held = hold_out_rows(space, data, judge.plan, alphas, ties, self.weighting)
             else:
-                held = hold_out_pairs(space, data, judge.tests, alphas, ties, self.weighting)
+                held = hold_out_pairs(space, data, judge.plan, alphas, ties, self.weighting)
             alphas = held.alphas
             results.append(held)
         self.alphas_ = results[0].alphas
-        scores = np.stack([judge.scores(held.predictions) for held in results])
-        best, column = judge.choose(list(scores), [held.predictions for held in results])
+        # candidates are judged on the same entries: those that each of them predicts
+        judged = np.all([~np.isnan(held.predictions[:, 0]) for held in results], axis=0)
+        self.cv_scores_ = np.stack([judge.scores(held.predictions, judged) for held in results])
+        best, column = judge.choose(list(self.cv_scores_), [held.predictions for held in results], judged)
         self.alpha_, self.ties_ = float(self.alphas_[column]), options[best]
-        self.best_score_, self.cv_scores_ = float(scores[best, column]), scores
+        self.best_score_ = float(self.cv_scores_[best, column])
         if self.store_cv_results:
-            self.cv_predictions_ = np.full((len(options), data.n_given, self.alphas_.shape[0]), np.nan)
-            given = data.kept if isinstance(data, RowData) else data.rows
-            for i, held in enumerate(results):  # rows of weight zero are never held out and stay NaN
-                self.cv_predictions_[i, slice(None) if given is None else given] = held.predictions
+            self.cv_predictions_ = self._as_given(data, judge, results)
         self._store(data, space, np.ascontiguousarray(results[best].coefficients[:, column]))
         return self
+
+    def _as_given(self, data: RowData | PairData, judge: Judge, results: list[HeldOut]) -> FloatArray:
+        if judge.plan.overlapping:
+            raise ValueError(
+                f"{type(self).__name__}: cv={self.cv} holds some rows out more than once, so there is no one held-out "
+                "prediction for each. Use store_cv_results=False, or a splitter with disjoint test sets."
+            )
+        given = data.kept if isinstance(data, RowData) else data.rows
+        entry = judge.plan.entry if given is None else given[judge.plan.entry]
+        stored = np.full((len(results), data.n_given, self.alphas_.shape[0]), np.nan)
+        for i, held in enumerate(results):
+            stored[i, entry] = held.predictions
+        return stored
 
     def _tie_options(self, owner: str) -> list[Ties]:
         options: list[Any] = [self.ties] if isinstance(self.ties, str) else list(self.ties)

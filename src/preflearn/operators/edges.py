@@ -37,11 +37,20 @@ class Edges:
         second: IntArray,
         margin: FloatArray,
         weight: FloatArray | None = None,
+        code: IntArray | None = None,
     ) -> Edges:
-        """Return the operator for comparisons (m,) with margins t: wanted is f[first] - f[second] = t."""
+        """Return the operator for comparisons (m,) with margins t: wanted is f[first] - f[second] = t.
+
+        With ``code`` (m,), groups that are left out together, repeats merge inside a group only.
+        """
         low, high = np.minimum(first, second), np.maximum(first, second)
         sign = np.where(first == low, 1.0, -1.0)
-        key, pair = np.unique(low * np.intp(n_items) + high, return_inverse=True)
+        key = low * np.intp(n_items) + high
+        if code is None:
+            key, pair = np.unique(key, return_inverse=True)
+        else:
+            table, pair = np.unique(np.column_stack([code, key]), axis=0, return_inverse=True)
+            key, pair = table[:, 1], pair.ravel()
         v = np.ones_like(margin) if weight is None else weight
         total = np.bincount(pair, weights=v, minlength=key.shape[0])
         mean = np.bincount(pair, weights=v * sign * margin, minlength=key.shape[0]) / total

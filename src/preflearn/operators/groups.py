@@ -166,6 +166,16 @@ class Groups:
         f[blind] = fitted[blind]
         return f
 
+    def recovered_noise(self, noise: FloatArray) -> FloatArray:
+        """Return the rounding error of `recover` from that of its input, one value per group and column."""
+        factor = self.outer[self.code].copy()
+        if self.level is not None:
+            factor = np.minimum(factor, np.where(self.inner == 0, np.inf, self.inner)[self.level])
+        rough = noise / like(factor * self.root_weight, noise)
+        worst = np.zeros((self.n_groups, noise.shape[1]))
+        np.maximum.at(worst, self.code, rough)
+        return np.asarray(worst[self.code])
+
     def order(self) -> RowIndex:
         """Return rows sorted by group (stable), as a slice where they already are."""
         if np.all(self.code[1:] >= self.code[:-1]):

@@ -97,7 +97,8 @@ def _scatter_large_group(
 
 
 def _add(M: FloatArray, b: FloatArray, T: Any, target: FloatArray) -> None:
-    G = T.T @ T  # NumPy turns this into a symmetric rank-k update
+    with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses a system that is not finite
+        G = T.T @ T  # NumPy turns this into a symmetric rank-k update
     sparse = sp.issparse(G)
     M += G.toarray() if sparse else G
     b += T.T @ target

@@ -79,7 +79,8 @@ class GroupFolds(_Folds):
 
     Notes
     -----
-    Groups are those of ``X`` if it is a `Ratings` or `Comparisons` with groups, else the argument ``groups``.
+    Groups are those of ``X`` if it is a `Ratings` or `Comparisons` with groups, else the argument ``groups`` or
+    ``qid``. With scikit-learn's metadata routing it asks for both, so ``params={"qid": qid}`` reaches it.
 
     Examples
     --------
@@ -92,12 +93,15 @@ class GroupFolds(_Folds):
     [0 1] [2 3]
     """
 
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[Split]:
+    def split(self, X: Any, y: Any = None, groups: Any = None, qid: Any = None) -> Iterator[Split]:
         """Yield train and test row numbers."""
-        labels = X.group if isinstance(X, Ratings | Comparisons) and X.group is not None else groups
+        labels = groups if qid is None else qid
+        if isinstance(X, Ratings | Comparisons) and X.group is not None:
+            labels = X.group
         if labels is None:
             raise DataError(
-                "GroupFolds: there are no groups. Give X with groups (Ratings or Comparisons), or pass groups=..."
+                "GroupFolds: there are no groups. Give X with groups (Ratings or Comparisons), or pass qid=... (in a "
+                "search or cross_validate: turn on metadata routing and pass params={'qid': qid})."
             )
         given = _as_array(labels)
         n_rows = int(X.shape[0]) if hasattr(X, "shape") else len(X)
@@ -105,6 +109,15 @@ class GroupFolds(_Folds):
             raise DataError(f"GroupFolds: groups has {len(given)} values for {n_rows} rows. Give one per row.")
         unit, sizes = _numbered(given)
         yield from self._splits_of(self._deal(sizes, "groups")[unit])
+
+    def get_metadata_routing(self) -> Any:
+        """Return what scikit-learn's routing should hand to `split`: groups, under either name."""
+        from sklearn.utils.metadata_routing import MetadataRequest
+
+        request = MetadataRequest(owner=type(self).__name__)
+        for name in ("groups", "qid"):
+            request.split.add_request(param=name, alias=True)
+        return request
 
 
 class PairFolds(_Folds):
