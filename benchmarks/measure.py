@@ -1,10 +1,9 @@
-"""Timing and memory: minimum of several alternating runs; peak memory in a process of its own."""
+"""Timing and memory: minimum of several alternating runs; peak memory of arrays by tracemalloc."""
 
 from __future__ import annotations
 
-import multiprocessing
-import resource
 import time
+import tracemalloc
 from dataclasses import dataclass
 
 
@@ -31,24 +30,14 @@ def alternate(*jobs, repeats=3):
     return best
 
 
-def _peak(function, arguments, queue):
-    queue.put(function(*arguments))
-
-
-def in_fresh_process(function, *arguments):
-    """Return function(*arguments) from a new process, whose peak memory is its own."""
-    context = multiprocessing.get_context("spawn")
-    queue = context.Queue()
-    process = context.Process(target=_peak, args=(function, arguments, queue))
-    process.start()
-    result = queue.get()
-    process.join()
-    return result
-
-
-def peak_bytes():
-    """Largest resident size of this process so far."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def peak_bytes(job):
+    """Return the most memory that arrays made during the job took at one time (what was there before is not counted)."""
+    tracemalloc.start()
+    try:
+        job()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
 
 
 def ratio_row(job, ours, yardstick, name, aim):

@@ -150,7 +150,11 @@ class KPCRankCV(OnComponents):
         warn_if_nothing_to_learn(owner, data, data.operator(self.ties, self.weighting))
         candidates = self._candidates(owner)
         spaces = [component_space(self, data, kernel) for kernel in kernels]
-        held = [self._held_out(space, data, judge.plan, candidates[-1])[:, candidates - 1] for space in spaces]
+        shared = [self._shared(space, data, candidates[-1]) for space in spaces]
+        held = [
+            self._held_out(space, data, judge.plan, candidates[-1], common)[:, candidates - 1]
+            for space, common in zip(spaces, shared, strict=True)
+        ]
         everything = slice(None)
         scores = np.stack([judge.scores(predictions, everything) for predictions in held])
         which, column = judge.choose(list(scores), held, everything)
@@ -162,7 +166,11 @@ class KPCRankCV(OnComponents):
             "score": scores,
             "error": 1.0 - scores if judge.scorer.greater_is_better else -scores,
         }
-        projection, Z = extract(spaces[which], chosen, data.row_weight)
+        common = shared[which]
+        if common is None:
+            projection, Z = extract(spaces[which], chosen, data.row_weight)
+        else:
+            projection, Z = common[0].leading(chosen), common[1][:, :chosen]
         operator = data.operator(self.ties, self.weighting)
         self._keep(data, projection.with_columns(data.kept), component_path(operator.apply(Z), operator.target))
         return self
@@ -176,15 +184,24 @@ class KPCRankCV(OnComponents):
             raise ValueError(f"{owner}: n_components must be whole numbers from 1; got {given!r}.")
         return candidates.astype(np.intp)
 
-    def _held_out(self, space: Space, data: RowData | PairData, plan: Plan, n_components: int) -> FloatArray:
+    def _shared(
+        self, space: Space, data: RowData | PairData, n_components: int
+    ) -> tuple[Components, FloatArray] | None:
+        return extract(space, n_components, data.row_weight) if self.shared_components else None
+
+    def _held_out(
+        self,
+        space: Space,
+        data: RowData | PairData,
+        plan: Plan,
+        n_components: int,
+        shared: tuple[Components, FloatArray] | None,
+    ) -> FloatArray:
         """Return held-out utilities of rows, or margins of comparisons, for p = 1..n_components."""
         size = data.n_items if isinstance(data, RowData) else data.margin.shape[0]
         scale = float(np.abs(data.y - data.y.mean()).max() if isinstance(data, RowData) else np.abs(data.margin).max())
         held = []
-        K = space.gram() if space.solver == "dual" else None
-        shared: tuple[Components, FloatArray] | None = None
-        if self.shared_components:
-            shared = extract(space, n_components, data.row_weight, None if K is None else K.copy())
+        K = space.gram() if space.solver == "dual" and shared is None else None
         for k, test in enumerate(plan.tests):
             items, operator = self._training_part(data, plan.train(k, size))
             wanted = test if isinstance(data, RowData) else np.arange(data.n_items)
