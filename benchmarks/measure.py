@@ -31,7 +31,7 @@ def alternate(*jobs, repeats=3):
 
 
 def peak_bytes(job):
-    """Return the most memory that arrays made during the job took at one time (what was there before is not counted)."""
+    """Return the most memory that arrays made during the job took at one time; what was there before does not count."""
     tracemalloc.start()
     try:
         job()
