@@ -1,0 +1,80 @@
+"""The one hyperparameter search: maximise the evidence over log parameters from several starts; keep every optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from preflearn.operators import FloatArray
+
+__all__ = ["Optimum", "maximise", "starts"]
+
+Evidence = Callable[[FloatArray], tuple[float, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """Where one start ended: log parameters, evidence, its gradient there, evaluations, and the optimiser's word."""
+
+    theta: FloatArray
+    evidence: float
+    gradient: FloatArray
+    evaluations: int
+    converged: bool
+    message: str
+
+    def at_bounds(self, bounds: FloatArray) -> FloatArray:
+        """Return which parameters ended at a bound."""
+        return np.asarray(np.isclose(self.theta[:, None], bounds, atol=1e-6).any(axis=1))
+
+
+def starts(first: FloatArray, bounds: FloatArray, n_restarts: int, rng: np.random.Generator) -> list[FloatArray]:
+    """Return the given start and others drawn uniformly between the bounds (of log parameters)."""
+    low, high = bounds.T
+    return [np.clip(first, low, high), *(rng.uniform(low, high) for _ in range(n_restarts))]
+
+
+def maximise(
+    evidence: Evidence, first: list[FloatArray], bounds: FloatArray, *, tol: float = 1e-6, max_evaluations: int = 500
+) -> list[Optimum]:
+    """Climb from every start by L-BFGS-B and return all optima, the highest first.
+
+    ``evidence(theta)`` returns the value and its gradient; a value that is not finite is a wall to step back from.
+    Without free parameters the evidence is evaluated once.
+    """
+    found = []
+    for start in first:
+        if start.shape[0] == 0:
+            value, gradient = evidence(start)
+            found.append(Optimum(start, value, gradient, 1, True, "nothing to optimise"))
+            continue
+
+        def negative(theta: FloatArray) -> tuple[float, FloatArray]:
+            value, gradient = evidence(theta)
+            if not (np.isfinite(value) and np.isfinite(gradient).all()):
+                return 1e100, np.zeros_like(theta)
+            return -value, -gradient
+
+        result: Any = minimize(
+            negative,
+            start,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(float(low), float(high)) for low, high in bounds],
+            options={"maxfun": max_evaluations, "ftol": 1e-10, "gtol": tol},
+        )
+        found.append(
+            Optimum(
+                np.asarray(result.x),
+                -float(result.fun),
+                -np.asarray(result.jac),
+                int(result.nfev),
+                bool(result.success),
+                str(result.message),
+            )
+        )
+    return sorted(found, key=lambda optimum: -optimum.evidence)

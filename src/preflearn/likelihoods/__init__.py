@@ -1,0 +1,19 @@
+"""How outcomes depend on latent differences; see `preflearn.likelihoods._contract`."""
+
+from preflearn.likelihoods._contract import Derivatives, Likelihood, Smoothed, Tilted
+from preflearn.likelihoods.gaussian import Gaussian
+from preflearn.likelihoods.logit import Logit
+from preflearn.likelihoods.probit import Probit
+from preflearn.likelihoods.resolve import LIKELIHOOD_NAMES, get_likelihood
+
+__all__ = [
+    "LIKELIHOOD_NAMES",
+    "Derivatives",
+    "Gaussian",
+    "Likelihood",
+    "Logit",
+    "Probit",
+    "Smoothed",
+    "Tilted",
+    "get_likelihood",
+]

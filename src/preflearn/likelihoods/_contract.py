@@ -1,0 +1,110 @@
+"""What a likelihood answers: how an outcome depends on a latent difference.
+
+An outcome y says who was preferred (positive: first, negative: second, 0: tie; any real margin for `Gaussian`), and
+z is the latent difference f_first - f_second that it depends on. Inference asks three questions, all elementwise:
+
+    log_density   log p(y | z) and its derivatives in z                     Newton's steps, the Laplace evidence
+    tilted        Z = ∫ p(y | z) N(z; mean, variance) dz and the moments    expectation propagation
+    probability   P(first), P(tie), P(second) for z ~ N(mean, variance)     prediction
+
+Likelihoods see arrays only. They check their own parameters and not the data, except in ``check_outcomes``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Derivatives", "FloatArray", "Likelihood", "Smoothed", "Tilted"]
+
+FloatArray = NDArray[np.float64]
+
+
+class Derivatives(NamedTuple):
+    """log p(y | z) and its first three derivatives in z, each (m,)."""
+
+    value: FloatArray
+    first: FloatArray
+    second: FloatArray
+    third: FloatArray
+
+
+class Tilted(NamedTuple):
+    """log Z, and mean and variance of p(y | z) N(z; mean, variance) / Z, each (m,)."""
+
+    log_z: FloatArray
+    mean: FloatArray
+    variance: FloatArray
+
+
+class Smoothed(NamedTuple):
+    """log Z and its first two derivatives in the mean of z, each (m,).
+
+    The tilted moments are ``mean + variance * first`` and ``variance + variance**2 * second``. From ``second`` the
+    site precision of expectation propagation, ``-second / (1 + variance * second)``, comes without the cancellation of
+    ``1 / tilted.variance - 1 / variance``.
+    """
+
+    log_z: FloatArray
+    first: FloatArray
+    second: FloatArray
+
+
+@runtime_checkable
+class Likelihood(Protocol):
+    """p(y | z) of an outcome y given a latent difference z; log-concave in z.
+
+    Implementations are frozen dataclasses. Swapping the two sides, (y, z) to (-y, -z), changes no density.
+    """
+
+    @property
+    def theta(self) -> FloatArray:
+        """Free hyperparameters in log space, (n_theta,); empty where there are none."""
+        ...
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Lower and upper bounds of ``theta``, (n_theta, 2)."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters whose logarithms are ``theta``."""
+        ...
+
+    def with_theta(self, theta: ArrayLike) -> Likelihood:
+        """Return the same likelihood with other hyperparameters."""
+        ...
+
+    def check_outcomes(self, y: ArrayLike) -> None:
+        """Raise DataError where an outcome has probability zero whatever z is."""
+        ...
+
+    def log_density(self, y: ArrayLike, z: ArrayLike) -> Derivatives:
+        """Return log p(y | z) and three derivatives in z; never clamped, ``second`` <= 0."""
+        ...
+
+    def log_density_theta(self, y: ArrayLike, z: ArrayLike) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+        """Return, for every theta, its derivative of log p, of its first and of its second derivative in z."""
+        ...
+
+    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Tilted:
+        """Return log Z and the moments of p(y | z) N(z; mean, variance) / Z; 0 < tilted variance <= variance."""
+        ...
+
+    def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Smoothed:
+        """Return log Z and its first two derivatives in ``mean``."""
+        ...
+
+    def tilted_theta(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> FloatArray:
+        """Return the derivatives of log Z in theta, (m, n_theta)."""
+        ...
+
+    def probability(self, mean: ArrayLike, variance: ArrayLike) -> FloatArray:
+        """Return P(first), P(tie), P(second) for z ~ N(mean, variance), (m, 3).
+
+        Rows sum to 1, and changing the sign of ``mean`` swaps the outer columns bit for bit.
+        """
+        ...

@@ -1,0 +1,129 @@
+"""Logit: logistic noise on the difference (Bradley and Terry), with or without ties.
+
+With g(u) = log σ(u), σ(u) = 1 / (1 + exp(-u)) and p = σ(u) σ(-u),
+
+    g' = σ(-u),   g'' = -p,   g''' = p tanh(u / 2),
+
+and for an interval  σ(t + h) - σ(t - h) = σ(t + h) σ(h - t) (1 - exp(-2h)),  whose logarithm is a sum of such terms.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, log_expit
+
+from preflearn.likelihoods._contract import FloatArray
+from preflearn.likelihoods._logistic_normal import Nodes, tilt
+from preflearn.likelihoods.ties import Curve, Hill, ThresholdLikelihood
+
+__all__ = ["Logit", "log_cdf", "log_interval"]
+
+
+@dataclass(frozen=True)
+class Logit(ThresholdLikelihood):
+    """Outcome of a comparison under logistic noise: P(first) = 1 / (1 + exp(-z / scale)).
+
+    Parameters
+    ----------
+    scale : float, default=1.0
+        Scale of the logistic noise on the difference; its standard deviation is ``scale * pi / sqrt(3)``.
+    tie : float, default=None
+        Threshold δ > 0 below which a noisy difference is a tie; None for no ties.
+    tie_fixed : bool, default=False
+        Keep the threshold as given instead of learning it: ``theta`` is then empty.
+
+    Notes
+    -----
+    ``P(first) = σ((z - δ) / scale)``, ``P(second) = σ((-z - δ) / scale)``, and a tie takes the rest (Rao and Kupper).
+    Without ties this is the Bradley-Terry model. Derivatives are in closed form, O(m). Tilted moments and predictive
+    probabilities are integrals, computed by a trapezoidal rule whose nodes follow both the width of the normal
+    distribution and the bend of the link: 45 to a few hundred nodes per comparison, relative error below 1e-10.
+
+    Differences from the paper: Chu and Ghahramani use the probit, and name other noise as possible. Ties are added.
+
+    References
+    ----------
+    R. Bradley and M. Terry, Rank analysis of incomplete block designs, Biometrika 39, 1952.
+    P. Rao and L. Kupper, Ties in paired-comparison experiments, JASA 62, 1967.
+
+    Examples
+    --------
+    >>> from preflearn.likelihoods import Logit
+    >>> Logit().log_density([1, -1], [2.0, 2.0]).value.round(4).tolist()
+    [-0.1269, -2.1269]
+    >>> Logit(tie=0.5).probability([1.0], [2.0]).round(4).tolist()
+    [[0.59, 0.1613, 0.2487]]
+    """
+
+    def _side(self, u: FloatArray, h: float) -> Curve:
+        return log_cdf(u, h)
+
+    def _interval(self, t: FloatArray, h: float) -> Curve:
+        return log_interval(t, h)
+
+    def _side_hill(self, m: FloatArray, v: FloatArray, h: float) -> Hill:
+        # Seen from the threshold, so that the bend of the link is at zero.
+        hill = tilt(_side_nodes, m - h, v, 0.0)
+        return hill._replace(by_tie=-h * hill.first, mean=m + v * hill.first)
+
+    def _interval_hill(self, m: FloatArray, v: FloatArray, h: float) -> Hill:
+        return tilt(lambda t: _interval_nodes(t, h), m, v, h)
+
+
+def log_cdf(u: FloatArray, h: float = 0.0) -> Curve:
+    """Return log σ(u), u = t - h, with its derivatives in t and in log h."""
+    below = expit(-u)
+    p = expit(u) * below
+    third = p * np.tanh(0.5 * u)
+    return Curve(log_expit(u), below, -p, third, -h * below, h * p, -h * third)
+
+
+def log_interval(t: FloatArray, h: float) -> Curve:
+    """Return log [σ(t + h) - σ(t - h)], h > 0, with its derivatives in t and in log h."""
+    a, b = t - h, t + h
+    size = np.abs(t)
+    up_a, up_b = expit(a), expit(b)
+    p_a, p_b = up_a * expit(-a), up_b * expit(-b)
+    bend_a, bend_b = p_a * np.tanh(0.5 * a), p_b * np.tanh(0.5 * b)
+    # σ(-b) - σ(a) = σ(|t| - h) σ(|t| + h) (exp(-2|t|) - 1), with the sign of -t
+    first = np.sign(t) * expit(size - h) * expit(size + h) * np.expm1(-2.0 * size)
+    inside, gap = _constants(h)
+    return Curve(
+        log_expit(b) + log_expit(-a) + inside,
+        first,
+        -(p_a + p_b),
+        bend_a + bend_b,
+        h * (expit(-b) + up_a) + gap,
+        h * (p_a - p_b),
+        h * (bend_b - bend_a),
+    )
+
+
+def _constants(h: float) -> tuple[float, float]:
+    # log(1 - exp(-2h)) and its derivative in log h, in forms that neither cancel nor overflow
+    missed = math.exp(-2.0 * h)
+    inside = -math.expm1(-2.0 * h)
+    return math.log1p(-missed) if missed < 0.5 else math.log(inside), 2.0 * h * missed / inside
+
+
+def _side_nodes(u: FloatArray) -> Nodes:
+    # The same curve from one exponential, for many nodes: σ(u) = exp(min(u, 0)) / (1 + exp(-|u|)).
+    small = np.exp(-np.abs(u))
+    factor = 1.0 / (1.0 + small)
+    first = np.where(u > 0.0, small, 1.0) * factor
+    return Nodes(np.minimum(u, 0.0), factor, first, -small * factor * factor, first)
+
+
+def _interval_nodes(t: FloatArray, h: float) -> Nodes:
+    lower, upper = _side_nodes(h - t), _side_nodes(h + t)
+    inside, gap = _constants(h)
+    return Nodes(
+        lower.exponent + upper.exponent + inside,
+        lower.factor * upper.factor,
+        upper.first - lower.first,
+        lower.second + upper.second,
+        h * (lower.first + upper.first) + gap,
+    )

@@ -1,0 +1,5 @@
+"""Priors: from data to algebra. A prior knows items and kernels; it does not know which inference will be used."""
+
+from preflearn.priors.items import ItemPrior
+
+__all__ = ["ItemPrior"]

@@ -1,0 +1,196 @@
+"""Laplace's method and EP against peers' figures, differences, exact Gaussian integrals and each other (MATHS 9)."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic
+
+from preflearn.inference.ep import ep, ep_gradient
+from preflearn.inference.evidence import maximise, starts
+from preflearn.inference.laplace import laplace, laplace_gradient
+from preflearn.inference.posterior import Factor, pair_operator
+from preflearn.kernels import gram, pullback
+from preflearn.kernels.paired import gram_paired
+from preflearn.likelihoods import Gaussian, Logit, Probit
+from preflearn.linalg import cholesky_pivoted
+
+CASES = Path(__file__).resolve().parents[1] / "cases"
+BOTORCH = json.loads((CASES / "botorch_preference_gp.json").read_text())
+CHOIX = json.loads((CASES / "choix_bradley_terry_ep.json").read_text())
+LIKELIHOODS = [Probit(), Probit(1.0, tie=0.3), Logit(), Logit(1.0, tie=0.5), Gaussian(2.0)]
+KERNELS = [
+    ConstantKernel(1.5) * RBF(0.8),
+    ConstantKernel(0.5) * RBF([0.7, 1.3]),
+    ConstantKernel(2.0) * Matern(1.1, nu=2.5),
+    ConstantKernel(1.0) * RationalQuadratic(0.9, 1.5) + ConstantKernel(0.3) * DotProduct(0.5),
+]
+
+
+def problem(seed, likelihood, n=7, m=12):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n, 2))
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    y = rng.normal(size=m) if isinstance(likelihood, Gaussian) else rng.choice([-1.0, 1.0], m)
+    if getattr(likelihood, "tie", None) is not None:
+        y[::4] = 0.0
+    weight = rng.uniform(1.0, 3.0, m) if seed % 2 else np.ones(m)
+    return X, pair_operator(first, second, n), y, weight
+
+
+@pytest.mark.parametrize("case", BOTORCH["cases"], ids=lambda c: c["likelihood"][:6] + str(c["variance"]))
+def test_mode_evidence_and_predictions_of_botorch(case):
+    X, X_new = np.array(BOTORCH["X"]), np.array(BOTORCH["X_new"])
+    A = pair_operator(np.array(BOTORCH["winner"]), np.array(BOTORCH["loser"]), len(X))
+    ones = np.ones(A.shape[0])
+    kernel = ConstantKernel(case["variance"]) * RBF(case["length_scale"])
+    likelihood = Probit() if case["likelihood"].startswith("probit") else Logit()
+    posterior, info = laplace(Factor.build(gram(kernel, X)), A, ones, ones, likelihood)
+    assert info.converged
+    np.testing.assert_allclose(posterior.factor.R @ posterior.u, case["mode"], atol=1e-6)
+    assert posterior.log_evidence == pytest.approx(case["log_evidence_as_reported"], abs=1e-6)
+    mean, covariance = posterior.joint(gram(kernel, X_new, X), gram(kernel, X_new))
+    np.testing.assert_allclose(mean, case["mean_new"], atol=1e-6)
+    np.testing.assert_allclose(covariance, case["cov_new"], atol=1e-6)
+    first, second = np.array([0, 1, 2]), np.array([1, 2, 3])
+    prior = 2 * case["variance"] - 2 * gram_paired(kernel, X_new[first], X_new[second])
+    difference, variance = posterior.moments(gram(kernel, X_new, X), prior, pair_operator(first, second, 4))
+    D = pair_operator(first, second, 4).toarray()
+    np.testing.assert_allclose(difference, D @ mean, atol=1e-10)
+    np.testing.assert_allclose(variance, np.diag(D @ covariance @ D.T), atol=1e-9)
+
+
+def test_ep_of_choix():
+    n = CHOIX["n_items"]
+    A = pair_operator(np.array(CHOIX["winner"]), np.array(CHOIX["loser"]), n)
+    ones = np.ones(A.shape[0])
+    posterior, info, _ = ep(Factor.build(np.eye(n)), A, ones, ones, Probit(1.0))
+    assert info.converged
+    np.testing.assert_allclose(posterior.factor.R @ posterior.u, CHOIX["ep_probit_prior_variance_1_mean"], atol=1e-6)
+    covariance = posterior.curvature.covariance(posterior.factor.R)
+    np.testing.assert_allclose(covariance, CHOIX["ep_probit_prior_variance_1_cov"], atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["laplace", "ep"])
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
+def test_gradients_of_the_evidence(method, likelihood):
+    worst = 0.0
+    for seed in range(12):
+        kernel = KERNELS[seed % len(KERNELS)]
+        X, A, y, weight = problem(seed, likelihood)
+        n_kernel = kernel.theta.shape[0]
+
+        def solve(theta, kernel=kernel, X=X, A=A, y=y, weight=weight, n_kernel=n_kernel):
+            k, l = kernel.clone_with_theta(theta[:n_kernel]), likelihood.with_theta(theta[n_kernel:])
+            factor = Factor.build(gram(k, X))
+            if method == "laplace":
+                posterior, _ = laplace(factor, A, y, weight, l, tol=1e-12)
+                M, own = laplace_gradient(posterior, A, y, weight, l)
+            else:
+                posterior, _, sites = ep(factor, A, y, weight, l, tol=1e-12)
+                M, own = ep_gradient(posterior, A, y, weight, l, sites)
+            return posterior.log_evidence, np.concatenate([pullback(k, X, M), own])
+
+        theta = np.concatenate([kernel.theta, likelihood.theta])
+        _, gradient = solve(theta)
+        h = 1e-3
+        for i in range(theta.shape[0]):
+            e = np.eye(theta.shape[0])[i] * h
+            values = [solve(theta + k * e)[0] for k in (2, 1, -1, -2)]
+            difference = (-values[0] + 8 * values[1] - 8 * values[2] + values[3]) / (12 * h)
+            worst = max(worst, abs(difference - gradient[i]) / max(1.0, abs(gradient[i])))
+    assert worst < 2e-8
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_ep_against_gaussian_orthant_probabilities(seed):
+    # probit evidence is P(all differences plus unit noise point the right way)
+    rng = np.random.default_rng(seed)
+    m = 1 if seed < 3 else int(rng.integers(2, 6))
+    X, A, y, _ = problem(seed, Probit(), n=5, m=m)
+    K = gram(ConstantKernel(2.0) * RBF(0.7), X)
+    posterior, info, _ = ep(Factor.build(K), A, y, np.ones(m), Probit(1.0))
+    assert info.converged
+    D = y[:, None] * A.toarray()
+    exact = multivariate_normal.cdf(np.zeros(m), np.zeros(m), D @ K @ D.T + np.eye(m), maxpts=200_000, abseps=1e-9)
+    tolerance = 1e-12 if m == 1 else 2e-2
+    assert posterior.log_evidence == pytest.approx(np.log(exact), abs=tolerance)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_gaussian_margins_are_exact_in_both(seed):
+    likelihood = Gaussian(2.0)
+    X, A, y, weight = problem(seed, likelihood)
+    K = gram(KERNELS[0], X)
+    D = A.toarray()
+    covariance = D @ K @ D.T + np.diag(1 / (2.0 * weight))
+    # a weight w is w copies of a margin: the copies' own spread is not in the density of their mean
+    exact = multivariate_normal(np.zeros(len(y)), covariance).logpdf(y)
+    exact += np.sum(0.5 * (weight - 1) * np.log(2.0 / (2 * np.pi)) - 0.5 * np.log(weight))
+    for posterior in (
+        laplace(Factor.build(K), A, y, weight, likelihood)[0],
+        ep(Factor.build(K), A, y, weight, likelihood)[0],
+    ):
+        assert posterior.log_evidence == pytest.approx(exact, abs=1e-8)
+
+
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
+def test_whole_weights_are_repeats(likelihood):
+    X, A, y, _ = problem(3, likelihood)
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    rows = np.repeat(np.arange(len(y)), weight.astype(int))
+    factor = Factor.build(gram(KERNELS[0], X))
+    for infer in (laplace, ep):
+        weighted = infer(factor, A, y, weight, likelihood)[0]
+        listed = infer(factor, A[rows], y[rows], np.ones(len(rows)), likelihood)[0]
+        assert weighted.log_evidence == pytest.approx(listed.log_evidence, abs=1e-7)
+        np.testing.assert_allclose(weighted.u, listed.u, atol=1e-7)
+
+
+def test_hostile_problems_end_in_finite_answers():
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, A, y, _ = problem(seed, Probit())
+        X = X[:1].repeat(7, axis=0) if seed % 5 == 0 else X * 10.0 ** rng.integers(-8, 9)
+        weight = 10.0 ** rng.uniform(-6, 6, len(y))
+        K = 10.0 ** float(rng.integers(-8, 9)) * gram(RBF(1.0), X)
+        posterior, info = laplace(Factor.build(K), A, y, weight, Probit())
+        assert info.converged, (seed, info)
+        assert np.isfinite(posterior.log_evidence)
+        _, variance = posterior.moments(K, K.diagonal())
+        assert np.isfinite(variance).all()
+        assert (variance >= 0).all()
+
+
+def test_pivoted_cholesky_finds_the_rank():
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(12, 4))
+    L, order = cholesky_pivoted(F @ F.T)
+    assert L.shape == (12, 4)
+    np.testing.assert_allclose(L @ L.T, (F @ F.T)[np.ix_(order, order)], atol=1e-12)
+    assert cholesky_pivoted(np.zeros((3, 3)))[0].shape == (3, 0)
+
+
+@pytest.mark.parametrize("kernel", [*KERNELS, KERNELS[0] ** 2, DotProduct(1.0) + RBF(2.0)], ids=repr)
+def test_paired_kernel_values_are_the_diagonal_of_the_gram_matrix(kernel):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(2, 9, 2))
+    np.testing.assert_allclose(gram_paired(kernel, X, Y), gram(kernel, X, Y).diagonal(), atol=1e-12)
+
+
+def test_every_start_is_kept_and_the_highest_comes_first():
+    def two_hills(theta):
+        value = -((theta[0] ** 2 - 1) ** 2) + 0.1 * theta[0]
+        return float(value), np.array([-4 * theta[0] * (theta[0] ** 2 - 1) + 0.1])
+
+    bounds = np.array([[-2.0, 2.0]])
+    optima = maximise(two_hills, [np.array([-1.5]), np.array([1.5])], bounds)
+    assert optima[0].theta[0] == pytest.approx(1.0124, abs=1e-3)
+    assert optima[1].theta[0] == pytest.approx(-0.987, abs=1e-3)
+    assert optima[0].evidence > optima[1].evidence
+    drawn = starts(np.array([5.0]), bounds, 3, np.random.default_rng(0))
+    assert len(drawn) == 4
+    assert drawn[0][0] == 2.0
