@@ -39,9 +39,9 @@ def ep(
     """Match the moments of every comparison's tilted distribution by Gaussian sites exp(ν z - τ z²/2).
 
     A comparison of weight w >= 1 stands for w equal sites, each matched against the posterior without one of them: for
-    whole weights this is EP on repeated comparisons. (Below 1 there is no whole site to take out.) All sites are updated at once and damped where an update would worsen
-    the change; log-concavity keeps τ >= 0. Returns also the sites (τ, ν), each per unit of weight, for a warm start.
-    Cost per sweep: one factorisation of B and C = R B⁻¹ R'.
+    whole weights this is EP on repeated comparisons. (Below 1 there is no whole site to take out.) All sites are
+    updated at once and damped where an update would worsen the change; log-concavity keeps τ >= 0. Returns also the
+    sites (τ, ν), each per unit of weight, for a warm start. Cost per sweep: one factorisation of B and C = R B⁻¹ R'.
     """
     R = factor.R
     m = y.shape[0]
