@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from sklearn.gaussian_process.kernels import RBF
-from sklearn.model_selection import PredefinedSplit, ShuffleSplit, cross_val_score
+from sklearn.model_selection import KFold, PredefinedSplit, ShuffleSplit, cross_val_score
 
 from preflearn import Comparisons, KPCRankCV, RankRLS, RankRLSCV, Ratings
 from preflearn.data import from_rankings
@@ -105,8 +105,10 @@ def test_nothing_is_learned_from_rounding(estimator):
     data = Comparisons(eye, np.arange(0, 40, 2), np.arange(1, 40, 2))
     np.testing.assert_array_equal(estimator.fit(data).cv_scores_, -0.5)
     scores = np.random.default_rng(0).normal(size=40)
-    model = estimator.fit(eye, scores, qid=np.arange(40) // 4)
-    np.testing.assert_array_equal(model.cv_scores_, -0.5)
+    for cv in (None, 5):
+        model = estimator.set_params(cv=cv).fit(eye, scores, qid=np.arange(40) // 4)
+        np.testing.assert_array_equal(model.cv_scores_, -0.5)
+    estimator.set_params(cv=None)
 
 
 def test_rankings_are_left_out_whole():
@@ -176,3 +178,94 @@ def test_a_graph_is_left_out_pair_by_pair():
 
 def test_no_folds_means_five_for_components(comparisons):
     assert KPCRankCV(5, cv=None).fit(comparisons).n_components_ == KPCRankCV(5).fit(comparisons).n_components_
+
+
+def test_the_scorer_and_transformers_know_columns_by_name():
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+    from preflearn import OnItems
+    from preflearn.metrics import get_scorer
+
+    frame = pd.DataFrame(rng.normal(size=(30, 2)) * [1, 100], columns=["a", "b"])
+    target = frame["a"].to_numpy() - 3 * frame["b"].to_numpy()
+    swapped = Ratings(frame[["b", "a"]], target)
+    model = RankRLS().fit(Ratings(frame, target))
+    assert get_scorer("concordance")(model, swapped) == model.score(swapped) == 1.0
+    pipeline = make_pipeline(OnItems(StandardScaler()), RankRLS(1e-6)).fit(Ratings(frame, target))
+    assert pipeline.score(swapped) > 0.99
+    sparse = Ratings(sp.csr_array(X), y)
+    assert sp.issparse(OnItems(MaxAbsScaler()).fit(sparse).transform(sparse).items)
+
+
+def test_a_splitter_splits_the_edges_of_a_graph():
+    W = np.ones((12, 12)) - np.eye(12)
+    model = RankRLSCV([1.0], cv=KFold(3), store_cv_results=True).fit(X[:12], y[:12], graph=W)
+    assert model.cv_predictions_.shape == (1, 66, 1)
+    assert not np.isnan(model.cv_predictions_).any()
+
+
+def test_a_test_set_without_weight_is_no_test_set():
+    q = np.repeat([0, 1, 2, 3], 6)
+    weight = np.where(q == 3, 0.0, 1.0)
+    cv = [(np.flatnonzero(~np.isin(q, s)), np.flatnonzero(np.isin(q, s))) for s in ([0, 1], [2], [3])]
+    held = [
+        RankRLSCV([1.0], cv=cv, solver=solver, store_cv_results=True).fit(X[:24], y[:24], q, weight).cv_predictions_
+        for solver in ("primal", "dual")
+    ]
+    for g in range(3):
+        a, b = (h[0, q == g, 0] for h in held)
+        np.testing.assert_allclose(a - a.mean(), b - b.mean(), atol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e9])
+@pytest.mark.parametrize("cv", [None, 3, KFold(3)], ids=["closed", "folds", "cut"])
+def test_rounding_for_the_judge_keeps_legitimate_orders(scale, cv):
+    model = RankRLSCV([0.1, 1.0, 10.0], cv=cv).fit(X * scale, X @ [1.0, -2.0, 0.0, 0.0], qid=qid)
+    assert model.cv_scores_.min() > -0.2
+
+
+def test_a_second_fit_equals_a_fresh_one():
+    model = RankRLS().fit(Comparisons(None, ["a", "b", "c", "a"], ["b", "c", "d", "d"]))
+    model.fit(X[:4, :3], [1.0, 2.0, 3.0, 4.0])
+    assert model.predict(Comparisons(X[:4, :3], [0, 1], [1, 2])).shape == (2,)
+    cv = RankRLSCV(store_cv_results=True).fit(X, y, qid=qid)
+    cv.set_params(store_cv_results=False).fit(X, y, qid=qid)
+    assert not hasattr(cv, "cv_predictions_")
+
+
+def test_a_sparse_kernel_with_a_lone_row_is_the_dense_one():
+    q = np.r_[np.repeat([0, 1, 2], 6), 3, 4]
+    K = X[:20] @ X[:20].T
+    sparse = RankRLSCV([1.0], "precomputed").fit(sp.csr_array(K), y[:20], q)
+    dense = RankRLSCV([1.0], "precomputed").fit(K, y[:20], q)
+    np.testing.assert_allclose(sparse.cv_scores_, dense.cv_scores_)
+
+
+def test_folds_are_the_same_for_sparse_dense_and_permuted_kernels(comparisons):
+    grades = np.round(y)
+    order = np.random.default_rng(8).permutation(60)
+    dense = RankRLSCV().fit(X, grades).cv_scores_
+    np.testing.assert_allclose(RankRLSCV().fit(sp.csr_array(X), grades).cv_scores_, dense)
+    K = X @ X.T
+    straight = RankRLSCV([1.0], "precomputed").fit(K, grades).cv_scores_
+    moved = RankRLSCV([1.0], "precomputed").fit(K[np.ix_(order, order)], grades[order]).cv_scores_
+    np.testing.assert_allclose(moved, straight)
+    listed = Comparisons(sp.csr_array(comparisons.items), comparisons.first, comparisons.second, comparisons.outcome)
+    by_dense = KPCRankCV(5, "linear").fit(comparisons).path_["score"]
+    np.testing.assert_allclose(KPCRankCV(5, "linear").fit(listed).path_["score"], by_dense)
+
+
+def test_very_unequal_weights_do_not_break_the_dual():
+    pairs = [(a, b) for block in (range(4), range(4, 8)) for a in block for b in block if a < b] + [(0, 4)]
+    first, second = np.array(pairs).T
+    weight = np.full(len(first), 1e9)
+    weight[-1] = 1e-9
+    data = Comparisons(X[:8, :3], first, second, rng.normal(size=len(first)), weight=weight)
+    dual, primal = (RankRLS(1.0, solver=solver).fit(data).predict(data) for solver in ("dual", "primal"))
+    np.testing.assert_allclose(dual, primal, atol=1e-5)
+
+
+def test_items_that_look_alike_make_fewer_folds():
+    data = Comparisons(np.array([[0.0], [0.0], [1.0], [1.0]]), [0, 0, 1, 1, 2], [2, 3, 2, 3, 3], [1, 1, 2, 1, 0.0])
+    assert KPCRankCV(1).fit(data).n_components_ == 1

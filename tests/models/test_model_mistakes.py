@@ -199,6 +199,22 @@ MISTAKES = {
         ValueError,
         ["not seen in training", '"anne"', '"ann"'],
     ),
+    "no splits": (lambda: RankRLSCV(cv=[]).fit(X, y, qid=qid), ValueError, ["nothing to test on"]),
+    "nothing to train on": (
+        lambda: RankRLSCV(cv=[(np.arange(0), np.arange(12))]).fit(X, y, qid=qid),
+        ValueError,
+        ["nothing to train on"],
+    ),
+    "features forgotten at prediction": (
+        lambda: RankRLS().fit(matches).predict(Comparisons(3, [0, 1], [1, 2])),
+        ValueError,
+        ["no features", "item table"],
+    ),
+    "names after numbers": (
+        lambda: RankRLS().fit(bare).predict(Comparisons(None, ["a", "b", "c"], ["b", "c", "d"])),
+        ValueError,
+        ["numbered items", "names"],
+    ),
     "masked features": (lambda: RankRLS().fit(np.ma.masked_less(X, 0), y), ValueError, ["NaN"]),
     "masked outcomes": (
         lambda: Comparisons(X, [0, 1], [1, 2], np.ma.masked_array([1.0, 2.0], [0, 1])),

@@ -127,7 +127,7 @@ class Hat:
     primal    C'ZV                             I            -1 / (s + λ)
     ========  ===============================  ===========  ============
 
-    The first two need no cancellation. ``rows(index)`` returns the rows of P for an array of root-space rows.
+    The dual needs no cancellation. ``rows(index)`` returns the rows of P for an array of root-space rows.
     """
 
     kind: Literal["dual", "root", "primal"]
@@ -141,17 +141,23 @@ class Hat:
 
 
 def leave_out(
-    hat: Hat, target: FloatArray, residual: FloatArray, alphas: FloatArray, blocks: Iterable[IntArray]
+    hat: Hat,
+    target: FloatArray,
+    residual: FloatArray,
+    alphas: FloatArray,
+    blocks: Iterable[IntArray],
+    fitted: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return the held-out C'f of every block of root-space rows for every λ, (r, n_alphas), and its rounding error.
 
-    ``residual`` is c - C'f of the fit on everything, (r, n_alphas); ``blocks`` are stacks (count, size) of rows, such
-    as `stacks` makes. Cost Σ_S min(|S|, k)² max(|S|, k) per λ. The rounding error, (r, n_alphas), is that of the
-    targets times the factor by which leaving out enlarges residuals: held-out values below it are zero for all that is
-    known.
+    ``residual`` is c - C'f of the fit on everything, (r, n_alphas), and ``fitted`` C'f where it is known by itself (the
+    primal); ``blocks`` are stacks (count, size) of rows, as
+    `stacks` makes them. Cost Σ_S min(|S|, k)² max(|S|, k) per λ. The rounding error, (r, n_alphas), is that of the
+    quantities that are subtracted, times the factor by which leaving out enlarges residuals: held-out values below it
+    are zero for all that is known.
     """
-    held = np.empty_like(residual)
-    noise = np.empty_like(residual)
+    held = np.zeros_like(residual)
+    noise = np.zeros_like(residual)
     gain = hat.gain(alphas)
     for index in blocks:
         P = hat.rows(index)
@@ -159,18 +165,21 @@ def leave_out(
         base = np.eye(size) if hat.kind == "primal" else np.zeros((size, size))
         if hat.kind == "root":
             base = np.eye(size) - P @ P.swapaxes(1, 2)
-        r = residual[index]
+        r, c = residual[index], target[index][..., None]
         if size == 1:
             error = r / (np.maximum(base[..., 0], 0.0) + (P[:, 0] ** 2) @ gain)[:, None, :]
         else:
             error = np.empty_like(r)
             for j in range(alphas.shape[0]):
                 error[..., j] = _remove(base, P, gain[:, j], r[..., j], hat.kind == "primal" and size > k)
-        held[index] = target[index][..., None] - error
-        largest = np.abs(error).max(axis=1, keepdims=True)
-        factor = largest / np.maximum(np.abs(r).max(axis=1, keepdims=True), 1e-300)
-        scale = np.abs(target[index]).max(axis=1)[:, None, None] + largest
-        noise[index] = np.finfo(np.float64).eps * scale * np.maximum(factor, 1.0)
+        first, second = np.broadcast_to(c, r.shape), error
+        if fitted is not None:
+            # fitted - H e is the same as c - e; where λ is large both parts are small, and c - e would lose them
+            first, second = fitted[index], P @ (-gain * (P.swapaxes(1, 2) @ error))
+        held[index] = first - second
+        largest = np.abs(first).max(axis=1, keepdims=True) + np.abs(second).max(axis=1, keepdims=True)
+        factor = np.abs(error).max(axis=1, keepdims=True) / np.maximum(np.abs(r).max(axis=1, keepdims=True), 1e-300)
+        noise[index] = np.finfo(np.float64).eps * largest * np.maximum(factor, 1.0)
     return held, noise
 
 
@@ -224,8 +233,9 @@ def leave_groups_out_primal(
         T = part.apply(Z if isinstance(Z, np.ndarray) else Z.toarray())
         U = T @ primal.V
         hat = Hat("primal", primal.s, U.__getitem__)
-        residual = part.target[:, None] - T @ W
-        held, rough = leave_out(hat, part.target, residual, alphas, stretches(np.bincount(part.code), d))
+        fitted = T @ W
+        blocks = stretches(np.bincount(part.code), d)
+        held, rough = leave_out(hat, part.target, part.target[:, None] - fitted, alphas, blocks, fitted)
         held_out[rows] = part.recover(held, np.asarray(Z @ W))
         noise[rows] = part.recovered_noise(rough)
     return held_out, noise

@@ -110,7 +110,10 @@ class RankingScorer:
             y = X.score if y is None else y
             qid = X.group if qid is None else qid
             sample_weight = X.weight if sample_weight is None else sample_weight
-            return self.evaluate(y, estimator.predict(X.items), qid, sample_weight)
+            # estimators of preflearn match columns by name; others want the table alone
+            first = estimator[0] if hasattr(estimator, "steps") else estimator
+            ours = type(first).__module__.split(".")[0] == "preflearn"
+            return self.evaluate(y, estimator.predict(X if ours else X.items), qid, sample_weight)
         if y is None:
             raise TypeError(
                 f"{self!r} needs the true scores, but y is None and X is a {type(X).__name__}.\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
+import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -37,8 +38,8 @@ class LeastSquares(RegressorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix (n_items, n_features), Ratings, Comparisons or ItemTable
-            Items; for ``kernel="precomputed"`` the kernel between them and the training rows. Columns with names are
-            matched by name with those of training.
+            Items; for ``kernel="precomputed"`` the kernel between them and the training rows. Columns of data objects
+            are matched by name with those of training; a plain frame must have them in the same order.
 
         Returns
         -------
@@ -60,9 +61,9 @@ class LeastSquares(RegressorMixin, BaseEstimator):
         if isinstance(X, ItemTable) and X.values is not None:
             return match_columns(self, X.values, X.feature_names)
         known = getattr(self, "feature_names_in_", None)
-        columns = getattr(X, "columns", None)
-        if known is not None and columns is not None and set(known) < set(columns):
-            X = X[list(known)]  # the frame that the items came from, with its column of names
+        frame = nw.from_native(X, pass_through=True, eager_only=True)
+        if known is not None and isinstance(frame, nw.DataFrame) and set(known) < set(frame.columns):
+            X = frame.select(list(known)).to_native()  # the frame the items came from, with its column of names
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from numbers import Integral
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.model_selection import GroupKFold, check_cv
 
+from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.metrics import RankingScorer, get_scorer
 from preflearn.models._input import PairData, RowData
@@ -43,6 +42,13 @@ class Plan:
         return np.setdiff1d(np.arange(n), self.tests[k]) if self.trains is None else self.trains[k]
 
     @property
+    def one_by_one(self) -> bool:
+        """Whether every unit is left out by itself."""
+        if self.units is None or len(self.tests) != int(self.units.max()) + 1:
+            return False
+        return all(self.units[test[0]] == self.units[test[-1]] == self.units[test].max() for test in self.tests)
+
+    @property
     def overlapping(self) -> bool:
         """Whether something is held out more than once."""
         return bool(np.unique(self.entry).shape[0] < self.entry.shape[0])
@@ -60,14 +66,27 @@ class Judge:
     weight: FloatArray | None
 
     @classmethod
-    def of(cls, owner: str, data: RowData | PairData, given: Any, scoring: Any, cv: Any) -> Judge:
-        """Return the judge for rows or for comparisons (``given`` is the X of fit)."""
+    def of(
+        cls,
+        owner: str,
+        data: RowData | PairData,
+        given: Any,
+        scoring: Any,
+        cv: Any,
+        *,
+        precomputed: bool = False,
+        folds: int | None = None,
+    ) -> Judge:
+        """Return the judge for rows or for comparisons (``given`` is the X of fit).
+
+        Without ``cv`` units are left out one by one, or in at most ``folds`` folds.
+        """
         scorer, closeness = get_scorer(scoring), get_scorer("squared_error")
         if cv is not None:
             cv = int(cv) if isinstance(cv, Integral) else check_cv(cv)
         if isinstance(data, RowData):
             scorer = scorer.for_rows()
-            plan, fold = row_plan(owner, data, cv)
+            plan, fold = row_plan(owner, data, cv, precomputed, folds)
             entry = plan.entry
             # rows are compared inside their group, and only with rows held out together with them
             cells = np.column_stack([data.code[entry], fold])
@@ -75,7 +94,7 @@ class Judge:
             truth = data.y
         else:
             scorer, closeness = scorer.for_comparisons(), closeness.for_comparisons()
-            plan = pair_plan(owner, data, cv, given)
+            plan = pair_plan(owner, data, cv, given, precomputed, folds)
             entry, truth = plan.entry, data.margin
             group = None if data.code is None else data.code[entry]
         if np.ptp(truth) == 0 and (isinstance(data, RowData) or truth[0] == 0):
@@ -115,12 +134,15 @@ class Judge:
         return np.array([scorer.evaluate(truth, column, group, weight) for column in predictions[judged].T])
 
 
-def row_plan(owner: str, data: RowData, cv: Any) -> tuple[Plan, IntArray]:
+def row_plan(
+    owner: str, data: RowData, cv: Any, precomputed: bool = False, folds: int | None = None
+) -> tuple[Plan, IntArray]:
     """Return the plan for scored rows, and the fold in which each entry is compared (0 where groups are whole)."""
     n, n_groups = data.n_items, int(data.code.max()) + 1
     if cv is not None and not isinstance(cv, int):
-        return _given_rows(data, cv, n_groups)
+        return _given_rows(owner, data, cv, n_groups)
     if n_groups > 1:
+        cv = min(folds, n_groups) if cv is None and folds is not None else cv
         if cv is not None and cv > n_groups:
             raise DataError(f"{owner}: cv={cv} folds of groups need as many groups; there are {n_groups}.")
         if cv is None:
@@ -130,7 +152,7 @@ def row_plan(owner: str, data: RowData, cv: Any) -> tuple[Plan, IntArray]:
         return Plan(tests, units=data.code), np.zeros(n, dtype=np.intp)
     # One group: folds of distinct rows, so that copies of a row are never on both sides, and in an order of their own
     # (by score), so that the folds do not depend on the order of the rows.
-    unit = _distinct_rows(data)
+    unit = _distinct_rows(data, precomputed)
     n_units = int(unit.max()) + 1
     n_folds = min(5, n_units // 2) if cv is None else cv
     if n_folds < 2 or n_folds > n_units // 2:
@@ -142,13 +164,13 @@ def row_plan(owner: str, data: RowData, cv: Any) -> tuple[Plan, IntArray]:
     return plan, unit[plan.entry] % n_folds
 
 
-def _given_rows(data: RowData, cv: Any, n_groups: int) -> tuple[Plan, IntArray]:
+def _given_rows(owner: str, data: RowData, cv: Any, n_groups: int) -> tuple[Plan, IntArray]:
     # The splitter sees the rows as they were given, before those of weight zero were dropped.
     kept = np.arange(data.n_given) if data.kept is None else data.kept
     y, code = np.zeros(data.n_given), np.zeros(data.n_given, dtype=np.intp)
     y[kept], code[kept] = data.y, data.code
     splits = _translate(cv, np.zeros((data.n_given, 1)), y, code if data.grouped else None, kept, data.n_given)
-    plan = _plan(splits, data.n_items)
+    plan = _plan(owner, splits, data.n_items)
     whole = n_groups > 1 and all(np.isin(data.code, data.code[test]).sum() == len(test) for test in plan.tests)
     fold = np.repeat(np.arange(len(plan.tests)), [len(test) for test in plan.tests])
     if plan.trains is None and whole:
@@ -156,16 +178,24 @@ def _given_rows(data: RowData, cv: Any, n_groups: int) -> tuple[Plan, IntArray]:
     return plan, fold
 
 
-def pair_plan(owner: str, data: PairData, cv: Any, given: Any) -> Plan:
-    """Return the plan for comparisons: by group where there are groups, else by distinct pair."""
+def pair_plan(
+    owner: str, data: PairData, cv: Any, given: Any, precomputed: bool = False, folds: int | None = None
+) -> Plan:
+    """Return the plan for comparisons: by group where there are groups, else by distinct pair.
+
+    A splitter splits the comparisons, or the edges of a graph in the order of its upper triangle.
+    """
     if cv is not None and not isinstance(cv, int):
-        groups = getattr(given, "group", None)
-        return _plan(_translate(cv, given, None, groups, data.rows, data.n_given), data.margin.shape[0])
+        listed = isinstance(given, Comparisons)
+        X, groups = (given, given.group) if listed else (np.zeros((data.n_given, 1)), None)
+        return _plan(owner, _translate(cv, X, None, groups, data.rows, data.n_given), data.margin.shape[0])
     grouped = data.code is not None and int(data.code.max()) > 0
-    unit = data.code if grouped and data.code is not None else _distinct_pairs(data)
+    unit = data.code if grouped and data.code is not None else _distinct_pairs(data, precomputed)
     if not grouped and unit.max() == 0:  # all items look alike: tell them apart by number
         unit = data.operator("include").pair
     n_units, what = int(unit.max()) + 1, "groups" if grouped else "distinct pairs"
+    if cv is None and folds is not None and n_units > 1:
+        cv = min(folds, n_units)
     if n_units < 2 or (cv is not None and cv > n_units):
         raise DataError(
             f"{owner}: cross-validation{'' if cv is None else f' with cv={cv}'} needs at least {cv or 2} {what} of "
@@ -188,39 +218,55 @@ def _translate(cv: Any, X: Any, y: Any, groups: Any, kept: IntArray, n_given: in
     return [(train[train >= 0], test[test >= 0]) for train, test in splits]
 
 
-def _plan(splits: list[tuple[IntArray, IntArray]], n: int) -> Plan:
+def _plan(owner: str, splits: list[tuple[IntArray, IntArray]], n: int) -> Plan:
+    splits = [(train, test) for train, test in splits if len(test)]
+    if not splits or any(len(train) == 0 for train, _ in splits):
+        raise DataError(
+            f"{owner}: cv leaves {'nothing to test on' if not splits else 'nothing to train on in some fold'}. "
+            "Every split needs training and test rows (of positive weight)."
+        )
     tests = [test for _, test in splits]
     plain = all(len(np.union1d(train, test)) == n and not np.isin(train, test).any() for train, test in splits)
     disjoint = np.unique(np.concatenate(tests)).shape[0] == sum(len(test) for test in tests)
     return Plan(tests) if plain and disjoint else Plan(tests, [train for train, _ in splits])
 
 
-def _distinct_rows(data: RowData) -> IntArray:
+def _distinct_rows(data: RowData, precomputed: bool) -> IntArray:
     """Return numbers of distinct rows (features and score), in order of score and then of features."""
-    if not sp.issparse(data.X):
-        table = np.column_stack([data.y, data.X])
-        return np.unique(table, axis=0, return_inverse=True)[1].ravel().astype(np.intp)
-    return _number(list(zip(data.y.tolist(), _row_bytes(data.X), strict=True)))
+    item = _distinct_items(data.X, precomputed)
+    return np.unique(np.column_stack([data.y, item]), axis=0, return_inverse=True)[1].ravel().astype(np.intp)
 
 
-def _distinct_pairs(data: PairData) -> IntArray:
-    """Return numbers of distinct pairs, by their items' features: they do not depend on the order of the items."""
-    if sp.issparse(data.X):
-        item = _number(_row_bytes(data.X))
-    else:
-        item = np.unique(data.X, axis=0, return_inverse=True)[1].ravel().astype(np.intp)
+def _distinct_pairs(data: PairData, precomputed: bool) -> IntArray:
+    """Return numbers of distinct pairs, by their items' features.
+
+    They do not depend on the order of the items, except for items without features, which have only their numbers.
+    """
+    item = _distinct_items(data.X, precomputed)
     first, second = item[data.first], item[data.second]
     key = np.minimum(first, second) * (int(item.max()) + 1) + np.maximum(first, second)
     return np.unique(key, return_inverse=True)[1].astype(np.intp)
 
 
-def _row_bytes(X: Any) -> list[tuple[bytes, bytes]]:
-    X = X.copy()
-    X.sort_indices()
-    indices = X.indices.astype(np.int64)
-    return [(indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in pairwise(X.indptr)]
-
-
-def _number(keys: list[Any]) -> IntArray:
-    position = {key: i for i, key in enumerate(sorted(set(keys)))}
-    return np.array([position[key] for key in keys], dtype=np.intp)
+def _distinct_items(X: Any, precomputed: bool) -> IntArray:
+    """Return numbers of distinct items in the lexical order of their features, the same for sparse and dense rows."""
+    if precomputed:
+        # a kernel's rows are known by their values in any order of columns: permuting items permutes columns, too
+        dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+        table = np.column_stack([dense.diagonal(), np.sort(dense, axis=1)])
+    elif not hasattr(X, "tocsc"):
+        table = X
+    else:
+        columns = X.tocsc(copy=True)
+        columns.eliminate_zeros()
+        number = np.zeros(X.shape[0], dtype=np.intp)
+        # column by column, only where there are entries, until all rows are told apart
+        for j in np.flatnonzero(np.diff(columns.indptr)):
+            entries = slice(columns.indptr[j], columns.indptr[j + 1])
+            value = np.zeros(X.shape[0])
+            value[columns.indices[entries]] = columns.data[entries]
+            number = np.unique(np.column_stack([number, value]), axis=0, return_inverse=True)[1].ravel()
+            if number.max() == X.shape[0] - 1:
+                break
+        return number.astype(np.intp)
+    return np.unique(table + 0.0, axis=0, return_inverse=True)[1].ravel().astype(np.intp)

@@ -7,9 +7,11 @@ decomposition a fold.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from preflearn.exceptions import DataError
 from preflearn.inference.exact import (
     Decomposition,
     Hat,
@@ -31,16 +33,22 @@ __all__ = ["HeldOut", "hold_out_pairs", "hold_out_rows", "settle"]
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Held-out predictions (entries of the plan, n_alphas), and the coefficients of the fit on everything."""
+    """Held-out predictions (entries of the plan, n_alphas), their rounding errors, and the coefficients of all data."""
 
     alphas: FloatArray
     predictions: FloatArray
+    noise: FloatArray
     coefficients: FloatArray
+
+    @property
+    def settled(self) -> FloatArray:
+        """Predictions as they are judged."""
+        return settle(self.predictions, self.noise)
 
 
 def settle(predictions: FloatArray, noise: FloatArray | float) -> FloatArray:
-    """Round predictions to multiples of a thousand times their rounding error, so that noise decides no order."""
-    step = 1024 * np.maximum(noise, 1e-300)
+    """Round predictions to multiples of sixteen times their rounding error, so that noise decides no order."""
+    step = 16 * np.maximum(noise, 1e-300)
     return np.asarray(np.round(predictions / step) * step)
 
 
@@ -52,14 +60,11 @@ def hold_out_rows(
     closed = plan.units is not None
     dec, alphas, coefficients, K = _decompose_all(space, operator, alphas, keep_gram=not closed)
     if not closed:
-        predictions = _refit(space, data, plan, alphas, ties, weighting, K)
-        noise = np.finfo(np.float64).eps * float(np.ptp(data.y))
-        return HeldOut(alphas, settle(predictions, noise), coefficients)
-    if space.solver == "primal" and len(plan.tests) == operator.n_groups:
+        return HeldOut(alphas, *_refit(space, data, plan, alphas, ties, weighting, K), coefficients)
+    if space.solver == "primal" and plan.one_by_one:
         values, rough = leave_groups_out_primal(dec, operator, space.features, alphas)
     elif space.solver == "primal":
-        values = _fold_sums(space, data, plan, alphas, ties, weighting)
-        rough = np.full((1, 1), np.finfo(np.float64).eps * float(np.ptp(data.y)))
+        values, rough = _fold_sums(space, data, plan, alphas, ties, weighting)
     else:
         residual = dec.V @ (alphas / (dec.s[:, None] + alphas) * dec.rotated[:, None])
         hat = Hat("dual", dec.s, dec.V.__getitem__)
@@ -67,7 +72,7 @@ def hold_out_rows(
         blind = _blind_values(space, operator, dec, held, plan, alphas)
         values, rough = operator.recover(held, blind), operator.recovered_noise(noise_root)
     entry = plan.entry
-    return HeldOut(alphas, settle(values, rough)[entry], coefficients)
+    return HeldOut(alphas, values[entry], rough[entry], coefficients)
 
 
 def hold_out_pairs(
@@ -78,30 +83,34 @@ def hold_out_pairs(
     closed = plan.units is not None
     dec, alphas, coefficients, K = _decompose_all(space, edges, alphas, keep_gram=not closed)
     if plan.units is None:
-        noise = np.finfo(np.float64).eps * float(np.abs(data.margin).max())
-        return HeldOut(alphas, settle(_refit_pairs(space, data, plan, alphas, ties, weighting, K), noise), coefficients)
+        return HeldOut(alphas, *_refit_pairs(space, data, plan, alphas, ties, weighting, K), coefficients)
     kept = np.ones(data.margin.shape[0], dtype=bool) if ties == "include" else data.margin != 0
     unit = np.empty(edges.first.shape[0], dtype=np.intp)
     unit[edges.pair] = plan.units[kept]
     blocks = np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1])
-    hat, residual = _pair_hat(space, edges, dec, alphas)
-    held, noise_root = leave_out(hat, edges.target, residual, alphas, stacks(blocks, dec.s.shape[0]))
+    hat, residual, fitted = _pair_hat(space, edges, dec, alphas)
+    held, noise_root = leave_out(hat, edges.target, residual, alphas, stacks(blocks, dec.s.shape[0]), fitted)
     root_weight = edges.root_weight[:, None]
     margins = np.full((data.margin.shape[0], alphas.shape[0]), np.nan)
-    margins[kept] = edges.sign[:, None] * settle(held / root_weight, noise_root / root_weight)[edges.pair]
-    return HeldOut(alphas, margins[plan.entry], coefficients)
+    noise = np.zeros_like(margins)
+    margins[kept] = edges.sign[:, None] * (held / root_weight)[edges.pair]
+    noise[kept] = (noise_root / root_weight)[edges.pair]
+    return HeldOut(alphas, margins[plan.entry], noise[plan.entry], coefficients)
 
 
-def _pair_hat(space: Space, edges: Edges, dec: Decomposition, alphas: FloatArray) -> tuple[Hat, FloatArray]:
-    """Return the hat matrix over listed pairs and the residuals of the fit on all of them."""
+def _pair_hat(
+    space: Space, edges: Edges, dec: Decomposition, alphas: FloatArray
+) -> tuple[Hat, FloatArray, FloatArray | None]:
+    """Return the hat matrix over listed pairs, the residuals of the fit on all of them, and what was fitted."""
     if space.solver == "primal":
         Z = space.features(slice(0, edges.n_items))
         Z = Z.toarray() if hasattr(Z, "toarray") else Z
-        return primal_pair_hat(dec, edges, Z), edges.target[:, None] - edges.apply(Z @ dec.solve(alphas))
+        fitted = edges.apply(Z @ dec.solve(alphas))
+        return primal_pair_hat(dec, edges, Z), edges.target[:, None] - fitted, fitted
     shrunk = alphas / (dec.s[:, None] + alphas) * dec.rotated[:, None]
     root = dual_operator(edges)
     if not isinstance(root, Root):
-        return Hat("dual", dec.s, dec.V.__getitem__), dec.V @ shrunk
+        return Hat("dual", dec.s, dec.V.__getitem__), dec.V @ shrunk, None
     hat = root_hat(dec, root, edges)
     residual = np.empty((edges.first.shape[0], alphas.shape[0]))
     step = max(1, (1 << 21) // max(1, dec.s.shape[0]))
@@ -110,7 +119,14 @@ def _pair_hat(space: Space, edges: Edges, dec: Decomposition, alphas: FloatArray
         P = hat.rows(here)
         # what no utilities can explain, and what regularisation leaves over
         residual[here] = (edges.target[here] - P @ dec.rotated)[:, None] + P @ shrunk
-    return hat, residual
+    return hat, residual, None
+
+
+def _product(Z: Any, W: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return Z W and its rounding error, that of the lengths of rows and columns."""
+    squares = Z.multiply(Z).sum(axis=1) if hasattr(Z, "toarray") else np.einsum("ij,ij->i", Z, Z)
+    lengths = np.sqrt(np.asarray(squares).ravel())
+    return np.asarray(Z @ W), np.finfo(np.float64).eps * np.outer(lengths, np.linalg.norm(W, axis=0))
 
 
 def _decompose_all(
@@ -147,6 +163,7 @@ def _blind_values(
         if rows.shape[0] == 0:
             continue
         k = space.X[rows] if isinstance(space.kernel, str) else gram(space.kernel, space.X[rows], space.X)
+        k = k.toarray() if hasattr(k, "toarray") else k
         rotated = operator.apply(np.ascontiguousarray(k.T)).T @ dual.V
         error = operator.target[test, None] - held[test]
         values[rows] = rotated @ (shrink * (dual.rotated[:, None] - dual.V[test].T @ error))
@@ -155,49 +172,53 @@ def _blind_values(
 
 def _refit(
     space: Space, data: RowData, plan: Plan, alphas: FloatArray, ties: Ties, weighting: Weighting, K: FloatArray
-) -> FloatArray:
+) -> tuple[FloatArray, FloatArray]:
     held = []
     for k, test in enumerate(plan.tests):
         train = plan.train(k, data.n_items)
         operator = data.operator(ties, weighting, train)
         if space.solver == "primal":
             M, b = scatter(operator, space.of(train), space.n_features)
-            held.append(np.asarray(space.features(test) @ decompose(M, b).solve(alphas)))
+            held.append(_product(space.features(test), decompose(M, b).solve(alphas)))
         else:
             dec = decompose(project(operator, K[np.ix_(train, train)]), operator.target)
-            held.append(K[np.ix_(test, train)] @ operator.adjoint(dec.solve(alphas)))
-    return np.concatenate(held)
+            held.append(_product(K[np.ix_(test, train)], operator.adjoint(dec.solve(alphas))))
+    return np.concatenate([f for f, _ in held]), np.concatenate([noise for _, noise in held])
 
 
 def _fold_sums(
     space: Space, data: RowData, plan: Plan, alphas: FloatArray, ties: Ties, weighting: Weighting
-) -> FloatArray:
+) -> tuple[FloatArray, FloatArray]:
     # The primal sums are additive over groups: each training set is the sum of the other parts, never a difference.
     rest = np.setdiff1d(np.arange(data.n_items), plan.entry)
     parts: list[IntArray] = [*plan.tests, *([rest] if rest.shape[0] else [])]
+    if len(parts) == 1:
+        raise DataError("There are no rows to train on. Check cv: every training set needs some.")
     sums = [scatter(data.operator(ties, weighting, part), space.of(part), space.n_features) for part in parts]
     predictions = np.zeros((data.n_items, alphas.shape[0]))
+    noise = np.zeros_like(predictions)
     for k, test in enumerate(plan.tests):
         M, b = np.zeros((space.n_features, space.n_features)), np.zeros(space.n_features)
         for j, (part_M, part_b) in enumerate(sums):
             if j != k:
                 M += part_M
                 b += part_b
-        predictions[test] = space.features(test) @ decompose(M, b).solve(alphas)
-    return predictions
+        predictions[test], noise[test] = _product(space.features(test), decompose(M, b).solve(alphas))
+    return predictions, noise
 
 
 def _refit_pairs(
     space: Space, data: PairData, plan: Plan, alphas: FloatArray, ties: Ties, weighting: Weighting, K: FloatArray
-) -> FloatArray:
-    held = []
+) -> tuple[FloatArray, FloatArray]:
+    held, rough = [], []
     for k, test in enumerate(plan.tests):
         edges = data.take(plan.train(k, data.margin.shape[0])).operator(ties, weighting)
         if space.solver == "primal":
             M, b = scatter(edges, space.features, space.n_features)
-            f = np.asarray(space.features(slice(0, data.n_items)) @ decompose(M, b).solve(alphas))
+            f, noise = _product(space.features(slice(0, data.n_items)), decompose(M, b).solve(alphas))
         else:
             root = dual_operator(edges)
-            f = K @ root.adjoint(decompose(project(root, K.copy()), root.target).solve(alphas))
+            f, noise = _product(K, root.adjoint(decompose(project(root, K.copy()), root.target).solve(alphas)))
         held.append(f[data.first[test]] - f[data.second[test]])
-    return np.concatenate(held)
+        rough.append(noise[data.first[test]] + noise[data.second[test]])
+    return np.concatenate(held), np.concatenate(rough)

@@ -57,6 +57,8 @@ class RowData:
     def operator(self, ties: Ties = "include", weighting: Weighting = "pairs", rows: IntArray | None = None) -> Groups:
         """Return the operator that sees the pairs of all rows, or of some."""
         y, code, weight = self.y, self.code, self.weight
+        if rows is not None and rows.shape[0] == 0:
+            raise DataError("There are no rows to train on. Check cv: every training set needs some.")
         if rows is not None:
             y, code = y[rows], np.unique(code[rows], return_inverse=True)[1]
             weight = None if weight is None else weight[rows]
@@ -98,6 +100,8 @@ class PairData:
         a pair apart that will be left out with different groups.
         """
         keep = np.ones(self.margin.shape[0], dtype=bool) if ties == "include" else self.margin != 0
+        if keep.shape[0] == 0:
+            raise DataError("There are no comparisons to train on. Check cv: every training set needs some.")
         if not keep.any():
             raise DataError('All comparisons are ties and ties="exclude" drops them. Use ties="include".')
         weight = None if self.weight is None else self.weight[keep]
@@ -140,6 +144,8 @@ def read_training(
     """Return checked training data; sets ``n_features_in_`` on the estimator."""
     owner = type(estimator).__name__
     pairwise = is_precomputed(estimator.kernel)
+    for name in ("feature_names_in_", "item_names_", "featureless_"):  # of an earlier fit
+        estimator.__dict__.pop(name, None)
     if isinstance(X, Comparisons):
         if not pairs:
             raise TypeError(
@@ -207,6 +213,16 @@ def item_table(estimator: Any, comparisons: Comparisons) -> Any:
         if getattr(estimator, "featureless_", False):
             raise DataError(f"{owner}: the model was fitted on items without features; give the same kind of items.")
         return match_columns(estimator, X, comparisons.feature_names)
+    if not getattr(estimator, "featureless_", False):
+        raise DataError(
+            f"{owner}: the items have no features, but the model was fitted on {wanted}. "
+            "Give Comparisons an item table."
+        )
+    if known is None and comparisons.names is not None:
+        raise DataError(
+            f"{owner}: the model was fitted on numbered items and these have names, so which is which is not known. "
+            "Give names in training, or row numbers here."
+        )
     if known is not None and comparisons.names is not None:
         place = {name: row for row, name in enumerate(known)}
         unknown = [name for name in comparisons.names if name not in place]
@@ -267,8 +283,11 @@ def _read_pairs(estimator: Any, data: Comparisons, pairwise: bool) -> PairData:
     rows = np.arange(len(data)) if data.weight is None else np.flatnonzero(data.weight)
     first, second = data.first[rows], data.second[rows]
     X = _identity(data.n_items) if data.items is None else data.items
-    for name in ("feature_names_in_", "item_names_"):
-        estimator.__dict__.pop(name, None)
+    if rows.shape[0] == 0:
+        raise DataError(
+            f"{type(estimator).__name__}: all {len(data)} comparisons have weight zero. "
+            "Give some of them a positive weight."
+        )
     estimator.n_features_in_ = X.shape[1]
     estimator.featureless_ = data.items is None
     _keep_names(estimator, data.feature_names)

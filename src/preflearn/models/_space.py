@@ -141,7 +141,10 @@ def fit_least_squares(space: Space, operator: Rows | Groups | Edges, alpha: floa
 def dual_operator(operator: Rows | Groups | Edges) -> Operator:
     """Return the operator with the smaller root: listed pairs become an n x n root where they outnumber the items."""
     if isinstance(operator, Edges) and operator.first.shape[0] >= operator.n_items:
-        root: Root = operator.root()
+        try:
+            root: Root = operator.root()
+        except np.linalg.LinAlgError:  # weights so unequal that the Laplacian is singular to rounding
+            return operator
         return root
     return operator
 

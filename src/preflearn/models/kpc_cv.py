@@ -44,9 +44,9 @@ class KPCRankCV(OnComponents):
         Candidates, as in `RankRLS`.
     ties, weighting, approximation : as in `KPCRank`
         Fixed during the choice.
-    cv : None, int or splitter, default=5
+    cv : None, int or splitter, default=None
         Folds of groups (rows with ``qid``, comparisons with ``group``), of distinct pairs (other comparisons), or of
-        distinct rows (one group); None is 5. A splitter is used as it is.
+        distinct rows (one group); None is 5, or fewer where there are not as many. A splitter is used as it is.
     scoring : str or RankingScorer, default="disagreement"
         What to maximise (`preflearn.metrics.get_scorer`).
     shared_components : bool, default=False
@@ -102,7 +102,7 @@ class KPCRankCV(OnComponents):
         *,
         ties: Ties = "include",
         weighting: Weighting = "pairs",
-        cv: Any = 5,
+        cv: Any = None,
         scoring: Any = "disagreement",
         approximation: Any = None,
         shared_components: bool = False,
@@ -146,7 +146,7 @@ class KPCRankCV(OnComponents):
                 '"precomputed" only by itself: one table of kernel values belongs to one kernel.'
             )
         data = read_training(self, X, y, qid, sample_weight, graph)
-        judge = Judge.of(owner, data, X, self.scoring, _at_most(self.cv, data))
+        judge = Judge.of(owner, data, X, self.scoring, self.cv, precomputed=is_precomputed(self.kernel), folds=5)
         warn_if_nothing_to_learn(owner, data, data.operator(self.ties, self.weighting))
         candidates = self._candidates(owner)
         spaces = [component_space(self, data, kernel) for kernel in kernels]
@@ -199,7 +199,6 @@ class KPCRankCV(OnComponents):
     ) -> FloatArray:
         """Return held-out utilities of rows, or margins of comparisons, for p = 1..n_components."""
         size = data.n_items if isinstance(data, RowData) else data.margin.shape[0]
-        scale = float(np.abs(data.y - data.y.mean()).max() if isinstance(data, RowData) else np.abs(data.margin).max())
         held = []
         K = space.gram() if space.solver == "dual" and shared is None else None
         for k, test in enumerate(plan.tests):
@@ -214,12 +213,15 @@ class KPCRankCV(OnComponents):
                 Z_new = (
                     projection.transform(space.X[wanted]) if K is None else projection.project(K[np.ix_(wanted, items)])
                 )
-            f = component_path(operator.apply(Z), operator.target).predict(Z_new)
-            if f.shape[1] < n_components:  # no further components exist: the path stays where it is
-                last = f[:, -1:] if f.shape[1] else np.zeros((f.shape[0], 1))
-                f = np.concatenate([f, np.repeat(last, n_components - f.shape[1], axis=1)], axis=1)
-            held.append(f if isinstance(data, RowData) else f[data.first[test]] - f[data.second[test]])
-        return settle(np.concatenate(held), np.finfo(np.float64).eps * scale)
+            path = component_path(operator.apply(Z), operator.target)
+            lengths = np.sqrt(np.cumsum(Z_new**2, axis=1)) * np.linalg.norm(path.weights, axis=0)
+            f = _extend(path.predict(Z_new), n_components)
+            noise = np.finfo(np.float64).eps * _extend(lengths, n_components)
+            if isinstance(data, PairData):
+                f = f[data.first[test]] - f[data.second[test]]
+                noise = noise[data.first[test]] + noise[data.second[test]]
+            held.append(settle(f, noise))
+        return np.concatenate(held)
 
     def _training_part(self, data: RowData | PairData, train: IntArray) -> tuple[IntArray, Any]:
         if isinstance(data, RowData):
@@ -230,13 +232,10 @@ class KPCRankCV(OnComponents):
         return items, part.operator(self.ties, self.weighting)
 
 
-def _at_most(cv: Any, data: RowData | PairData) -> Any:
-    # The default of five folds is too many for fewer groups or pairs; other choices are left alone.
-    if cv is not None and (not isinstance(cv, Integral) or cv != 5):
-        return cv
-    if isinstance(data, RowData):
-        n_units = int(data.code.max()) + 1
-        return min(5, n_units) if n_units > 1 else None
-    if data.code is not None and data.code.max() > 0:
-        return min(5, int(data.code.max()) + 1)
-    return max(2, min(5, int(data.operator("include").first.shape[0])))
+def _extend(path: FloatArray, n_components: int) -> FloatArray:
+    # Where no further components exist the path stays where it is.
+    missing = n_components - path.shape[1]
+    if missing <= 0:
+        return path
+    last = path[:, -1:] if path.shape[1] else np.zeros((path.shape[0], 1))
+    return np.concatenate([path, np.repeat(last, missing, axis=1)], axis=1)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons, Ratings
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, first_few
 
 __all__ = ["OnItems"]
 
@@ -68,6 +67,7 @@ class OnItems(TransformerMixin, BaseEstimator):
             Itself, fitted.
         """
         self._validate_params()
+        self.feature_names_ = getattr(X, "feature_names", None)
         self.transformer_ = clone(self.transformer).fit(self._rows(X))
         return self
 
@@ -87,11 +87,24 @@ class OnItems(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, Comparisons):
             self._rows(X)
-            return X.with_items(self.transformer_.transform(X.items))
+            return X.with_items(self.transformer_.transform(self._columns(X)))
         if isinstance(X, Ratings):
-            items = self.transformer_.transform(X.items)
+            items = self.transformer_.transform(self._columns(X))
             return Ratings(items, X.score, X.group, weight=X.weight, names=X.names)
         return self.transformer_.transform(X)
+
+    def _columns(self, X: Comparisons | Ratings) -> Any:
+        """Return the items with their columns in the order of training, by name."""
+        known, names = self.feature_names_, X.feature_names
+        assert X.items is not None
+        if known is None or names is None or tuple(known) == tuple(names):
+            return X.items
+        if set(known) - set(names):
+            raise DataError(
+                f"OnItems: columns {first_few(sorted(set(known) - set(names)))} of training are missing. "
+                "Give the same columns as in training."
+            )
+        return X.items[:, [names.index(name) for name in known]]
 
     def _rows(self, X: Any) -> Any:
         if isinstance(X, Comparisons):
@@ -99,7 +112,7 @@ class OnItems(TransformerMixin, BaseEstimator):
                 raise DataError("OnItems: the items have no features to transform. Give Comparisons an item table.")
             used = X.used_items()
             return X.items[used] if used.shape[0] < X.n_items else X.items
-        return X.items if isinstance(X, Ratings) else np.asarray(X)
+        return X.items if isinstance(X, Ratings) else X
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

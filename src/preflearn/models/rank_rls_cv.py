@@ -12,7 +12,15 @@ from preflearn.exceptions import DataError
 from preflearn.models._base import LeastSquares
 from preflearn.models._folds import Judge
 from preflearn.models._holdout import HeldOut, hold_out_pairs, hold_out_rows
-from preflearn.models._input import PairData, RowData, Ties, Weighting, read_training, warn_if_nothing_to_learn
+from preflearn.models._input import (
+    PairData,
+    RowData,
+    Ties,
+    Weighting,
+    is_precomputed,
+    read_training,
+    warn_if_nothing_to_learn,
+)
 from preflearn.models._space import Space
 from preflearn.models.rank_rls import RLS
 from preflearn.operators import FloatArray
@@ -149,7 +157,13 @@ class RankRLSCV(LeastSquares):
                 f"{owner}: {data.n_items} rows with {space.n_features} features are too many for one decomposition. "
                 "Use approximation=Nystroem(1000), or GridSearchCV over RankRLS(solver='cg')."
             )
-        judge = Judge.of(owner, data, X, self.scoring, self.cv)
+        judge = Judge.of(owner, data, X, self.scoring, self.cv, precomputed=is_precomputed(self.kernel))
+        if self.store_cv_results and judge.plan.overlapping:
+            raise ValueError(
+                f"{owner}: cv={self.cv} holds some rows out more than once, so there is no one held-out prediction for "
+                "each. Use store_cv_results=False, or a splitter with disjoint test sets."
+            )
+        self.__dict__.pop("cv_predictions_", None)  # of an earlier fit
         warn_if_nothing_to_learn(owner, data, data.operator(options[0], self.weighting))
         alphas = self._candidates(owner)
         results: list[HeldOut] = []
@@ -163,8 +177,9 @@ class RankRLSCV(LeastSquares):
         self.alphas_ = results[0].alphas
         # candidates are judged on the same entries: those that each of them predicts
         judged = np.all([~np.isnan(held.predictions[:, 0]) for held in results], axis=0)
-        self.cv_scores_ = np.stack([judge.scores(held.predictions, judged) for held in results])
-        best, column = judge.choose(list(self.cv_scores_), [held.predictions for held in results], judged)
+        settled = [held.settled for held in results]
+        self.cv_scores_ = np.stack([judge.scores(predictions, judged) for predictions in settled])
+        best, column = judge.choose(list(self.cv_scores_), settled, judged)
         self.alpha_, self.ties_ = float(self.alphas_[column]), options[best]
         self.best_score_ = float(self.cv_scores_[best, column])
         if self.store_cv_results:
@@ -173,11 +188,6 @@ class RankRLSCV(LeastSquares):
         return self
 
     def _as_given(self, data: RowData | PairData, judge: Judge, results: list[HeldOut]) -> FloatArray:
-        if judge.plan.overlapping:
-            raise ValueError(
-                f"{type(self).__name__}: cv={self.cv} holds some rows out more than once, so there is no one held-out "
-                "prediction for each. Use store_cv_results=False, or a splitter with disjoint test sets."
-            )
         given = data.kept if isinstance(data, RowData) else data.rows
         entry = judge.plan.entry if given is None else given[judge.plan.entry]
         stored = np.full((len(results), data.n_given, self.alphas_.shape[0]), np.nan)

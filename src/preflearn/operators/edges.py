@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -65,8 +66,9 @@ class Edges:
 
     def adjoint(self, U: FloatArray) -> FloatArray:
         """Return B' diag(sqrt(v)) U."""
-        return np.asarray(self.incidence().T @ U)
+        return np.asarray(self.incidence.T @ U)
 
+    @cached_property
     def incidence(self) -> Any:
         """Return diag(sqrt(v)) B, sparse (m, n_items)."""
         m = self.first.shape[0]
@@ -78,7 +80,7 @@ class Edges:
 
     def quadratic(self, Z: Any) -> FloatArray:
         """Return Z'LZ; L Z is summed from exact differences, so large offsets of the features cancel."""
-        B = self.incidence()
+        B = self.incidence
         if sp.issparse(Z):
             D = B @ Z
             return np.asarray((D.T @ D).toarray())
@@ -116,7 +118,7 @@ class Root:
     @classmethod
     def build(cls, edges: Edges) -> Root:
         """Return the root of the Laplacian of listed pairs; one Cholesky, (n - parts)³ / 3."""
-        B = edges.incidence()
+        B = edges.incidence
         L = (B.T @ B).tocsr()
         _, part = sp.csgraph.connected_components(L, directed=False)
         _, ground_of_part = np.unique(part, return_index=True)

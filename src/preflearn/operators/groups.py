@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -113,11 +114,15 @@ class Groups:
 
     def means(self, F: FloatArray) -> tuple[FloatArray, FloatArray | None]:
         """Return the weighted means of F per group (q, k) and per level, or None."""
+        group, level = self._averages
+        return group @ F, None if level is None else level @ F
+
+    @cached_property
+    def _averages(self) -> tuple[Any, Any]:
+        # The sparse matrices that average rows by group and by level.
         w = self.root_weight**2
-        group = self._weighted(self.code, w / self.total[self.code]) @ F
-        if self.level is None:
-            return group, None
-        return group, self._weighted(self.level, w / self.level_total[self.level]) @ F
+        group = self._weighted(self.code, w / self.total[self.code])
+        return group, None if self.level is None else self._weighted(self.level, w / self.level_total[self.level])
 
     def centre(self, F: FloatArray, group: FloatArray, level: FloatArray | None) -> FloatArray:
         """Return C'F given the means of F."""
