@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.exceptions import GroupsLostWarning, NumericalWarning
 from preflearn.metrics import disagreement_error, pairwise_accuracy
-from preflearn.models._input import PairData, RowData, is_precomputed, item_table, match_columns, read_rows
+from preflearn.models._input import PairData, RowData, is_precomputed, read_rows
+from preflearn.models._match import item_table, match_columns
 from preflearn.models._space import Space, utilities
 from preflearn.operators import FloatArray
 

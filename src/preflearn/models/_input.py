@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from preflearn.data import Comparisons, Ratings
 from preflearn.data._checks import check_labels, check_weight, codes
-from preflearn.exceptions import DataError, DataWarning, first_few, nearest_names
+from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.operators import Edges, FloatArray, Groups, IntArray, Rows
 
 __all__ = [
@@ -21,9 +21,8 @@ __all__ = [
     "RowData",
     "Ties",
     "Weighting",
+    "identity",
     "is_precomputed",
-    "item_table",
-    "match_columns",
     "read_rows",
     "read_training",
 ]
@@ -203,66 +202,6 @@ def read_rows(owner: str, X: Any, y: Any, qid: Any, sample_weight: Any) -> tuple
     return X, y, qid, sample_weight
 
 
-def item_table(estimator: Any, comparisons: Comparisons) -> Any:
-    """Return the features of the items of comparisons that are to be predicted, matched by name."""
-    check_is_fitted(estimator)
-    owner = type(estimator).__name__
-    X, wanted = comparisons.items, estimator.n_features_in_
-    known = getattr(estimator, "item_names_", None)
-    if X is not None:
-        if getattr(estimator, "featureless_", False):
-            raise DataError(f"{owner}: the model was fitted on items without features; give the same kind of items.")
-        return match_columns(estimator, X, comparisons.feature_names)
-    if not getattr(estimator, "featureless_", False):
-        raise DataError(
-            f"{owner}: the items have no features, but the model was fitted on {wanted}. "
-            "Give Comparisons an item table."
-        )
-    if known is None and comparisons.names is not None:
-        raise DataError(
-            f"{owner}: the model was fitted on numbered items and these have names, so which is which is not known. "
-            "Give names in training, or row numbers here."
-        )
-    if known is not None and comparisons.names is not None:
-        place = {name: row for row, name in enumerate(known)}
-        unknown = [name for name in comparisons.names if name not in place]
-        if unknown:
-            hint = nearest_names(str(unknown[0]), map(str, known))
-            raise DataError(
-                f"{owner}: {len(unknown)} of {comparisons.n_items} items were not seen in training (names "
-                f"{first_few(unknown)}{'; ' + hint if hint else ''}). Without features only items seen in training "
-                "can be compared."
-            )
-        return _identity(wanted)[[place[name] for name in comparisons.names]]
-    if comparisons.n_items != wanted:
-        raise DataError(
-            f"{owner}: the comparisons have {comparisons.n_items} items without features, but the model was fitted on "
-            f"{wanted}. Without features only the items seen in training can be compared."
-        )
-    return _identity(wanted)
-
-
-def match_columns(estimator: Any, X: Any, names: Any) -> Any:
-    """Return X with its columns in the order of training, by name where both have names."""
-    owner, wanted = type(estimator).__name__, estimator.n_features_in_
-    known = getattr(estimator, "feature_names_in_", None)
-    if known is not None and names is not None and list(names) != list(known):
-        missing = [name for name in known if name not in set(names)]
-        if missing:
-            raise DataError(
-                f"{owner}: {len(missing)} of the {wanted} features of training are missing (columns "
-                f"{first_few(missing)}). Give the same columns as in training."
-            )
-        place = {name: column for column, name in enumerate(names)}
-        return X[:, [place[name] for name in known]]
-    if X.shape[1] != wanted:
-        raise DataError(
-            f"{owner}: the items have {X.shape[1]} features, but the model was fitted on {wanted}. "
-            "Give the same columns in the same order as in training."
-        )
-    return X
-
-
 def _keep_names(estimator: Any, names: Any) -> None:
     if names is not None:
         estimator.feature_names_in_ = np.asarray(names, dtype=object)
@@ -282,7 +221,7 @@ def group_codes(qid: Any, n: int, owner: str) -> IntArray:
 def _read_pairs(estimator: Any, data: Comparisons, pairwise: bool) -> PairData:
     rows = np.arange(len(data)) if data.weight is None else np.flatnonzero(data.weight)
     first, second = data.first[rows], data.second[rows]
-    X = _identity(data.n_items) if data.items is None else data.items
+    X = identity(data.n_items) if data.items is None else data.items
     if rows.shape[0] == 0:
         raise DataError(
             f"{type(estimator).__name__}: all {len(data)} comparisons have weight zero. "
@@ -308,8 +247,8 @@ def _read_pairs(estimator: Any, data: Comparisons, pairwise: bool) -> PairData:
     return PairData(X, first, second, data.outcome[rows], weight, code, kept, rows, len(data))
 
 
-def _identity(n: int) -> Any:
-    # Items without features are all alike and all different: K = I.
+def identity(n: int) -> Any:
+    """Return the features of n items that have none: all alike and all different, K = I."""
     return sp.eye_array(n, format="csr")
 
 

@@ -20,10 +20,10 @@ from preflearn.models._input import (
     RowData,
     Ties,
     Weighting,
-    item_table,
     read_training,
     warn_if_nothing_to_learn,
 )
+from preflearn.models._match import item_table
 from preflearn.models._space import Space
 from preflearn.models.rank_rls import RLS
 from preflearn.operators import FloatArray, Rows

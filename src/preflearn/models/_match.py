@@ -1,0 +1,73 @@
+"""New items for a fitted estimator, matched with those of training by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from preflearn.data import Comparisons
+from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.models._input import identity
+
+__all__ = ["item_table", "match_columns"]
+
+
+def item_table(estimator: Any, comparisons: Comparisons) -> Any:
+    """Return the features of the items of comparisons that are to be predicted, matched by name."""
+    check_is_fitted(estimator)
+    owner = type(estimator).__name__
+    X, wanted = comparisons.items, estimator.n_features_in_
+    known = getattr(estimator, "item_names_", None)
+    if X is not None:
+        if getattr(estimator, "featureless_", False):
+            raise DataError(f"{owner}: the model was fitted on items without features; give the same kind of items.")
+        return match_columns(estimator, X, comparisons.feature_names)
+    if not getattr(estimator, "featureless_", False):
+        raise DataError(
+            f"{owner}: the items have no features, but the model was fitted on {wanted}. "
+            "Give Comparisons an item table."
+        )
+    if known is None and comparisons.names is not None:
+        raise DataError(
+            f"{owner}: the model was fitted on numbered items and these have names, so which is which is not known. "
+            "Give names in training, or row numbers here."
+        )
+    if known is not None and comparisons.names is not None:
+        place = {name: row for row, name in enumerate(known)}
+        unknown = [name for name in comparisons.names if name not in place]
+        if unknown:
+            hint = nearest_names(str(unknown[0]), map(str, known))
+            raise DataError(
+                f"{owner}: {len(unknown)} of {comparisons.n_items} items were not seen in training (names "
+                f"{first_few(unknown)}{'; ' + hint if hint else ''}). Without features only items seen in training "
+                "can be compared."
+            )
+        return identity(wanted)[[place[name] for name in comparisons.names]]
+    if comparisons.n_items != wanted:
+        raise DataError(
+            f"{owner}: the comparisons have {comparisons.n_items} items without features, but the model was fitted on "
+            f"{wanted}. Without features only the items seen in training can be compared."
+        )
+    return identity(wanted)
+
+
+def match_columns(estimator: Any, X: Any, names: Any) -> Any:
+    """Return X with its columns in the order of training, by name where both have names."""
+    owner, wanted = type(estimator).__name__, estimator.n_features_in_
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and names is not None and list(names) != list(known):
+        missing = [name for name in known if name not in set(names)]
+        if missing:
+            raise DataError(
+                f"{owner}: {len(missing)} of the {wanted} features of training are missing (columns "
+                f"{first_few(missing)}). Give the same columns as in training."
+            )
+        place = {name: column for column, name in enumerate(names)}
+        return X[:, [place[name] for name in known]]
+    if X.shape[1] != wanted:
+        raise DataError(
+            f"{owner}: the items have {X.shape[1]} features, but the model was fitted on {wanted}. "
+            "Give the same columns in the same order as in training."
+        )
+    return X
