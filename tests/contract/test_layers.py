@@ -24,6 +24,7 @@ ALLOWED = {
     "models": {"exceptions", "linalg", "kernels", "operators", "data", "likelihoods", "priors", "inference", "metrics"},
     "selection": {"exceptions", "data", "metrics", "models"},
     "model_file": {"_version", "exceptions", "data", "kernels", "metrics", "models"},
+    "__main__": {"cli"},
     "cli": {"_version", "exceptions", "data", "datasets", "kernels", "metrics", "models", "selection", "model_file"},
 }
 OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib"}

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from sklearn.gaussian_process.kernels import RBF
-from sklearn.model_selection import KFold, PredefinedSplit, ShuffleSplit, cross_val_score
+from sklearn.model_selection import GroupShuffleSplit, KFold, PredefinedSplit, ShuffleSplit, cross_val_score
 
 from preflearn import Comparisons, KPCRankCV, RankRLS, RankRLSCV, Ratings
 from preflearn.data import from_rankings
@@ -269,3 +269,22 @@ def test_very_unequal_weights_do_not_break_the_dual():
 def test_items_that_look_alike_make_fewer_folds():
     data = Comparisons(np.array([[0.0], [0.0], [1.0], [1.0]]), [0, 0, 1, 1, 2], [2, 3, 2, 3, 3], [1, 1, 2, 1, 0.0])
     assert KPCRankCV(1).fit(data).n_components_ == 1
+
+
+@pytest.mark.parametrize("kernel", ["linear", RBF(2.0)], ids=["primal", "dual"])
+def test_overlapping_test_sets_of_whole_groups_are_judged_one_by_one(kernel):
+    splitter = GroupShuffleSplit(4, test_size=0.4, random_state=0)
+    model = RankRLSCV([1.0], kernel, cv=splitter).fit(X, y, qid=qid)
+    truth, held, group = [], [], []
+    for k, (train, test) in enumerate(splitter.split(X, y, qid)):
+        truth.append(y[test])
+        held.append(RankRLS(1.0, kernel).fit(X[train], y[train], qid=qid[train]).predict(X[test]))
+        group.append(qid[test] + 100 * k)
+    expected = disagreement_error(np.concatenate(truth), np.concatenate(held), qid=np.concatenate(group))
+    assert model.best_score_ == pytest.approx(-expected, abs=1e-12)
+
+
+def test_one_group_is_cut_into_five_folds():
+    np.testing.assert_array_equal(RankRLSCV([1.0]).fit(X, y).cv_scores_, RankRLSCV([1.0], cv=5).fit(X, y).cv_scores_)
+    few = RankRLSCV([1.0]).fit(X[:6], y[:6])
+    np.testing.assert_array_equal(few.cv_scores_, RankRLSCV([1.0], cv=3).fit(X[:6], y[:6]).cv_scores_)

@@ -78,6 +78,8 @@ class RankRLSCV(LeastSquares):
     every alpha. Cost: one symmetric eigendecomposition plus Σ_S |S|² n per alpha (dual), or one pass over the rows
     plus Σ_S min(|S|, d)² max(|S|, d) per alpha (primal). Folds that cut a group cost a decomposition each.
 
+    With ``weighting="groups"`` the weights stay those of all comparisons while one pair is left out of a single group.
+
     *Differences from the paper*: the closed form for groups is the paper's future work.
 
     Examples

@@ -90,9 +90,8 @@ class Groups:
                 level[order] = np.cumsum(new) - 1
                 level_total = np.asarray(np.bincount(level, weights=w), dtype=np.float64)
                 group_of_level = code[order][new]
-                # A level that is its whole group has no pair: clip the rounding of W - W_a to exactly zero.
+                # a level that is its whole group sums the same weights in the same order: the difference is exactly zero
                 rest = total[group_of_level] - level_total
-                rest[np.bincount(group_of_level)[group_of_level] == 1] = 0.0
                 inner = np.sqrt(share[group_of_level] * np.maximum(rest, 0.0))
         blank = cls(np.empty(0), n, np.sqrt(w), code, total, np.sqrt(share * total), level, level_total, inner)
         return replace(blank, target=blank.apply(y))
