@@ -90,7 +90,7 @@ class Groups:
                 level[order] = np.cumsum(new) - 1
                 level_total = np.asarray(np.bincount(level, weights=w), dtype=np.float64)
                 group_of_level = code[order][new]
-                # a level that is its whole group sums the same weights in the same order: the difference is exactly zero
+                # a level that is its whole group sums the same weights in the same order: exactly zero is left
                 rest = total[group_of_level] - level_total
                 inner = np.sqrt(share[group_of_level] * np.maximum(rest, 0.0))
         blank = cls(np.empty(0), n, np.sqrt(w), code, total, np.sqrt(share * total), level, level_total, inner)
