@@ -78,7 +78,8 @@ def ep(
         - 0.5 * (nu**2 * cavity_variance + 2 * nu * cavity_mean - tau * cavity_mean**2) / (1.0 + tau * cavity_variance)
     )
     evidence = float(weight @ normaliser) + 0.5 * float((weight * nu) @ z) - 0.5 * curvature.log_det
-    return Posterior(factor, curvature, u, evidence), Info(steps, change, tol, change <= 100 * tol), (tau, nu)
+    a = A.T @ (weight * (nu - tau * z))
+    return Posterior(factor, curvature, u, a, evidence), Info(steps, change, tol, change <= 100 * tol), (tau, nu)
 
 
 def ep_gradient(

@@ -92,6 +92,7 @@ class Posterior:
     factor: Factor
     curvature: Curvature
     u: FloatArray
+    a: FloatArray  # (n,): the mean of any latent is its prior covariance with f times a
     log_evidence: float
 
     def moments(self, Q: FloatArray, prior_variance: FloatArray, A: Any | None = None) -> tuple[FloatArray, FloatArray]:

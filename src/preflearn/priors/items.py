@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from preflearn.kernels import gram, gram_and_pullback, gram_diag
@@ -38,12 +37,6 @@ class ItemPrior:
     def with_theta(self, theta: FloatArray) -> ItemPrior:
         """Return the same prior at other parameters."""
         return ItemPrior(self.X, self.kernel.clone_with_theta(theta), self.n_items)
-
-    def operator(self, first: IntArray, second: IntArray) -> Any:
-        """Return A (m, n), sparse, with rows e_first - e_second."""
-        m = first.shape[0]
-        row, column = np.tile(np.arange(m), 2), np.concatenate([first, second])
-        return sp.csr_array((np.repeat([1.0, -1.0], m), (row, column)), shape=(m, self.n_items))
 
     def gram(self) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
         """Return K and its pullback M -> <M, dK/dtheta>."""
