@@ -121,3 +121,14 @@ def test_integer_names_do_not_turn_row_numbers_into_names() -> None:
     data = from_scores(np.eye(3), [1, 2, 3], names=[2, 0, 1], random_state=0)
     np.testing.assert_array_equal(data.outcome, np.array([1, 2, 3])[data.first] - np.array([1, 2, 3])[data.second])
     np.testing.assert_array_equal(data.names, [2, 0, 1])
+
+
+def test_rankings_may_be_the_rows_of_a_frame():
+    import pandas as pd
+
+    frame = pd.DataFrame([["a", "b", "c"], ["b", "a", None]])
+    by_frame = from_rankings(frame)
+    by_lists = from_rankings([["a", "b", "c"], ["b", "a"]])
+    np.testing.assert_array_equal(by_frame.first, by_lists.first)
+    np.testing.assert_array_equal(by_frame.second, by_lists.second)
+    np.testing.assert_array_equal(by_frame.group, by_lists.group)

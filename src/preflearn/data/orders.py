@@ -8,10 +8,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Literal
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data._checks import as_list, check_choice, check_labels, check_length, check_weight
+from preflearn.data._checks import as_list, check_choice, check_labels, check_length, check_weight, is_missing
 from preflearn.data.comparisons import Comparisons
 from preflearn.exceptions import DataError, DataWarning, first_few
 
@@ -159,8 +160,15 @@ def _labels(judge: Any, size: NDArray[np.intp], per: str, owner: str) -> dict[st
 
 
 def _sequences(values: Any, what: str, owner: str) -> list[list[Any]]:
-    """Return a sequence of sequences (or a rectangular array) as lists."""
-    rows = values.tolist() if isinstance(values, np.ndarray) else values
+    """Return a sequence of sequences, a rectangular array or the rows of a data frame as lists.
+
+    Missing cells of a frame are left out: rankings of a table may differ in length.
+    """
+    frame = nw.from_native(values, pass_through=True, eager_only=True)
+    if isinstance(frame, nw.DataFrame):
+        rows: Any = [[value for value in row if not is_missing(value)] for row in frame.rows()]
+    else:
+        rows = values.tolist() if isinstance(values, np.ndarray) else values
     if isinstance(rows, str | bytes | set | dict) or not isinstance(rows, Iterable):
         raise TypeError(f"{owner}: give a sequence of {what}s; got {type(values).__name__}.")
     listed = []
