@@ -31,7 +31,7 @@ def test_groups_are_a_root_of_the_listed_laplacian(seed):
 def test_edges_and_their_root_share_the_listed_laplacian(seed):
     p = pair_problem(seed)
     op = Edges.build(len(p.X), p.first, p.second, p.margin, p.weight)
-    for root in (op, op.root()):
+    for root in (op, op.root):
         C = dense_root(root)
         np.testing.assert_allclose(C @ C.T, p.laplacian, atol=1e-12)
         np.testing.assert_allclose(C @ root.target, p.rhs, atol=1e-12)
@@ -83,7 +83,7 @@ def test_project_is_the_two_sided_product(seed):
     e = pair_problem(seed)
     K = e.X @ e.X.T
     op = Edges.build(len(e.X), e.first, e.second, e.margin, e.weight)
-    for root in (op, op.root()):
+    for root in (op, op.root):
         C = dense_root(root)
         np.testing.assert_allclose(project(root, K.copy()), C.T @ K @ C, atol=1e-10)
 

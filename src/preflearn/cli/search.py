@@ -37,7 +37,7 @@ def search(
     for k in range(n_folds):
         train, test = data[np.flatnonzero(fold != k)], fold == k
         for column, candidate in enumerate(candidates):
-            held[test, column] = build(candidate).fit(train).predict(data.items[test])
+            held[test, column] = build(candidate).fit(train).predict(data[np.flatnonzero(test)])
     group = fold if data.n_groups == 1 else data.group
     scores = [scorer.evaluate(data.score, column, group, data.weight) for column in held.T]
     best = int(np.argmax(scores))

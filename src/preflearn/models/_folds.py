@@ -89,8 +89,7 @@ class Judge:
             plan, fold = row_plan(owner, data, cv, precomputed, folds)
             entry = plan.entry
             # rows are compared inside their group, and only with rows held out together with them
-            cells = np.column_stack([data.code[entry], fold])
-            group: IntArray | None = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+            group: IntArray | None = data.code[entry] * (int(fold.max()) + 1) + fold
             truth = data.y
         else:
             scorer, closeness = scorer.for_comparisons(), closeness.for_comparisons()

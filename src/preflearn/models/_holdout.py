@@ -154,12 +154,10 @@ def _blind_values(
     They cannot be had from held-out differences. With e_S the held-out errors of their fold S and G = (C'KC + λI)⁻¹,
     leaving S out changes the solution a by -G_{:,S} e_S, hence f(x) by -k(x)'C G_{:,S} e_S.
     """
-    lone = np.bincount(operator.code)[operator.code] == 1
-    blind = lone if operator.level is None else lone | (operator.inner[operator.level] == 0)
     values = np.zeros_like(held)
     shrink = 1.0 / (dual.s[:, None] + alphas)
     for test in plan.tests:
-        rows = test[blind[test]]
+        rows = test[operator.blind[test]]
         if rows.shape[0] == 0:
             continue
         k = space.X[rows] if isinstance(space.kernel, str) else gram(space.kernel, space.X[rows], space.X)

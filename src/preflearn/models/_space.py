@@ -142,7 +142,7 @@ def dual_operator(operator: Rows | Groups | Edges) -> Operator:
     """Return the operator with the smaller root: listed pairs become an n x n root where they outnumber the items."""
     if isinstance(operator, Edges) and operator.first.shape[0] >= operator.n_items:
         try:
-            root: Root = operator.root()
+            root: Root = operator.root
         except np.linalg.LinAlgError:  # weights so unequal that the Laplacian is singular to rounding
             return operator
         return root

@@ -96,6 +96,7 @@ class Edges:
             M += (Z[i : i + step] - mean).T @ LZ[i : i + step]
         return np.asarray((M + M.T) / 2)
 
+    @cached_property
     def root(self) -> Root:
         """Return the same Laplacian through an n x n root, for m > n."""
         return Root.build(self)

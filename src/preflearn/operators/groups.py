@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from preflearn.operators._contract import FloatArray, IntArray, RowIndex, like
 
@@ -157,7 +158,6 @@ class Groups:
         """
         u = T / like(self.root_weight, T)
         outer = like(self.outer[self.code], T)
-        blind = np.bincount(self.code, minlength=self.n_groups)[self.code] == 1
         if self.level is None:
             f = u / outer
         else:
@@ -165,10 +165,15 @@ class Groups:
             assert level is not None
             between = level[self.level]
             inner = like(self.inner[self.level], T)
-            blind |= self.inner[self.level] == 0
             f = (u - between) / np.where(inner == 0, 1.0, inner) + between / outer
-        f[blind] = fitted[blind]
+        f[self.blind] = fitted[self.blind]
         return f
+
+    @cached_property
+    def blind(self) -> NDArray[np.bool_]:
+        """Rows whose group holds no pair: alone, or all of one level where ties do not count."""
+        alone = np.bincount(self.code, minlength=self.n_groups)[self.code] == 1
+        return np.asarray(alone if self.level is None else alone | (self.inner[self.level] == 0))
 
     def recovered_noise(self, noise: FloatArray) -> FloatArray:
         """Return the rounding error of `recover` from that of its input, one value per group and column."""
