@@ -6,8 +6,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from preflearn.inference.laplace import _diagonal
-from preflearn.inference.posterior import Curvature, Factor, Info, Posterior
+from preflearn.inference.design import Design
+from preflearn.inference.factor import PriorFactor
+from preflearn.inference.posterior import Curvature, Info, Posterior
 from preflearn.operators import FloatArray
 
 __all__ = ["ep", "ep_gradient"]
@@ -26,7 +27,7 @@ class Tiltable(Protocol):
 
 
 def ep(
-    factor: Factor,
+    factor: PriorFactor,
     A: Any,
     y: FloatArray,
     weight: FloatArray,
@@ -43,16 +44,16 @@ def ep(
     updated at once and damped where an update would worsen the change; log-concavity keeps τ >= 0. Returns also the
     sites (τ, ν), each per unit of weight, for a warm start. Cost per sweep: one factorisation of B and C = R B⁻¹ R'.
     """
-    R = factor.R
+    design = Design.of(A)
     m = y.shape[0]
     tau, nu = (np.zeros(m), np.zeros(m)) if start is None else (start[0].copy(), start[1].copy())
     damping, change, previous = 1.0, np.inf, np.inf
     steps = 0
     while True:
-        curvature = Curvature.build(R, A, weight * tau)
-        u = curvature.solve(R.T @ (A.T @ (weight * nu)))
-        z = A @ (R @ u)
-        variance = np.maximum(_diagonal(A, curvature.covariance(R)), 1e-300)
+        curvature = Curvature.build(factor, design.laplacian(weight * tau))
+        u = curvature.solve(factor.back(design.AT @ (weight * nu)))
+        z = design.A @ factor.forward(u)
+        variance = np.maximum(factor.covariance(curvature.LB).spread(design), 1e-300)
         cavity_mean, cavity_variance = _without(z, variance, tau, nu)
         d = likelihood.smoothed(y, cavity_mean, cavity_variance)
         # with V the cavity variance: tilted mean m + V d₁, tilted variance V + V² d₂; the site is what makes the
@@ -78,7 +79,7 @@ def ep(
         - 0.5 * (nu**2 * cavity_variance + 2 * nu * cavity_mean - tau * cavity_mean**2) / (1.0 + tau * cavity_variance)
     )
     evidence = float(weight @ normaliser) + 0.5 * float((weight * nu) @ z) - 0.5 * curvature.log_det
-    a = A.T @ (weight * (nu - tau * z))
+    a = design.AT @ (weight * (nu - tau * z))
     return Posterior(factor, curvature, u, a, evidence), Info(steps, change, tol, change <= 100 * tol), (tau, nu)
 
 
@@ -89,22 +90,20 @@ def ep_gradient(
     weight: FloatArray,
     likelihood: Tiltable,
     sites: tuple[FloatArray, FloatArray],
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Any, FloatArray]:
     """Return M with d evidence = <M, dK> and the derivative in the likelihood's own parameters.
 
     At the fixed point the sites' own derivatives cancel: M = ½ (bb' - (Λ - ΛCΛ)) with b = A'(w (ν - τ z)).
     """
     tau, nu = sites
-    R, Lam = posterior.factor.R, posterior.curvature.Lam
-    C = posterior.curvature.covariance(R)
-    z = A @ (R @ posterior.u)
-    b = A.T @ (weight * (nu - tau * z))
-    M = 0.5 * (Lam @ (Lam @ C).T)
-    M -= 0.5 * Lam.toarray()
-    M += 0.5 * np.outer(b, b)
-    mean, variance = _without(z, np.maximum(_diagonal(A, C), 1e-300), tau, nu)
+    design = Design.of(A)
+    factor, curvature = posterior.factor, posterior.curvature
+    covariance = factor.covariance(curvature.LB)
+    z = design.A @ factor.forward(posterior.u)
+    b = design.AT @ (weight * (nu - tau * z))
+    mean, variance = _without(z, np.maximum(covariance.spread(design), 1e-300), tau, nu)
     own = weight @ likelihood.tilted_theta(y, mean, variance)
-    return np.asarray(M), np.asarray(own)
+    return covariance.sensitivity(curvature.Lam, b), np.asarray(own)
 
 
 def _without(z: FloatArray, variance: FloatArray, tau: FloatArray, nu: FloatArray) -> tuple[FloatArray, FloatArray]:

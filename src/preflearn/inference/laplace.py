@@ -6,10 +6,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from preflearn.inference.posterior import Curvature, Factor, Info, Posterior
+from preflearn.inference.design import Design
+from preflearn.inference.factor import PriorFactor
+from preflearn.inference.posterior import Curvature, Info, Posterior
 from preflearn.operators import FloatArray
 
 __all__ = ["laplace", "laplace_gradient"]
+
+INNER_STEPS = 12  # conjugate gradients before a new factorisation is the better buy
+FACTOR_ALWAYS = 150  # up to this rank a factorisation costs no more than a few products
 
 
 class LogConcave(Protocol):
@@ -25,7 +30,7 @@ class LogConcave(Protocol):
 
 
 def laplace(
-    factor: Factor,
+    factor: PriorFactor,
     A: Any,
     y: FloatArray,
     weight: FloatArray,
@@ -39,26 +44,40 @@ def laplace(
 
     Steps are halved until they climb (the objective is concave, so this ends); the iteration stops on the norm of the
     gradient, because stopping on the objective loses up to five digits of the evidence's gradient. ``start`` is a warm
-    start, the ``a`` of an earlier posterior: at a mode u = R'a with a = A'(w d₁), whatever the kernel. Cost per step 2
-    n r² + r³/3 + O(m).
+    start, the ``a`` of an earlier posterior: at a mode u = R'a with a = A'(w d₁), whatever the kernel.
+
+    B is factored at the start and at the mode, n r² + r³/3 each beyond the product ΛR. In between Newton's equations
+    are solved by conjugate gradients with the last factor as preconditioner, n r and O(m) a step; where that is slow,
+    because the precisions have changed much, B is factored again.
     """
-    R = factor.R
-    u = np.zeros(R.shape[1]) if start is None else R.T @ start
+    design = Design.of(A)
+    u = np.zeros(factor.rank) if start is None else factor.back(start)
 
     def objective(v: FloatArray) -> tuple[float, Any]:
-        d = likelihood.log_density(y, A @ (R @ v))
+        d = likelihood.log_density(y, design.A @ factor.forward(v))
         return float(weight @ d.value) - 0.5 * float(v @ v), d
 
     value, d = objective(u)
+    if start is not None:  # a start that is worse than nothing (another kernel scale, say) is no start
+        cold, d_cold = objective(np.zeros_like(u))
+        if not value >= cold:
+            u, value, d = np.zeros_like(u), cold, d_cold
     steps, norm = 0, np.inf
+    curvature: Curvature | None = None
     while True:
-        gradient = R.T @ (A.T @ (weight * d.first)) - u
-        curvature = Curvature.build(R, A, -weight * d.second)
+        gradient = factor.back(design.AT @ (weight * d.first)) - u
         # the scale of rounding in the gradient is that of its two parts
         norm = float(np.linalg.norm(gradient)) / max(1.0, float(np.linalg.norm(u)))
+        Lam = design.laplacian(-weight * d.second)
         if norm <= tol or steps >= max_steps:
             break
-        step = curvature.solve(gradient)
+        if curvature is None or factor.rank <= FACTOR_ALWAYS:
+            curvature = Curvature.build(factor, Lam)
+            step = curvature.solve(gradient)
+        else:
+            step, solved = _conjugate(factor, Lam, curvature, gradient, max(0.1 * tol, min(0.03, norm)))
+            if not solved:
+                curvature = None  # the step is still one that climbs
         climb = float(gradient @ step)
         size = 1.0
         trial, d_trial = objective(u + step)
@@ -67,50 +86,58 @@ def laplace(
             trial, d_trial = objective(u + size * step)
         if size <= 1e-10:
             break
+        if size < 1.0:
+            curvature = None
         u, value, d = u + size * step, trial, d_trial
         steps += 1
+    curvature = Curvature.build(factor, Lam)
     evidence = value - 0.5 * curvature.log_det
-    a = A.T @ (weight * d.first)
+    a = design.AT @ (weight * d.first)
     return Posterior(factor, curvature, u, a, evidence), Info(steps, norm, tol, norm <= 100 * tol)
+
+
+def _conjugate(factor: PriorFactor, Lam: Any, near: Curvature, b: FloatArray, tol: float) -> tuple[FloatArray, bool]:
+    """Solve (I + R'ΛR) x = b by conjugate gradients with a factored B of other precisions as preconditioner."""
+    x = np.zeros_like(b)
+    residual = b.copy()
+    wanted = tol * float(np.linalg.norm(b))
+    z = near.solve(residual)
+    direction = z
+    inner = float(residual @ z)
+    for _ in range(INNER_STEPS):
+        image = direction + factor.back(Lam @ factor.forward(direction))
+        length = inner / float(direction @ image)
+        x += length * direction
+        residual -= length * image
+        if float(np.linalg.norm(residual)) <= wanted:
+            return x, True
+        z = near.solve(residual)
+        previous, inner = inner, float(residual @ z)
+        direction = z + (inner / previous) * direction
+    return x, False
 
 
 def laplace_gradient(
     posterior: Posterior, A: Any, y: FloatArray, weight: FloatArray, likelihood: LogConcave
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[Any, FloatArray]:
     """Return M with d evidence = <M, dK> and the derivative in the likelihood's own parameters.
 
     With a = A'(w d₁), C the posterior covariance, s = ½ A'(diag(ACA') w d₃) the derivative of -½ log|B| through the
     mode, and t = (I - ΛC) s:  M = ½ (aa' - (Λ - ΛCΛ)) + sym(t a').
     """
-    R, Lam = posterior.factor.R, posterior.curvature.Lam
-    z = A @ (R @ posterior.u)
+    design = Design.of(A)
+    factor, curvature = posterior.factor, posterior.curvature
+    z = design.A @ factor.forward(posterior.u)
     d = likelihood.log_density(y, z)
-    C = posterior.curvature.covariance(R)
-    a = A.T @ (weight * d.first)
-    spread = _diagonal(A, C)
-    s = 0.5 * (A.T @ (spread * weight * d.third))
-    t = s - Lam @ (C @ s)
-    M = 0.5 * (Lam @ (Lam @ C).T)  # Lam is symmetric: Lam C Lam
-    M -= 0.5 * Lam.toarray()
-    M += 0.5 * np.outer(a + t, a + t)
-    M -= 0.5 * np.outer(t, t)
+    covariance = factor.covariance(curvature.LB)
+    a = design.AT @ (weight * d.first)
+    spread = covariance.spread(design)
+    s = 0.5 * (design.AT @ (spread * weight * d.third))
+    Cs = factor.forward(curvature.solve(factor.back(s)))
+    t = s - curvature.Lam @ Cs
+    M = covariance.sensitivity(curvature.Lam, a + t, t)
     own = [
-        float(weight @ (value + 0.5 * spread * second)) + float(s @ (C @ (A.T @ (weight * first))))
+        float(weight @ (value + 0.5 * spread * second)) + float(Cs @ (design.AT @ (weight * first)))
         for value, first, second in likelihood.log_density_theta(y, z)
     ]
-    return np.asarray(M), np.array(own)
-
-
-def _diagonal(A: Any, C: FloatArray) -> FloatArray:
-    """Return diag(A C A') from the few entries of C that the rows of A touch."""
-    coo = A.tocsr()
-    out = np.zeros(A.shape[0])
-    size = np.diff(coo.indptr)
-    for width in np.unique(size):  # rows with equally many entries at once: one or two for comparisons
-        rows = np.flatnonzero(size == width)
-        place = coo.indptr[rows, None] + np.arange(width)
-        column, value = coo.indices[place], coo.data[place]
-        for i in range(width):
-            for j in range(width):
-                out[rows] += value[:, i] * value[:, j] * C[column[:, i], column[:, j]]
-    return out
+    return M, np.array(own)

@@ -4,7 +4,7 @@ Latents f = R u with u ~ N(0, I), so K = R R'; comparisons see z = A f; each com
 
     Λ = A' diag(τ) A,   B = I + R'ΛR,   posterior covariance of f:  C = (K⁻¹ + Λ)⁻¹ = R B⁻¹ R',   |I + KΛ| = |B|.
 
-Only B is factored, whose eigenvalues are at least 1, and R comes from a pivoted Cholesky factorisation of K, so
+Only B is factored, whose eigenvalues are at least 1, and R is pivoted where K is singular (`Factor`), so
 neither a singular kernel nor a saturated likelihood needs jitter.
 """
 
@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 import scipy.linalg
-import scipy.sparse as sp
+from scipy.linalg.blas import dtrsm
 
-from preflearn.linalg import cholesky_pivoted
-from preflearn.operators import FloatArray, IntArray
+from preflearn.inference.factor import PriorFactor
+from preflearn.operators import FloatArray
 
-__all__ = ["Curvature", "Factor", "Info", "Posterior", "pair_operator"]
+__all__ = ["Curvature", "Info", "Posterior"]
+
+BLOCK = 2**20  # numbers held at a time for combinations of new latents
 
 
 @dataclass(frozen=True)
@@ -34,62 +36,51 @@ class Info:
 
 
 @dataclass(frozen=True)
-class Factor:
-    """R with K = R R', (n, r), and what is needed to condition new latents on u."""
-
-    R: FloatArray
-    triangle: FloatArray  # rows of R at the pivots, lower triangular (r, r)
-    pivots: IntArray
-
-    @classmethod
-    def build(cls, K: FloatArray) -> Factor:
-        """Factor a kernel matrix; n r² for rank r."""
-        L, order = cholesky_pivoted(K)
-        r = L.shape[1]
-        R = np.empty_like(L)
-        R[order] = L
-        return cls(R, np.ascontiguousarray(L[:r]), order[:r])
-
-    def whiten(self, Q: FloatArray) -> FloatArray:
-        """Return W (r, p) with cov(f_new, u) = W' for the cross-covariance Q (p, n) of new latents with f."""
-        return np.asarray(scipy.linalg.solve_triangular(self.triangle, Q[:, self.pivots].T, lower=True))
-
-
-@dataclass(frozen=True)
 class Curvature:
     """B = I + R'ΛR, factored; everything that depends on the precisions τ."""
 
-    Lam: Any  # sparse (n, n)
+    Lam: Any  # (n, n), sparse or dense
     LB: FloatArray  # lower Cholesky factor of B
 
     @classmethod
-    def build(cls, R: FloatArray, A: Any, tau: FloatArray) -> Curvature:
-        """Factor B for precisions τ (m,); 2 n r² + r³/3, and O(m) beyond that."""
-        Lam = (A.T @ sp.diags_array(tau) @ A).tocsr()
-        B = R.T @ (Lam @ R)
+    def build(cls, factor: PriorFactor, Lam: Any) -> Curvature:
+        """Factor B; n r² + r³/3 beyond the product ΛR."""
+        B = factor.congruence(Lam)
         B.flat[:: B.shape[0] + 1] += 1.0
-        return cls(Lam, scipy.linalg.cholesky(B, lower=True, overwrite_a=True, check_finite=False))
+        if not B.size:
+            return cls(Lam, B)
+        LB, failed = scipy.linalg.lapack.dpotrf(B, lower=1, clean=1, overwrite_a=1)
+        if failed:  # entries beyond 1e16 of each other: the eigenvalues below 1 are rounding
+            LB = _cholesky_at_least_one(factor.congruence(Lam))
+        return cls(Lam, LB)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return B⁻¹ b."""
-        return np.asarray(scipy.linalg.cho_solve((self.LB, True), b, check_finite=False))
+        return np.asarray(scipy.linalg.cho_solve((self.LB, True), b, check_finite=False)) if b.size else b
+
+    def whiten(self, W: FloatArray) -> FloatArray:
+        """Return LB⁻¹ W."""
+        return np.asarray(dtrsm(1.0, self.LB, W, lower=1)) if W.size else np.zeros(W.shape)
 
     @property
     def log_det(self) -> float:
         """Return log |B| = log |I + KΛ|."""
         return 2.0 * float(np.log(self.LB.diagonal()).sum())
 
-    def covariance(self, R: FloatArray) -> FloatArray:
-        """Return C = R B⁻¹ R', (n, n)."""
-        T = scipy.linalg.solve_triangular(self.LB, R.T, lower=True, check_finite=False)
-        return np.asarray(T.T @ T)
+
+def _cholesky_at_least_one(G: FloatArray) -> FloatArray:
+    # I + G for a positive semi-definite G with rounding errors larger than 1
+    values, vectors = scipy.linalg.eigh((G + G.T) / 2)
+    root = np.sqrt(1.0 + np.maximum(values, 0.0))[:, None] * vectors.T
+    upper = np.linalg.qr(root, mode="r")
+    return np.asfortranarray((upper * np.sign(upper.diagonal())[:, None]).T)
 
 
 @dataclass(frozen=True)
 class Posterior:
     """f ~ N(R u, R B⁻¹ R') on the training latents; conditioning on u extends it to new ones."""
 
-    factor: Factor
+    factor: PriorFactor
     curvature: Curvature
     u: FloatArray
     a: FloatArray  # (n,): the mean of any latent is its prior covariance with f times a
@@ -102,23 +93,30 @@ class Posterior:
         quantities, (p,) or (rows of A,).
         """
         W = self.factor.whiten(Q)
-        if A is not None:
-            W = np.asarray((A @ W.T).T)
-        V = scipy.linalg.solve_triangular(self.curvature.LB, W, lower=True, check_finite=False)
+        V = self.curvature.whiten(W)
+        mean = np.asarray(W.T @ self.u)
+        if A is None:
+            seen, spread = _square_norms(W.T), _square_norms(V.T)
+        else:
+            # triangular solves per latent, then the few-entry combinations, a block of rows at a time
+            mean = np.asarray(A @ mean)
+            seen, spread = np.empty(A.shape[0]), np.empty(A.shape[0])
+            WT, VT = np.ascontiguousarray(W.T), np.ascontiguousarray(V.T)
+            block = max(1, BLOCK // max(1, W.shape[0]))
+            for start in range(0, A.shape[0], block):
+                rows = A[start : start + block]
+                seen[start : start + block] = _square_norms(rows @ WT)
+                spread[start : start + block] = _square_norms(rows @ VT)
         # var(f | u) + var of its mean: both parts are non-negative
-        rest = np.maximum(prior_variance - np.einsum("ij,ij->j", W, W), 0.0)
-        return np.asarray(W.T @ self.u), rest + np.einsum("ij,ij->j", V, V)
+        return mean, np.maximum(prior_variance - seen, 0.0) + spread
 
     def joint(self, Q: FloatArray, prior: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the mean (p,) and the covariance (p, p) of new latents with prior covariance ``prior``."""
         W = self.factor.whiten(Q)
-        V = scipy.linalg.solve_triangular(self.curvature.LB, W, lower=True, check_finite=False)
+        V = self.curvature.whiten(W)
         covariance = prior - W.T @ W + V.T @ V
         return np.asarray(W.T @ self.u), np.asarray((covariance + covariance.T) / 2)
 
 
-def pair_operator(first: IntArray, second: IntArray, n_items: int) -> Any:
-    """Return the sparse operator A (m, n) with rows e_first - e_second."""
-    m = first.shape[0]
-    row = np.tile(np.arange(m), 2)
-    return sp.csr_array((np.repeat([1.0, -1.0], m), (row, np.concatenate([first, second]))), shape=(m, n_items))
+def _square_norms(rows: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))

@@ -16,10 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, first_few
+from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.evidence import maximise, starts
+from preflearn.inference.factor import Factor
 from preflearn.inference.laplace import laplace, laplace_gradient
-from preflearn.inference.posterior import Factor, Info, Posterior, pair_operator
+from preflearn.inference.posterior import Info, Posterior
 from preflearn.likelihoods import Gaussian, get_likelihood
 from preflearn.linalg import cholesky_pivoted
 from preflearn.operators import FloatArray, IntArray
@@ -189,7 +191,7 @@ class PreferenceGP(BaseEstimator):
         used, place = np.unique(np.concatenate([first, second]), return_inverse=True)
         prior, bounds = self._prior(X, used)
         m = first.shape[0]
-        A = pair_operator(place[:m].astype(np.intp), place[m:].astype(np.intp), used.shape[0])
+        A = Design(pair_operator(place[:m].astype(np.intp), place[m:].astype(np.intp), used.shape[0]))
         evidence = Evidence(prior, likelihood, A, outcome, weight, self.inference)
         bounds = np.concatenate([bounds, np.reshape(likelihood.bounds, (-1, 2))])
         theta = evidence.theta

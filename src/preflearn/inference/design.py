@@ -1,0 +1,72 @@
+"""What comparisons see of the latents, z = A f, prepared for the sums that inference asks for again and again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from preflearn.operators import FloatArray, IntArray
+
+__all__ = ["Design", "pair_operator"]
+
+DENSE_SHARE = 0.03  # above this share of non-zeros a dense product is quicker than a sparse one
+
+
+class Design:
+    """The sparse operator A (m, n) with what is needed for A'diag(τ)A and diag(ACA') in O(m).
+
+    Every row of A has few entries (two for a comparison of items), so both are sums over the few products of two
+    entries of one row; where these land is worked out once.
+    """
+
+    def __init__(self, A: Any) -> None:
+        self.A = sp.csr_array(A)
+        self.AT = sp.csr_array(self.A.T)
+        self.shape: tuple[int, int] = self.A.shape
+        size = np.diff(self.A.indptr)
+        parts = []
+        for width in np.unique(size):  # rows with equally many entries at once
+            rows = np.flatnonzero(size == width)
+            place = self.A.indptr[rows, None] + np.arange(width)
+            column, value = self.A.indices[place], self.A.data[place]
+            left, right = np.repeat(np.arange(width), width), np.tile(np.arange(width), width)
+            products = value[:, left] * value[:, right]
+            parts.append((np.repeat(rows, width**2), column[:, left], column[:, right], products))
+        self._row, self._left, self._right, self._value = (
+            np.concatenate([np.ravel(part[k]) for part in parts]) for k in range(4)
+        )
+        n = self.shape[1]
+        key = self._left.astype(np.int64) * n + self._right
+        distinct, place = np.unique(key, return_inverse=True)
+        self.dense = distinct.shape[0] > DENSE_SHARE * n * n
+        self._place = key if self.dense else place.ravel()
+        self._indices = (distinct % n).astype(np.int32)
+        self._indptr = np.searchsorted(distinct, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
+
+    @classmethod
+    def of(cls, A: Any) -> Design:
+        """Return A itself if it is prepared already."""
+        return A if isinstance(A, Design) else cls(A)
+
+    def laplacian(self, tau: FloatArray) -> Any:
+        """Return Λ = A'diag(τ)A, (n, n): an array, or a sparse array where most of it is zero."""
+        n = self.shape[1]
+        products = self._value * tau[self._row]
+        if self.dense:
+            return np.bincount(self._place, products, minlength=n * n).reshape(n, n)
+        data = np.bincount(self._place, products, minlength=self._indices.shape[0])
+        return sp.csr_array((data, self._indices, self._indptr), shape=(n, n))
+
+    def spread(self, C: FloatArray) -> FloatArray:
+        """Return diag(ACA') from the few entries of C that the rows of A touch."""
+        products = self._value * C[self._left, self._right]
+        return np.bincount(self._row, products, minlength=self.shape[0])
+
+
+def pair_operator(first: IntArray, second: IntArray, n_items: int) -> Any:
+    """Return the sparse operator A (m, n) with rows e_first - e_second."""
+    m = first.shape[0]
+    row = np.tile(np.arange(m), 2)
+    return sp.csr_array((np.repeat([1.0, -1.0], m), (row, np.concatenate([first, second]))), shape=(m, n_items))

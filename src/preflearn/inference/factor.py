@@ -1,0 +1,173 @@
+"""A square root of the prior covariance, K = R R', and the products with it that inference needs.
+
+Inference sees R only through these methods, so a prior whose covariance has structure (blocks, one per label) supplies
+a factor of its own:
+
+    forward(u), back(f)         R u and R'f
+    congruence(Λ)               R'ΛR
+    covariance(LB)              C = R B⁻¹ R' with B = LB LB', as an object that answers
+        spread(design)              diag(A C A')
+        sensitivity(Λ, p, q)        ½ (ΛCΛ - Λ + pp' - qq'), the derivative of the evidence by K
+    whiten(Q)                   covariance of new latents with u
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg.blas import dtrmm, dtrsm
+
+from preflearn.inference.design import Design
+from preflearn.linalg import EPS, cholesky_pivoted
+from preflearn.operators import FloatArray, IntArray
+
+__all__ = ["Covariance", "Factor", "PosteriorCovariance", "PriorFactor"]
+
+
+class PosteriorCovariance(Protocol):
+    """What the gradient of the evidence asks of C; see the module."""
+
+    def spread(self, design: Design) -> FloatArray:
+        """Return diag(A C A')."""
+        ...
+
+    def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> Any:
+        """Return ½ (ΛCΛ - Λ + pp' - qq') in the form that the prior's pullback takes."""
+        ...
+
+
+class PriorFactor(Protocol):
+    """What inference asks of K = R R'; see the module."""
+
+    @property
+    def rank(self) -> int:
+        """Number of columns of R."""
+        ...
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return R u."""
+        ...
+
+    def back(self, f: FloatArray) -> FloatArray:
+        """Return R'f."""
+        ...
+
+    def congruence(self, Lam: Any) -> FloatArray:
+        """Return R'ΛR, an array that the caller may overwrite."""
+        ...
+
+    def covariance(self, LB: FloatArray) -> PosteriorCovariance:
+        """Return C = R B⁻¹ R' for the Cholesky factor LB of B."""
+        ...
+
+    def whiten(self, Q: Any) -> FloatArray:
+        """Return W (r, p) with cov(f_new, u) = W' for the cross-covariance Q of new latents with f."""
+        ...
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Dense K = R R': a triangular R if K is safely positive definite, else pivoted to its numerical rank."""
+
+    L: FloatArray  # rows in pivoted order, the leading r x r block lower triangular
+    order: IntArray | None  # None: not permuted
+
+    @classmethod
+    def build(cls, K: FloatArray) -> Factor:
+        """Factor a kernel matrix; n r² for rank r."""
+        largest = float(K.diagonal().max(initial=0.0))
+        if largest > 0.0:
+            # Cholesky of the transpose in C order: the upper factor is the lower one row by row
+            U, failed = scipy.linalg.lapack.dpotrf(K.T, lower=0, clean=1)
+            if failed == 0 and float(U.diagonal().min()) ** 2 > 1e2 * K.shape[0] * EPS * largest:
+                return cls(np.ascontiguousarray(U.T), None)
+        return cls(*cholesky_pivoted(K))
+
+    @property
+    def rank(self) -> int:
+        """Number of columns of R."""
+        return int(self.L.shape[1])
+
+    @cached_property
+    def R(self) -> FloatArray:
+        """R in the order of the items."""
+        if self.order is None:
+            return self.L
+        R = np.empty_like(self.L)
+        R[self.order] = self.L
+        return R
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return R u."""
+        return np.asarray(self.R @ u)
+
+    def back(self, f: FloatArray) -> FloatArray:
+        """Return R'f."""
+        return np.asarray(self.R.T @ f)
+
+    def congruence(self, Lam: Any) -> FloatArray:
+        """Return R'ΛR; n r² for the triangular part."""
+        r = self.rank
+        Y = np.ascontiguousarray(Lam @ self.R)
+        if self.order is not None:
+            Y = Y[self.order]
+        if r == 0:
+            return np.zeros((0, 0))
+        # (Y'L)' with BLAS reading the rows of C arrays as columns
+        B = dtrmm(1.0, self.L[:r].T, Y[:r].T, side=1, lower=0, trans_a=1)
+        if r < self.L.shape[0]:
+            B += Y[r:].T @ self.L[r:]
+        return np.asarray(B)
+
+    def covariance(self, LB: FloatArray) -> Covariance:
+        """Return C = R B⁻¹ R'."""
+        return Covariance(_solve(LB, self.R.T))
+
+    def whiten(self, Q: FloatArray) -> FloatArray:
+        """Return W (r, p) with cov(f_new, u) = W' for the cross-covariance Q (p, n) of new latents with f."""
+        r = self.rank
+        if self.order is not None:
+            Q = Q[:, self.order[:r]]
+        if r == 0 or Q.shape[0] == 0:
+            return np.zeros((r, Q.shape[0]))
+        return np.asarray(dtrsm(1.0, self.L[:r].T, np.ascontiguousarray(Q).T, lower=0, trans_a=1))
+
+
+@dataclass(frozen=True)
+class Covariance:
+    """C = T'T, (n, n)."""
+
+    T: FloatArray
+
+    @cached_property
+    def C(self) -> FloatArray:
+        """The matrix itself; n² r."""
+        return np.asarray(self.T.T @ self.T)
+
+    def spread(self, design: Design) -> FloatArray:
+        """Return diag(A C A')."""
+        return design.spread(self.C)
+
+    def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
+        """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
+        if isinstance(Lam, np.ndarray):
+            V = self.T @ Lam
+            M = V.T @ V
+            M -= Lam
+        else:
+            M = Lam @ (Lam @ self.C).T  # both are symmetric
+            M -= Lam.toarray()
+        M += np.outer(plus, plus)
+        if minus is not None:
+            M -= np.outer(minus, minus)
+        M *= 0.5
+        return np.asarray(M)
+
+
+def _solve(LB: FloatArray, V: FloatArray) -> FloatArray:
+    # LB⁻¹ V
+    return np.asarray(dtrsm(1.0, LB, V, lower=1)) if V.size else np.zeros(V.shape)
