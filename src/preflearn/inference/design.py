@@ -41,7 +41,7 @@ class Design:
         key = self._left.astype(np.int64) * n + self._right
         distinct, place = np.unique(key, return_inverse=True)
         self.dense = distinct.shape[0] > DENSE_SHARE * n * n
-        self._place = key if self.dense else place.ravel()
+        self._place: IntArray = np.asarray(key if self.dense else place.ravel(), dtype=np.intp)
         self._indices = (distinct % n).astype(np.int32)
         self._indptr = np.searchsorted(distinct, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
 
@@ -62,7 +62,7 @@ class Design:
     def spread(self, C: FloatArray) -> FloatArray:
         """Return diag(ACA') from the few entries of C that the rows of A touch."""
         products = self._value * C[self._left, self._right]
-        return np.bincount(self._row, products, minlength=self.shape[0])
+        return np.asarray(np.bincount(self._row, products, minlength=self.shape[0]), dtype=np.float64)
 
 
 def pair_operator(first: IntArray, second: IntArray, n_items: int) -> Any:

@@ -72,7 +72,7 @@ def _cholesky_at_least_one(G: FloatArray) -> FloatArray:
     # I + G for a positive semi-definite G with rounding errors larger than 1
     values, vectors = scipy.linalg.eigh((G + G.T) / 2)
     root = np.sqrt(1.0 + np.maximum(values, 0.0))[:, None] * vectors.T
-    upper = np.linalg.qr(root, mode="r")
+    upper: FloatArray = np.asarray(np.linalg.qr(root, mode="r"))
     return np.asfortranarray((upper * np.sign(upper.diagonal())[:, None]).T)
 
 

@@ -2,14 +2,24 @@
 
 from preflearn.metrics.margins import squared_difference_error, squared_margin_error
 from preflearn.metrics.pairs import concordance_index, disagreement_error, kendall_tau_b, pairwise_accuracy, spearman
+from preflearn.metrics.probabilities import (
+    Calibration,
+    calibration_curve,
+    comparison_log_loss,
+    expected_calibration_error,
+)
 from preflearn.metrics.rankings import mean_average_precision, ndcg, precision_at_k
 from preflearn.metrics.registry import get_scorer, get_scorer_names, make_ranking_scorer
 from preflearn.metrics.scorers import RankingScorer
 
 __all__ = [
+    "Calibration",
     "RankingScorer",
+    "calibration_curve",
+    "comparison_log_loss",
     "concordance_index",
     "disagreement_error",
+    "expected_calibration_error",
     "get_scorer",
     "get_scorer_names",
     "kendall_tau_b",

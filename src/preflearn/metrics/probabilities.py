@@ -1,0 +1,152 @@
+"""Judge probabilities: right on average (calibration), and sharp (log loss)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from preflearn.metrics._inputs import Floats, Rows, _refuse, check_count, check_rows
+
+__all__ = ["Calibration", "calibration_curve", "comparison_log_loss", "expected_calibration_error"]
+
+
+class Calibration(NamedTuple):
+    """A calibration curve; bins without a prediction are left out."""
+
+    predicted: Floats  # mean predicted probability of each bin
+    observed: Floats  # share of wins of each bin, ties counting one half
+    weight: Floats  # weight of each bin, summing to 1
+    n_seen: Floats  # number of predictions in each bin; every comparison is two of them
+
+
+def comparison_log_loss(outcome: ArrayLike, probability: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """Mean of -log of the probability that was given to what happened.
+
+    How surprised was the model, on average? Guessing 1/2 costs 0.693.
+
+    Parameters
+    ----------
+    outcome : array-like of shape (m,)
+        Positive where the first item was preferred, negative where the second was, 0 for a tie, which counts as half
+        a win for either side.
+    probability : array-like of shape (m,)
+        Predicted probability that the first item is preferred (the second column of ``predict_proba``).
+    sample_weight : array-like of shape (m,), default=None
+        Weights of the comparisons.
+
+    Returns
+    -------
+    float
+        In nats; infinite if something happened that was called impossible.
+
+    Examples
+    --------
+    >>> from preflearn.metrics import comparison_log_loss
+    >>> round(comparison_log_loss([1, -1, 1], [0.8, 0.4, 0.5]), 4)
+    0.4757
+    """
+    rows = _checked("comparison_log_loss", outcome, probability, sample_weight)
+    won = (1 + np.sign(rows.truth)) / 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        surprise = np.where(won > 0, -won * np.log(rows.score), 0.0)
+        surprise += np.where(won < 1, -(1 - won) * np.log1p(-rows.score), 0.0)
+    return float(np.average(surprise, weights=rows.weight))
+
+
+def calibration_curve(
+    outcome: ArrayLike, probability: ArrayLike, *, n_bins: int = 10, sample_weight: ArrayLike | None = None
+) -> Calibration:
+    """Predicted probabilities in bins of equal width, with how often the predicted thing happened.
+
+    Parameters
+    ----------
+    outcome : array-like of shape (m,)
+        Positive where the first item was preferred, negative where the second was, 0 for a tie (half a win each).
+    probability : array-like of shape (m,)
+        Predicted probability that the first item is preferred.
+    n_bins : int, default=10
+        Bins between 0 and 1.
+    sample_weight : array-like of shape (m,), default=None
+        Weights of the comparisons.
+
+    Returns
+    -------
+    Calibration
+        ``predicted``, ``observed``, ``weight`` and ``n_seen`` of the bins that have predictions.
+
+    Notes
+    -----
+    Which item is called first is arbitrary, so every comparison is looked at from both sides: (p, won) and
+    (1 - p, lost). The curve is then symmetric and does not change when sides are swapped. Cost O(m).
+
+    Examples
+    --------
+    >>> from preflearn.metrics import calibration_curve
+    >>> curve = calibration_curve([1, 1, -1, 1], [0.9, 0.9, 0.9, 0.9])
+    >>> curve.predicted.round(3).tolist(), curve.observed.tolist()
+    ([0.1, 0.9], [0.25, 0.75])
+    """
+    caller = "calibration_curve"
+    n_bins = check_count(caller, "n_bins", n_bins)
+    rows = _checked(caller, outcome, probability, sample_weight)
+    weight = np.ones(len(rows.score)) if rows.weight is None else rows.weight
+    # bins of the distance from 1/2, so that both sides fall into mirrored bins exactly
+    sure = np.abs(rows.score - 0.5)
+    favoured = np.where(rows.score >= 0.5, 1.0, -1.0)
+    right = (1 + favoured * np.sign(rows.truth)) / 2
+    right = np.where(rows.score == 0.5, 0.5, right)
+    upper = np.clip(np.floor((0.5 + sure) * n_bins), 0, n_bins - 1).astype(np.intp)
+    lower = n_bins - 1 - upper
+    place = np.concatenate([upper, lower])
+    both = np.concatenate([weight, weight]) / 2
+
+    def total(values: Floats) -> Floats:
+        return np.asarray(np.bincount(place, values, minlength=n_bins), dtype=np.float64)
+
+    size = total(both)
+    there = size > 0
+    predicted = total(both * np.concatenate([0.5 + sure, 0.5 - sure]))[there] / size[there]
+    observed = total(both * np.concatenate([right, 1 - right]))[there] / size[there]
+    return Calibration(predicted, observed, size[there] / size.sum(), total(np.ones(len(place)))[there])
+
+
+def expected_calibration_error(
+    outcome: ArrayLike, probability: ArrayLike, *, n_bins: int = 10, sample_weight: ArrayLike | None = None
+) -> float:
+    """Mean distance between predicted probabilities and how often the predicted thing happened.
+
+    When the model says 70 %, does it happen in 70 % of the cases?
+
+    Parameters
+    ----------
+    outcome : array-like of shape (m,)
+        Positive where the first item was preferred, negative where the second was, 0 for a tie (half a win each).
+    probability : array-like of shape (m,)
+        Predicted probability that the first item is preferred.
+    n_bins : int, default=10
+        Bins of equal width between 0 and 1.
+    sample_weight : array-like of shape (m,), default=None
+        Weights of the comparisons.
+
+    Returns
+    -------
+    float
+        Between 0 (calibrated) and 1. With m comparisons, chance alone gives about ``0.4 * sqrt(n_bins / m)``.
+
+    Examples
+    --------
+    >>> from preflearn.metrics import expected_calibration_error
+    >>> round(expected_calibration_error([1, 1, -1, 1], [0.9, 0.9, 0.9, 0.9]), 3)
+    0.15
+    """
+    curve = calibration_curve(outcome, probability, n_bins=n_bins, sample_weight=sample_weight)
+    return float(curve.weight @ np.abs(curve.predicted - curve.observed))
+
+
+def _checked(caller: str, outcome: ArrayLike, probability: ArrayLike, weight: ArrayLike | None) -> Rows:
+    rows = check_rows(caller, outcome, probability, None, weight, ("outcome", "probability", "group"))
+    bad = (rows.score < 0) | (rows.score > 1)
+    _refuse(caller, "probability", bad, "are not between 0 and 1", "Pass the second column of predict_proba")
+    return rows
