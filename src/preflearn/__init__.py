@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from preflearn.data import Comparisons, Ratings
     from preflearn.kernels import Nystroem, RandomFourier
     from preflearn.model_file import load_model, save_model
-    from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, OnItems, RankRLS, RankRLSCV
+    from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, OnItems, PreferenceGP, RankRLS, RankRLSCV
 
 __all__ = [
     "KPCR",
@@ -20,6 +20,7 @@ __all__ = [
     "KPCRankCV",
     "Nystroem",
     "OnItems",
+    "PreferenceGP",
     "RandomFourier",
     "RankRLS",
     "RankRLSCV",
@@ -41,6 +42,7 @@ _HOME = {
     "KPCRank": "preflearn.models",
     "KPCRankCV": "preflearn.models",
     "OnItems": "preflearn.models",
+    "PreferenceGP": "preflearn.models",
     "RLS": "preflearn.models",
     "RankRLS": "preflearn.models",
     "RankRLSCV": "preflearn.models",

@@ -1,14 +1,19 @@
 """PreferenceGP: laws that tie it to RankRLS, to its parts, and to what a person expects of probabilities."""
 
+import pickle
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from preflearn import Comparisons, RankRLS
+from preflearn import Comparisons, OnItems, PreferenceGP, RankRLS
 from preflearn.likelihoods import Gaussian, Probit
-from preflearn.models.gp import PreferenceGP
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 
@@ -27,7 +32,7 @@ def matches():
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
 @pytest.mark.parametrize("likelihood", ["probit", "logit"])
 def test_probabilities_are_antisymmetric_and_sides_do_not_matter(matches, inference, likelihood):
-    model = PreferenceGP(ConstantKernel(2.0) * RBF(0.8), likelihood, inference, optimise=False).fit(matches)
+    model = PreferenceGP(ConstantKernel(2.0) * RBF(0.8), likelihood, inference, hyperparameters="fixed").fit(matches)
     p = model.predict_proba(matches)
     np.testing.assert_array_equal(model.predict_proba(matches.swapped())[:, 0], p[:, 1])
     np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-15)
@@ -41,12 +46,12 @@ def test_probabilities_are_antisymmetric_and_sides_do_not_matter(matches, infere
 def test_gaussian_margins_are_rank_rls(matches):
     kernel = ConstantKernel(1.0) * RBF(0.8)
     data = Comparisons(matches.items, matches.first, matches.second, matches.outcome * 1.5)
-    gp = PreferenceGP(kernel, Gaussian(2.0), optimise=False).fit(data)
+    gp = PreferenceGP(kernel, Gaussian(2.0), hyperparameters="fixed").fit(data)
     np.testing.assert_allclose(gp.decision_function(data), RankRLS(0.5, kernel).fit(data).predict(data), atol=1e-8)
 
 
 def test_the_search_climbs_and_learns(matches):
-    start = PreferenceGP(optimise=False).fit(matches)
+    start = PreferenceGP(hyperparameters="fixed").fit(matches)
     model = PreferenceGP(n_restarts=1, random_state=0).fit(matches)
     assert model.log_evidence_ > start.log_evidence_ + 1
     assert len(model.optima_) == 2
@@ -63,7 +68,7 @@ def test_the_search_climbs_and_learns(matches):
 
 
 def test_draws_have_the_posterior_moments(matches):
-    model = PreferenceGP(ConstantKernel(2.0) * RBF(0.8), optimise=False).fit(matches)
+    model = PreferenceGP(ConstantKernel(2.0) * RBF(0.8), hyperparameters="fixed").fit(matches)
     items = np.random.default_rng(1).uniform(-2, 2, size=(4, 2))
     mean, covariance = model.predict_utility(items, return_cov=True)
     draws = model.sample_utilities(items, 40_000, random_state=0)
@@ -74,7 +79,7 @@ def test_draws_have_the_posterior_moments(matches):
 def test_items_without_features_have_names_and_unseen_ones_the_prior():
     names = ["ann", "bob", "cy", "dee"]
     data = Comparisons(None, ["ann", "ann", "bob", "ann"], ["bob", "cy", "cy", "bob"], names=names)
-    model = PreferenceGP(optimise=False).fit(data)
+    model = PreferenceGP(hyperparameters="fixed").fit(data)
     mean, std = model.predict_utility(names, return_std=True)
     assert mean[0] > mean[1] > mean[2]
     assert mean[3] == 0
@@ -102,7 +107,7 @@ def test_ties_need_a_threshold_and_it_is_learned():
 
 def test_model_selection_takes_it(matches):
     scores = cross_val_score(
-        PreferenceGP(ConstantKernel(2.0) * RBF(0.8), optimise=False),
+        PreferenceGP(ConstantKernel(2.0) * RBF(0.8), hyperparameters="fixed"),
         matches,
         cv=3,
         scoring=lambda m, X, y=None: float(np.mean(m.predict(X) == np.sign(X.outcome))),
@@ -119,4 +124,241 @@ def test_mistakes_are_explained(matches):
     with pytest.raises(ValueError, match="no features"):
         PreferenceGP(RBF()).fit(Comparisons(3, [0, 1], [1, 2]))
     with pytest.raises(ValueError, match="same columns"):
-        PreferenceGP(optimise=False).fit(matches).predict_utility(np.zeros((2, 5)))
+        PreferenceGP(hyperparameters="fixed").fit(matches).predict_utility(np.zeros((2, 5)))
+
+
+def test_the_paper_s_units_and_relevances_by_name(matches):
+    model = PreferenceGP(ConstantKernel(4.0) * RBF([0.5, 2.0]), hyperparameters="fixed").fit(matches)
+    assert model.sigma_ == pytest.approx(0.5)  # unit noise on each item, deviation 2 of the utilities
+    assert model.relevances_ == {"feature 0": pytest.approx(4.0), "feature 1": pytest.approx(0.25)}
+    logit = PreferenceGP(ConstantKernel(4.0) * RBF(0.5), "logit", hyperparameters="fixed").fit(matches)
+    assert logit.sigma_ == pytest.approx(np.pi / np.sqrt(6) / 2)
+    ard = PreferenceGP("ard", n_restarts=0).fit(matches)
+    assert ard.relevances_["feature 0"] > 5 * ard.relevances_["feature 1"]
+    with pytest.raises(AttributeError, match="length scales"):
+        _ = PreferenceGP(hyperparameters="fixed").fit(Comparisons(3, [0, 1], [1, 2])).relevances_
+
+
+def test_bounds_follow_the_units_of_the_features(matches):
+    model = PreferenceGP("ard", n_restarts=1, random_state=0).fit(matches)
+    metres = PreferenceGP("ard", n_restarts=1, random_state=0).fit(matches.with_items(matches.items * [1e6, 1e-6]))
+    assert metres.log_evidence_ == pytest.approx(model.log_evidence_, abs=1e-4)
+    np.testing.assert_allclose(
+        metres.predict_proba(matches.with_items(matches.items * [1e6, 1e-6])), model.predict_proba(matches), atol=1e-3
+    )
+    given = PreferenceGP(ConstantKernel(1.0, (0.5, 2.0)) * RBF(1.0, (0.3, 0.4)), n_restarts=0).fit(matches)
+    np.testing.assert_allclose(np.exp(given.bounds_), [[0.5, 2.0], [0.3, 0.4]])
+
+
+def test_rank_counts_places_over_joint_draws(matches):
+    model = PreferenceGP(ConstantKernel(4.0) * RBF(0.8), hyperparameters="fixed").fit(matches)
+    ranking = model.rank(k=5, n_samples=3000)
+    draws = model.sample_utilities(None, 3000, random_state=0)
+    place = (draws[:, :, None] <= draws[:, None, :]).sum(axis=2)
+    np.testing.assert_allclose(ranking.p_best, (place == 1).mean(axis=0)[ranking.row])
+    np.testing.assert_allclose(ranking.p_top, (place <= 5).mean(axis=0)[ranking.row])
+    assert ranking.p_best.sum() == pytest.approx(1)
+    assert ranking.p_top.sum() == pytest.approx(5)
+    assert (np.diff(ranking.utility) <= 0).all()
+    assert ranking.utility.mean() == pytest.approx(0, abs=1e-12)
+    assert ((ranking.rank_low <= ranking.rank_high) & (ranking.low < ranking.high)).all()
+    centred = draws - draws.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(ranking.std, centred.std(axis=0)[ranking.row], rtol=0.08)
+    part = model.rank([3, 1, 2], k=1)
+    assert sorted(part.names) == [1, 2, 3]
+    assert len(str(part).splitlines()) == 4
+    assert set(part.to_dict()) >= {"item", "rank", "p_best"}
+
+
+@pytest.mark.parametrize("by", ["comparison", "item"])
+def test_leave_outs_are_exact_for_gaussian_margins(matches, by):
+    data = Comparisons(matches.items, matches.first, matches.second, matches.outcome * 1.5 + 0.1 * np.arange(150) % 3)
+    model = PreferenceGP(ConstantKernel(1.0) * RBF(0.8), Gaussian(2.0), hyperparameters="fixed").fit(data)
+    left = model.leave_one_out(by)
+    for row in range(0, 150, 10):
+        if by == "comparison":
+            keep = np.arange(150) != row
+            refit = clone(model).fit(data[keep]).predict_proba(data[[row]])
+            np.testing.assert_allclose(left[row], refit[0], atol=1e-9)
+            continue
+        for side, item in (("first", data.first[row]), ("second", data.second[row])):
+            keep = (data.first != item) & (data.second != item)
+            refit = clone(model).fit(data[keep]).predict_proba(data[[row]])
+            np.testing.assert_allclose(getattr(left, side)[row], refit[0], atol=1e-9)
+
+
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+def test_leave_outs_are_near_refits(matches, inference):
+    model = PreferenceGP(ConstantKernel(2.0) * RBF(0.8), inference=inference, hyperparameters="fixed").fit(matches)
+    left, by_item = model.leave_one_out(), model.leave_one_out("item")
+    seen = model.predict_proba(matches)
+    gap, gap_item, moved = [], [], []
+    for row in range(0, 150, 5):
+        refit = clone(model).fit(matches[np.arange(150) != row]).predict_proba(matches[[row]])[0]
+        gap.append(abs(left[row] - refit).max())
+        moved.append(abs(seen[row] - refit).max())
+        item = matches.first[row]
+        keep = (matches.first != item) & (matches.second != item)
+        gap_item.append(
+            abs(by_item.first[row] - clone(model).fit(matches[keep]).predict_proba(matches[[row]])[0]).max()
+        )
+    assert max(gap) < (0.002 if inference == "ep" else 0.02)
+    assert np.mean(gap) < 0.1 * np.mean(moved)
+    assert np.mean(gap_item) < 0.02
+    assert max(gap_item) < 0.08
+
+
+def test_weighted_and_repeated_comparisons_are_left_out_one_at_a_time():
+    data = Comparisons(4, [0, 0, 1, 1, 2, 3], [1, 1, 2, 0, 3, 0], [2.5, 2.5, -1.0, 1.0, 1.0, -2.0])
+    model = PreferenceGP(likelihood=Gaussian(1.0), hyperparameters="fixed").fit(data)
+    refit = clone(model).fit(data[1:]).predict_proba(data[[0]])
+    np.testing.assert_allclose(model.leave_one_out()[0], refit[0], atol=1e-10)
+
+
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+def test_an_updated_model_is_a_fitted_one(matches, inference):
+    kernel = ConstantKernel(2.0) * RBF(0.8)
+    whole = PreferenceGP(kernel, inference=inference, hyperparameters="fixed").fit(matches)
+    grown = PreferenceGP(kernel, inference=inference, hyperparameters="fixed").fit(matches[:90]).update(matches[90:])
+    np.testing.assert_allclose(grown.predict_proba(matches), whole.predict_proba(matches), atol=1e-7)
+    assert grown.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-7)
+    assert len(grown.leave_one_out()) == 150
+    learned = PreferenceGP(n_restarts=0).fit(matches[:90])
+    kept = learned.theta_.copy()
+    np.testing.assert_allclose(learned.update(matches[90:]).theta_, kept, rtol=1e-14)
+    before = learned.log_evidence_
+    assert learned.update(matches[:5], hyperparameters="improve").theta_ != pytest.approx(kept, abs=1e-6)
+    learned = PreferenceGP(n_restarts=0).fit(matches[:90]).update(matches[90:], hyperparameters="improve")
+    assert learned.log_evidence_ > before
+    best = PreferenceGP(n_restarts=0).fit(matches)
+    assert learned.log_evidence_ == pytest.approx(best.log_evidence_, abs=1e-2)
+
+
+def test_new_names_join_by_update():
+    model = PreferenceGP(hyperparameters="fixed").fit(Comparisons(None, ["ann", "bob"], ["bob", "cy"]))
+    model.update(Comparisons(None, ["dee", "cy"], ["ann", "dee"], [1, -1]))
+    whole = Comparisons(None, ["ann", "bob", "dee", "cy"], ["bob", "cy", "ann", "dee"], [1, 1, 1, -1])
+    again = PreferenceGP(hyperparameters="fixed").fit(whole)
+    assert list(model.item_names_) == ["ann", "bob", "cy", "dee"]
+    np.testing.assert_allclose(model.predict_proba(whole), again.predict_proba(whole), atol=1e-8)
+
+
+def test_own_effects_explain_what_features_do_not():
+    rng = np.random.default_rng(5)
+    X = rng.uniform(-2, 2, size=(15, 1))
+    f = np.sin(X[:, 0]) + rng.normal(0, 1.5, 15)
+    first = rng.integers(0, 15, 600)
+    second = (first + rng.integers(1, 15, 600)) % 15
+    y = np.sign(f[first] - f[second] + np.sqrt(2) * rng.normal(size=600))
+    names = [f"i{k}" for k in range(15)]
+    data = Comparisons(X, first, second, y, names=names)
+    plain = PreferenceGP(n_restarts=0).fit(data)
+    own = PreferenceGP(own_effect=True, n_restarts=0).fit(data)
+    assert own.log_evidence_ > plain.log_evidence_ + 5
+    assert own.own_variance_ > 0.5
+    assert np.corrcoef(own.predict_utility(), f)[0, 1] > 0.97
+    # the same item is recognised by name or by its features; one of the same features but another name is not
+    mean = own.predict_utility(data.items[:3])
+    np.testing.assert_allclose(mean, own.predict_utility(names[:3]))
+    stranger = Comparisons(np.vstack([X[:1], X[1:2]]), [0], [1], names=["new", "i1"])
+    _, sure = own.predict_difference(data[[0]], return_std=True)
+    _, unsure = own.predict_difference(stranger, return_std=True)
+    assert unsure[0] > 2 * sure[0]
+    np.testing.assert_allclose(
+        own.predict_proba(Comparisons(X[[0, 1]], [0], [1])), own.predict_proba(Comparisons(X, [0], [1], names=names))
+    )
+
+
+@pytest.mark.parametrize("kernel", [ConstantKernel(2.0, "fixed") * RBF(0.8), None])
+def test_averaging_over_hyperparameters_is_the_integral(matches, kernel):
+    data = matches[:40]
+    model = PreferenceGP(kernel, hyperparameters="average", n_points=64, n_restarts=1, random_state=0).fit(data)
+    points = model.hyperposterior_
+    assert points.effective_size > 5
+    assert points.weight.sum() == pytest.approx(1)
+    # brute force: a dense grid over the bounds
+    axes = [np.linspace(low, high, 60 if len(model.bounds_) == 1 else 24) for low, high in model.bounds_]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    value = np.array([model.log_evidence(theta)[0] for theta in grid])
+    weight = np.exp(value - value.max())
+    weight[weight < 1e-3 * weight.max()] = 0
+    weight /= weight.sum()
+    expected = sum(
+        w
+        * PreferenceGP(model.kernel_.clone_with_theta(theta), hyperparameters="fixed").fit(data).predict_proba(matches)
+        for w, theta in zip(weight, grid, strict=True)
+        if w > 0
+    )
+    np.testing.assert_allclose(model.predict_proba(matches), expected, atol=0.03)
+    integral = np.log(np.mean(np.exp(value - value.max()))) + value.max()
+    assert points.log_evidence == pytest.approx(integral, abs=0.3)
+    mean, std = model.predict_utility(return_std=True)
+    draws = model.sample_utilities(None, 20_000, random_state=0)
+    np.testing.assert_allclose(draws.mean(axis=0), mean, atol=0.05)
+    np.testing.assert_allclose(draws.std(axis=0), std, rtol=0.05)
+
+
+def test_ties_have_probabilities_of_their_own():
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 8, 200)
+    second = (first + rng.integers(1, 8, 200)) % 8
+    z = (first - second) / 2 + np.sqrt(2) * rng.normal(size=200)
+    data = Comparisons(8, first, second, np.where(np.abs(z) < 0.7, 0.0, np.sign(z)))
+    model = PreferenceGP(ties=True, n_restarts=0).fit(data)
+    assert 0.4 < model.likelihood_.tie < 1.1
+    p = model.predict_outcome_proba(data)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    np.testing.assert_array_equal(p[:, ::-1], model.predict_outcome_proba(data.swapped()))
+    assert p[:, 1].mean() == pytest.approx((data.outcome == 0).mean(), abs=0.03)
+
+
+def test_scikit_learn_takes_it(matches):
+    search = GridSearchCV(PreferenceGP(hyperparameters="fixed"), {"kernel": [1.0 * RBF(0.01), 1.0 * RBF(0.8)]}, cv=3)
+    assert search.fit(matches).best_params_["kernel"].k2.length_scale == 0.8
+    model = PreferenceGP(n_restarts=1, random_state=0).fit(matches)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(matches), model.predict_proba(matches))
+    np.testing.assert_allclose(again.update(matches[:5]).theta_, model.theta_, rtol=1e-14)
+    pipe = make_pipeline(OnItems(StandardScaler()), PreferenceGP(n_restarts=0)).fit(matches)
+    assert pipe.score(matches) > 0.7
+    assert pipe.predict_proba(matches).shape == (150, 2)
+
+
+def test_two_processes_agree_to_the_last_bit(matches, tmp_path):
+    code = (
+        "import numpy as np, sys; from preflearn import Comparisons, PreferenceGP\n"
+        "rng = np.random.default_rng(0); X = rng.normal(size=(40, 3)); i = np.arange(39)\n"
+        "data = Comparisons(X, i, i + 1, np.where(X[i, 0] > X[i + 1, 0], 1, -1))\n"
+        "m = PreferenceGP('ard', n_restarts=1, random_state=1).fit(data)\n"
+        "print(m.theta_.tobytes().hex(), m.rank().p_best.tobytes().hex())\n"
+    )
+    runs = {
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+        for _ in range(2)
+    }
+    assert len(runs) == 1
+    assert len(runs.pop()) > 100
+
+
+def test_more_mistakes_are_explained(matches):
+    model = PreferenceGP(hyperparameters="fixed").fit(matches)
+    for call, match in [
+        (lambda: model.rank(k=0), "k=0 must be a whole number"),
+        (lambda: model.rank(level=1.5), "between 0 and 1"),
+        (lambda: model.sample_utilities(None, 0), "n_samples=0"),
+        (lambda: model.leave_one_out("pair"), "is not one of"),
+        (lambda: model.update(matches, hyperparameters="yes"), "is not one of"),
+        (lambda: model.log_evidence([1.0]), "constant value, length scale"),
+        (lambda: model.predict_utility([99]), "no row number"),
+        (lambda: model.predict_utility(["ann"]), "no row number"),
+        (lambda: model.predict_utility(matches.items, return_std=True, return_cov=True), "not both"),
+        (lambda: model.update(Comparisons(np.ones((2, 3)), [0], [1])), "3 features"),
+        (lambda: model.update(Comparisons(None, ["a"], ["b"])), "features"),
+        (lambda: model.predict_proba(Comparisons(3, [0], [1])), "no features"),
+        (lambda: PreferenceGP(hyperparameters="no").fit(matches), "hyperparameters"),
+        (lambda: PreferenceGP("rbff").fit(matches), "kernel"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            call()
+    with pytest.raises(TypeError, match="expected Comparisons"):
+        model.predict_proba(matches.items)

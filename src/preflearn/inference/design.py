@@ -38,10 +38,10 @@ class Design:
             np.concatenate([np.ravel(part[k]) for part in parts]) for k in range(4)
         )
         n = self.shape[1]
-        key = self._left.astype(np.int64) * n + self._right
-        distinct, place = np.unique(key, return_inverse=True)
+        key: IntArray = np.asarray(self._left.astype(np.intp) * n + self._right)
+        distinct, where = np.unique(key, return_inverse=True)
         self.dense = distinct.shape[0] > DENSE_SHARE * n * n
-        self._place: IntArray = np.asarray(key if self.dense else place.ravel(), dtype=np.intp)
+        self._place: IntArray = key if self.dense else where.ravel()
         self._indices = (distinct % n).astype(np.int32)
         self._indptr = np.searchsorted(distinct, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
 

@@ -74,6 +74,11 @@ class Likelihood(Protocol):
         """Names of the parameters whose logarithms are ``theta``."""
         ...
 
+    @property
+    def noise_deviation(self) -> float:
+        """Standard deviation of the noise on the difference."""
+        ...
+
     def with_theta(self, theta: ArrayLike) -> Likelihood:
         """Return the same likelihood with other hyperparameters."""
         ...

@@ -58,6 +58,11 @@ class Gaussian:
             raise ValueError(f"Gaussian: precision is {self.precision!r}; it must be positive and finite.")
 
     @property
+    def noise_deviation(self) -> float:
+        """Standard deviation of the noise on the difference."""
+        return 1.0 / math.sqrt(self.precision)
+
+    @property
     def theta(self) -> FloatArray:
         """Logarithm of v where the precision is free, else empty."""
         return np.empty(0) if self.fixed else np.log([self.precision])

@@ -58,6 +58,11 @@ class Logit(ThresholdLikelihood):
     [[0.59, 0.1613, 0.2487]]
     """
 
+    @property
+    def noise_deviation(self) -> float:
+        """Standard deviation of the noise on the difference."""
+        return self.scale * math.pi / math.sqrt(3.0)
+
     def _side(self, u: FloatArray, h: float) -> Curve:
         return log_cdf(u, h)
 

@@ -53,6 +53,11 @@ class Probit(ThresholdLikelihood):
 
     scale: float = math.sqrt(2.0)
 
+    @property
+    def noise_deviation(self) -> float:
+        """Standard deviation of the noise on the difference."""
+        return self.scale
+
     def _side(self, u: FloatArray, h: float) -> Curve:
         return Curve(*log_cdf(u, h)[:-1])
 

@@ -1,9 +1,11 @@
 """Estimators: each chooses an operator, a form of the kernel and a way to solve, and nothing else."""
 
+from preflearn.models.gp import PreferenceGP
 from preflearn.models.kpc import KPCR, KPCRank
 from preflearn.models.kpc_cv import KPCRankCV
 from preflearn.models.on_items import OnItems
 from preflearn.models.rank_rls import RLS, RankRLS
 from preflearn.models.rank_rls_cv import RankRLSCV
+from preflearn.models.ranking import Ranking
 
-__all__ = ["KPCR", "RLS", "KPCRank", "KPCRankCV", "OnItems", "RankRLS", "RankRLSCV"]
+__all__ = ["KPCR", "RLS", "KPCRank", "KPCRankCV", "OnItems", "PreferenceGP", "RankRLS", "RankRLSCV", "Ranking"]

@@ -3,80 +3,42 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import replace
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import ConstantKernel
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError, first_few
+from preflearn.data.join import concatenate
+from preflearn.exceptions import DataError
+from preflearn.inference.average import average
 from preflearn.inference.design import Design, pair_operator
-from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.evidence import maximise, starts
-from preflearn.inference.factor import Factor
-from preflearn.inference.laplace import laplace, laplace_gradient
-from preflearn.inference.posterior import Info, Posterior
 from preflearn.likelihoods import Gaussian, get_likelihood
 from preflearn.linalg import cholesky_pivoted
+from preflearn.metrics import pairwise_accuracy
+from preflearn.models._evidence import Evidence, Solution, few_threads
+from preflearn.models._gp_items import items_of_comparisons, items_of_table
+from preflearn.models._gp_kernel import VARIANCE, length_scales, start_kernel
+from preflearn.models._leave_out import without_comparison, without_item
+from preflearn.models.ranking import Ranking, rank_draws
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior
 
-__all__ = ["PreferenceGP"]
+__all__ = ["LeftOut", "PreferenceGP"]
 
 
-@dataclass
-class Evidence:
-    """The evidence of hyperparameters as a function, with the last solution as a warm start for the next."""
+class LeftOut(NamedTuple):
+    """P(second preferred) and P(first preferred) with the first, or the second, item of a comparison left out."""
 
-    prior: ItemPrior
-    likelihood: Any
-    A: Any
-    y: FloatArray
-    weight: FloatArray
-    inference: Literal["laplace", "ep"]
-    warm: Any = field(default=None)
-
-    @property
-    def theta(self) -> FloatArray:
-        """Kernel parameters, then the likelihood's."""
-        return np.concatenate([self.prior.theta, self.likelihood.theta])
-
-    def split(self, theta: FloatArray) -> tuple[ItemPrior, Any]:
-        """Return the prior and the likelihood at other parameters."""
-        n = self.prior.theta.shape[0]
-        return self.prior.with_theta(theta[:n]), self.likelihood.with_theta(theta[n:])
-
-    def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Return the evidence and its gradient."""
-        prior, likelihood = self.split(theta)
-        K, pull = prior.gram()
-        posterior, _, sites = self._infer(Factor.build(K), likelihood)
-        if self.inference == "laplace":
-            M, own = laplace_gradient(posterior, self.A, self.y, self.weight, likelihood)
-        else:
-            M, own = ep_gradient(posterior, self.A, self.y, self.weight, likelihood, sites)
-        return posterior.log_evidence, np.concatenate([pull(M), own])
-
-    def solve(self, theta: FloatArray) -> tuple[Posterior, Info]:
-        """Return the posterior at these parameters."""
-        prior, likelihood = self.split(theta)
-        posterior, info, _ = self._infer(Factor.build(prior.gram()[0]), likelihood)
-        return posterior, info
-
-    def _infer(self, factor: Factor, likelihood: Any) -> tuple[Posterior, Info, Any]:
-        if self.inference == "laplace":
-            posterior, info = laplace(factor, self.A, self.y, self.weight, likelihood, start=self.warm)
-            self.warm = posterior.a
-            return posterior, info, None
-        posterior, info, sites = ep(factor, self.A, self.y, self.weight, likelihood, start=self.warm)
-        self.warm = sites if info.converged else None
-        return posterior, info, sites
+    first: FloatArray
+    second: FloatArray
 
 
 class PreferenceGP(BaseEstimator):
@@ -86,17 +48,27 @@ class PreferenceGP(BaseEstimator):
 
     Parameters
     ----------
-    kernel : sklearn.gaussian_process.kernels.Kernel, default=None
-        Prior covariance of utilities; None is ``1.0 * RBF`` with the length-scale started from the spread of the items.
-        For items without features None is a variance times the identity (Thurstone with a prior).
+    kernel : Kernel, {"rbf", "ard"} or None, default=None
+        Prior covariance of utilities: any kernel of ``sklearn.gaussian_process.kernels``. None is "rbf", a variance
+        times a Gaussian kernel whose length scale starts at the typical distance of two items; "ard" has one length
+        scale per feature. Bounds that were left at scikit-learn's default are tied to the distances of the items.
+        For items without features None is a variance times the identity (Thurstone or Bradley-Terry with a prior).
     likelihood : {"probit", "logit", "gaussian"} or likelihood, default="probit"
-        How outcomes depend on utility differences.
+        How outcomes depend on utility differences; "gaussian" regresses margins, and learns their precision.
     inference : {"laplace", "ep"}, default="laplace"
-        Approximation of the posterior.
-    optimise : bool, default=True
-        Whether free hyperparameters maximise the evidence.
+        Approximation of the posterior. EP is the more accurate one where comparisons are few, and slower.
+    hyperparameters : {"maximise", "average", "fixed"}, default="maximise"
+        What to do with the free parameters of kernel and likelihood: take those of the highest evidence, average
+        predictions over their posterior (uniform prior on their logarithms between the bounds; for few of them), or
+        keep the given ones.
+    ties : bool, default=False
+        Whether ties are possible: the threshold below which a difference is a tie is learned.
+    own_effect : bool, default=False
+        Whether items have, beside what their features explain, an effect of their own, with a learned variance.
     n_restarts : int, default=2
-        Random starts of that search, beside the kernel's own values.
+        Random starts of the search, beside the kernel's own values; every optimum is kept in ``optima_``.
+    n_points : int, default=64
+        Points for ``hyperparameters="average"``.
     random_state : int, RandomState or None, default=None
         Source of the random starts.
 
@@ -107,17 +79,34 @@ class PreferenceGP(BaseEstimator):
     likelihood_ : likelihood
         Likelihood at the chosen hyperparameters.
     log_evidence_ : float
-        Log evidence there.
+        Log evidence of the comparisons there.
+    sigma_ : float
+        Noise of one item's utility relative to the prior deviation of utilities: the σ of the paper.
+    own_variance_ : float or None
+        Variance of the items' own effects.
     optima_ : list of Optimum
         Every optimum found, the best first.
+    hyperposterior_ : HyperPosterior
+        Weighted points, with ``hyperparameters="average"``.
+    theta_, bounds_, theta_names_ : ndarray, ndarray, tuple
+        Logarithms of the free parameters, their bounds and names.
     info_ : Info
         How the last inference ended.
+    n_features_in_, feature_names_in_, item_names_, n_items_ : int, ndarray, ndarray or None, int
+        What training looked like.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If inference did not reach its tolerance.
 
     Notes
     -----
-    f ~ N(0, K), outcomes independent given the differences z = f_first - f_second. Cost per Newton step O(n³) plus
-    O(m): repeated comparisons are merged into weights. *Differences from the paper*: the noise is fixed and the kernel
-    has a variance, which is the same model.
+    f ~ N(0, K), outcomes independent given the differences z = f_first - f_second. Repeated comparisons are merged into
+    weights. An evaluation of the evidence and its gradient costs O(n³) for n compared items and O(m) for m comparisons,
+    whatever the number of hyperparameters; memory a few n x n matrices. *Differences from the paper*: the noise is
+    fixed and the kernel has a variance, which is the same model (``sigma_``); logit, margins, ties, weights, own
+    effects, EP and averaging are additions.
 
     References
     ----------
@@ -125,20 +114,24 @@ class PreferenceGP(BaseEstimator):
 
     Examples
     --------
-    >>> from preflearn import Comparisons
-    >>> from preflearn.models.gp import PreferenceGP
+    >>> from preflearn import Comparisons, PreferenceGP
     >>> matches = Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "cy"])
-    >>> model = PreferenceGP(optimise=False).fit(matches)
+    >>> model = PreferenceGP(hyperparameters="fixed").fit(matches)
     >>> model.predict_proba(matches)[:, 1].round(2)
     array([0.64, 0.76, 0.64])
+    >>> model.rank().names
+    array(['ann', 'bob', 'cy'], dtype=object)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [HasMethods(["diag", "clone_with_theta"]), None],
+        "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
         "likelihood": [StrOptions({"probit", "logit", "gaussian"}), HasMethods("log_density")],
         "inference": [StrOptions({"laplace", "ep"})],
-        "optimise": ["boolean"],
+        "hyperparameters": [StrOptions({"maximise", "average", "fixed"})],
+        "ties": ["boolean"],
+        "own_effect": ["boolean"],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "n_points": [Interval(Integral, 8, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -148,15 +141,21 @@ class PreferenceGP(BaseEstimator):
         likelihood: Any = "probit",
         inference: Literal["laplace", "ep"] = "laplace",
         *,
-        optimise: bool = True,
+        hyperparameters: Literal["maximise", "average", "fixed"] = "maximise",
+        ties: bool = False,
+        own_effect: bool = False,
         n_restarts: int = 2,
+        n_points: int = 64,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.likelihood = likelihood
         self.inference = inference
-        self.optimise = optimise
+        self.hyperparameters = hyperparameters
+        self.ties = ties
+        self.own_effect = own_effect
         self.n_restarts = n_restarts
+        self.n_points = n_points
         self.random_state = random_state
 
     def fit(self, X: Any, y: None = None) -> Self:
@@ -175,13 +174,60 @@ class PreferenceGP(BaseEstimator):
             Itself, fitted.
         """
         self._validate_params()
+        self._check_data(X)
+        likelihood = get_likelihood(self.likelihood)
+        if self.ties and getattr(likelihood, "tie", 0) is None:
+            likelihood = replace(likelihood, tie=0.3)  # type: ignore[type-var]
+        evidence = self._evidence_of(X, None, likelihood)
+        theta = evidence.theta
+        rng = np.random.default_rng(_seed(self.random_state))
+        first = starts(theta, evidence.bounds, self.n_restarts, rng)
+        self._learn(X, evidence, first if self.hyperparameters != "fixed" and theta.shape[0] else [], rng)
+        return self
+
+    def update(self, X: Comparisons, *, hyperparameters: Literal["keep", "improve"] = "keep") -> Self:
+        """Add comparisons to what the model has learned from, starting from what it knows.
+
+        Parameters
+        ----------
+        X : Comparisons
+            New comparisons. Items are matched by name; without names the same table means the same items and any
+            other table other items. New items may appear.
+        hyperparameters : {"keep", "improve"}, default="keep"
+            Whether to keep the hyperparameters or to search on from them.
+
+        Returns
+        -------
+        PreferenceGP
+            Itself, as if fitted on old and new comparisons at these hyperparameters.
+        """
+        check_is_fitted(self)
+        self._check_data(X)
+        if hyperparameters not in ("keep", "improve"):
+            raise ValueError(f'update: hyperparameters={hyperparameters!r} is not one of "keep", "improve".')
+        old_used, warm = self._used, self._evidence.warm
+        together = concatenate(self._train, X)
+        evidence = self._evidence_of(together, self._solution.prior, self.likelihood_)
+        if self.inference == "laplace" and warm is not None:
+            a = np.zeros(self._used.shape[0])
+            a[np.searchsorted(self._used, old_used)] = self._solution.posterior.a
+            evidence.warm = a
+        improve = hyperparameters == "improve" and self.hyperparameters != "fixed" and evidence.theta.shape[0]
+        rng = np.random.default_rng(_seed(self.random_state))
+        points = None if improve or not hasattr(self, "hyperposterior_") else self.hyperposterior_
+        self._learn(together, evidence, [evidence.theta] if improve else [], rng, points)
+        return self
+
+    def _check_data(self, X: Any) -> None:
         if not isinstance(X, Comparisons):
             raise TypeError(
                 f"PreferenceGP learns from Comparisons; got {type(X).__name__}. "
                 "Build Comparisons(items, first, second, outcome), or use RankRLS for rows with scores."
             )
-        likelihood = get_likelihood(self.likelihood)
-        first, second, outcome, weight = _merge(X, exact=isinstance(likelihood, Gaussian))
+
+    def _evidence_of(self, X: Comparisons, prior: ItemPrior | None, likelihood: Any) -> Evidence:
+        """Merge comparisons and put the prior on the items that occur."""
+        first, second, outcome, weight, merged = _merge(X, exact=isinstance(likelihood, Gaussian))
         likelihood.check_outcomes(outcome)
         if self.inference == "ep" and weight.min() < 1:
             raise DataError(
@@ -189,63 +235,121 @@ class PreferenceGP(BaseEstimator):
                 'Scale the weights up, or use inference="laplace".'
             )
         used, place = np.unique(np.concatenate([first, second]), return_inverse=True)
-        prior, bounds = self._prior(X, used)
         m = first.shape[0]
-        A = Design(pair_operator(place[:m].astype(np.intp), place[m:].astype(np.intp), used.shape[0]))
-        evidence = Evidence(prior, likelihood, A, outcome, weight, self.inference)
-        bounds = np.concatenate([bounds, np.reshape(likelihood.bounds, (-1, 2))])
-        theta = evidence.theta
-        self.optima_ = []
-        if self.optimise and theta.shape[0]:
-            rng = np.random.default_rng(_seed(self.random_state))
-            self.optima_ = maximise(evidence, starts(theta, bounds, self.n_restarts, rng), bounds)
-            theta = self.optima_[0].theta
-        evidence.warm = None
-        self._posterior, self.info_ = evidence.solve(theta)
-        self._prior_, self.likelihood_ = evidence.split(theta)
-        self._evidence = evidence
-        self.kernel_ = self._prior_.kernel
-        self.log_evidence_ = self._posterior.log_evidence
-        self.theta_, self.bounds_ = theta, bounds
-        self.names_ = X.names
-        self.n_items_ = X.n_items
-        self.n_features_in_ = X.n_features
-        self.used_ = used
-        self.classes_ = np.array([-1.0, 1.0])
-        if not self.info_.converged:
-            warnings.warn(
-                f"PreferenceGP: {self.inference} stopped after {self.info_.steps} steps with residual "
-                f"{self.info_.residual:.1e} (wanted {self.info_.wanted:.0e}); probabilities are approximate.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return self
+        design = Design(pair_operator(place[:m].astype(np.intp), place[m:].astype(np.intp), used.shape[0]))
+        new = self._prior(X, used) if prior is None else replace(prior, X=_rows(X, used), n_items=used.shape[0])
+        self._used, self._merged = used, merged
+        return Evidence(new, likelihood, design, outcome, weight, self.inference)
 
-    def _prior(self, X: Comparisons, used: IntArray) -> tuple[ItemPrior, FloatArray]:
+    def _prior(self, X: Comparisons, used: IntArray) -> ItemPrior:
+        own = ConstantKernel(1.0 if X.items is None else 0.1, VARIANCE) if self.own_effect or X.items is None else None
         if X.items is None:
-            kernel = ConstantKernel(1.0, (1e-4, 1e4)) if self.kernel is None else self.kernel
-            if not isinstance(kernel, ConstantKernel):
+            if isinstance(self.kernel, ConstantKernel):
+                own = self.kernel
+            elif self.kernel is not None:
                 raise DataError(
                     "PreferenceGP: the items have no features, so a kernel over features cannot be used. "
                     "Give Comparisons an item table, or use kernel=None."
                 )
-            return ItemPrior(None, kernel, used.shape[0]), np.asarray(kernel.bounds, dtype=np.float64).reshape(-1, 2)
+            return ItemPrior(None, None, own, used.shape[0])
         items = X.items[used]
-        kernel = _default_kernel(items) if self.kernel is None else self.kernel
-        return ItemPrior(items, kernel, used.shape[0]), np.asarray(kernel.bounds, dtype=np.float64).reshape(-1, 2)
+        return ItemPrior(items, start_kernel(self.kernel, items), own, used.shape[0])
+
+    def _learn(self, X: Comparisons, evidence: Evidence, first: list[FloatArray], rng: Any, points: Any = None) -> None:
+        """Choose hyperparameters from the given starts, infer, and keep what prediction needs."""
+        theta, bounds = evidence.theta, evidence.bounds
+        with few_threads(self._used.shape[0]):
+            self.optima_ = maximise(evidence, first, bounds) if first else []
+            if first:
+                theta = self.optima_[0].theta
+                if self.hyperparameters == "average":
+                    points = average(evidence, self.optima_, bounds, self.n_points, int(rng.integers(2**31)))
+                evidence.warm = None
+            self._solution: Solution = evidence.solve(theta)
+            self._mixture = [(1.0, self._solution)]
+            if points is not None:
+                self.hyperposterior_ = points
+                self._mixture = [
+                    (float(w), evidence.solve(t)) for w, t in zip(points.weight, points.theta, strict=True)
+                ]
+            elif hasattr(self, "hyperposterior_"):
+                del self.hyperposterior_
+        prior = self._solution.prior
+        self._evidence, self._train = evidence, X
+        self.kernel_ = prior.own if prior.kernel is None else prior.kernel
+        self.own_variance_ = None if prior.own is None else float(prior.own.constant_value)
+        self.likelihood_ = self._solution.likelihood
+        self.log_evidence_ = self._solution.posterior.log_evidence
+        self.info_ = self._solution.info
+        self.theta_, self.bounds_, self.theta_names_ = theta, bounds, evidence.names
+        self.featureless_ = X.items is None
+        self.n_items_, self.n_features_in_, self.item_names_ = X.n_items, X.n_features, X.names
+        self.__dict__.pop("feature_names_in_", None)
+        if X.feature_names is not None:
+            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
+        self.classes_ = np.array([-1.0, 1.0])
+        self._warn(points)
+
+    def _warn(self, points: Any) -> None:
+        unfinished = [s.info for _, s in self._mixture if not s.info.converged]
+        if unfinished:
+            worst = max(unfinished, key=lambda info: info.residual)
+            warnings.warn(
+                f"PreferenceGP: {self.inference} stopped after {worst.steps} steps with residual {worst.residual:.1e} "
+                f"(wanted {worst.wanted:.0e}); probabilities are approximate. Check for extreme kernel parameters or "
+                'weights, or use inference="laplace".',
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        if points is not None and points.effective_size < 5:
+            warnings.warn(
+                f"PreferenceGP: the average over {self.n_points} points of the hyperparameters is worth only "
+                f"{points.effective_size:.1f} draws. Raise n_points, or use fewer free parameters.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    @property
+    def sigma_(self) -> float:
+        """Noise of one item's utility in units of the prior deviation of utilities."""
+        check_is_fitted(self)
+        prior = self._solution.prior
+        variance = prior.variance(items_of_comparisons(self, self._train, self._used))
+        return float(self.likelihood_.noise_deviation / np.sqrt(2 * np.mean(variance)))
+
+    @property
+    def relevances_(self) -> dict[str, float]:
+        """Relevance of every feature, by name: 1 / length_scale², the κ of the paper."""
+        check_is_fitted(self)
+        scales = None if self.featureless_ else length_scales(self.kernel_, self.n_features_in_)
+        if scales is None:
+            raise AttributeError(
+                "PreferenceGP: relevances need features and a kernel with one set of length scales, such as "
+                'kernel="ard".'
+            )
+        names = getattr(self, "feature_names_in_", None)
+        labels = [f"feature {k}" for k in range(len(scales))] if names is None else [str(name) for name in names]
+        return {name: float(1 / scale**2) for name, scale in zip(labels, scales, strict=True)}
 
     def log_evidence(self, theta: FloatArray | None = None) -> tuple[float, FloatArray]:
         """Return the log evidence at log parameters ``theta`` (default: the chosen ones), and its gradient."""
         check_is_fitted(self)
-        return self._evidence(self.theta_ if theta is None else np.asarray(theta, dtype=np.float64))
+        given = self.theta_ if theta is None else np.asarray(theta, dtype=np.float64)
+        if given.shape != self.theta_.shape:
+            raise ValueError(
+                f"log_evidence: theta has shape {given.shape}; the free parameters are {self.theta_.shape[0]}: "
+                f"{', '.join(self.theta_names_)} (logarithms)."
+            )
+        with few_threads(self._used.shape[0]):
+            return self._evidence(given)
 
-    def predict_utility(self, items: Any, *, return_std: bool = False, return_cov: bool = False) -> Any:
+    def predict_utility(self, items: Any = None, *, return_std: bool = False, return_cov: bool = False) -> Any:
         """Return posterior means of utilities of items, with standard deviations or the covariance if wanted.
 
         Parameters
         ----------
-        items : array-like (n_items, n_features), or item names (items without features)
-            Items, seen in training or new.
+        items : table (n_items, n_features), names or row numbers of training items, or None, default=None
+            Items, seen in training or new; None is those of training.
         return_std, return_cov : bool, default=False
             What to return beside the means; not both.
 
@@ -259,105 +363,220 @@ class PreferenceGP(BaseEstimator):
         check_is_fitted(self)
         if return_std and return_cov:
             raise ValueError("predict_utility: ask for return_std or return_cov, not both.")
-        new = self._new_items(items)
-        Q = self._prior_.cross(new)
+        new, _ = items_of_table(self, items)
         if return_cov:
-            return self._posterior.joint(Q, self._prior_.covariance(new))
-        mean, variance = self._posterior.moments(Q, self._prior_.variance(new))
+            return self._joint(new)
+        with few_threads(max(self._used.shape[0], len(new.number))):
+            parts = [(w, *s.posterior.moments(s.prior.cross(new), s.prior.variance(new))) for w, s in self._mixture]
+        mean, variance = _mix(parts)
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def sample_utilities(self, items: Any, n_samples: int = 1000, random_state: Any = None) -> FloatArray:
-        """Return draws of the utilities of items from their joint posterior, (n_samples, n_items)."""
-        mean, covariance = self.predict_utility(items, return_cov=True)
-        L, order = cholesky_pivoted(covariance)
-        noise = np.random.default_rng(_seed(random_state)).standard_normal((n_samples, L.shape[1]))
-        draws = np.empty((n_samples, mean.shape[0]))
-        draws[:, order] = noise @ L.T
-        return np.asarray(draws + mean)
+    def _joint(self, new: Any) -> tuple[FloatArray, FloatArray]:
+        with few_threads(max(self._used.shape[0], len(new.number))):
+            parts = [(w, *s.posterior.joint(s.prior.cross(new), s.prior.covariance(new))) for w, s in self._mixture]
+        if len(parts) == 1:
+            return parts[0][1], parts[0][2]
+        mean = np.sum([w * m for w, m, _ in parts], axis=0)
+        return mean, np.sum([w * (C + np.outer(m - mean, m - mean)) for w, m, C in parts], axis=0)
 
-    def _new_items(self, items: Any) -> Any:
-        if self._prior_.X is None:
-            if self.names_ is None:
-                rows = np.asarray(items, dtype=np.intp)
-            else:
-                place = {name: row for row, name in enumerate(self.names_)}
-                unknown = [name for name in items if name not in place]
-                if unknown:
-                    raise DataError(
-                        f"PreferenceGP: {len(unknown)} items are not among the {len(place)} of training (names "
-                        f"{first_few(unknown)}). Without features only items seen in training have a utility."
-                    )
-                rows = np.array([place[name] for name in items], dtype=np.intp)
-            return self._numbers(rows)
-        X = np.asarray(items, dtype=np.float64) if not hasattr(items, "tocsr") else items.tocsr()
-        if X.ndim != 2 or X.shape[1] != self.n_features_in_:
-            raise DataError(
-                f"PreferenceGP: items have shape {X.shape}, but the model was fitted on {self.n_features_in_} "
-                "features. Give one row per item with the same columns as in training."
-            )
-        return X
+    def sample_utilities(self, items: Any = None, n_samples: int = 1000, random_state: Any = None) -> FloatArray:
+        """Return draws of the utilities of items from their joint posterior, (n_samples, n_items)."""
+        check_is_fitted(self)
+        return self._draw(items_of_table(self, items)[0], n_samples, random_state)
+
+    def _draw(self, new: Any, n_samples: int, random_state: Any) -> FloatArray:
+        _check_count("n_samples", n_samples)
+        rng = np.random.default_rng(_seed(random_state))
+        counts = [int(n_samples)]
+        if len(self._mixture) > 1:
+            counts = rng.multinomial(int(n_samples), [w for w, _ in self._mixture]).tolist()
+        blocks = []
+        with few_threads(max(self._used.shape[0], len(new.number))):
+            for count, (_, s) in zip(counts, self._mixture, strict=True):
+                if count:
+                    mean, covariance = s.posterior.joint(s.prior.cross(new), s.prior.covariance(new))
+                    L, order = cholesky_pivoted(covariance)
+                    draws = np.empty((count, mean.shape[0]))
+                    draws[:, order] = rng.standard_normal((count, L.shape[1])) @ L.T
+                    blocks.append(draws + mean)
+        return np.concatenate(blocks)
+
+    def rank(
+        self, items: Any = None, *, k: int = 3, level: float = 0.9, n_samples: int = 4000, random_state: Any = 0
+    ) -> Ranking:
+        """Rank items, with intervals for utilities and places, P(best) and P(top k), from their joint posterior.
+
+        Parameters
+        ----------
+        items : table (n_items, n_features), names or row numbers of training items, or None, default=None
+            Items to rank; None is those of training.
+        k : int, default=3
+            How many count as the top.
+        level : float, default=0.9
+            Probability of the intervals.
+        n_samples : int, default=4000
+            Joint draws that places and probabilities are counted over.
+        random_state : int, RandomState or None, default=0
+            Source of the draws.
+
+        Returns
+        -------
+        Ranking
+            Items from best to worst.
+        """
+        check_is_fitted(self)
+        _check_count("k", k)
+        if not 0 < level < 1:
+            raise ValueError(f"rank: level={level!r} must be between 0 and 1, for example 0.9.")
+        new, names = items_of_table(self, items)
+        mean, covariance = self._joint(new)
+        return rank_draws(names, mean, covariance, self._draw(new, n_samples, random_state), int(k), level)
+
+    def predict_difference(self, X: Comparisons, *, return_std: bool = False) -> Any:
+        """Return the posterior mean of the utility differences, first minus second, and their deviations if wanted."""
+        mean, variance = _mix(self._differences(X))
+        return (mean, np.sqrt(variance)) if return_std else mean
 
     def decision_function(self, X: Comparisons) -> FloatArray:
         """Return the posterior mean of the utility differences, first minus second."""
-        return self._differences(X)[0]
+        return np.asarray(self.predict_difference(X))
+
+    def predict_outcome_proba(self, X: Comparisons) -> FloatArray:
+        """Return P(second preferred), P(tie) and P(first preferred), (m, 3)."""
+        p = sum(
+            w * s.likelihood.probability(mean, variance)
+            for (w, mean, variance), (_, s) in zip(self._differences(X), self._mixture, strict=True)
+        )
+        return np.asarray(p)[:, ::-1]
 
     def predict_proba(self, X: Comparisons) -> FloatArray:
         """Return P(second preferred) and P(first preferred), (m, 2), ties shared equally."""
-        mean, variance = self._differences(X)
-        p = self.likelihood_.probability(mean, variance)
-        return np.column_stack([p[:, 2] + p[:, 1] / 2, p[:, 0] + p[:, 1] / 2])
+        return _share_ties(self.predict_outcome_proba(X))
 
     def predict(self, X: Comparisons) -> FloatArray:
         """Return +1 where the first item is predicted to be preferred, -1 where the second, 0 for equal utilities."""
         return np.asarray(np.sign(self.decision_function(X)))
 
-    def _differences(self, X: Comparisons) -> tuple[FloatArray, FloatArray]:
+    def score(self, X: Comparisons, y: None = None) -> float:
+        """Return the share of comparisons whose winner is predicted; ties are left out, equal predictions count 1/2."""
+        margin = self.decision_function(X)
+        average = "pairs" if X.group is None else "groups"
+        return float(pairwise_accuracy(X.outcome, margin, sample_weight=X.weight, group=X.group, average=average))
+
+    def leave_one_out(self, by: Literal["comparison", "item"] = "comparison") -> Any:
+        """Return predicted probabilities for the training comparisons without having learned from them.
+
+        Parameters
+        ----------
+        by : {"comparison", "item"}, default="comparison"
+            "comparison" takes out each comparison alone (its repeats stay), "item" all comparisons of one of its items.
+
+        Returns
+        -------
+        ndarray (m, 2), or LeftOut of two
+            As from `predict_proba`. By item there are two answers for every comparison: with its first item left out,
+            and with its second.
+
+        Notes
+        -----
+        Each comparison's Gaussian part is taken out of the posterior in closed form; hyperparameters stay. Exact for
+        Gaussian margins. Cost O(n³ + m), by item also the cube of the number of opponents of each item.
+        """
         check_is_fitted(self)
+        if by not in ("comparison", "item"):
+            raise ValueError(f'leave_one_out: by={by!r} is not one of "comparison", "item".')
+        X, merged = self._train, self._merged
+        weight = np.ones(len(X)) if X.weight is None else X.weight
+        turned = X.first > X.second
+
+        def proba(answers: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
+            p = sum(
+                w * s.likelihood.probability(np.where(turned, -mean, mean), variance)
+                for (w, s), (mean, variance) in zip(self._mixture, answers, strict=True)
+            )
+            return _share_ties(np.asarray(p)[:, ::-1])
+
+        design, total = self._evidence.design, self._evidence.weight
+        with few_threads(self._used.shape[0]):
+            if by == "comparison":
+                return proba([without_comparison(s, design, merged, weight) for _, s in self._mixture])
+            low, high = np.minimum(X.first, X.second), np.maximum(X.first, X.second)
+            answers = [self._without_items(s, design, total) for _, s in self._mixture]
+        per_item = []
+        for item in (X.first, X.second):
+            column = np.where(item == low, 0, 1)
+            assert (np.where(column == 0, low, high) == item).all()
+            per_item.append(proba([(mean[merged, column], variance[merged, column]) for mean, variance in answers]))
+        return LeftOut(*per_item)
+
+    def _without_items(self, s: Solution, design: Design, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
+        # Merged rows have their lower item first: column 0 is the answer without the lower item, 1 without the higher.
+        mean, variance = np.empty((design.shape[0], 2)), np.empty((design.shape[0], 2))
+        columns = design.A.indices.reshape(-1, 2)
+        low = columns.min(axis=1)
+        touching = design.AT
+        for item in range(design.shape[1]):
+            rows = touching.indices[touching.indptr[item] : touching.indptr[item + 1]].astype(np.intp)
+            side = np.where(low[rows] == item, 0, 1)
+            mean[rows, side], variance[rows, side] = without_item(s, design, weight, rows)
+        return mean, variance
+
+    def _differences(self, X: Comparisons) -> list[tuple[float, FloatArray, FloatArray]]:
+        check_is_fitted(self)
+        if not isinstance(X, Comparisons):
+            raise TypeError(f"PreferenceGP: expected Comparisons of two items each; got {type(X).__name__}.")
         used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
         m = len(X)
         # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.
         first, second = place[:m], place[m:]
         low, high = np.minimum(first, second).astype(np.intp), np.maximum(first, second).astype(np.intp)
-        new = self._table(X, used)
+        new = items_of_comparisons(self, X, used)
         operator = pair_operator(low, high, used.shape[0])
-        mean, variance = self._posterior.moments(
-            self._prior_.cross(new), self._prior_.difference_variance(new, low, high), operator
-        )
-        return np.where(first == low, mean, -mean), variance
-
-    def _table(self, X: Comparisons, used: IntArray) -> Any:
-        if (X.items is None) != (self._prior_.X is None):
-            raise DataError("PreferenceGP: training and new comparisons must both have features, or both have none.")
-        if X.items is not None:
-            return X.items[used]
-        if X.names is not None and self.names_ is not None:
-            return self._new_items(X.names[used])
-        return self._numbers(used)
-
-    def _numbers(self, rows: IntArray) -> IntArray:
-        # Rows of the training table as numbers of latents; items that were never compared get numbers of their own.
-        place = np.full(max(self.n_items_, int(rows.max(initial=0)) + 1), -1)
-        place[self.used_] = np.arange(self.used_.shape[0])
-        return np.asarray(np.where(place[rows] >= 0, place[rows], self.used_.shape[0] + rows))
+        answers = []
+        with few_threads(max(self._used.shape[0], used.shape[0])):
+            for w, s in self._mixture:
+                prior_variance = s.prior.difference_variance(new, low, high)
+                mean, variance = s.posterior.moments(s.prior.cross(new), prior_variance, operator)
+                answers.append((w, np.where(first == low, mean, -mean), variance))
+        return answers
 
 
-def _merge(X: Comparisons, *, exact: bool) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-    """Turn every comparison so that the lower item comes first, and merge equal ones into weights."""
-    rows = np.arange(len(X)) if X.weight is None else np.flatnonzero(X.weight)
-    weight = np.ones(rows.shape[0]) if X.weight is None else X.weight[rows]
-    first, second = X.first[rows], X.second[rows]
-    outcome = X.outcome[rows] if exact else np.sign(X.outcome[rows])
-    outcome = np.where(first > second, -outcome, outcome)
-    table = np.column_stack([np.minimum(first, second), np.maximum(first, second), outcome])
-    distinct, place = np.unique(table, axis=0, return_inverse=True)
-    total = np.asarray(np.bincount(place.ravel(), weight, minlength=distinct.shape[0]), dtype=np.float64)
-    return distinct[:, 0].astype(np.intp), distinct[:, 1].astype(np.intp), distinct[:, 2], total
+def _merge(X: Comparisons, *, exact: bool) -> tuple[IntArray, IntArray, FloatArray, FloatArray, IntArray]:
+    """Turn every comparison so that the lower item comes first, and merge equal ones into weights.
+
+    Also returns the merged row of each comparison (the nearest for comparisons of weight 0, which are left out).
+    """
+    weight = np.ones(len(X)) if X.weight is None else X.weight
+    outcome = X.outcome if exact else np.sign(X.outcome)
+    outcome = np.where(X.first > X.second, -outcome, outcome) + 0.0
+    table = np.column_stack([np.minimum(X.first, X.second), np.maximum(X.first, X.second), outcome])
+    counted = np.flatnonzero(weight)
+    distinct, place = np.unique(table[counted], axis=0, return_inverse=True)
+    total = np.asarray(np.bincount(place.ravel(), weight[counted], minlength=distinct.shape[0]), dtype=np.float64)
+    merged = np.zeros(len(X), dtype=np.intp)
+    merged[counted] = place.ravel()
+    return distinct[:, 0].astype(np.intp), distinct[:, 1].astype(np.intp), distinct[:, 2], total, merged
 
 
-def _default_kernel(items: Any) -> Any:
-    dense = items.toarray() if hasattr(items, "toarray") else np.asarray(items)
-    scale = float(np.sqrt(2 * dense.var(axis=0).sum())) or 1.0
-    return ConstantKernel(1.0, (1e-4, 1e4)) * RBF(scale, (1e-2 * scale, 1e3 * scale))
+def _check_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+
+
+def _rows(X: Comparisons, used: IntArray) -> Any:
+    return None if X.items is None else X.items[used]
+
+
+def _mix(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variance of a mixture."""
+    if len(parts) == 1:
+        return parts[0][1], parts[0][2]
+    mean = np.sum([w * m for w, m, _ in parts], axis=0)
+    return mean, np.sum([w * (v + (m - mean) ** 2) for w, m, v in parts], axis=0)
+
+
+def _share_ties(p: FloatArray) -> FloatArray:
+    return np.column_stack([p[:, 0] + p[:, 1] / 2, p[:, 2] + p[:, 1] / 2])
 
 
 def _seed(random_state: Any) -> Any:

@@ -1,5 +1,5 @@
 """Priors: from data to algebra. A prior knows items and kernels; it does not know which inference will be used."""
 
-from preflearn.priors.items import ItemPrior
+from preflearn.priors.items import ItemPrior, Items
 
-__all__ = ["ItemPrior"]
+__all__ = ["ItemPrior", "Items"]

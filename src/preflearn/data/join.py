@@ -1,0 +1,126 @@
+"""Comparisons after comparisons: two tables of the same or of different items as one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from preflearn.data.comparisons import Comparisons
+from preflearn.exceptions import DataError, first_few
+
+__all__ = ["concatenate"]
+
+
+def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
+    """Return the comparisons of both; the items of ``old`` keep their row numbers and new items follow.
+
+    Parameters
+    ----------
+    old, new : Comparisons
+        Items are matched by name where both have names, which must then agree in their features. Without names the
+        same table counts as the same items, and a different table as other items.
+
+    Returns
+    -------
+    Comparisons
+        Weights are kept (1 where there were none), group and judge only if both have them.
+
+    Examples
+    --------
+    >>> from preflearn.data import Comparisons
+    >>> from preflearn.data.join import concatenate
+    >>> concatenate(Comparisons(None, ["ann"], ["bob"]), Comparisons(None, ["bob"], ["cy"])).names
+    array(['ann', 'bob', 'cy'], dtype=object)
+    """
+    if (old.items is None) != (new.items is None):
+        raise DataError("update: the old and the new comparisons must both have item features, or both have none.")
+    if (old.names is None) != (new.names is None):
+        raise DataError("update: the items of the old or the new comparisons have no names. Name both or neither.")
+    table = _columns_like(old, new)
+    if old.names is not None:
+        place, extra = _match_names(old, new, table)
+    elif old.items is None:
+        place, extra = np.arange(new.n_items), np.arange(old.n_items, new.n_items)
+    elif _same(old.items, table):
+        place, extra = np.arange(new.n_items), np.arange(0)
+    else:
+        place, extra = old.n_items + np.arange(new.n_items), np.arange(new.n_items)
+    fields: dict[str, Any] = {
+        "items": old.items if old.items is None or not len(extra) else _stack(old.items, table[extra]),
+        "names": old.names if old.names is None else np.concatenate([old.names, new.names[extra]]),  # type: ignore[index]
+        "n_items": max(old.n_items + len(extra), old.n_items),
+        "feature_names": old.feature_names,
+        "first": np.concatenate([old.first, place[new.first]]),
+        "second": np.concatenate([old.second, place[new.second]]),
+        "outcome": np.concatenate([old.outcome, new.outcome]),
+        "weight": None if old.weight is None and new.weight is None else np.concatenate([_weight(old), _weight(new)]),
+    }
+    for label in ("group", "judge"):
+        a, b = getattr(old, label), getattr(new, label)
+        fields[label] = None if a is None or b is None else np.concatenate([a, b])
+    return Comparisons._from_fields(**fields)
+
+
+def _columns_like(old: Comparisons, new: Comparisons) -> Any:
+    """Return the features of the new items with the columns of the old ones."""
+    if old.items is None or new.items is None:
+        return None
+    names = new.feature_names
+    if old.feature_names is not None and names is not None and old.feature_names != names:
+        missing = [name for name in old.feature_names if name not in names]
+        if missing:
+            raise DataError(f"update: the new items lack the features {first_few(missing)} of the old ones.")
+        return new.items[:, [names.index(name) for name in old.feature_names]]
+    if new.n_features != old.n_features:
+        raise DataError(
+            f"update: the new items have {new.n_features} features and the old ones {old.n_features}. "
+            "Give the same columns in the same order."
+        )
+    return new.items
+
+
+def _match_names(old: Comparisons, new: Comparisons, table: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    assert old.names is not None
+    assert new.names is not None
+    known = {name: row for row, name in enumerate(old.names)}
+    place = np.array([known.get(name, -1) for name in new.names], dtype=np.intp)
+    extra = np.flatnonzero(place < 0)
+    there = np.flatnonzero(place >= 0)
+    if old.items is not None and len(there) and not _same(old.items[place[there]], table[there]):
+        bad = [
+            name
+            for row, name in zip(there.tolist(), new.names[there], strict=True)
+            if not _same_row(old, place, table, row)
+        ]
+        raise DataError(
+            f"update: {len(bad)} items have other features than before (names {first_few(bad)}). "
+            "Use the same features, or another name for a changed item."
+        )
+    place[extra] = old.n_items + np.arange(len(extra))
+    return place, extra
+
+
+def _same_row(old: Comparisons, place: NDArray[np.intp], table: Any, row: int) -> bool:
+    assert old.items is not None
+    return _same(old.items[[place[row]]], table[[row]])
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a.shape != b.shape:
+        return False
+    if sparse.issparse(a) or sparse.issparse(b):
+        return abs(sparse.csr_array(a) - sparse.csr_array(b)).nnz == 0
+    return bool(np.array_equal(a, b))
+
+
+def _stack(a: Any, b: Any) -> Any:
+    if sparse.issparse(a) or sparse.issparse(b):
+        return sparse.csr_array(sparse.vstack([a, b]))
+    return np.concatenate([a, b])
+
+
+def _weight(data: Comparisons) -> NDArray[np.float64]:
+    return np.ones(len(data)) if data.weight is None else data.weight

@@ -1,0 +1,114 @@
+"""The evidence of hyperparameters as a function, and the solution at some of them."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from preflearn.inference.design import Design
+from preflearn.inference.ep import ep, ep_gradient
+from preflearn.inference.factor import Factor
+from preflearn.inference.laplace import laplace, laplace_gradient
+from preflearn.inference.posterior import Info, Posterior
+from preflearn.operators import FloatArray
+
+__all__ = ["Evidence", "Solution", "few_threads"]
+
+# Up to this many latents two BLAS threads spend more time waiting for each other than they save.
+ONE_THREAD = 500
+
+
+def few_threads(n_latents: int) -> Any:
+    """Return a context in which BLAS uses one thread if the problem is small."""
+    return threadpool_limits(1, user_api="blas") if n_latents <= ONE_THREAD else nullcontext()
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The posterior at some hyperparameters; ``tau`` and ``nu`` are each comparison's part in it, per unit weight."""
+
+    prior: Any
+    likelihood: Any
+    posterior: Posterior
+    info: Info
+    tau: FloatArray
+    nu: FloatArray
+
+
+@dataclass
+class Evidence:
+    """Log evidence and gradient as a function of theta (the prior's, then the likelihood's).
+
+    A prior is an object with ``theta``, ``bounds``, ``with_theta`` and either ``gram() -> (K, pull)`` or ``factor() ->
+    (factor, pull)``, where pull(M) = <M, dK/dtheta>. The last solution is the warm start of the next.
+    """
+
+    prior: Any
+    likelihood: Any
+    design: Design
+    y: FloatArray
+    weight: FloatArray
+    inference: Literal["laplace", "ep"]
+    warm: Any = field(default=None, repr=False)
+
+    @property
+    def theta(self) -> FloatArray:
+        """Parameters of the prior, then the likelihood's."""
+        return np.concatenate([self.prior.theta, self.likelihood.theta])
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Bounds of theta, (n_theta, 2)."""
+        return np.concatenate([self.prior.bounds, np.reshape(self.likelihood.bounds, (-1, 2))])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters whose logarithms are theta."""
+        return (*self.prior.names, *self.likelihood.names)
+
+    def split(self, theta: FloatArray) -> tuple[Any, Any]:
+        """Return the prior and the likelihood at other parameters."""
+        n = self.prior.theta.shape[0]
+        return self.prior.with_theta(theta[:n]), self.likelihood.with_theta(theta[n:])
+
+    def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Return the evidence and its gradient."""
+        prior, likelihood = self.split(theta)
+        factor, pull = _factor(prior)
+        posterior, _, sites = self._infer(factor, likelihood)
+        if self.inference == "laplace":
+            M, own = laplace_gradient(posterior, self.design, self.y, self.weight, likelihood)
+        else:
+            M, own = ep_gradient(posterior, self.design, self.y, self.weight, likelihood, sites)
+        return posterior.log_evidence, np.concatenate([pull(M), own])
+
+    def solve(self, theta: FloatArray) -> Solution:
+        """Return the posterior at these parameters."""
+        prior, likelihood = self.split(theta)
+        factor, _ = _factor(prior)
+        posterior, info, sites = self._infer(factor, likelihood)
+        if sites is None:
+            z = self.design.A @ factor.forward(posterior.u)
+            d = likelihood.log_density(self.y, z)
+            sites = -d.second, d.first - d.second * z
+        return Solution(prior, likelihood, posterior, info, *sites)
+
+    def _infer(self, factor: Any, likelihood: Any) -> tuple[Posterior, Info, Any]:
+        if self.inference == "laplace":
+            posterior, info = laplace(factor, self.design, self.y, self.weight, likelihood, start=self.warm)
+            self.warm = posterior.a
+            return posterior, info, None
+        posterior, info, sites = ep(factor, self.design, self.y, self.weight, likelihood, start=self.warm)
+        self.warm = sites if info.converged else None
+        return posterior, info, sites
+
+
+def _factor(prior: Any) -> tuple[Any, Any]:
+    if hasattr(prior, "factor"):
+        return prior.factor()  # type: ignore[no-any-return]
+    K, pull = prior.gram()
+    return Factor.build(K), pull

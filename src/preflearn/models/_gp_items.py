@@ -1,0 +1,181 @@
+"""Items for a fitted Gaussian process: who among them was in training, and with which features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from scipy import sparse
+
+from preflearn.data import Comparisons, ItemTable, Ratings
+from preflearn.data._items import check_items
+from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.models._match import match_columns
+from preflearn.operators import IntArray
+from preflearn.priors import Items
+
+__all__ = ["items_of_comparisons", "items_of_table"]
+
+
+def items_of_comparisons(model: Any, X: Comparisons, used: IntArray) -> Items:
+    """Return the items of comparisons with these row numbers."""
+    owner = type(model).__name__
+    if not isinstance(X, Comparisons):
+        raise TypeError(f"{owner}: expected Comparisons of two items each; got {type(X).__name__}.")
+    if X.items is None:
+        if not model.featureless_:
+            raise DataError(
+                f"{owner}: the items have no features, but the model was fitted on {model.n_features_in_}. "
+                "Give Comparisons an item table."
+            )
+        if X.names is not None:
+            return _by_name(model, X.names[used])
+        return _by_row(model, used)
+    if model.featureless_:
+        raise DataError(f"{owner}: the model was fitted on items without features; give the same kind of items.")
+    rows = match_columns(model, X.items, X.feature_names)
+    if X.names is not None and model.item_names_ is not None:
+        number = _numbers_of_names(model, X.names[used], rows[used])
+    elif model.own_effect and _same_table(model, rows):
+        number = _numbers(model, used)
+    else:
+        number = _numbers_of_rows(model, rows[used])
+    return Items(rows[used], number)
+
+
+def items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
+    """Return items and their names from a table of features, from names or from row numbers of training."""
+    owner = type(model).__name__
+    if items is None:
+        train = model._train
+        rows = np.arange(train.n_items)
+        names = rows if train.names is None else train.names
+        return items_of_comparisons(model, train, rows), names
+    if isinstance(items, Comparisons | Ratings):
+        items = ItemTable(items.items, items.names, items.feature_names, items.n_items)
+    known_by_name = not isinstance(items, ItemTable) and _is_labels(items)
+    if known_by_name:
+        labels = list(items)
+        numbers = _check_rows(model, labels) if model.item_names_ is None else _rows_of_names(model, labels)
+        return items_of_comparisons(model, model._train, numbers), np.array(labels, dtype=object)
+    table = items if isinstance(items, ItemTable) else _read(model, items)
+    if model.featureless_ or table.values is None:
+        if table.names is not None and model.featureless_:
+            return _by_name(model, table.names), table.names
+        raise DataError(
+            f"{owner}: the model was fitted on items {'without' if model.featureless_ else 'with'} features; give "
+            f"{'names or row numbers of its items' if model.featureless_ else 'their feature rows'}."
+        )
+    rows = match_columns(model, table.values, table.feature_names)
+    if table.names is not None and model.item_names_ is not None:
+        number = _numbers_of_names(model, table.names, rows)
+    else:
+        number = _numbers_of_rows(model, rows)
+    return Items(rows, number), np.arange(rows.shape[0]) if table.names is None else table.names
+
+
+def _read(model: Any, items: Any) -> ItemTable:
+    known = getattr(model, "feature_names_in_", None)
+    frame = nw.from_native(items, pass_through=True, eager_only=True)
+    if known is not None and isinstance(frame, nw.DataFrame):
+        # the frame that the items came from: other columns than features and names are left out
+        keep = [c for c in frame.columns if c in set(known) or str(c).lower() in ("item", "name", "id")]
+        if set(known) <= set(keep):
+            items = frame.select(keep).to_native()
+    return check_items(items, type(model).__name__)
+
+
+def _is_labels(items: Any) -> bool:
+    if isinstance(items, str) or sparse.issparse(items) or np.ndim(items) != 1:
+        return False
+    return not isinstance(nw.from_native(items, pass_through=True), nw.DataFrame)
+
+
+def _by_name(model: Any, names: Any) -> Items:
+    if model.item_names_ is None:
+        raise DataError(
+            f"{type(model).__name__}: the model was fitted on numbered items and these have names, so which is which "
+            "is not known. Give names in training, or row numbers here."
+        )
+    return _by_row(model, _rows_of_names(model, names))
+
+
+def _rows_of_names(model: Any, names: Any) -> IntArray:
+    place = {name: row for row, name in enumerate(model.item_names_)}
+    unknown = [name for name in names if name not in place]
+    if unknown:
+        hint = nearest_names(str(unknown[0]), map(str, model.item_names_))
+        raise DataError(
+            f"{type(model).__name__}: {len(unknown)} items are not among the {len(place)} of training (names "
+            f"{first_few(unknown)}{'; ' + hint if hint else ''}). Only items seen in training are known by name."
+        )
+    return np.array([place[name] for name in names], dtype=np.intp)
+
+
+def _check_rows(model: Any, labels: list[Any]) -> IntArray:
+    n = model.n_items_
+    bad = [row for row in labels if not isinstance(row, int | np.integer) or isinstance(row, bool) or not 0 <= row < n]
+    if bad:
+        raise DataError(
+            f"{type(model).__name__}: {first_few(bad)} is no row number of the {n} items of training. Pass whole "
+            f"numbers from 0 to {n - 1}, or a table with one row of features per item."
+        )
+    return np.array(labels, dtype=np.intp)
+
+
+def _by_row(model: Any, rows: IntArray) -> Items:
+    if rows.max(initial=0) >= model.n_items_:
+        raise DataError(
+            f"{type(model).__name__}: item number {int(rows.max())} is not among the {model.n_items_} of training. "
+            "Without features only items seen in training can be compared."
+        )
+    return Items(None, _numbers(model, rows))
+
+
+def _numbers(model: Any, rows: IntArray) -> IntArray:
+    # Rows of the training table as numbers of latents; items that were never compared get numbers of their own.
+    used = model._used
+    place = np.full(model.n_items_, -1, dtype=np.intp)
+    place[used] = np.arange(used.shape[0])
+    return np.asarray(np.where(place[rows] >= 0, place[rows], used.shape[0] + rows))
+
+
+def _new_numbers(model: Any, count: int) -> IntArray:
+    return np.asarray(model._used.shape[0] + model.n_items_ + np.arange(count))
+
+
+def _numbers_of_names(model: Any, names: Any, rows: Any) -> IntArray:
+    number = _new_numbers(model, len(names))
+    if not model.own_effect:
+        return number
+    place = {name: row for row, name in enumerate(model.item_names_)}
+    known = np.array([row for row, name in enumerate(names) if name in place], dtype=np.intp)
+    if len(known):
+        number[known] = _numbers(model, np.array([place[names[row]] for row in known], dtype=np.intp))
+    return number
+
+
+def _numbers_of_rows(model: Any, rows: Any) -> IntArray:
+    """Find items of training by their features: an item is known if exactly one training item has its features."""
+    number = _new_numbers(model, rows.shape[0])
+    if not model.own_effect or sparse.issparse(rows):
+        return number
+    place: dict[bytes, int] = {}
+    for row, values in enumerate(np.asarray(model._train.items) + 0.0):
+        key = values.tobytes()
+        place[key] = -1 if key in place else row
+    for index, values in enumerate(np.asarray(rows) + 0.0):
+        row = place.get(values.tobytes(), -1)
+        if row >= 0:
+            number[index] = _numbers(model, np.array([row]))[0]
+    return number
+
+
+def _same_table(model: Any, rows: Any) -> bool:
+    known = model._train.items
+    if rows is known:
+        return True
+    if rows.shape != known.shape or sparse.issparse(rows) != sparse.issparse(known):
+        return False
+    return bool(abs(rows - known).nnz == 0 if sparse.issparse(rows) else np.array_equal(rows, known))
