@@ -33,9 +33,11 @@ class Optimum:
 
 
 def starts(first: FloatArray, bounds: FloatArray, n_restarts: int, rng: np.random.Generator) -> list[FloatArray]:
-    """Return the given start and others drawn uniformly between the bounds (of log parameters)."""
+    """Return the given start and others with every parameter within a factor of ten of it, and within its bounds."""
     low, high = bounds.T
-    return [np.clip(first, low, high), *(rng.uniform(low, high) for _ in range(n_restarts))]
+    first = np.clip(first, low, high)
+    near = np.maximum(low, first - np.log(10)), np.minimum(high, first + np.log(10))
+    return [first, *(rng.uniform(*near) for _ in range(n_restarts))]
 
 
 def maximise(
@@ -65,7 +67,7 @@ def maximise(
             jac=True,
             method="L-BFGS-B",
             bounds=[(float(low), float(high)) for low, high in bounds],
-            options={"maxfun": max_evaluations, "ftol": 1e-10, "gtol": tol},
+            options={"maxfun": max_evaluations, "ftol": 1e-9, "gtol": tol},
         )
         found.append(
             Optimum(

@@ -37,6 +37,7 @@ def laplace(
     likelihood: LogConcave,
     *,
     start: FloatArray | None = None,
+    near: Curvature | None = None,
     tol: float = 1e-9,
     max_steps: int = 100,
 ) -> tuple[Posterior, Info]:
@@ -46,9 +47,9 @@ def laplace(
     gradient, because stopping on the objective loses up to five digits of the evidence's gradient. ``start`` is a warm
     start, the ``a`` of an earlier posterior: at a mode u = R'a with a = A'(w d₁), whatever the kernel.
 
-    B is factored at the start and at the mode, n r² + r³/3 each beyond the product ΛR. In between Newton's equations
-    are solved by conjugate gradients with the last factor as preconditioner, n r and O(m) a step; where that is slow,
-    because the precisions have changed much, B is factored again.
+    B is factored at the mode, n r² + r³/3 beyond the product ΛR. Before that Newton's equations are solved by conjugate
+    gradients with the last factor as preconditioner, n r and O(m) a step; where that is slow, because the precisions
+    have changed much, B is factored again. ``near`` is the first preconditioner, B of a nearby problem.
     """
     design = Design.of(A)
     u = np.zeros(factor.rank) if start is None else factor.back(start)
@@ -63,7 +64,7 @@ def laplace(
         if not value >= cold:
             u, value, d = np.zeros_like(u), cold, d_cold
     steps, norm = 0, np.inf
-    curvature: Curvature | None = None
+    curvature = near if near is not None and near.LB.shape[0] == factor.rank else None
     while True:
         gradient = factor.back(design.AT @ (weight * d.first)) - u
         # the scale of rounding in the gradient is that of its two parts

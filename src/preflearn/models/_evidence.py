@@ -99,8 +99,13 @@ class Evidence:
 
     def _infer(self, factor: Any, likelihood: Any) -> tuple[Posterior, Info, Any]:
         if self.inference == "laplace":
-            posterior, info = laplace(factor, self.design, self.y, self.weight, likelihood, start=self.warm)
-            self.warm = posterior.a
+            start, near = self.warm if self.warm is not None else (None, None)
+            # triangular factors change smoothly with the parameters, pivoted ones jump
+            smooth = getattr(factor, "order", factor) is None
+            posterior, info = laplace(
+                factor, self.design, self.y, self.weight, likelihood, start=start, near=near if smooth else None
+            )
+            self.warm = posterior.a, posterior.curvature if smooth else None
             return posterior, info, None
         posterior, info, sites = ep(factor, self.design, self.y, self.weight, likelihood, start=self.warm)
         self.warm = sites if info.converged else None

@@ -8,7 +8,6 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import ConstantKernel
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -21,13 +20,12 @@ from preflearn.inference.average import average
 from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.evidence import maximise, starts
 from preflearn.likelihoods import Gaussian, get_likelihood
-from preflearn.linalg import cholesky_pivoted
-from preflearn.metrics import pairwise_accuracy
 from preflearn.models._evidence import Evidence, Solution, few_threads
-from preflearn.models._gp_items import items_of_comparisons, items_of_table
+from preflearn.models._gp_items import items_of_comparisons
 from preflearn.models._gp_kernel import VARIANCE, length_scales, start_kernel
-from preflearn.models._leave_out import without_comparison, without_item
-from preflearn.models.ranking import Ranking, rank_draws
+from preflearn.models._gp_merge import merge
+from preflearn.models._leave_out import without_comparisons, without_items
+from preflearn.models._utility import UtilityPosterior, seed_of, share_ties
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior
 
@@ -41,7 +39,7 @@ class LeftOut(NamedTuple):
     second: FloatArray
 
 
-class PreferenceGP(BaseEstimator):
+class PreferenceGP(UtilityPosterior):
     """Gaussian process over utilities, learned from comparisons.
 
     Answers: who is better, with what probability, and how sure are we?
@@ -180,7 +178,7 @@ class PreferenceGP(BaseEstimator):
             likelihood = replace(likelihood, tie=0.3)  # type: ignore[type-var]
         evidence = self._evidence_of(X, None, likelihood)
         theta = evidence.theta
-        rng = np.random.default_rng(_seed(self.random_state))
+        rng = np.random.default_rng(seed_of(self.random_state))
         first = starts(theta, evidence.bounds, self.n_restarts, rng)
         self._learn(X, evidence, first if self.hyperparameters != "fixed" and theta.shape[0] else [], rng)
         return self
@@ -211,9 +209,9 @@ class PreferenceGP(BaseEstimator):
         if self.inference == "laplace" and warm is not None:
             a = np.zeros(self._used.shape[0])
             a[np.searchsorted(self._used, old_used)] = self._solution.posterior.a
-            evidence.warm = a
+            evidence.warm = a, None
         improve = hyperparameters == "improve" and self.hyperparameters != "fixed" and evidence.theta.shape[0]
-        rng = np.random.default_rng(_seed(self.random_state))
+        rng = np.random.default_rng(seed_of(self.random_state))
         points = None if improve or not hasattr(self, "hyperposterior_") else self.hyperposterior_
         self._learn(together, evidence, [evidence.theta] if improve else [], rng, points)
         return self
@@ -227,7 +225,7 @@ class PreferenceGP(BaseEstimator):
 
     def _evidence_of(self, X: Comparisons, prior: ItemPrior | None, likelihood: Any) -> Evidence:
         """Merge comparisons and put the prior on the items that occur."""
-        first, second, outcome, weight, merged = _merge(X, exact=isinstance(likelihood, Gaussian))
+        first, second, outcome, weight, merged = merge(X, exact=isinstance(likelihood, Gaussian))
         likelihood.check_outcomes(outcome)
         if self.inference == "ep" and weight.min() < 1:
             raise DataError(
@@ -343,126 +341,6 @@ class PreferenceGP(BaseEstimator):
         with few_threads(self._used.shape[0]):
             return self._evidence(given)
 
-    def predict_utility(self, items: Any = None, *, return_std: bool = False, return_cov: bool = False) -> Any:
-        """Return posterior means of utilities of items, with standard deviations or the covariance if wanted.
-
-        Parameters
-        ----------
-        items : table (n_items, n_features), names or row numbers of training items, or None, default=None
-            Items, seen in training or new; None is those of training.
-        return_std, return_cov : bool, default=False
-            What to return beside the means; not both.
-
-        Returns
-        -------
-        mean : ndarray (n_items,)
-            Means; only differences mean anything.
-        std or cov : ndarray
-            Standard deviations (n_items,) or covariance (n_items, n_items).
-        """
-        check_is_fitted(self)
-        if return_std and return_cov:
-            raise ValueError("predict_utility: ask for return_std or return_cov, not both.")
-        new, _ = items_of_table(self, items)
-        if return_cov:
-            return self._joint(new)
-        with few_threads(max(self._used.shape[0], len(new.number))):
-            parts = [(w, *s.posterior.moments(s.prior.cross(new), s.prior.variance(new))) for w, s in self._mixture]
-        mean, variance = _mix(parts)
-        return (mean, np.sqrt(variance)) if return_std else mean
-
-    def _joint(self, new: Any) -> tuple[FloatArray, FloatArray]:
-        with few_threads(max(self._used.shape[0], len(new.number))):
-            parts = [(w, *s.posterior.joint(s.prior.cross(new), s.prior.covariance(new))) for w, s in self._mixture]
-        if len(parts) == 1:
-            return parts[0][1], parts[0][2]
-        mean = np.sum([w * m for w, m, _ in parts], axis=0)
-        return mean, np.sum([w * (C + np.outer(m - mean, m - mean)) for w, m, C in parts], axis=0)
-
-    def sample_utilities(self, items: Any = None, n_samples: int = 1000, random_state: Any = None) -> FloatArray:
-        """Return draws of the utilities of items from their joint posterior, (n_samples, n_items)."""
-        check_is_fitted(self)
-        return self._draw(items_of_table(self, items)[0], n_samples, random_state)
-
-    def _draw(self, new: Any, n_samples: int, random_state: Any) -> FloatArray:
-        _check_count("n_samples", n_samples)
-        rng = np.random.default_rng(_seed(random_state))
-        counts = [int(n_samples)]
-        if len(self._mixture) > 1:
-            counts = rng.multinomial(int(n_samples), [w for w, _ in self._mixture]).tolist()
-        blocks = []
-        with few_threads(max(self._used.shape[0], len(new.number))):
-            for count, (_, s) in zip(counts, self._mixture, strict=True):
-                if count:
-                    mean, covariance = s.posterior.joint(s.prior.cross(new), s.prior.covariance(new))
-                    L, order = cholesky_pivoted(covariance)
-                    draws = np.empty((count, mean.shape[0]))
-                    draws[:, order] = rng.standard_normal((count, L.shape[1])) @ L.T
-                    blocks.append(draws + mean)
-        return np.concatenate(blocks)
-
-    def rank(
-        self, items: Any = None, *, k: int = 3, level: float = 0.9, n_samples: int = 4000, random_state: Any = 0
-    ) -> Ranking:
-        """Rank items, with intervals for utilities and places, P(best) and P(top k), from their joint posterior.
-
-        Parameters
-        ----------
-        items : table (n_items, n_features), names or row numbers of training items, or None, default=None
-            Items to rank; None is those of training.
-        k : int, default=3
-            How many count as the top.
-        level : float, default=0.9
-            Probability of the intervals.
-        n_samples : int, default=4000
-            Joint draws that places and probabilities are counted over.
-        random_state : int, RandomState or None, default=0
-            Source of the draws.
-
-        Returns
-        -------
-        Ranking
-            Items from best to worst.
-        """
-        check_is_fitted(self)
-        _check_count("k", k)
-        if not 0 < level < 1:
-            raise ValueError(f"rank: level={level!r} must be between 0 and 1, for example 0.9.")
-        new, names = items_of_table(self, items)
-        mean, covariance = self._joint(new)
-        return rank_draws(names, mean, covariance, self._draw(new, n_samples, random_state), int(k), level)
-
-    def predict_difference(self, X: Comparisons, *, return_std: bool = False) -> Any:
-        """Return the posterior mean of the utility differences, first minus second, and their deviations if wanted."""
-        mean, variance = _mix(self._differences(X))
-        return (mean, np.sqrt(variance)) if return_std else mean
-
-    def decision_function(self, X: Comparisons) -> FloatArray:
-        """Return the posterior mean of the utility differences, first minus second."""
-        return np.asarray(self.predict_difference(X))
-
-    def predict_outcome_proba(self, X: Comparisons) -> FloatArray:
-        """Return P(second preferred), P(tie) and P(first preferred), (m, 3)."""
-        p = sum(
-            w * s.likelihood.probability(mean, variance)
-            for (w, mean, variance), (_, s) in zip(self._differences(X), self._mixture, strict=True)
-        )
-        return np.asarray(p)[:, ::-1]
-
-    def predict_proba(self, X: Comparisons) -> FloatArray:
-        """Return P(second preferred) and P(first preferred), (m, 2), ties shared equally."""
-        return _share_ties(self.predict_outcome_proba(X))
-
-    def predict(self, X: Comparisons) -> FloatArray:
-        """Return +1 where the first item is predicted to be preferred, -1 where the second, 0 for equal utilities."""
-        return np.asarray(np.sign(self.decision_function(X)))
-
-    def score(self, X: Comparisons, y: None = None) -> float:
-        """Return the share of comparisons whose winner is predicted; ties are left out, equal predictions count 1/2."""
-        margin = self.decision_function(X)
-        average = "pairs" if X.group is None else "groups"
-        return float(pairwise_accuracy(X.outcome, margin, sample_weight=X.weight, group=X.group, average=average))
-
     def leave_one_out(self, by: Literal["comparison", "item"] = "comparison") -> Any:
         """Return predicted probabilities for the training comparisons without having learned from them.
 
@@ -485,101 +363,12 @@ class PreferenceGP(BaseEstimator):
         check_is_fitted(self)
         if by not in ("comparison", "item"):
             raise ValueError(f'leave_one_out: by={by!r} is not one of "comparison", "item".')
-        X, merged = self._train, self._merged
-        weight = np.ones(len(X)) if X.weight is None else X.weight
-        turned = X.first > X.second
-
-        def proba(answers: list[tuple[FloatArray, FloatArray]]) -> FloatArray:
-            p = sum(
-                w * s.likelihood.probability(np.where(turned, -mean, mean), variance)
-                for (w, s), (mean, variance) in zip(self._mixture, answers, strict=True)
-            )
-            return _share_ties(np.asarray(p)[:, ::-1])
-
-        design, total = self._evidence.design, self._evidence.weight
         with few_threads(self._used.shape[0]):
             if by == "comparison":
-                return proba([without_comparison(s, design, merged, weight) for _, s in self._mixture])
-            low, high = np.minimum(X.first, X.second), np.maximum(X.first, X.second)
-            answers = [self._without_items(s, design, total) for _, s in self._mixture]
-        per_item = []
-        for item in (X.first, X.second):
-            column = np.where(item == low, 0, 1)
-            assert (np.where(column == 0, low, high) == item).all()
-            per_item.append(proba([(mean[merged, column], variance[merged, column]) for mean, variance in answers]))
-        return LeftOut(*per_item)
-
-    def _without_items(self, s: Solution, design: Design, weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-        # Merged rows have their lower item first: column 0 is the answer without the lower item, 1 without the higher.
-        mean, variance = np.empty((design.shape[0], 2)), np.empty((design.shape[0], 2))
-        columns = design.A.indices.reshape(-1, 2)
-        low = columns.min(axis=1)
-        touching = design.AT
-        for item in range(design.shape[1]):
-            rows = touching.indices[touching.indptr[item] : touching.indptr[item + 1]].astype(np.intp)
-            side = np.where(low[rows] == item, 0, 1)
-            mean[rows, side], variance[rows, side] = without_item(s, design, weight, rows)
-        return mean, variance
-
-    def _differences(self, X: Comparisons) -> list[tuple[float, FloatArray, FloatArray]]:
-        check_is_fitted(self)
-        if not isinstance(X, Comparisons):
-            raise TypeError(f"PreferenceGP: expected Comparisons of two items each; got {type(X).__name__}.")
-        used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
-        m = len(X)
-        # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.
-        first, second = place[:m], place[m:]
-        low, high = np.minimum(first, second).astype(np.intp), np.maximum(first, second).astype(np.intp)
-        new = items_of_comparisons(self, X, used)
-        operator = pair_operator(low, high, used.shape[0])
-        answers = []
-        with few_threads(max(self._used.shape[0], used.shape[0])):
-            for w, s in self._mixture:
-                prior_variance = s.prior.difference_variance(new, low, high)
-                mean, variance = s.posterior.moments(s.prior.cross(new), prior_variance, operator)
-                answers.append((w, np.where(first == low, mean, -mean), variance))
-        return answers
-
-
-def _merge(X: Comparisons, *, exact: bool) -> tuple[IntArray, IntArray, FloatArray, FloatArray, IntArray]:
-    """Turn every comparison so that the lower item comes first, and merge equal ones into weights.
-
-    Also returns the merged row of each comparison (the nearest for comparisons of weight 0, which are left out).
-    """
-    weight = np.ones(len(X)) if X.weight is None else X.weight
-    outcome = X.outcome if exact else np.sign(X.outcome)
-    outcome = np.where(X.first > X.second, -outcome, outcome) + 0.0
-    table = np.column_stack([np.minimum(X.first, X.second), np.maximum(X.first, X.second), outcome])
-    counted = np.flatnonzero(weight)
-    distinct, place = np.unique(table[counted], axis=0, return_inverse=True)
-    total = np.asarray(np.bincount(place.ravel(), weight[counted], minlength=distinct.shape[0]), dtype=np.float64)
-    merged = np.zeros(len(X), dtype=np.intp)
-    merged[counted] = place.ravel()
-    return distinct[:, 0].astype(np.intp), distinct[:, 1].astype(np.intp), distinct[:, 2], total, merged
-
-
-def _check_count(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+                return share_ties(without_comparisons(self._mixture, self._evidence, self._train, self._merged))
+            first, second = without_items(self._mixture, self._evidence, self._train, self._merged)
+        return LeftOut(share_ties(first), share_ties(second))
 
 
 def _rows(X: Comparisons, used: IntArray) -> Any:
     return None if X.items is None else X.items[used]
-
-
-def _mix(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
-    """Return mean and variance of a mixture."""
-    if len(parts) == 1:
-        return parts[0][1], parts[0][2]
-    mean = np.sum([w * m for w, m, _ in parts], axis=0)
-    return mean, np.sum([w * (v + (m - mean) ** 2) for w, m, v in parts], axis=0)
-
-
-def _share_ties(p: FloatArray) -> FloatArray:
-    return np.column_stack([p[:, 0] + p[:, 1] / 2, p[:, 2] + p[:, 1] / 2])
-
-
-def _seed(random_state: Any) -> Any:
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    return random_state

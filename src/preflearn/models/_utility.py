@@ -1,0 +1,195 @@
+"""What a posterior over utilities answers: utilities, differences, probabilities, draws and ranks."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from preflearn.data import Comparisons
+from preflearn.inference.design import pair_operator
+from preflearn.linalg import cholesky_pivoted
+from preflearn.metrics import pairwise_accuracy
+from preflearn.models._evidence import Solution, few_threads
+from preflearn.models._gp_items import items_of_comparisons, items_of_table
+from preflearn.models.ranking import Ranking, rank_draws
+from preflearn.operators import FloatArray, IntArray
+
+__all__ = ["UtilityPosterior", "seed_of", "share_ties"]
+
+
+class UtilityPosterior(BaseEstimator):
+    """Base of estimators with a posterior over utilities; not public.
+
+    A fitted one has ``_mixture``, weighted solutions at one or several points of the hyperparameters, ``_used``, the
+    rows of the training table that occur, and ``_train``, the comparisons themselves.
+    """
+
+    _mixture: list[tuple[float, Solution]]
+    _used: IntArray
+    _train: Comparisons
+
+    def predict_utility(self, items: Any = None, *, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Return posterior means of utilities of items, with standard deviations or the covariance if wanted.
+
+        Parameters
+        ----------
+        items : table (n_items, n_features), names or row numbers of training items, or None, default=None
+            Items, seen in training or new; None is those of training.
+        return_std, return_cov : bool, default=False
+            What to return beside the means; not both.
+
+        Returns
+        -------
+        mean : ndarray (n_items,)
+            Means; only differences mean anything.
+        std or cov : ndarray
+            Standard deviations (n_items,) or covariance (n_items, n_items).
+        """
+        check_is_fitted(self)
+        if return_std and return_cov:
+            raise ValueError("predict_utility: ask for return_std or return_cov, not both.")
+        new, _ = items_of_table(self, items)
+        if return_cov:
+            return self._joint(new)
+        with few_threads(max(self._used.shape[0], len(new.number))):
+            parts = [(w, *s.posterior.moments(s.prior.cross(new), s.prior.variance(new))) for w, s in self._mixture]
+        mean, variance = _mix(parts)
+        return (mean, np.sqrt(variance)) if return_std else mean
+
+    def _joint(self, new: Any) -> tuple[FloatArray, FloatArray]:
+        with few_threads(max(self._used.shape[0], len(new.number))):
+            parts = [(w, *s.posterior.joint(s.prior.cross(new), s.prior.covariance(new))) for w, s in self._mixture]
+        if len(parts) == 1:
+            return parts[0][1], parts[0][2]
+        mean = np.sum([w * m for w, m, _ in parts], axis=0)
+        return mean, np.sum([w * (C + np.outer(m - mean, m - mean)) for w, m, C in parts], axis=0)
+
+    def sample_utilities(self, items: Any = None, n_samples: int = 1000, random_state: Any = None) -> FloatArray:
+        """Return draws of the utilities of items from their joint posterior, (n_samples, n_items)."""
+        check_is_fitted(self)
+        return self._draw(items_of_table(self, items)[0], n_samples, random_state)
+
+    def _draw(self, new: Any, n_samples: int, random_state: Any) -> FloatArray:
+        _check_count("n_samples", n_samples)
+        rng = np.random.default_rng(seed_of(random_state))
+        counts = [int(n_samples)]
+        if len(self._mixture) > 1:
+            counts = rng.multinomial(int(n_samples), [w for w, _ in self._mixture]).tolist()
+        blocks = []
+        with few_threads(max(self._used.shape[0], len(new.number))):
+            for count, (_, s) in zip(counts, self._mixture, strict=True):
+                if count:
+                    mean, covariance = s.posterior.joint(s.prior.cross(new), s.prior.covariance(new))
+                    L, order = cholesky_pivoted(covariance)
+                    draws = np.empty((count, mean.shape[0]))
+                    draws[:, order] = rng.standard_normal((count, L.shape[1])) @ L.T
+                    blocks.append(draws + mean)
+        return np.concatenate(blocks)
+
+    def rank(
+        self, items: Any = None, *, k: int = 3, level: float = 0.9, n_samples: int = 4000, random_state: Any = 0
+    ) -> Ranking:
+        """Rank items, with intervals for utilities and places, P(best) and P(top k), from their joint posterior.
+
+        Parameters
+        ----------
+        items : table (n_items, n_features), names or row numbers of training items, or None, default=None
+            Items to rank; None is those of training.
+        k : int, default=3
+            How many count as the top.
+        level : float, default=0.9
+            Probability of the intervals.
+        n_samples : int, default=4000
+            Joint draws that places and probabilities are counted over.
+        random_state : int, RandomState or None, default=0
+            Source of the draws.
+
+        Returns
+        -------
+        Ranking
+            Items from best to worst.
+        """
+        check_is_fitted(self)
+        _check_count("k", k)
+        if not 0 < level < 1:
+            raise ValueError(f"rank: level={level!r} must be between 0 and 1, for example 0.9.")
+        new, names = items_of_table(self, items)
+        mean, covariance = self._joint(new)
+        return rank_draws(names, mean, covariance, self._draw(new, n_samples, random_state), int(k), level)
+
+    def predict_difference(self, X: Comparisons, *, return_std: bool = False) -> Any:
+        """Return the posterior mean of the utility differences, first minus second, and their deviations if wanted."""
+        mean, variance = _mix(self._differences(X))
+        return (mean, np.sqrt(variance)) if return_std else mean
+
+    def decision_function(self, X: Comparisons) -> FloatArray:
+        """Return the posterior mean of the utility differences, first minus second."""
+        return np.asarray(self.predict_difference(X))
+
+    def predict_outcome_proba(self, X: Comparisons) -> FloatArray:
+        """Return P(second preferred), P(tie) and P(first preferred), (m, 3)."""
+        p = sum(
+            w * s.likelihood.probability(mean, variance)
+            for (w, mean, variance), (_, s) in zip(self._differences(X), self._mixture, strict=True)
+        )
+        return np.asarray(p)[:, ::-1]
+
+    def predict_proba(self, X: Comparisons) -> FloatArray:
+        """Return P(second preferred) and P(first preferred), (m, 2), ties shared equally."""
+        return share_ties(self.predict_outcome_proba(X))
+
+    def predict(self, X: Comparisons) -> FloatArray:
+        """Return +1 where the first item is predicted to be preferred, -1 where the second, 0 for equal utilities."""
+        return np.asarray(np.sign(self.decision_function(X)))
+
+    def score(self, X: Comparisons, y: None = None) -> float:
+        """Return the share of comparisons whose winner is predicted; ties are left out, equal predictions count 1/2."""
+        margin = self.decision_function(X)
+        average = "pairs" if X.group is None else "groups"
+        return float(pairwise_accuracy(X.outcome, margin, sample_weight=X.weight, group=X.group, average=average))
+
+    def _differences(self, X: Comparisons) -> list[tuple[float, FloatArray, FloatArray]]:
+        check_is_fitted(self)
+        if not isinstance(X, Comparisons):
+            raise TypeError(f"PreferenceGP: expected Comparisons of two items each; got {type(X).__name__}.")
+        used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
+        m = len(X)
+        # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.
+        first, second = place[:m], place[m:]
+        low, high = np.minimum(first, second).astype(np.intp), np.maximum(first, second).astype(np.intp)
+        new = items_of_comparisons(self, X, used)
+        operator = pair_operator(low, high, used.shape[0])
+        answers = []
+        with few_threads(max(self._used.shape[0], used.shape[0])):
+            for w, s in self._mixture:
+                prior_variance = s.prior.difference_variance(new, low, high)
+                mean, variance = s.posterior.moments(s.prior.cross(new), prior_variance, operator)
+                answers.append((w, np.where(first == low, mean, -mean), variance))
+        return answers
+
+
+def _check_count(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
+
+
+def _mix(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variance of a mixture."""
+    if len(parts) == 1:
+        return parts[0][1], parts[0][2]
+    mean = np.sum([w * m for w, m, _ in parts], axis=0)
+    return mean, np.sum([w * (v + (m - mean) ** 2) for w, m, v in parts], axis=0)
+
+
+def share_ties(p: FloatArray) -> FloatArray:
+    return np.column_stack([p[:, 0] + p[:, 1] / 2, p[:, 2] + p[:, 1] / 2])
+
+
+def seed_of(random_state: Any) -> Any:
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    return random_state
