@@ -7,9 +7,11 @@ import warnings
 
 import pytest
 import sklearn
+import sklearn.utils.estimator_checks as checks
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from preflearn import KPCR, RLS, KPCRank, KPCRankCV, Nystroem, RankRLS, RankRLSCV
+from preflearn import KPCR, RLS, KPCRank, KPCRankCV, Nystroem, PreferenceGP, RankRLS, RankRLSCV
 
 ESTIMATORS = [
     RLS(),
@@ -74,3 +76,25 @@ def test_random_bases_break_one_check_only():
     model = RankRLS(kernel="rbf", approximation=Nystroem(5, random_state=0))
     failed = {r["check_name"] for r in outcomes(model) if r["status"] == "failed"}
     assert failed <= {"check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"}
+
+
+# Estimators that learn from data objects only: checks of scikit-learn that build arrays of rows cannot reach them.
+# What is left are the checks of parameters, cloning and representation.
+FROM_DATA_OBJECTS = [PreferenceGP()]
+WITHOUT_ROWS = [
+    "check_parameters_default_constructible",
+    "check_no_attributes_set_in_init",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_estimator_repr",
+    "check_estimator_cloneable",
+    "check_estimator_tags_renamed",
+    "check_valid_tag_types",
+    "check_mixin_order",
+]
+
+
+@pytest.mark.parametrize("check", WITHOUT_ROWS)
+@pytest.mark.parametrize("estimator", FROM_DATA_OBJECTS, ids=repr)
+def test_checks_of_parameters_pass_where_rows_are_no_input(estimator, check):
+    getattr(checks, check)(type(estimator).__name__, clone(estimator))
