@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from preflearn import Comparisons, OnItems, PreferenceGP, RankRLS
+from preflearn.exceptions import DataWarning
 from preflearn.likelihoods import Gaussian, Probit
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
@@ -362,3 +363,10 @@ def test_more_mistakes_are_explained(matches):
             call()
     with pytest.raises(TypeError, match="expected Comparisons"):
         model.predict_proba(matches.items)
+
+
+def test_nothing_but_noise_is_said():
+    coin = Comparisons(4, [0, 1, 2, 3, 0, 1, 2, 3], [1, 0, 3, 2, 2, 3, 0, 1])
+    with pytest.warns(DataWarning, match="no differences between the items"):
+        model = PreferenceGP(n_restarts=0).fit(coin)
+    np.testing.assert_allclose(model.predict_proba(coin), 0.5, atol=1e-6)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference.average import average
 from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.evidence import maximise, starts
@@ -30,6 +30,9 @@ from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior
 
 __all__ = ["LeftOut", "PreferenceGP"]
+
+
+NOTHING_BUT_NOISE = 30.0  # times the deviation of utilities
 
 
 class LeftOut(NamedTuple):
@@ -297,6 +300,14 @@ class PreferenceGP(UtilityPosterior):
                 f"(wanted {worst.wanted:.0e}); probabilities are approximate. Check for extreme kernel parameters or "
                 'weights, or use inference="laplace".',
                 ConvergenceWarning,
+                stacklevel=4,
+            )
+        if self.optima_ and points is None and self.sigma_ > NOTHING_BUT_NOISE:
+            warnings.warn(
+                f"PreferenceGP: the evidence is highest where all utilities are equal: these {len(self._train)} "
+                "comparisons show no differences between the items that noise would not.\n  Probabilities are close to "
+                '1/2. Collect more comparisons, or use hyperparameters="average" or a kernel with a fixed variance.',
+                DataWarning,
                 stacklevel=4,
             )
         if points is not None and points.effective_size < 5:
