@@ -92,6 +92,8 @@ class Posterior:
         ``Q`` (p, n) is their cross-covariance with the training latents; ``prior_variance`` that of the wanted
         quantities, (p,) or (rows of A,).
         """
+        if A is not None and A.shape[0] < Q.shape[0]:  # fewer combinations than latents: combine first
+            Q, A = A @ Q, None
         W = self.factor.whiten(Q)
         V = self.curvature.whiten(W)
         mean = np.asarray(W.T @ self.u)

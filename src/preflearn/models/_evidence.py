@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from preflearn.inference.design import Design
 from preflearn.inference.ep import ep, ep_gradient
@@ -24,7 +25,12 @@ ONE_THREAD = 500
 
 def few_threads(n_latents: int) -> Any:
     """Return a context in which BLAS uses one thread if the problem is small."""
-    return threadpool_limits(1, user_api="blas") if n_latents <= ONE_THREAD else nullcontext()
+    return _controller().limit(limits=1, user_api="blas") if n_latents <= ONE_THREAD else nullcontext()
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()  # looks through the loaded libraries: milliseconds, so once
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["UtilityPosterior", "seed_of", "share_ties"]
 
+BLOCK = 2**22  # covariances between new and training items that are held at a time
+
 
 class UtilityPosterior(BaseEstimator):
     """Base of estimators with a posterior over utilities; not public.
@@ -158,6 +160,10 @@ class UtilityPosterior(BaseEstimator):
             raise TypeError(f"PreferenceGP: expected Comparisons of two items each; got {type(X).__name__}.")
         used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
         m = len(X)
+        if used.shape[0] * self._used.shape[0] > BLOCK and m > 1:  # many items: a part of the comparisons at a time
+            half = m // 2
+            both = zip(self._differences(X[:half]), self._differences(X[half:]), strict=True)
+            return [(w, np.concatenate([m1, m2]), np.concatenate([v1, v2])) for (w, m1, v1), (_, m2, v2) in both]
         # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.
         first, second = place[:m], place[m:]
         low, high = np.minimum(first, second).astype(np.intp), np.maximum(first, second).astype(np.intp)
