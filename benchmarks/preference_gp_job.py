@@ -84,7 +84,7 @@ def peak_memory():
 
 def main():
     job = json.loads(sys.argv[1])
-    problem = Problem.draw(job["n"], job["m"], job["n_held"], job["seed"], job["truth"])
+    problem = Problem.draw(job["n"], job["m"], job["n_held"], job["seed"], job["truth"], job.get("pool"))
     if job["job"] == "agree":
         print(json.dumps(agree(problem)))
         return

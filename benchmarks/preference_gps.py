@@ -37,13 +37,18 @@ class Problem:
     utility: np.ndarray
     winner: np.ndarray
     loser: np.ndarray
-    X_held: np.ndarray  # pair k is rows k and k + n_held
+    X_held: np.ndarray
+    first: np.ndarray  # held-out pair k is rows first[k] and second[k] of X_held
+    second: np.ndarray
     order: np.ndarray  # the sign of their true differences
     truth: np.ndarray  # the solution that drew the utilities
 
     @classmethod
-    def draw(cls, n, m, n_held, seed=0, truth="even"):
-        """Utilities: a random smooth function, 1,000 random Fourier features of the kernel at the truth."""
+    def draw(cls, n, m, n_held, seed=0, truth="even", pool=None):
+        """Utilities: a random smooth function, 1,000 random Fourier features of the kernel at the truth.
+
+        Held-out pairs are drawn among ``pool`` new items; without it every pair has two items of its own.
+        """
         rng = np.random.default_rng(seed)
         solution = TRUTHS[truth]
         frequency = rng.normal(size=(N_FEATURES, 1000)) / np.exp(solution[1:, None])
@@ -54,15 +59,19 @@ class Problem:
             parts = [np.cos(part @ frequency + phase).sum(axis=1) for part in np.array_split(X, len(X) // 500 + 1)]
             return np.sqrt(np.exp(solution[0]) / 500) * np.concatenate(parts)
 
+        def pairs(n_items, size):
+            first = rng.integers(n_items, size=size)
+            return first, (first + rng.integers(1, n_items, size=size)) % n_items
+
         X = rng.uniform(size=(n, N_FEATURES))
-        first = rng.integers(n, size=m)
-        second = (first + rng.integers(1, n, size=m)) % n
+        first, second = pairs(n, m)
         u = utility(X)
         won = u[first] - u[second] + np.sqrt(2) * rng.normal(size=m) > 0
-        X_held = rng.uniform(size=(2 * n_held, N_FEATURES))
+        winner, loser = np.where(won, first, second), np.where(won, second, first)
+        X_held = rng.uniform(size=(pool or 2 * n_held, N_FEATURES))
+        first, second = pairs(pool, n_held) if pool else np.split(np.arange(2 * n_held), 2)
         held = utility(X_held)
-        order = np.sign(held[:n_held] - held[n_held:])
-        return cls(X, u, np.where(won, first, second), np.where(won, second, first), X_held, order, solution)
+        return cls(X, u, winner, loser, X_held, first, second, np.sign(held[first] - held[second]), solution)
 
 
 class Ours:
@@ -71,11 +80,10 @@ class Ours:
     chunks = (None,)  # pairs are predicted in one call
 
     def __init__(self, problem):
-        n_held = len(problem.order)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # pairs are drawn with replacement: some repeat
             self.data = Comparisons(problem.X, problem.winner, problem.loser)
-        self.held = Comparisons(problem.X_held, np.arange(n_held), np.arange(n_held, 2 * n_held))
+            self.held = Comparisons(problem.X_held, problem.first, problem.second)
 
     def fit(self):
         variance, *lengths = np.exp(START)
@@ -121,6 +129,7 @@ class BoTorch:
 
         np.random.seed(0)  # noqa: NPY002  (PairwiseGP draws its first utilities from the global state)
         self.torch, self.fit_objective, self.limit = torch, botorch.fit_gpytorch_mll, limit
+        self.first, self.second = problem.first, problem.second
         self.X, self.X_held = torch.as_tensor(problem.X), torch.as_tensor(problem.X_held)
         self.pairs = torch.as_tensor(np.column_stack([problem.winner, problem.loser]))
 
@@ -205,12 +214,12 @@ class BoTorch:
             mean = np.concatenate(
                 [self.model.posterior(part).mean.numpy().ravel() for part in self.X_held.split(chunk)]
             )
-        return np.subtract(*np.split(mean, 2))
+        return mean[self.first] - mean[self.second]
 
     def probabilities(self):
         """Return P(first) by hand from the joint covariance of all held-out items: only for few of them."""
         with self.torch.no_grad():
             C = self.model.posterior(self.X_held).distribution.covariance_matrix.numpy()
-        half = len(C) // 2
-        variance = np.diag(C)[:half] + np.diag(C)[half:] - 2 * np.diag(C, half)
+        own = np.diag(C)
+        variance = own[self.first] + own[self.second] - 2 * C[self.first, self.second]
         return ndtr(self.differences() / np.sqrt(2 + variance))

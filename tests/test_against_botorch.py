@@ -27,7 +27,7 @@ def test_every_row_runs_in_small():
     table = [
         [cell.strip() for cell in line.split("|")[1:-1]] for line in out.splitlines() if re.match(r"\| \d: ", line)
     ]
-    assert [cells[0][0] for cells in table] == ["1", "2", "3", "3", "4"]
+    assert [cells[0][0] for cells in table] == ["1", "2", "3", "3", "4", "4"]
     assert {len(cells) for cells in table} == {12}
     assert all(float(cells[2].removesuffix(" s")) > 0 for cells in table)
     assert ("BoTorch is not installed" in out) is not INSTALLED
