@@ -13,8 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from preflearn import Comparisons
-from preflearn.models.gp import PreferenceGP
+from preflearn import Comparisons, PreferenceGP
 
 N_FEATURES = 10
 # What draws the utilities: kernel variance and length-scales. "even" is close to the hyperprior that BoTorch adds.
@@ -85,18 +84,20 @@ class Ours:
             self.data = Comparisons(problem.X, problem.winner, problem.loser)
             self.held = Comparisons(problem.X_held, problem.first, problem.second)
 
-    def fit(self):
-        variance, *lengths = np.exp(START)
+    def _model(self, solution, hyperparameters):
+        variance, *lengths = np.exp(solution)
         kernel = ConstantKernel(variance, VARIANCE_BOUNDS) * RBF(lengths, LENGTH_BOUNDS)
-        self.model = PreferenceGP(kernel, n_restarts=0).fit(self.data)
+        return PreferenceGP(kernel, hyperparameters=hyperparameters, n_restarts=0)
+
+    def fit(self):
+        self.model = self._model(START, "maximise").fit(self.data)
         return self.model.optima_[0].evaluations
 
-    prepare = fit  # log_evidence(theta) needs free parameters, and a fit has them
-
     def fix(self, solution):
-        variance, *lengths = np.exp(solution)
-        kernel = ConstantKernel(variance, "fixed") * RBF(lengths, "fixed")
-        self.model = PreferenceGP(kernel, n_restarts=0).fit(self.data)
+        self.model = self._model(solution, "fixed").fit(self.data)
+
+    def prepare(self):
+        self.fix(START)
 
     def solution(self):
         kernel = self.model.kernel_
