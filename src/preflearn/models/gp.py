@@ -295,10 +295,11 @@ class PreferenceGP(UtilityPosterior):
         unfinished = [s.info for _, s in self._mixture if not s.info.converged]
         if unfinished:
             worst = max(unfinished, key=lambda info: info.residual)
+            other = ', or use inference="laplace"' if self.inference == "ep" else ""
             warnings.warn(
                 f"PreferenceGP: {self.inference} stopped after {worst.steps} steps with residual {worst.residual:.1e} "
-                f"(wanted {worst.wanted:.0e}); probabilities are approximate. Check for extreme kernel parameters or "
-                'weights, or use inference="laplace".',
+                f"(wanted {worst.wanted:.0e}); probabilities are approximate. Check for extreme weights or "
+                f"bounds of the kernel{other}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
