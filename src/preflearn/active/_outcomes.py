@@ -1,0 +1,205 @@
+"""What the outcome of a comparison tells about its latent difference.
+
+With z ~ N(m, v) and outcomes y of probability p_y(z), the mutual information of y and z in nats is
+
+    I = H(p̄) - E[h(z)],   p̄_y = E[p_y(z)],   h(z) = H(p(z)) = -Σ_y p_y(z) log p_y(z).
+
+p̄ is the likelihood's own predictive probability. h is an even function of z alone, so it is tabulated once (quintic
+pieces through its values and first two derivatives, which the likelihood supplies) and only E[h] is left to integrate.
+In units of the noise:
+
+- v <= 1e-4: I = v/2 Σ p g'² + v²/8 Σ p (4 g' g''' + 10 g'² g'' + 2 g''² + 2 g'⁴) + O(v³) with g = log p; the two
+  entropies would cancel;
+- v <= 1: the trapezoidal rule over the normal density, which is shorter than the features of h;
+- v > 1: the trapezoidal rule over the table, since h is nearly zero away from the thresholds.
+
+Both rules converge exponentially; the error is about 1e-13. For Gaussian margins I = log(1 + v * precision) / 2.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+
+from preflearn.likelihoods import Gaussian
+from preflearn.likelihoods.ties import ThresholdLikelihood
+from preflearn.operators import FloatArray
+
+__all__ = ["Link", "Table", "check_likelihood", "curvature", "information", "link_of", "outcomes_of"]
+
+# Variances, in units of the noise, up to which the series and the rule over the normal density are used.
+_SERIES, _NARROW = 1e-4, 1.0
+# The normal density is below 4e-19 of its peak beyond 9.2 standard deviations.
+_NODES = np.linspace(-9.2, 9.2, 45)
+_WEIGHTS = np.exp(-0.5 * _NODES**2) / np.exp(-0.5 * _NODES**2).sum()
+# Pieces per unit of noise, how far beyond the threshold outcomes are still uncertain, and the step of the wide rule.
+_PIECES, _REACH, _STEP = 32, 50, 12
+# Elements of one block of nodes.
+_BLOCK = 1 << 17
+
+
+@dataclass(frozen=True)
+class Table:
+    """An even function that vanishes beyond ``end``, in polynomial pieces of equal length."""
+
+    coefficients: FloatArray  # (6, n_pieces), of powers of the position inside a piece, 0 to 1
+    end: float
+
+    def __call__(self, t: FloatArray) -> FloatArray:
+        """Return the function at t."""
+        position = np.minimum(np.abs(t), self.end) * (self.coefficients.shape[1] / self.end)
+        piece = np.minimum(position.astype(np.intp), self.coefficients.shape[1] - 1)
+        position -= piece
+        value = self.coefficients[5][piece]
+        for row in self.coefficients[4::-1]:
+            value *= position
+            value += row[piece]
+        return np.where(np.abs(t) >= self.end, 0.0, value)
+
+    @classmethod
+    def through(cls, value: FloatArray, first: FloatArray, second: FloatArray, step: float) -> Table:
+        """Return the quintic Hermite interpolant of values and two derivatives at equal steps from 0."""
+        a, b, c = value[:-1], first[:-1] * step, second[:-1] * (0.5 * step * step)
+        # what is missing at the right end of a piece: value, slope and curvature
+        r0 = value[1:] - (a + b + c)
+        r1 = first[1:] * step - (b + 2.0 * c)
+        r2 = second[1:] * (step * step) - 2.0 * c
+        coefficients = np.stack(
+            [a, b, c, 10.0 * r0 - 4.0 * r1 + 0.5 * r2, -15.0 * r0 + 7.0 * r1 - r2, 6.0 * r0 - 3.0 * r1 + 0.5 * r2]
+        )
+        return cls(coefficients, step * (value.shape[0] - 1))
+
+
+@dataclass(frozen=True)
+class Link:
+    """Entropy of the outcome, probability that the better item loses, and that of a tie, given |z| / scale."""
+
+    entropy: Table
+    upset: Table
+    tie: Table | None
+    scale: float
+
+    def probabilities(self, z: FloatArray) -> list[FloatArray]:
+        """Return P(first | z) and, where there are ties, P(tie | z); error about 1e-12."""
+        t = z / self.scale
+        upset = self.upset(t)
+        if self.tie is None:
+            return [np.where(t > 0, 1.0 - upset, upset)]
+        tie = self.tie(t)
+        return [np.where(t > 0, 1.0 - upset - tie, upset), tie]
+
+
+def check_likelihood(likelihood: Any, owner: str) -> None:
+    """Raise TypeError for a likelihood whose outcomes are not known here."""
+    if not isinstance(likelihood, ThresholdLikelihood | Gaussian):
+        raise TypeError(
+            f"{owner}: the likelihood is a {type(likelihood).__name__}; information is known for Probit, Logit (with "
+            "or without ties) and Gaussian. Fit the model with one of these."
+        )
+
+
+def outcomes_of(likelihood: Any) -> tuple[float, ...]:
+    """Return the outcomes that are possible: first preferred, second preferred, and a tie where there are ties."""
+    return (1.0, -1.0) if likelihood.tie is None else (1.0, -1.0, 0.0)
+
+
+def information(likelihood: Any, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Return the mutual information (m,) of outcome and difference z ~ N(mean, variance), in nats.
+
+    The sign of ``mean`` does not matter, to the last bit. About 100 operations per comparison.
+    """
+    if isinstance(likelihood, Gaussian):
+        return np.asarray(0.5 * np.log1p(np.asarray(variance) * likelihood.precision))
+    m, v = np.broadcast_arrays(
+        np.abs(np.asarray(mean, dtype=np.float64)) / likelihood.scale,
+        np.asarray(variance, dtype=np.float64) / likelihood.scale**2,
+    )
+    gain = np.empty(m.shape)
+    tiny, wide = v <= _SERIES, v > _NARROW
+    narrow = ~(tiny | wide)
+    gain[tiny] = _series(likelihood, m[tiny], v[tiny])
+    for rows, rule in ((narrow, _narrow), (wide, _wide)):
+        if rows.any():
+            p = likelihood.probability(m[rows] * likelihood.scale, v[rows] * likelihood.scale**2)
+            gain[rows] = -xlogy(p, p).sum(axis=-1) - rule(likelihood, m[rows], v[rows])
+    return np.maximum(gain, 0.0)
+
+
+def curvature(likelihood: Any, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Return J (m,): an outcome shrinks the variance of its difference from v to v - J v² on average.
+
+    Notes
+    -----
+    Given y the variance becomes v + v² (log Z_y)'', and Σ_y Z_y (log Z_y)'' = -Σ_y Z_y (log Z_y)'² because the Z_y sum
+    to 1. J / (1 - v J) is the precision of a Gaussian observation with the same effect: the noise's own precision for
+    Gaussian margins, where no outcome matters.
+    """
+    m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+    if isinstance(likelihood, Gaussian):
+        return np.asarray(likelihood.precision / (1.0 + v * likelihood.precision))
+    total = np.zeros(np.broadcast(m, v).shape)
+    for y in outcomes_of(likelihood):
+        smoothed = likelihood.smoothed(np.full(total.shape, y), m, v)
+        total += np.exp(smoothed.log_z) * np.square(smoothed.first)
+    return total
+
+
+@lru_cache(maxsize=16)
+def link_of(likelihood: Any) -> Link:
+    """Return what a likelihood says of outcomes given z, as tables over |z| / scale."""
+    threshold = 0.0 if likelihood.tie is None else likelihood.tie / likelihood.scale
+    t = np.arange(math.ceil((threshold + _REACH) * _PIECES) + 1) / _PIECES
+    entropy = np.zeros((3, t.shape[0]))
+    tables = {}
+    for y in outcomes_of(likelihood):
+        g, g1, g2, _ = likelihood.log_density(np.full(t.shape, y), t * likelihood.scale)
+        g1, g2, p = g1 * likelihood.scale, g2 * likelihood.scale**2, np.exp(g)
+        curved = g2 + g1 * g1
+        tables[y] = Table.through(p, p * g1, p * curved, 1.0 / _PIECES)
+        entropy -= p * g, p * g1 * (g + 1.0), p * (curved * (g + 1.0) + g1 * g1)
+    return Link(
+        Table.through(entropy[0], entropy[1], entropy[2], 1.0 / _PIECES),
+        tables[-1.0],
+        tables.get(0.0),
+        likelihood.scale,
+    )
+
+
+def _series(likelihood: Any, m: FloatArray, v: FloatArray) -> FloatArray:
+    order1, order2 = np.zeros(m.shape), np.zeros(m.shape)
+    s = likelihood.scale
+    for y in outcomes_of(likelihood):
+        g, g1, g2, g3 = likelihood.log_density(np.full(m.shape, y), m * s)
+        p, a, b, c = np.exp(g), g1 * s, g2 * s**2, g3 * s**3
+        order1 += p * a * a
+        order2 += p * (4.0 * a * c + 10.0 * a * a * b + 2.0 * b * b + 2.0 * a**4)
+    return np.asarray(0.5 * v * order1 + 0.125 * v * v * order2)
+
+
+def _narrow(likelihood: Any, m: FloatArray, v: FloatArray) -> FloatArray:
+    table, root = link_of(likelihood).entropy, np.sqrt(v)
+    out = np.empty(m.shape)
+    step = _BLOCK // _NODES.size
+    for i in range(0, m.size, step):
+        out[i : i + step] = table(m[i : i + step, None] + root[i : i + step, None] * _NODES) @ _WEIGHTS
+    return out
+
+
+def _wide(likelihood: Any, m: FloatArray, v: FloatArray) -> FloatArray:
+    table = link_of(likelihood).entropy
+    # every _STEP-th value of the table, mirrored; those that are nearly zero between and beyond thresholds drop out
+    h = table.coefficients[0, ::_STEP]
+    t = np.arange(h.shape[0]) * (_STEP / _PIECES)
+    kept = h > 1e-20
+    t, h = np.concatenate([-t[kept & (t > 0)], t[kept]]), np.concatenate([h[kept & (t > 0)], h[kept]])
+    out = np.empty(m.shape)
+    step = max(1, _BLOCK // t.size)
+    for i in range(0, m.size, step):
+        density = np.exp(np.square(t - m[i : i + step, None]) * (-0.5 / v[i : i + step, None]))
+        out[i : i + step] = density @ h * (_STEP / _PIECES) / np.sqrt(2.0 * np.pi * v[i : i + step])
+    return out
