@@ -1,0 +1,139 @@
+"""How much the outcome of a comparison would tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from preflearn.active._arguments import check_k, check_whole, generator
+from preflearn.active._beliefs import Beliefs
+from preflearn.active._candidates import MOST_ITEMS
+from preflearn.active._outcomes import information
+from preflearn.active._pool import Pool
+from preflearn.active._top_k import Draws
+from preflearn.data import Comparisons
+from preflearn.exceptions import DataError
+from preflearn.operators import FloatArray
+
+__all__ = ["information_gain", "top_k_information"]
+
+
+def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
+    """Return what the outcome of each comparison would tell about the utilities, in nats.
+
+    Which of these comparisons is worth making?
+
+    Parameters
+    ----------
+    model : PreferenceGP
+        Fitted model.
+    pairs : Comparisons, array-like of shape (m, 2) or sequence of pairs
+        What might be compared. Outcomes in ``Comparisons`` are not looked at. Pairs are of names, or of row numbers of
+        the pool.
+    items : None, table, names or Comparisons, default=None
+        The pool that pairs refer to; None for the items that the model was fitted on. Not needed with ``Comparisons``.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Mutual information of the outcome and the utilities: at least 0 and at most log 2 (log 3 with ties) for
+        outcomes of two (three) kinds.
+
+    Notes
+    -----
+    An outcome depends on the utilities only through the difference z of its two items, with z ~ N(m, v) in the
+    posterior, so the information is H(E[p(y|z)]) - E[H(p(y|z))]: log(1 + v * precision) / 2 for Gaussian margins, else
+    one integral, computed to about 1e-12. Exactly the same whichever item is named first. O(r²) per pair for r latent
+    items of the model, and about a microsecond for the integral.
+
+    *Differences from the paper*: section 2.4 of Chu and Ghahramani names the idea; the measure is that of Houlsby and
+    others, without their approximation of the entropy.
+
+    References
+    ----------
+    Chu and Ghahramani, "Preference learning with Gaussian processes", 2005.
+    Houlsby and others, "Bayesian active learning for classification and preference learning", 2011.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import ConstantKernel
+    >>> from preflearn import Comparisons
+    >>> from preflearn.active import information_gain
+    >>> from preflearn.models.gp import PreferenceGP
+    >>> matches = Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "dee"])
+    >>> model = PreferenceGP(ConstantKernel(2.0, "fixed")).fit(matches)
+    >>> information_gain(model, [("ann", "cy"), ("cy", "dee")]).round(3)
+    array([0.164, 0.241])
+    """
+    if isinstance(pairs, Comparisons):
+        pool = Pool.build(model, pairs, "information_gain")
+        first, second = pairs.first, pairs.second
+    else:
+        pool = Pool.build(model, items, "information_gain")
+        first, second = pool.pairs(pairs, "pairs")
+    return information(model.likelihood_, *pool.pair_moments(first, second))
+
+
+def top_k_information(
+    model: Any, pairs: Any, k: int, items: Any = None, *, n_samples: int = 4096, random_state: Any = None
+) -> FloatArray:
+    """Return what the outcome of each comparison would tell about which k items are the best, in nats.
+
+    Which of these comparisons is worth making, if only the best items matter?
+
+    Parameters
+    ----------
+    model : PreferenceGP
+        Fitted model.
+    pairs : Comparisons, array-like of shape (m, 2) or sequence of pairs
+        What might be compared, by names or row numbers of the pool.
+    k : int
+        How many of the best items matter.
+    items : None, table, names or Comparisons, default=None
+        The pool in which items are the best; None for the items that the model was fitted on. At most 2,000 items.
+    n_samples : int, default=4096
+        Draws of the utilities from their joint posterior.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of the draws.
+
+    Returns
+    -------
+    ndarray of shape (m,)
+        Mutual information of the outcome and the part of the top k inside B and the pair, where B are the items whose
+        membership is most uncertain, as many as the draws can tell apart (64 draws per combination). A lower bound of
+        the information about the whole top-k set, and equal to it in small pools, where B is everything.
+
+    Notes
+    -----
+    Never more than `information_gain`, up to the error of the draws: a standard error of at most 0.005 nats with 4096
+    draws, and as the square root of their number otherwise. O(n_samples) per pair.
+    For Gaussian margins entropies given the top k are replaced by those of normals with the same variance, which are
+    higher: still a lower bound.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import ConstantKernel
+    >>> from preflearn import Comparisons
+    >>> from preflearn.active import top_k_information
+    >>> from preflearn.models.gp import PreferenceGP
+    >>> matches = Comparisons(None, ["ann", "bob", "ann", "cy", "bob"], ["cy", "cy", "dee", "dee", "dee"])
+    >>> model = PreferenceGP(ConstantKernel(2.0, "fixed")).fit(matches)
+    >>> gain = top_k_information(model, [("ann", "bob"), ("cy", "dee")], k=1, random_state=0)
+    >>> bool(gain[0] > 5 * gain[1])
+    True
+    """
+    owner = "top_k_information"
+    if isinstance(pairs, Comparisons) and items is None:
+        items = pairs
+    pool = Pool.build(model, items, owner)
+    k = check_k(k, len(pool), owner)
+    n_samples = check_whole(n_samples, "n_samples", owner, 64)
+    if len(pool) > MOST_ITEMS:
+        raise DataError(
+            f"{owner}: the pool has {len(pool)} items; draws of more than {MOST_ITEMS} together are too many. Leave "
+            'out items that are surely in or out, or use suggest(criterion="top_k"), which does.'
+        )
+    first, second = pool.pairs(pairs, "pairs")
+    beliefs = Beliefs(model.likelihood_, *pool.joint(np.arange(len(pool))), first, second)
+    return Draws(beliefs, k, n_samples, generator(random_state)).information(np.arange(first.shape[0]))
