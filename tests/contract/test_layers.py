@@ -23,6 +23,7 @@ ALLOWED = {
     "datasets": {"exceptions", "data"},
     "models": {"exceptions", "linalg", "kernels", "operators", "data", "likelihoods", "priors", "inference", "metrics"},
     "selection": {"exceptions", "data", "metrics", "models"},
+    "active": {"exceptions", "linalg", "operators", "data", "likelihoods", "metrics", "models"},
     "model_file": {"_version", "exceptions", "data", "kernels", "metrics", "models"},
     "__main__": {"cli"},
     "cli": {"_version", "exceptions", "data", "datasets", "kernels", "metrics", "models", "selection", "model_file"},

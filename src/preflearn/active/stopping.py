@@ -1,0 +1,295 @@
+"""Whether it is worth going on comparing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from preflearn.active._arguments import check_criterion, check_k, check_whole, generator
+from preflearn.active._beliefs import Beliefs
+from preflearn.active._candidates import consider
+from preflearn.active._criteria import Criterion, Utilities
+from preflearn.active._fantasies import draw_outcomes, future_means
+from preflearn.active._pool import Pool
+from preflearn.active._top_k import Draws, TopK, draw_utilities, members
+from preflearn.operators import FloatArray
+
+__all__ = ["RemainingValue", "remaining_value"]
+
+# Orders of so many pairs of items are compared between truths and beliefs; fewer futures do for many items.
+_COMPARED = 1 << 28
+
+
+@dataclass(frozen=True)
+class RemainingValue:
+    """What the next comparisons can still change.
+
+    Items are ordered by their mean utility, now and after the next comparisons. An order is *right* as far as it agrees
+    with the true utilities.
+
+    Parameters
+    ----------
+    n : int
+        Number of further comparisons.
+    n_items : int
+        Number of items that are ranked.
+    k : int or None
+        Number of best items that matter, or None for the whole order.
+    information : float
+        What the n most informative comparisons, chosen now, are expected to tell about the utilities, in nats.
+    information_bound : float
+        What no n comparisons chosen now can exceed: n times the most informative one.
+    pairs_right_now, pairs_right : float
+        Expected share of the pairs of items in their right order, now and then.
+    best_right_now, best_right : float
+        Probability that the first item is truly the best, now and then.
+    top_k_right_now, top_k_right : float or None
+        Probability that the first k items are truly the k best, now and then.
+    reordered : float
+        Expected share of the pairs of items whose order changes.
+    best_changes : float
+        Probability that another item comes first.
+    top_k_changes : float or None
+        Probability that the set of the first k items changes.
+    value, value_limit : float
+        Expected rise of the utility of the item that comes first (of the first k together), and the same if all
+        utilities became known: what no number of comparisons exceeds.
+    threshold : float
+        Rise of what is right below which more comparisons are not worth it.
+
+    Examples
+    --------
+    >>> from preflearn.active import RemainingValue
+    >>> left = RemainingValue(5, 8, None, 0.1, 0.2, 0.91, 0.915, 0.8, 0.8, None, None, 0.02, 0.1, None, 0.0, 0.1, 0.01)
+    >>> left.worth_it
+    False
+    >>> print(left)
+    5 more comparisons would raise the share of pairs of 8 items in the right order from 91.0 % to 91.5 %, changing
+    2.0 % of them: not worth it at a threshold of 1.0 %.
+    """
+
+    n: int
+    n_items: int
+    k: int | None
+    information: float
+    information_bound: float
+    pairs_right_now: float
+    pairs_right: float
+    best_right_now: float
+    best_right: float
+    top_k_right_now: float | None
+    top_k_right: float | None
+    reordered: float
+    best_changes: float
+    top_k_changes: float | None
+    value: float
+    value_limit: float
+    threshold: float
+
+    @property
+    def rise(self) -> float:
+        """How much more is right then than now: the top k or, without k, the order."""
+        if self.top_k_right is None or self.top_k_right_now is None:
+            return self.pairs_right - self.pairs_right_now
+        return self.top_k_right - self.top_k_right_now
+
+    @property
+    def worth_it(self) -> bool:
+        """Whether the rise reaches the threshold."""
+        return self.rise >= self.threshold
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        if self.k is None:
+            what = f"the share of pairs of {self.n_items} items in the right order"
+            now, then, changed = self.pairs_right_now, self.pairs_right, f"changing {self.reordered:.1%} of them"
+        else:
+            best = "best item" if self.k == 1 else f"{self.k} best"
+            what = f"the probability that the {best} of {self.n_items} items {'is' if self.k == 1 else 'are'} known"
+            now, then = self.top_k_right_now or 0.0, self.top_k_right or 0.0
+            changed = f"changing the answer with probability {self.top_k_changes or 0.0:.1%}"
+        text = (
+            f"{self.n} more comparison{'s' if self.n > 1 else ''} would raise {what} from {now:.1%} to {then:.1%}, "
+            f"{changed}: {'' if self.worth_it else 'not '}worth it at a threshold of {self.threshold:.1%}."
+        )
+        return text.replace("%", " %")
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields, with ``rise`` and ``worth_it``."""
+        return asdict(self) | {"rise": self.rise, "worth_it": self.worth_it}
+
+
+def remaining_value(
+    model: Any,
+    n: int,
+    items: Any = None,
+    *,
+    k: int | None = None,
+    criterion: str = "utilities",
+    candidates: Any = None,
+    forbidden: Any = None,
+    threshold: float = 0.01,
+    n_fantasies: int = 2000,
+    n_max_candidates: int = 100_000,
+    n_samples: int = 4096,
+    random_state: Any = None,
+) -> RemainingValue:
+    """Return what the next n comparisons can still tell and change.
+
+    Should we stop?
+
+    Parameters
+    ----------
+    model : PreferenceGP
+        Fitted model.
+    n : int
+        How many more comparisons could be made.
+    items : None, table, names or Comparisons, default=None
+        The pool, as for `suggest`.
+    k : int, default=None
+        Number of best items that matter; None if the whole order does.
+    criterion : {"utilities", "top_k"}, default="utilities"
+        What the comparisons are chosen for.
+    candidates, forbidden : sequence of pairs or Comparisons, default=None
+        Pairs to choose from, and pairs that must not be asked, as for `suggest`. A pair may be asked again.
+    threshold : float, default=0.01
+        Smallest rise worth going on for: of the probability that the top k are right or, without ``k``, of the share of
+        pairs in the right order.
+    n_fantasies : int, default=2000
+        Simulated futures. The standard error of a probability is at most 0.5 / sqrt(n_fantasies), that of a rise at
+        most sqrt(share of futures with a change / n_fantasies).
+    n_max_candidates, n_samples : int
+        As for `suggest`.
+    random_state : int, Generator, RandomState or None, default=None
+        Source of the futures. With the same int, fewer comparisons are the beginning of the same futures.
+
+    Returns
+    -------
+    RemainingValue
+        Figures, ``worth_it`` and a sentence.
+
+    Notes
+    -----
+    The n comparisons are the greedy batch of `suggest`, with repetitions. In every future true utilities are drawn from
+    the posterior and answer the comparisons; every answer updates mean and covariance by moment matching (assumed
+    density filtering: exact for Gaussian margins); the items are ordered by their new means, and that order is compared
+    with the truth. Hyperparameters stay.
+
+    What is right, ``value`` and the information rise with n, up to the noise of simulation. The probabilities of a
+    change need not: a single noisy outcome may reverse two items that more outcomes put back.
+
+    ``information_bound`` holds for every set of n comparisons fixed in advance: outcomes are independent given the
+    utilities. ``information`` is an estimate: the sum of the greedy gains.
+
+    Cost O(n_fantasies n (n² + p)) for p items, besides that of `suggest`. Of more than 2,000 items those considered
+    by `suggest` are ranked.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import ConstantKernel
+    >>> from preflearn import Comparisons
+    >>> from preflearn.active import remaining_value
+    >>> from preflearn.models.gp import PreferenceGP
+    >>> matches = Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "dee"])
+    >>> model = PreferenceGP(ConstantKernel(2.0, "fixed")).fit(matches)
+    >>> left = remaining_value(model, 10, k=1, random_state=0)
+    >>> left.worth_it, bool(left.best_right > left.best_right_now)
+    (True, True)
+    """
+    owner = "remaining_value"
+    pool = Pool.build(model, items, owner)
+    n = check_whole(n, "n", owner)
+    if not 0 <= threshold <= 1:
+        raise ValueError(f"{owner}: threshold={threshold!r}: it must be between 0 and 1.")
+    n_fantasies = check_whole(n_fantasies, "n_fantasies", owner, 2)
+    n_samples = check_whole(n_samples, "n_samples", owner, 64)
+    top = None if k is None else check_k(k, len(pool), owner)
+    goal = check_criterion(criterion, k, len(pool), owner)
+    rng = generator(random_state)
+    listed = None if candidates is None else pool.pairs(candidates, "candidates")
+    banned = None if forbidden is None else pool.pairs(forbidden, "forbidden")
+    limit = check_whole(n_max_candidates, "n_max_candidates", owner)
+    seen = consider(pool, listed, banned, top, limit, rng)
+    beliefs = Beliefs(model.likelihood_, seen.mean, seen.covariance, seen.first, seen.second)
+    bound = n * float(beliefs.information(slice(None)).max())
+    inner = 1 if seen.k is None else seen.k
+    truth = draw_utilities(seen.mean, seen.covariance, n_fantasies, rng)
+    rule: Criterion = Utilities(beliefs) if goal is None else TopK(Draws(beliefs, inner, n_samples, rng))
+    chosen, told = [], 0.0
+    alive = np.ones(seen.first.shape[0], dtype=bool)
+    for _ in range(n):
+        found = rule.best(alive)
+        if found is None:
+            break
+        chosen.append(found[0])
+        told += float(beliefs.information(slice(found[0], found[0] + 1))[0])
+        rule.condition(found[0])
+    pairs = seen.first[chosen], seen.second[chosen]
+    outcomes = draw_outcomes(model.likelihood_, truth, *pairs, rng)
+    future = future_means(model.likelihood_, seen.mean, seen.covariance, *pairs, outcomes)
+    now = np.broadcast_to(seen.mean, future.shape)
+    best_now, best, best_changes = _sets(now, future, truth, 1)
+    top_now, then, changes = (None, None, None) if top is None else _sets(now, future, truth, inner)
+    return RemainingValue(
+        n=n,
+        n_items=seen.mean.shape[0],
+        k=top,
+        information=min(told, bound),
+        information_bound=bound,
+        pairs_right_now=_agreement(now, truth),
+        pairs_right=_agreement(future, truth),
+        best_right_now=best_now,
+        best_right=best,
+        top_k_right_now=top_now,
+        top_k_right=then,
+        reordered=_reordered(seen.mean, future),
+        best_changes=best_changes,
+        top_k_changes=changes,
+        value=_rise(seen.mean, future, inner),
+        value_limit=_rise(seen.mean, truth, inner),
+        threshold=float(threshold),
+    )
+
+
+def _sets(now: FloatArray, future: FloatArray, truth: FloatArray, k: int) -> tuple[float, float, float]:
+    """Return how often the k best are right now, are right in the future, and change."""
+    before, after, right = (members(f, k) for f in (now, future, truth))
+    return (
+        float((before == right).all(axis=1).mean()),
+        float((after == right).all(axis=1).mean()),
+        float((before != after).any(axis=1).mean()),
+    )
+
+
+def _rise(mean: FloatArray, f: FloatArray, k: int) -> float:
+    best = np.sort(f, axis=1)[:, -k:].sum(axis=1).mean()
+    return max(float(best - np.sort(mean)[-k:].sum()), 0.0)
+
+
+def _agreement(one: FloatArray, other: FloatArray) -> float:
+    """Return the mean share of pairs of items in the same order; pairs that are equal on one side count half."""
+    p = one.shape[1]
+    rows = slice(max(50, _COMPARED // p**2))
+    one, other = one[rows], other[rows]
+    total = 0.0
+    for i in range(p - 1):
+        product = np.sign(one[:, i, None] - one[:, i + 1 :]) * np.sign(other[:, i, None] - other[:, i + 1 :])
+        total += float(product.sum())
+    return float(0.5 + 0.5 * total / (one.shape[0] * 0.5 * p * (p - 1)))
+
+
+def _reordered(mean: FloatArray, future: FloatArray) -> float:
+    """Return the mean share of pairs whose order changes; equal pairs that become different count half."""
+    p = mean.shape[0]
+    future = future[: max(50, _COMPARED // p**2)]
+    total = 0.0
+    for i in range(p - 1):
+        gap, later = mean[i] - mean[i + 1 :], future[:, i, None] - future[:, i + 1 :]
+        total += float((later * np.sign(gap) < 0).sum()) + 0.5 * float((later[:, gap == 0] != 0).sum())
+    return float(total / (future.shape[0] * 0.5 * p * (p - 1)))
