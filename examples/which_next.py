@@ -15,14 +15,12 @@ import argparse
 import warnings
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
-from preflearn import Comparisons
+from preflearn import Comparisons, PreferenceGP
 from preflearn.active import suggest
 from preflearn.exceptions import DataWarning
 from preflearn.metrics import comparison_log_loss, expected_calibration_error, kendall_tau_b
-from preflearn.models.gp import PreferenceGP
 
 # Random pairs repeat, and few comparisons leave separate parts: expected here.
 warnings.simplefilter("ignore", DataWarning)
@@ -61,29 +59,26 @@ def data_of(X, n_items, pairs, outcome):
 def learn(strategy, X, truth, budget, seed):
     """Return tau after every batch, and the last model."""
     n_items = len(truth)
-    pool = np.arange(n_items) if X is None else X
     rng = np.random.default_rng([seed, 1])  # the same first comparisons for both
     pairs = random_pairs(n_items, START, rng)
     outcome = ask(truth, pairs, rng)
-    kernel, taus = None, []
+    model = PreferenceGP(n_restarts=0).fit(data_of(X, n_items, pairs, outcome))
+    taus = []
     while True:
-        model = PreferenceGP(kernel, n_restarts=0).fit(data_of(X, n_items, pairs, outcome))
-        taus.append(kendall_tau_b(truth, model.predict_utility(pool)))
+        taus.append(kendall_tau_b(truth, model.predict_utility()))
         if len(pairs) >= budget:
             return np.array(taus), model
         if strategy == "suggested":
-            found = suggest(model, pool, BATCH)
+            found = suggest(model, n=BATCH)
             new = np.column_stack([found.first, found.second])
         else:
             new = random_pairs(n_items, BATCH, rng)
-        pairs = np.concatenate([pairs, new])
-        outcome = np.concatenate([outcome, ask(truth, new, rng)])
-        kernel = None if len(pairs) % LEARN == 0 else fixed(model.kernel_)
-
-
-def fixed(kernel):
-    bounds = [name for name in kernel.get_params() if name.endswith("_bounds")]
-    return clone(kernel).set_params(**dict.fromkeys(bounds, "fixed"))
+        answers = ask(truth, new, rng)
+        pairs, outcome = np.concatenate([pairs, new]), np.concatenate([outcome, answers])
+        if len(pairs) % LEARN:
+            model.update(data_of(X, n_items, new, answers))
+        else:
+            model = PreferenceGP(n_restarts=0).fit(data_of(X, n_items, pairs, outcome))
 
 
 def judge(model, X, truth, seed):
@@ -101,9 +96,9 @@ def until(taus, level):
     return START + BATCH * reached[0] if reached.size else np.inf
 
 
-def quartiles(values):
+def quartiles(values, budget):
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], method="inverted_cdf")
-    return middle, f"{middle:.0f} ({low:.0f}-{high:.0f})".replace("inf", "never")
+    return middle, f"{middle:.0f} ({low:.0f}-{high:.0f})".replace("inf", f">{budget}")
 
 
 def draw(path, curves):
@@ -151,7 +146,7 @@ def main():
                 taus.append(curve)
                 judged.append(judge(model, X, truth, seed))
             curves[setting][strategy] = np.array(taus)
-            counts = [quartiles([until(curve, level) for curve in taus]) for level in LEVELS]
+            counts = [quartiles([until(curve, level) for curve in taus], budget) for level in LEVELS]
             needed[strategy] = [middle for middle, _ in counts]
             cells = [text for _, text in counts]
             cells += [f"{np.mean([curve[-1] for curve in taus]):.3f}"]

@@ -7,9 +7,8 @@ from scipy import integrate
 from scipy.special import expit, ndtr
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from preflearn import Comparisons
+from preflearn import Comparisons, PreferenceGP
 from preflearn.likelihoods import Gaussian, Logit, Probit
-from preflearn.models.gp import PreferenceGP
 
 LIKELIHOODS = [
     Probit(),

@@ -132,9 +132,9 @@ def test_pairs_may_be_comparisons_names_or_rows():
     np.testing.assert_array_equal(information_gain(model, np.array([[3, 0], [1, 3]])), gain)
     np.testing.assert_array_equal(information_gain(model, Comparisons(None, ["ann", "dee"], ["dee", "bob"])), gain)
     np.testing.assert_array_equal(information_gain(model, names, ["dee", "cy", "bob", "ann"]), gain)
-    mean, variance = model._differences(Comparisons(None, ["ann", "dee"], ["dee", "bob"]))
-    for m, v, g in zip(mean, variance, gain, strict=True):
-        assert g == pytest.approx(information_by_quad(model.likelihood_, m, v), abs=1e-10)
+    mean, std = model.predict_difference(Comparisons(None, ["ann", "dee"], ["dee", "bob"]), return_std=True)
+    for m, s, g in zip(mean, std, gain, strict=True):
+        assert g == pytest.approx(information_by_quad(model.likelihood_, m, s**2), abs=1e-10)
     assert information_gain(model, []).shape == (0,)
 
 

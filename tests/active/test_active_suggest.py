@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from problems_active import by_name, with_features
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from preflearn import Comparisons
+from preflearn import Comparisons, PreferenceGP
 from preflearn.active import information_gain, suggest, top_k_information
 from preflearn.active._outcomes import curvature, information
 from preflearn.exceptions import DataWarning
@@ -145,10 +146,12 @@ def test_the_pool_may_be_training_items_names_frames_or_comparisons():
     named = suggest(model, frame, 3)
     assert named.first_name.tolist() == [f"item{i}" for i in best.first]
     assert suggest(model, frame, candidates=[("item3", "item4")]).first.tolist() == [3]
-    # items that were never compared keep the row numbers of the table the model was fitted on
+    # names or row numbers choose among the items of training, also those that were never compared
     part = clone(model).fit(Comparisons(X, [9, 3, 5], [3, 5, 8]))
-    assert set(np.concatenate([suggest(part, n=3).first, suggest(part, n=3).second])) <= {3, 5, 8, 9}
+    some = suggest(part, [9, 0, 4], 3)
+    assert set(pairs_of(some)) == {(0, 9), (4, 9), (0, 4)}
     assert suggest(part, candidates=[(9, 8)]).first.tolist() == [9]
+    assert suggest(part, [9, 8, 2], candidates=[(9, 2)]).first.tolist() == [9]
     unnamed = clone(by_name()).fit(Comparisons(4, [0, 1, 2], [1, 2, 3]))
     assert pairs_of(suggest(unnamed, [0, 3])) == [(0, 3)]
 
@@ -264,12 +267,43 @@ def test_mistakes_are_explained(options, kind, message):
         suggest(by_name(), **options)
 
 
-def test_models_of_features_want_features():
-    model, _, _ = with_features()
-    with pytest.raises(TypeError, match="by their features"):
+def test_own_effects_are_those_of_training_items():
+    _, data, X = with_features(12, 20)
+    model = PreferenceGP(ConstantKernel(1.0, "fixed") * RBF(0.9, "fixed"), own_effect=True, n_restarts=0).fit(data)
+    pairs = all_pairs(12)
+    gain = information_gain(model, pairs)
+    np.testing.assert_allclose(information_gain(model, pairs, X), gain, rtol=1e-9)
+    found = suggest(model, X, 4)
+    assert found.gain[0] == pytest.approx(gain.max(), rel=1e-9)
+    assert pairs_of(suggest(model, n=4)) == pairs_of(found)
+    # other items with nearly the same features have effects of their own, of which nothing is known
+    assert (information_gain(model, pairs, X + 1e-9) > gain).all()
+
+
+def test_averaged_hyperparameters_are_taken_as_their_mean_and_variance():
+    _, data, X = with_features(12, 40)
+    model = PreferenceGP(hyperparameters="average", n_points=64, n_restarts=0, random_state=0).fit(data)
+    pairs = all_pairs(12)
+    mean, std = model.predict_difference(Comparisons(X, *pairs.T), return_std=True)
+    gain = information(model.likelihood_, mean, std**2)
+    np.testing.assert_allclose(information_gain(model, pairs), gain)
+    assert suggest(model).gain[0] == pytest.approx(gain.max(), rel=1e-6)
+
+
+def test_items_of_the_model_and_of_the_pool_are_of_one_kind():
+    model, _, X = with_features()
+    with pytest.raises(TypeError, match=r"items must be a table of features, names or row numbers.*got int"):
         suggest(model, 5)
-    with pytest.raises(ValueError, match="same columns"):
+    with pytest.raises(ValueError, match="7"):
         suggest(model, np.zeros((3, 7)))
+    with pytest.raises(ValueError, match="compares 3 items and the pool is of a table of 12"):
+        suggest(model, forbidden=Comparisons(X[:3], [0], [1]))
+    with pytest.raises(TypeError, match="must be names or row numbers"):
+        suggest(by_name(), np.zeros((4, 2)))
+    with pytest.raises(ValueError, match='names "zoe"'):
+        suggest(by_name(), ["ann", "zoe"])
     unnamed = clone(by_name()).fit(Comparisons(4, [0, 1, 2], [1, 2, 3]))
-    with pytest.raises(ValueError, match="distinct row numbers"):
+    with pytest.raises(ValueError, match="names are repeated"):
         suggest(unnamed, [0, 0])
+    with pytest.raises(ValueError, match=r"outside 0\.\.3"):
+        suggest(unnamed, [0, 9])

@@ -33,7 +33,7 @@ def by_enumeration(likelihood, mean, covariance, pair, k, n_draws=400_000):
 @pytest.mark.parametrize("k", [1, 2, 4])
 def test_five_items_against_all_sets(likelihood, k):
     model = by_name(FIVE, likelihood)
-    names = model.names_.tolist()
+    names = model.item_names_.tolist()
     mean, covariance = model.predict_utility(names, return_cov=True)
     pairs = [(0, 1), (0, 4), (2, 3)]
     gain = top_k_information(model, pairs, k, n_samples=65536, random_state=0)

@@ -1,7 +1,8 @@
 """A pool of items as seen by a fitted model: the only module here that asks the model anything.
 
-Items have *numbers* 0, 1, ... inside the pool, *rows* (the numbers a person uses: rows of the item table) and, where
-they are known, *names*. Pairs come in by name or by row and are turned into numbers once.
+Items have *numbers* 0, 1, ... inside the pool, *rows* (the numbers a person uses: rows of the item table, which is that
+of training unless another was given) and, where they are known, *names*. Pairs come in by name or by row and are turned
+into numbers once.
 """
 
 from __future__ import annotations
@@ -10,18 +11,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.active._outcomes import check_likelihood
-from preflearn.data import Comparisons
+from preflearn.data import Comparisons, ItemTable
 from preflearn.data._checks import as_list, check_names, label_array, rows_text
 from preflearn.data._items import check_items
+from preflearn.data._sides import check_rows
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Pool", "differences", "pair_codes"]
+__all__ = ["Pool", "pair_codes"]
 
 # Pairs or items asked of the model at once, so that memory does not grow with their number.
 _CHUNK = 1 << 13
@@ -33,103 +37,109 @@ class Pool:
 
     model: Any
     owner: str
-    items: Any  # what predict_utility takes: a table of features, names or row numbers
-    rows: IntArray
-    names: NDArray[Any] | None
+    table: ItemTable
+    rows: IntArray  # of the table, one per item of the pool
+    training: bool  # whether the table is that of training
 
     @classmethod
     def build(cls, model: Any, items: Any, owner: str) -> Pool:
         """Return the pool of ``items``, or of the items that the model was fitted on."""
-        if not (hasattr(model, "predict_utility") and hasattr(model, "predict_proba")):
+        if not (hasattr(model, "predict_utility") and hasattr(model, "predict_difference")):
             raise TypeError(f"{owner}: the model is a {type(model).__name__}; pass a fitted PreferenceGP.")
         check_is_fitted(model)
         check_likelihood(model.likelihood_, owner)
+        train = model._train
+        known = ItemTable(train.items, train.names, train.feature_names, train.n_items)
+        if items is None:
+            return cls(model, owner, known, np.arange(known.n_items), True)
         if isinstance(items, Comparisons):
-            names = items.names
-            items = items.items if items.items is not None else (np.arange(items.n_items) if names is None else names)
-            pool = cls._of_items(model, items, owner)
-            return cls(model, owner, pool.items, pool.rows, names)
-        return cls._of_training(model, owner) if items is None else cls._of_items(model, items, owner)
-
-    @classmethod
-    def _of_training(cls, model: Any, owner: str) -> Pool:
-        if model._prior_.X is None:
-            rows = np.arange(model.n_items_)
-            return cls(model, owner, rows if model.names_ is None else model.names_, rows, model.names_)
-        rows = np.asarray(model.used_)
-        return cls(model, owner, model._prior_.X, rows, None if model.names_ is None else model.names_[rows])
-
-    @classmethod
-    def _of_items(cls, model: Any, items: Any, owner: str) -> Pool:
-        if model.n_features_in_:
-            table = check_items(items, owner)
-            if table.values is None:
-                raise TypeError(f"{owner}: the model knows items by their features; items must be a table of them.")
-            return cls(model, owner, table.values, np.arange(table.n_items), table.names)
-        listed = as_list(items, "items", owner)
-        if model.names_ is not None:
-            names = check_names(listed, len(listed), owner)
-            return cls(model, owner, names, np.arange(len(listed)), names)
-        rows = np.asarray(listed)
-        if rows.dtype.kind not in "iu" or (rows.size and rows.min() < 0) or np.unique(rows).size < rows.size:
-            raise DataError(
-                f"{owner}: the items of the model have neither features nor names, so items must be distinct row "
-                f"numbers; got {first_few(listed)}."
+            items = ItemTable(items.items, items.names, items.feature_names, items.n_items)
+        if isinstance(items, ItemTable) and items.values is None:
+            items = np.arange(items.n_items) if items.names is None else items.names
+        if _is_labels(items):
+            return cls(model, owner, known, _training_rows(items, known, owner), True)
+        table = check_items(items, owner)
+        if table.values is None or known.values is None:
+            kind = "names or row numbers" if known.values is None else "a table of features, names or row numbers"
+            raise TypeError(
+                f"{owner}: items must be {kind}, because the model was fitted on items "
+                f"{'without' if known.values is None else 'with'} features; got {type(items).__name__}."
             )
-        return cls(model, owner, rows.astype(np.intp), rows.astype(np.intp), None)
+        return cls(model, owner, table, np.arange(table.n_items), False)
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
+    @property
+    def names(self) -> NDArray[Any] | None:
+        """Names of the items, where they have any."""
+        return None if self.table.names is None else self.table.names[self.rows]
+
     def labels(self, numbers: IntArray) -> NDArray[Any]:
         """Return the names of items, or their rows where there are no names."""
-        return self.rows[numbers] if self.names is None else label_array(self.names[numbers].tolist())
+        rows = self.rows[numbers]
+        return rows if self.table.names is None else label_array(self.table.names[rows].tolist())
+
+    def _items(self, numbers: IntArray | slice) -> Any:
+        """Return some items in a form that the model takes."""
+        rows = self.rows[numbers]
+        names = None if self.table.names is None else self.table.names[rows]
+        if self.training:
+            return rows if names is None else names
+        return ItemTable(self.table.values[rows], names, self.table.feature_names, rows.shape[0])  # type: ignore[index]
 
     def comparisons(self, first: IntArray, second: IntArray) -> Comparisons:
         """Return pairs of the pool as comparisons, without the checks that a person's data gets."""
-        features = bool(self.model.n_features_in_)
-        if not features and self.names is None:
-            first, second = self.rows[first], self.rows[second]
         return Comparisons._from_fields(
-            items=self.items if features else None,
-            first=np.array(first),
-            second=np.array(second),
+            items=self.table.values,
+            first=self.rows[first],
+            second=self.rows[second],
             outcome=np.ones(first.shape[0]),
             weight=None,
             group=None,
             judge=None,
-            names=self.names,
-            feature_names=None,
-            n_items=int(self.rows.max()) + 1 if self.names is None and not features else len(self),
+            names=self.table.names,
+            feature_names=self.table.feature_names,
+            n_items=self.table.n_items,
         )
 
     def pair_moments(self, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and variance (m,) of the utility differences of pairs."""
         parts = [
-            differences(self.model, self.comparisons(first[i : i + _CHUNK], second[i : i + _CHUNK]))
+            self.model.predict_difference(
+                self.comparisons(first[i : i + _CHUNK], second[i : i + _CHUNK]), return_std=True
+            )
             for i in range(0, first.shape[0], _CHUNK)
         ]
         if not parts:
             return np.zeros(0), np.zeros(0)
-        return np.concatenate([mean for mean, _ in parts]), np.concatenate([variance for _, variance in parts])
+        return np.concatenate([mean for mean, _ in parts]), np.square(np.concatenate([std for _, std in parts]))
 
     def marginals(self) -> tuple[FloatArray, FloatArray]:
         """Return mean and standard deviation of every item's utility."""
         parts = [
-            self.model.predict_utility(self.items[i : i + _CHUNK], return_std=True) for i in range(0, len(self), _CHUNK)
+            self.model.predict_utility(self._items(slice(i, i + _CHUNK)), return_std=True)
+            for i in range(0, len(self), _CHUNK)
         ]
         return np.concatenate([mean for mean, _ in parts]), np.concatenate([std for _, std in parts])
 
     def joint(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return mean (p,) and covariance (p, p) of the utilities of some items."""
-        mean, covariance = self.model.predict_utility(self.items[numbers], return_cov=True)
+        mean, covariance = self.model.predict_utility(self._items(numbers), return_cov=True)
         return np.asarray(mean), np.asarray(covariance)
 
     def pairs(self, pairs: Any, what: str) -> tuple[IntArray, IntArray]:
         """Return the numbers of the two items of each pair, given as tuples, rows of two, or comparisons."""
         if isinstance(pairs, Comparisons):
-            named = pairs.names is not None and self.names is not None
-            sides = [pairs.names[side] if named else side for side in (pairs.first, pairs.second)]  # type: ignore[index]
+            if pairs.names is not None and self.names is not None:
+                sides = [pairs.names[pairs.first], pairs.names[pairs.second]]
+            elif pairs.n_items == self.table.n_items:
+                sides = [pairs.first, pairs.second]
+            else:
+                raise DataError(
+                    f"{self.owner}: {what} compares {pairs.n_items} items and the pool is of a table of "
+                    f"{self.table.n_items}, without names on both sides to match them. Name the items."
+                )
         else:
             listed = _two_columns(pairs, what, self.owner)
             sides = [np.empty(len(listed), dtype=object) for _ in range(2)]
@@ -147,8 +157,9 @@ class Pool:
     def _numbers(self, given: NDArray[Any], what: str) -> IntArray:
         values = given.tolist()
         integers = all(isinstance(value, int) and not isinstance(value, bool) for value in values)
-        by_row = self.names is None or (integers and not any(isinstance(name, int) for name in self.names))
-        known = self.rows.tolist() if by_row else self.names.tolist()  # type: ignore[union-attr]
+        names = self.names
+        by_row = names is None or (integers and not any(isinstance(name, int) for name in names))
+        known = self.rows.tolist() if names is None or by_row else names.tolist()
         place = {label: number for number, label in enumerate(known)}
         numbers = np.array([place.get(value, -1) for value in values], dtype=np.intp)
         bad = np.flatnonzero(numbers < 0)
@@ -163,13 +174,17 @@ class Pool:
         return numbers
 
 
-def differences(model: Any, pairs: Comparisons) -> tuple[FloatArray, FloatArray]:
-    """Return posterior mean and variance of utility differences, first minus second."""
-    if hasattr(model, "predict_difference"):
-        mean, std = model.predict_difference(pairs, return_std=True)
-        return mean, np.square(std)
-    mean, variance = model._differences(pairs)
-    return np.asarray(mean), np.asarray(variance)
+def _is_labels(items: Any) -> bool:
+    if isinstance(items, ItemTable | str) or sparse.issparse(items) or np.ndim(items) != 1:
+        return False
+    return not isinstance(nw.from_native(items, pass_through=True), nw.DataFrame)
+
+
+def _training_rows(labels: Any, known: ItemTable, owner: str) -> IntArray:
+    listed = as_list(labels, "items", owner)
+    check_names(listed, len(listed), owner)
+    lookup = None if known.names is None else {name: row for row, name in enumerate(known.names)}
+    return check_rows(listed, known.n_items, lookup, "items", owner)
 
 
 def pair_codes(first: IntArray, second: IntArray, n_items: int) -> IntArray:

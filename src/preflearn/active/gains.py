@@ -44,8 +44,9 @@ def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
     -----
     An outcome depends on the utilities only through the difference z of its two items, with z ~ N(m, v) in the
     posterior, so the information is H(E[p(y|z)]) - E[H(p(y|z))]: log(1 + v * precision) / 2 for Gaussian margins, else
-    one integral, computed to about 1e-12. Exactly the same whichever item is named first. O(r²) per pair for r latent
-    items of the model, and about a microsecond for the integral.
+    one integral, computed to about 1e-12. Exactly the same whichever item is named first. O(n²) per pair for n compared
+    items of the model, and a few microseconds for the integral. Where hyperparameters are averaged over, z is taken to
+    be normal with the mean and variance of the average, and the likelihood that of the best hyperparameters.
 
     *Differences from the paper*: section 2.4 of Chu and Ghahramani names the idea; the measure is that of Houlsby and
     others, without their approximation of the entropy.
@@ -58,9 +59,8 @@ def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
     Examples
     --------
     >>> from sklearn.gaussian_process.kernels import ConstantKernel
-    >>> from preflearn import Comparisons
+    >>> from preflearn import Comparisons, PreferenceGP
     >>> from preflearn.active import information_gain
-    >>> from preflearn.models.gp import PreferenceGP
     >>> matches = Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "dee"])
     >>> model = PreferenceGP(ConstantKernel(2.0, "fixed")).fit(matches)
     >>> information_gain(model, [("ann", "cy"), ("cy", "dee")]).round(3)
@@ -114,9 +114,8 @@ def top_k_information(
     Examples
     --------
     >>> from sklearn.gaussian_process.kernels import ConstantKernel
-    >>> from preflearn import Comparisons
+    >>> from preflearn import Comparisons, PreferenceGP
     >>> from preflearn.active import top_k_information
-    >>> from preflearn.models.gp import PreferenceGP
     >>> matches = Comparisons(None, ["ann", "bob", "ann", "cy", "bob"], ["cy", "cy", "dee", "dee", "dee"])
     >>> model = PreferenceGP(ConstantKernel(2.0, "fixed")).fit(matches)
     >>> gain = top_k_information(model, [("ann", "bob"), ("cy", "dee")], k=1, random_state=0)
@@ -124,8 +123,6 @@ def top_k_information(
     True
     """
     owner = "top_k_information"
-    if isinstance(pairs, Comparisons) and items is None:
-        items = pairs
     pool = Pool.build(model, items, owner)
     k = check_k(k, len(pool), owner)
     n_samples = check_whole(n_samples, "n_samples", owner, 64)

@@ -193,9 +193,8 @@ def remaining_value(
     Examples
     --------
     >>> from sklearn.gaussian_process.kernels import ConstantKernel
-    >>> from preflearn import Comparisons
+    >>> from preflearn import Comparisons, PreferenceGP
     >>> from preflearn.active import remaining_value
-    >>> from preflearn.models.gp import PreferenceGP
     >>> matches = Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "dee"])
     >>> model = PreferenceGP(ConstantKernel(2.0, "fixed")).fit(matches)
     >>> left = remaining_value(model, 10, k=1, random_state=0)

@@ -161,9 +161,8 @@ def suggest(
     Examples
     --------
     >>> from sklearn.gaussian_process.kernels import ConstantKernel
-    >>> from preflearn import Comparisons
+    >>> from preflearn import Comparisons, PreferenceGP
     >>> from preflearn.active import suggest
-    >>> from preflearn.models.gp import PreferenceGP
     >>> matches = Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "dee"])
     >>> model = PreferenceGP(ConstantKernel(2.0, "fixed")).fit(matches)
     >>> print(suggest(model, n=2, forbidden=[("dee", "cy")], judges=["eve", "flo"]))
