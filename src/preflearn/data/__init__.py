@@ -3,6 +3,9 @@
 from preflearn.data._items import ItemTable
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.convert import from_frame, from_scores, from_winners
+from preflearn.data.label_graphs import from_class_labels, from_label_hierarchy, from_ordinal_labels
+from preflearn.data.label_orders import from_label_rankings, from_label_ranks
+from preflearn.data.labels import LabelPreferences
 from preflearn.data.orders import from_choices, from_rankings
 from preflearn.data.ratings import Ratings
 from preflearn.data.read_tables import read_comparisons, read_items
@@ -11,9 +14,15 @@ from preflearn.data.svmlight import read_svmlight
 __all__ = [
     "Comparisons",
     "ItemTable",
+    "LabelPreferences",
     "Ratings",
     "from_choices",
+    "from_class_labels",
     "from_frame",
+    "from_label_hierarchy",
+    "from_label_rankings",
+    "from_label_ranks",
+    "from_ordinal_labels",
     "from_rankings",
     "from_scores",
     "from_winners",

@@ -1,0 +1,283 @@
+"""LabelPreferences: which labels suit each item better, as a preference graph over labels for every item."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflearn.data._checks import (
+    Frozen,
+    as_column,
+    as_list,
+    check_labels,
+    check_names,
+    check_weight,
+    is_missing,
+    label_array,
+    object_array,
+    row_selector,
+    rows_text,
+)
+from preflearn.data._items import ItemTable, check_items
+from preflearn.data._sides import check_outcome, check_rows
+from preflearn.exceptions import DataError, first_few, nearest_names
+
+if TYPE_CHECKING:
+    from preflearn.data._items import ItemArray
+
+__all__ = ["LabelPreferences", "feature_table", "label_codes", "label_set"]
+
+
+class LabelPreferences(Frozen):
+    """Preferences between labels, item by item: for this item, label ``first`` suits better than label ``second``.
+
+    Parameters
+    ----------
+    items : array, sparse matrix or data frame of shape (n_items, n_features)
+        One row of features per item (the paper's instances). Of a data frame (pandas, polars, pyarrow, ...) a column
+        called ``item``, ``name`` or ``id``, or a pandas index of strings, becomes the names and the other columns must
+        be numbers. An array is copied unless it is read-only float64 already.
+    item : sequence of shape (n_edges,)
+        The item that each edge is about: row numbers, or names.
+    first, second : sequences of shape (n_edges,)
+        The two labels of each edge, by their names: strings, integers or tuples.
+    outcome : float or sequence of shape (n_edges,), default=1
+        Positive: ``first`` is preferred; negative: ``second``; 0: a tie. Any real number is a margin.
+    weight : sequence of shape (n_edges,), default=None
+        How much each edge counts, at least 0; weight 2 is the same as listing it twice.
+    labels : sequence of shape (n_labels,), default=None
+        All labels there are, distinct, in the order in which utilities will be reported; also labels that no edge
+        mentions. None takes those that occur, sorted where they are all numbers or all strings.
+    names : sequence of shape (n_items,), default=None
+        Distinct names of the items.
+
+    Attributes
+    ----------
+    items : array or csr_array of shape (n_items, n_features)
+        Features, float64 and read-only.
+    item : array of shape (n_edges,)
+        Row numbers of items.
+    first, second : array of shape (n_edges,)
+        Places of the two labels in ``labels``.
+    outcome : array of shape (n_edges,)
+        Outcomes or margins.
+    weight : array of shape (n_edges,) or None
+        As given.
+    labels : array of shape (n_labels,)
+        Labels, as objects.
+    names : array of shape (n_items,) or None
+        Names of the items, as objects.
+    feature_names : tuple of str or None
+        Column names of a data frame.
+    n_items, n_features, n_labels, n_edges : int
+        Counts.
+    shape : tuple
+        (n_items, n_features).
+
+    Notes
+    -----
+    It is scikit-learn's ``X`` with one row per item: indexing selects items together with their edges (then listed
+    item by item), so cross-validation, grid search and ``train_test_split`` work unchanged. Items may have no edge:
+    they say nothing. Builders for common graphs: `from_class_labels`, `from_ordinal_labels`, `from_label_hierarchy`,
+    `from_label_rankings`, `from_label_ranks`. Building costs O(n d + m log m) for m edges, indexing O(m log m).
+
+    Examples
+    --------
+    >>> from preflearn.data import LabelPreferences
+    >>> X = [[0.1, 2.0], [0.7, 1.0]]
+    >>> news = LabelPreferences(X, [0, 0, 1], ["sports", "sports", "weather"], ["politics", "weather", "sports"])
+    >>> news
+    LabelPreferences(3 edges between 3 labels for 2 items with 2 features)
+    >>> news.labels
+    array(['politics', 'sports', 'weather'], dtype=object)
+    >>> news[1].labels[news[1].first]
+    array(['weather'], dtype=object)
+    """
+
+    _ROW_FIELDS: ClassVar = ("item", "first", "second", "outcome", "weight")
+
+    items: ItemArray
+    item: NDArray[np.intp]
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    outcome: NDArray[np.float64]
+    weight: NDArray[np.float64] | None
+    labels: NDArray[Any]
+    names: NDArray[Any] | None
+    feature_names: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        items: Any,
+        item: Any,
+        first: Any,
+        second: Any,
+        outcome: Any = 1,
+        *,
+        weight: Any = None,
+        labels: Any = None,
+        names: Any = None,
+    ) -> None:
+        owner = type(self).__name__
+        table = feature_table(items, names, owner)
+        item = as_column(item, "item", owner)
+        n_edges = len(item)
+        if not n_edges:
+            raise DataError(f"{owner}: there are no edges. Give at least one.")
+        first = check_labels(first, n_edges, "first", owner, "edge")
+        second = check_labels(second, n_edges, "second", owner, "edge")
+        lookup = None if table.names is None else {name: row for row, name in enumerate(table.names)}
+        known = label_set(labels, [*first.tolist(), *second.tolist()], owner)
+        left, right = label_codes(first, known, "first", owner), label_codes(second, known, "second", owner)
+        same = np.flatnonzero(left == right)
+        if len(same):
+            raise DataError(
+                f"{owner}: {len(same)} of {n_edges} edges set a label against itself ({rows_text(same)}; labels "
+                f"{first_few(known[left[same]])}). Drop them: they say nothing."
+            )
+        self._fill(
+            items=table.values,
+            item=check_rows(item, table.n_items, lookup, "item", owner),
+            first=left,
+            second=right,
+            outcome=check_outcome(outcome, n_edges, owner),
+            weight=check_weight(weight, n_edges, owner, "edge"),
+            labels=known,
+            names=table.names,
+            feature_names=table.feature_names,
+        )
+
+    @classmethod
+    def _build(
+        cls,
+        table: ItemTable,
+        item: NDArray[np.intp],
+        first: NDArray[np.intp],
+        second: NDArray[np.intp],
+        labels: NDArray[Any],
+        outcome: NDArray[np.float64] | None = None,
+        weight: NDArray[np.float64] | None = None,
+    ) -> Self:
+        """Build from edges that are known to be right; ``weight`` is one per item."""
+        return cls._from_fields(
+            items=table.values,
+            item=item,
+            first=first,
+            second=second,
+            outcome=np.ones(len(item)) if outcome is None else outcome,
+            weight=None if weight is None else weight[item],
+            labels=labels,
+            names=table.names,
+            feature_names=table.feature_names,
+        )
+
+    def __getitem__(self, key: Any) -> Self:
+        """Select items by integer, slice, mask or list of integers, with their edges."""
+        rows = np.arange(len(self))[row_selector(key, len(self))]
+        by_item = np.argsort(self.item, kind="stable")
+        start = np.searchsorted(self.item[by_item], np.arange(len(self) + 1))
+        size = start[rows + 1] - start[rows]
+        place = np.repeat(start[rows] - (np.cumsum(size) - size), size) + np.arange(int(size.sum()))
+        return self._take(
+            by_item[place],
+            item=np.repeat(np.arange(len(rows)), size),
+            items=self.items[rows],
+            names=None if self.names is None else self.names[rows],
+        )
+
+    def __len__(self) -> int:
+        return int(self.items.shape[0])
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges, over all items."""
+        return len(self.item)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(self.labels)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.items.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_items, n_features): what scikit-learn reads as the size of ``X``."""
+        return len(self), self.n_features
+
+    def __repr__(self) -> str:
+        return (
+            f"LabelPreferences({self.n_edges} edges between {self.n_labels} labels for {len(self)} items with "
+            f"{self.n_features} features{'; weight' if self.weight is not None else ''})"
+        )
+
+    def swapped(self, mask: Any = None) -> Self:
+        """Return the same statements with sides exchanged and outcomes negated (where ``mask`` is true)."""
+        where = np.ones(self.n_edges, dtype=bool) if mask is None else np.asarray(mask)
+        if where.shape != (self.n_edges,) or where.dtype != bool:
+            raise TypeError(f"swapped: mask must be {self.n_edges} booleans; got {where.dtype} of shape {where.shape}.")
+        return self._take(
+            slice(None),
+            first=np.where(where, self.second, self.first),
+            second=np.where(where, self.first, self.second),
+            outcome=np.where(where, -self.outcome, self.outcome) + 0.0,  # + 0.0: a tie stays 0, not -0
+        )
+
+
+def feature_table(items: Any, names: Any, owner: str) -> ItemTable:
+    """Return a checked table of features with the names of its rows."""
+    if items is None or isinstance(items, int | np.integer):
+        raise TypeError(f"{owner}: items must be a table of features, one row per item; got {items!r}.")
+    table = check_items(items, owner, names)
+    given = table.names if names is None else names
+    return table._replace(names=None if given is None else check_names(given, table.n_items, owner))
+
+
+def label_set(labels: Any, seen: list[Any], owner: str) -> NDArray[Any]:
+    """Return all labels as objects: those given, else those seen; at least two and each once."""
+    if labels is None:
+        array = label_array(list(dict.fromkeys(seen)))
+        known = object_array((np.unique(array) if array.dtype.kind != "O" else array).tolist())
+        if len(known) < 2:
+            raise DataError(
+                f"{owner}: there is only one label ({first_few(known)}), and a preference needs two. Check that the "
+                "labels are in the right column, or give labels=[...] with all of them."
+            )
+        return known
+    listed = as_list(labels, "labels", owner)
+    missing = [place for place, label in enumerate(listed) if is_missing(label)]
+    if missing:
+        raise DataError(f"{owner}: labels has missing values (places {first_few(missing)}). Name every label.")
+    known = object_array(check_labels(listed, len(listed), "labels", owner, "label").tolist())
+    if len(set(known)) < len(known):
+        repeated = [label for label in dict.fromkeys(known) if list(known).count(label) > 1]
+        raise DataError(f"{owner}: labels lists {first_few(repeated)} more than once. List every label once.")
+    if len(known) < 2:
+        raise DataError(f"{owner}: labels has {len(known)} label(s), and a preference needs two. List them all.")
+    return known
+
+
+def label_codes(values: NDArray[Any], labels: NDArray[Any], what: str, owner: str) -> NDArray[np.intp]:
+    """Return the place of each label among all labels; unknown ones raise with the nearest known ones."""
+    place = {label: number for number, label in enumerate(labels)}
+    codes = np.fromiter((place.get(value, -1) for value in values.tolist()), dtype=np.intp, count=len(values))
+    bad = np.flatnonzero(codes < 0)
+    if len(bad):
+        unknown = list(dict.fromkeys(values[bad].tolist()))
+        nearest = nearest_names(str(unknown[0]), (str(label) for label in labels))
+        raise DataError(
+            f"{owner}: {len(bad)} of {len(values)} values of {what} are not among the {len(labels)} labels "
+            f"({rows_text(bad)}; values {first_few(unknown)}{'; ' + nearest if nearest else ''}; labels are "
+            f"{first_few(labels, 8)}). Correct them, or add them to labels."
+        )
+    return codes
