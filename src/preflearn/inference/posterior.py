@@ -11,7 +11,7 @@ neither a singular kernel nor a saturated likelihood needs jitter.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.linalg
@@ -20,7 +20,7 @@ from scipy.linalg.blas import dtrsm
 from preflearn.inference.factor import PriorFactor
 from preflearn.operators import FloatArray
 
-__all__ = ["Curvature", "Info", "Posterior"]
+__all__ = ["Curvature", "Info", "Posterior", "cholesky_at_least_one"]
 
 BLOCK = 2**20  # numbers held at a time for combinations of new latents
 
@@ -44,14 +44,16 @@ class Curvature:
 
     @classmethod
     def build(cls, factor: PriorFactor, Lam: Any) -> Curvature:
-        """Factor B; n r² + r³/3 beyond the product ΛR."""
+        """Factor B; n r² + r³/3 beyond the product ΛR. A factor that knows a shape of B has a ``curvature`` for it."""
+        if hasattr(factor, "curvature"):
+            return cast(Curvature, factor.curvature(Lam))
         B = factor.congruence(Lam)
         B.flat[:: B.shape[0] + 1] += 1.0
         if not B.size:
             return cls(Lam, B)
         LB, failed = scipy.linalg.lapack.dpotrf(B, lower=1, clean=1, overwrite_a=1)
         if failed:  # entries beyond 1e16 of each other: the eigenvalues below 1 are rounding
-            LB = _cholesky_at_least_one(factor.congruence(Lam))
+            LB = cholesky_at_least_one(factor.congruence(Lam))
         return cls(Lam, LB)
 
     def solve(self, b: FloatArray) -> FloatArray:
@@ -68,8 +70,8 @@ class Curvature:
         return 2.0 * float(np.log(self.LB.diagonal()).sum())
 
 
-def _cholesky_at_least_one(G: FloatArray) -> FloatArray:
-    # I + G for a positive semi-definite G with rounding errors larger than 1
+def cholesky_at_least_one(G: FloatArray) -> FloatArray:
+    """Factor I + G for a positive semi-definite G with rounding errors larger than 1."""
     values, vectors = scipy.linalg.eigh((G + G.T) / 2)
     root = np.sqrt(1.0 + np.maximum(values, 0.0))[:, None] * vectors.T
     upper: FloatArray = np.asarray(np.linalg.qr(root, mode="r"))

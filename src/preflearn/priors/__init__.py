@@ -1,5 +1,6 @@
 """Priors: from data to algebra. A prior knows items and kernels; it does not know which inference will be used."""
 
 from preflearn.priors.items import ItemPrior, Items
+from preflearn.priors.labels import LabelPrior
 
-__all__ = ["ItemPrior", "Items"]
+__all__ = ["ItemPrior", "Items", "LabelPrior"]
