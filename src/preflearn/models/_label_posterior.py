@@ -1,0 +1,75 @@
+"""The prior over the functions of labels, and from its posterior to utilities of labels at new items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from preflearn.inference.blocks import BlockFactor, between
+from preflearn.inference.covers import CoverFactor, cover_cost, vertex_cover
+from preflearn.inference.posterior import Posterior
+from preflearn.models._label_input import Edges
+from preflearn.operators import FloatArray, IntArray
+from preflearn.priors import ItemPrior, LabelPrior
+from preflearn.priors.labels import contrasts, selection
+
+__all__ = ["LabelPosterior", "label_prior"]
+
+BLOCK = 2**22  # numbers held at a time
+
+
+def label_prior(edges: Edges, labels: Any, kernel: Any, *, shared: bool) -> LabelPrior:
+    """Return the prior over the functions of labels, in the form in which its posterior is cheapest.
+
+    All edges of an item touching few labels (`preflearn.inference.covers`), or contrasts of all labels, one fewer than
+    there are and none left out: the operations decide. For classification the first wins from four labels on.
+    """
+    n_items, n_labels = edges.X.shape[0], len(labels)
+    part = ItemPrior(edges.X, kernel, None, n_items)
+    basis = selection(edges.first, edges.second, n_labels)
+    seen = np.flatnonzero(basis.any(axis=1))
+    dense = contrasts(edges.first, edges.second, n_labels) if shared else basis
+    cover = vertex_cover(edges.item, edges.first, edges.second, n_labels, n_items)[seen]
+    names = tuple(labels[seen])
+    parts, rest = ((part,), None) if shared else ((part,) * len(seen), part)
+    if cover_cost(cover) < (n_items * dense.shape[1]) ** 3 / 3:
+        return LabelPrior(parts, basis, rest, names, partial(CoverFactor.build, cover=cover))
+    return LabelPrior(parts, dense, rest, names, partial(BlockFactor.build, n_blocks=dense.shape[1]))
+
+
+@dataclass(frozen=True)
+class LabelPosterior:
+    """Utilities f = H g + rest of labels, with g known up to N(mean, covariance) and the rest as it was a priori."""
+
+    prior: LabelPrior
+    posterior: Posterior
+
+    def mean(self, new: Any) -> FloatArray:
+        """Return the expected utilities (p, L): E f_a(x) = k_a(x, X) β_a."""
+        a = self.posterior.a.reshape(self.prior.basis.shape[1], -1)
+        Q = self.prior.cross(new)
+        g = a @ Q[0].T if len(Q) == 1 else np.stack([q @ row for q, row in zip(Q, a, strict=True)])
+        return np.asarray((self.prior.basis @ g).T)
+
+    def covariance(self, new: Any) -> FloatArray:
+        """Return the posterior covariance (p, L, L) of the utilities of labels at each of the new items."""
+        n_new, n_labels = new.shape[0], self.prior.basis.shape[0]
+        C = np.empty((n_new, n_labels, n_labels))
+        factor: Any = self.posterior.factor
+        step = max(1, BLOCK // max(1, factor.rank * self.prior.basis.shape[1]))
+        for start in range(0, n_new, step):
+            rows = new[start : start + step]
+            g = factor.variances(self.posterior.curvature.LB, self.prior.cross(rows), self.prior.variance(rows))
+            f = between(self.prior.basis, g) + self.prior.unseen(rows)
+            C[start : start + step] = f.transpose(2, 0, 1)
+        return C
+
+    def differences(self, new: Any, item: IntArray, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances of f_first(x) - f_second(x) of edges; swapping sides flips the sign exactly."""
+        mean, C = self.mean(new), self.covariance(new)
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        variance = C[item, low, low] + C[item, high, high] - 2 * C[item, low, high]
+        return mean[item, first] - mean[item, second], np.maximum(variance, 0.0)

@@ -1,0 +1,313 @@
+"""Gaussian processes over labels: which label suits an item best, learned from preferences between labels."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from preflearn.data._checks import check_labels, label_array
+from preflearn.data.labels import label_codes
+from preflearn.exceptions import DataError
+from preflearn.inference.blocks import BlockDesign
+from preflearn.inference.evidence import maximise, starts
+from preflearn.likelihoods import Gaussian, get_likelihood
+from preflearn.metrics import pairwise_accuracy
+from preflearn.models._evidence import Evidence, few_threads
+from preflearn.models._gp_kernel import start_kernel
+from preflearn.models._label_input import edge_list, label_data, merged_edges, new_items
+from preflearn.models._label_posterior import LabelPosterior, label_prior
+from preflearn.models.gp import _seed
+from preflearn.operators import FloatArray
+from preflearn.priors import LabelPrior
+
+__all__ = ["LabelPreferenceGP"]
+
+
+class LabelPreferenceGP(BaseEstimator):
+    """Gaussian processes over the utilities of labels, one function of the item for each label.
+
+    Answers: which label suits this item best, in what order do the others follow, and how sure are we?
+
+    Parameters
+    ----------
+    kernel : Kernel, {"rbf", "ard"} or None, default=None
+        Prior covariance of a label's utility between items: any kernel of ``sklearn.gaussian_process.kernels``. None is
+        "rbf", a variance times a Gaussian kernel whose length scale starts at the typical distance of two items; "ard"
+        has one length scale per feature. Bounds that were left at scikit-learn's default are tied to the distances of
+        the items.
+    likelihood : {"probit", "logit", "gaussian"} or likelihood, default="probit"
+        How outcomes of edges depend on utility differences; "gaussian" for margins.
+    inference : {"laplace", "ep"}, default="laplace"
+        Approximation of the posterior.
+    shared : bool, default=True
+        Whether all labels have the same kernel parameters, as in the paper. False gives each label its own, started
+        from ``kernel``.
+    hyperparameters : {"maximise", "fixed"}, default="maximise"
+        Whether free hyperparameters maximise the evidence.
+    n_restarts : int, default=2
+        Random starts of that search, beside the kernel's own values.
+    random_state : int, RandomState or None, default=None
+        Source of the random starts.
+
+    Attributes
+    ----------
+    labels_ : ndarray (n_labels,)
+        All labels, in the order of the columns of `predict_utility`.
+    kernels_ : list of Kernel
+        Kernel of each label at the chosen hyperparameters.
+    kernel_ : Kernel
+        The one kernel, if shared.
+    likelihood_ : likelihood
+        Likelihood at the chosen hyperparameters.
+    log_evidence_ : float
+        Log evidence there.
+    optima_ : list of Optimum
+        Every optimum found, the best first.
+    theta_, bounds_, theta_names_ : ndarray, ndarray, tuple
+        Logarithms of the free parameters (kernels, then likelihood), their bounds and names.
+    info_ : Info
+        How the last inference ended.
+    n_features_in_ : int
+        Number of features.
+
+    Notes
+    -----
+    f_a ~ GP(0, k_a) independently for each label a; an edge "a before b for item x" has the likelihood of the
+    difference f_a(x) - f_b(x) (equations 20 to 22 of the paper). Cost for n items with edges and P = L - 1 functions
+    (L if not shared), full rank: each factorisation n³P³/3 + n³P²/2, each gradient about as much again and n³P²; the
+    number of edges only adds O(m). Memory 2 (nP)² numbers and one n x n kernel (L of them if not shared). Kernels of
+    low rank (few features and a linear kernel) cost accordingly less.
+
+    *Differences from the paper*: noise is fixed and the kernel has a variance, which is the same model; with a shared
+    kernel only differences are inferred, which is the same posterior; kernel parameters for each label are an
+    addition.
+
+    References
+    ----------
+    Chu and Ghahramani, "Preference learning with Gaussian processes", 2005, section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preflearn.data import from_label_rankings
+    >>> from preflearn.models.label_gp import LabelPreferenceGP
+    >>> X = np.array([[0.0], [0.2], [0.8], [1.0]])
+    >>> orders = [["tea", "milk"], ["tea", "milk", "juice"], ["juice", "tea"], ["juice", "milk"]]
+    >>> drinks = from_label_rankings(X, orders)
+    >>> model = LabelPreferenceGP(hyperparameters="fixed").fit(drinks)
+    >>> model.predict([[0.1], [0.9]])
+    array([['tea', 'milk', 'juice'],
+           ['juice', 'tea', 'milk']], dtype='<U5')
+    >>> model.predict_proba([[0.1]], [(0, "tea", "juice")]).round(2)
+    array([[0.26, 0.74]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
+        "likelihood": [StrOptions({"probit", "logit", "gaussian"}), HasMethods("log_density")],
+        "inference": [StrOptions({"laplace", "ep"})],
+        "shared": ["boolean"],
+        "hyperparameters": [StrOptions({"maximise", "fixed"})],
+        "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        likelihood: Any = "probit",
+        inference: Literal["laplace", "ep"] = "laplace",
+        *,
+        shared: bool = True,
+        hyperparameters: Literal["maximise", "fixed"] = "maximise",
+        n_restarts: int = 2,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.likelihood = likelihood
+        self.inference = inference
+        self.shared = shared
+        self.hyperparameters = hyperparameters
+        self.n_restarts = n_restarts
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn from preferences between labels.
+
+        Parameters
+        ----------
+        X : LabelPreferences, or array-like (n_items, n_features)
+            Edges for each item, or rows of features.
+        y : array-like (n_items,), default=None
+            With rows: the right label of each, preferred to every other label. Not with LabelPreferences.
+
+        Returns
+        -------
+        LabelPreferenceGP
+            Itself, fitted.
+        """
+        self._validate_params()
+        data = label_data(type(self).__name__, X, y)
+        likelihood = get_likelihood(self.likelihood)
+        edges = merged_edges(type(self).__name__, data, exact=isinstance(likelihood, Gaussian))
+        likelihood.check_outcomes(edges.outcome)
+        if self.inference == "ep" and edges.weight.min() < 1:
+            raise DataError(
+                f"LabelPreferenceGP: {int((edges.weight < 1).sum())} edges weigh less than 1, which EP cannot use. "
+                'Scale the weights up, or use inference="laplace".'
+            )
+        prior = label_prior(edges, data.labels, start_kernel(self.kernel, edges.X), shared=self.shared)
+        design = BlockDesign(edges.item, edges.first, edges.second, prior.basis, edges.X.shape[0])
+        evidence = Evidence(prior, likelihood, design, edges.outcome, edges.weight, self.inference)
+        theta, bounds = evidence.theta, evidence.bounds
+        self.optima_ = []
+        with few_threads(design.shape[1]):
+            if self.hyperparameters == "maximise" and theta.shape[0]:
+                rng = np.random.default_rng(_seed(self.random_state))
+                self.optima_ = maximise(evidence, starts(theta, bounds, self.n_restarts, rng), bounds)
+                theta = self.optima_[0].theta
+                evidence.warm = None
+            solution = evidence.solve(theta)
+        self._evidence = evidence
+        self._posterior = LabelPosterior(solution.prior, solution.posterior)
+        self._keep_kernels(solution.prior)
+        self.likelihood_, self.info_ = solution.likelihood, solution.info
+        self.log_evidence_ = solution.posterior.log_evidence
+        self.theta_, self.bounds_, self.theta_names_ = theta, bounds, evidence.names
+        self.labels_ = label_array(data.labels.tolist())
+        self.n_features_in_ = data.n_features
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if data.feature_names is not None:
+            self.feature_names_in_ = np.asarray(data.feature_names, dtype=object)
+        if not self.info_.converged:
+            warnings.warn(
+                f"LabelPreferenceGP: {self.inference} stopped after {self.info_.steps} steps with residual "
+                f"{self.info_.residual:.1e} (wanted {self.info_.wanted:.0e}); probabilities are approximate.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _keep_kernels(self, prior: LabelPrior) -> None:
+        self.__dict__.pop("kernel_", None)
+        if prior.rest is None:
+            self.kernel_ = prior.parts[0].kernel
+            self.kernels_ = [self.kernel_] * prior.basis.shape[0]
+            return
+        own = [(prior.parts[row.argmax()] if row.any() else prior.rest) for row in prior.basis]
+        self.kernels_ = [part.kernel for part in own]
+
+    def log_evidence(self, theta: FloatArray | None = None) -> tuple[float, FloatArray]:
+        """Return the log evidence at log parameters ``theta`` (default: the chosen ones), and its gradient."""
+        check_is_fitted(self)
+        return self._evidence(self.theta_ if theta is None else np.asarray(theta, dtype=np.float64))
+
+    def predict(self, X: Any) -> Any:
+        """Return the labels of each item in the order of their expected utilities (eq. 26).
+
+        Parameters
+        ----------
+        X : array-like (n_items, n_features) or LabelPreferences
+            Items, seen in training or new.
+
+        Returns
+        -------
+        ndarray (n_items, n_labels)
+            Labels, best first; of equal utilities the earlier label comes first.
+        """
+        return self.labels_[np.argsort(-self.predict_utility(X), axis=1, kind="stable")]
+
+    def predict_label(self, X: Any) -> Any:
+        """Return the label with the highest expected utility for each item, (n_items,)."""
+        return self.labels_[np.argmax(self.predict_utility(X), axis=1)]
+
+    def predict_utility(self, X: Any, *, return_std: bool = False, return_cov: bool = False) -> Any:
+        """Return posterior means of the utilities of all labels, with standard deviations or covariances if wanted.
+
+        Parameters
+        ----------
+        X : array-like (n_items, n_features) or LabelPreferences
+            Items, seen in training or new.
+        return_std, return_cov : bool, default=False
+            What to return beside the means; not both.
+
+        Returns
+        -------
+        mean : ndarray (n_items, n_labels)
+            Means; only differences between labels mean anything.
+        std or cov : ndarray
+            Standard deviations (n_items, n_labels), or covariances between labels (n_items, n_labels, n_labels). Edges
+            see differences only, so the level that all labels of an item share stays as uncertain as it was.
+        """
+        new = new_items(self, X)
+        if return_std and return_cov:
+            raise ValueError("predict_utility: ask for return_std or return_cov, not both.")
+        mean = self._posterior.mean(new)
+        if not (return_std or return_cov):
+            return mean
+        covariance = self._posterior.covariance(new)
+        return mean, covariance if return_cov else np.sqrt(np.einsum("iaa->ia", covariance))
+
+    def predict_proba(self, X: Any, edges: Any = None) -> FloatArray:
+        """Return P(second preferred) and P(first preferred) of edges, with the covariance of both functions (eq. 19).
+
+        Parameters
+        ----------
+        X : LabelPreferences, or array-like (n_items, n_features)
+            Edges to predict (outcomes are not looked at), or items.
+        edges : sequence of (row, first, second), default=None
+            With items: a row number of X and two labels for each edge.
+
+        Returns
+        -------
+        ndarray (n_edges, 2)
+            Probabilities, ties shared equally; swapping first and second swaps the columns exactly.
+        """
+        new = new_items(self, X)
+        p = self.likelihood_.probability(*self._posterior.differences(new, *edge_list(self, X, edges, new.shape[0])))
+        return np.column_stack([p[:, 2] + p[:, 1] / 2, p[:, 0] + p[:, 1] / 2])
+
+    def preference_matrix(self, X: Any) -> FloatArray:
+        """Return P(label a is preferred to label b) for all labels of each item, (n_items, n_labels, n_labels).
+
+        The two probabilities of a pair sum to 1 exactly, and the diagonal is 1/2.
+        """
+        new = new_items(self, X)
+        n_labels = len(self.labels_)
+        low, high = np.triu_indices(n_labels, 1)
+        item, pair = np.divmod(np.arange(new.shape[0] * low.shape[0]), low.shape[0])
+        p = self.likelihood_.probability(*self._posterior.differences(new, item, low[pair], high[pair]))
+        P = np.full((new.shape[0], n_labels, n_labels), 0.5)
+        P[item, low[pair], high[pair]] = p[:, 0] + p[:, 1] / 2
+        P[item, high[pair], low[pair]] = p[:, 2] + p[:, 1] / 2
+        return P
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the share of edges in the right direction; with class labels y the share of right labels.
+
+        Parameters
+        ----------
+        X : LabelPreferences, or array-like (n_items, n_features)
+            What to judge on. Edges without a direction (outcome 0) are left out, equal utilities count one half.
+        y : array-like (n_items,), default=None
+            With rows: the right label of each.
+        """
+        new = new_items(self, X)
+        mean = self._posterior.mean(new)
+        data = label_data(type(self).__name__, X, y) if y is None else None
+        if data is not None:
+            item, first, second = edge_list(self, X, None, len(data))
+            margin = mean[item, first] - mean[item, second]
+            return float(pairwise_accuracy(data.outcome, margin, sample_weight=data.weight))
+        known = np.asarray(self.labels_, dtype=object)
+        right = label_codes(
+            check_labels(y, new.shape[0], "y", "LabelPreferenceGP", "item"), known, "y", "LabelPreferenceGP"
+        )
+        return float(np.mean(np.argmax(mean, axis=1) == right))
