@@ -95,8 +95,10 @@ class CoverFactor:
         turned = []
         for c in range(self.n_blocks):
             R, own = self.part(c).R, np.flatnonzero(self.cover[c])
-            packed: Any = scipy.linalg.qr(R[own].T, mode="raw", check_finite=False)
-            reflections, scales = packed[0]
+            reflections, scales = np.zeros((R.shape[1], 0)), np.zeros(0)
+            if own.shape[0]:
+                packed: Any = scipy.linalg.qr(R[own].T, mode="raw", check_finite=False)
+                reflections, scales = packed[0][0][:, : R.shape[1]], packed[0][1]
             root = _turn(reflections, scales, np.asfortranarray(R), side="R")
             root[own, min(own.shape[0], R.shape[1]) :] = 0.0
             turned.append((reflections, scales, np.ascontiguousarray(root)))

@@ -21,11 +21,12 @@ __all__ = ["LabelPosterior", "label_prior"]
 BLOCK = 2**22  # numbers held at a time
 
 
-def label_prior(edges: Edges, labels: Any, kernel: Any, *, shared: bool) -> LabelPrior:
-    """Return the prior over the functions of labels, in the form in which its posterior is cheapest.
+def label_prior(edges: Edges, labels: Any, kernel: Any, *, shared: bool) -> tuple[LabelPrior, int]:
+    """Return the prior over the functions of labels in its cheapest form, and the size of the largest matrix factored.
 
-    All edges of an item touching few labels (`preflearn.inference.covers`), or contrasts of all labels, one fewer than
-    there are and none left out: the operations decide. For classification the first wins from four labels on.
+    An arrow where the edges of an item share few labels (`preflearn.inference.covers`), or one dense matrix for as few
+    functions as will do: the operations decide, counted double for the arrow, whose matrices are smaller. In
+    classification it wins from five labels on.
     """
     n_items, n_labels = edges.X.shape[0], len(labels)
     part = ItemPrior(edges.X, kernel, None, n_items)
@@ -35,9 +36,11 @@ def label_prior(edges: Edges, labels: Any, kernel: Any, *, shared: bool) -> Labe
     cover = vertex_cover(edges.item, edges.first, edges.second, n_labels, n_items)[seen]
     names = tuple(labels[seen])
     parts, rest = ((part,), None) if shared else ((part,) * len(seen), part)
-    if cover_cost(cover) < (n_items * dense.shape[1]) ** 3 / 3:
-        return LabelPrior(parts, basis, rest, names, partial(CoverFactor.build, cover=cover))
-    return LabelPrior(parts, dense, rest, names, partial(BlockFactor.build, n_blocks=dense.shape[1]))
+    size = n_items * dense.shape[1]
+    if 2 * cover_cost(cover) < size**3 / 3:
+        build: Any = partial(CoverFactor.build, cover=cover)
+        return LabelPrior(parts, basis, rest, names, build), max(n_items, int(cover.sum()))
+    return LabelPrior(parts, dense, rest, names, partial(BlockFactor.build, n_blocks=dense.shape[1])), size
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from preflearn.data import LabelPreferences
 from preflearn.data._checks import check_labels, label_array
 from preflearn.data.labels import label_codes
 from preflearn.exceptions import DataError
@@ -80,10 +81,11 @@ class LabelPreferenceGP(BaseEstimator):
     Notes
     -----
     f_a ~ GP(0, k_a) independently for each label a; an edge "a before b for item x" has the likelihood of the
-    difference f_a(x) - f_b(x) (equations 20 to 22 of the paper). Cost for n items with edges and P = L - 1 functions
-    (L if not shared), full rank: each factorisation n³P³/3 + n³P²/2, each gradient about as much again and n³P²; the
-    number of edges only adds O(m). Memory 2 (nP)² numbers and one n x n kernel (L of them if not shared). Kernels of
-    low rank (few features and a linear kernel) cost accordingly less.
+    difference f_a(x) - f_b(x) (equations 20 to 22 of the paper). An evaluation of the evidence and its gradient takes
+    two factorisations and about as much again. For n items and L labels each of them costs (n (L - 1))³ / 3, or
+    (n L)³ / 3 if kernels are not shared, with the square of that side as memory; where the edges of every item share a
+    label, as in classification, 2 L n³, with L n² as memory (the cheaper one is taken). The number of edges only adds
+    O(m), and kernels of low rank (a linear kernel of few features) cost accordingly less.
 
     *Differences from the paper*: noise is fixed and the kernel has a variance, which is the same model; with a shared
     kernel only differences are inferred, which is the same posterior; kernel parameters for each label are an
@@ -163,12 +165,12 @@ class LabelPreferenceGP(BaseEstimator):
                 f"LabelPreferenceGP: {int((edges.weight < 1).sum())} edges weigh less than 1, which EP cannot use. "
                 'Scale the weights up, or use inference="laplace".'
             )
-        prior = label_prior(edges, data.labels, start_kernel(self.kernel, edges.X), shared=self.shared)
+        prior, size = label_prior(edges, data.labels, start_kernel(self.kernel, edges.X), shared=self.shared)
         design = BlockDesign(edges.item, edges.first, edges.second, prior.basis, edges.X.shape[0])
         evidence = Evidence(prior, likelihood, design, edges.outcome, edges.weight, self.inference)
         theta, bounds = evidence.theta, evidence.bounds
         self.optima_ = []
-        with few_threads(design.shape[1]):
+        with few_threads(size):
             if self.hyperparameters == "maximise" and theta.shape[0]:
                 rng = np.random.default_rng(_seed(self.random_state))
                 self.optima_ = maximise(evidence, starts(theta, bounds, self.n_restarts, rng), bounds)
@@ -222,11 +224,13 @@ class LabelPreferenceGP(BaseEstimator):
         ndarray (n_items, n_labels)
             Labels, best first; of equal utilities the earlier label comes first.
         """
-        return self.labels_[np.argsort(-self.predict_utility(X), axis=1, kind="stable")]
+        order = np.argsort(-self.predict_utility(X), axis=1, kind="stable")
+        return self.labels_[order]
 
     def predict_label(self, X: Any) -> Any:
         """Return the label with the highest expected utility for each item, (n_items,)."""
-        return self.labels_[np.argmax(self.predict_utility(X), axis=1)]
+        best = np.argmax(self.predict_utility(X), axis=1)
+        return self.labels_[best]
 
     def predict_utility(self, X: Any, *, return_std: bool = False, return_cov: bool = False) -> Any:
         """Return posterior means of the utilities of all labels, with standard deviations or covariances if wanted.
@@ -301,8 +305,8 @@ class LabelPreferenceGP(BaseEstimator):
         """
         new = new_items(self, X)
         mean = self._posterior.mean(new)
-        data = label_data(type(self).__name__, X, y) if y is None else None
-        if data is not None:
+        if y is None or isinstance(X, LabelPreferences):
+            data = label_data(type(self).__name__, X, y)
             item, first, second = edge_list(self, X, None, len(data))
             margin = mean[item, first] - mean[item, second]
             return float(pairwise_accuracy(data.outcome, margin, sample_weight=data.weight))
