@@ -22,6 +22,7 @@ ALLOWED = {
     "metrics": {"exceptions", "data"},
     "datasets": {"exceptions", "data"},
     "models": {"exceptions", "linalg", "kernels", "operators", "data", "likelihoods", "priors", "inference", "metrics"},
+    "baselines": {"exceptions", "data", "kernels", "metrics", "models"},
     "selection": {"exceptions", "data", "metrics", "models"},
     "active": {"exceptions", "linalg", "operators", "data", "likelihoods", "metrics", "models"},
     "model_file": {"_version", "exceptions", "data", "kernels", "metrics", "models"},
