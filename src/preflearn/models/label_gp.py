@@ -24,7 +24,7 @@ from preflearn.models._evidence import Evidence, few_threads
 from preflearn.models._gp_kernel import start_kernel
 from preflearn.models._label_input import edge_list, label_data, merged_edges, new_items
 from preflearn.models._label_posterior import LabelPosterior, label_prior
-from preflearn.models.gp import _seed
+from preflearn.models._utility import seed_of
 from preflearn.operators import FloatArray
 from preflearn.priors import LabelPrior
 
@@ -172,7 +172,7 @@ class LabelPreferenceGP(BaseEstimator):
         self.optima_ = []
         with few_threads(size):
             if self.hyperparameters == "maximise" and theta.shape[0]:
-                rng = np.random.default_rng(_seed(self.random_state))
+                rng = np.random.default_rng(seed_of(self.random_state))
                 self.optima_ = maximise(evidence, starts(theta, bounds, self.n_restarts, rng), bounds)
                 theta = self.optima_[0].theta
                 evidence.warm = None
