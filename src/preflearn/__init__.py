@@ -7,10 +7,20 @@ from typing import TYPE_CHECKING, Any
 from preflearn._version import __version__
 
 if TYPE_CHECKING:
-    from preflearn.data import Comparisons, Ratings
+    from preflearn.data import Comparisons, LabelPreferences, Ratings
     from preflearn.kernels import Nystroem, RandomFourier
     from preflearn.model_file import load_model, save_model
-    from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, OnItems, PreferenceGP, RankRLS, RankRLSCV
+    from preflearn.models import (
+        KPCR,
+        RLS,
+        KPCRank,
+        KPCRankCV,
+        LabelPreferenceGP,
+        OnItems,
+        PreferenceGP,
+        RankRLS,
+        RankRLSCV,
+    )
 
 __all__ = [
     "KPCR",
@@ -18,6 +28,8 @@ __all__ = [
     "Comparisons",
     "KPCRank",
     "KPCRankCV",
+    "LabelPreferenceGP",
+    "LabelPreferences",
     "Nystroem",
     "OnItems",
     "PreferenceGP",
@@ -33,6 +45,7 @@ __all__ = [
 # Imported on first use: the command line must not wait for scikit-learn to say how it is called.
 _HOME = {
     "Comparisons": "preflearn.data",
+    "LabelPreferences": "preflearn.data",
     "Ratings": "preflearn.data",
     "load_model": "preflearn.model_file",
     "save_model": "preflearn.model_file",
@@ -41,6 +54,7 @@ _HOME = {
     "KPCR": "preflearn.models",
     "KPCRank": "preflearn.models",
     "KPCRankCV": "preflearn.models",
+    "LabelPreferenceGP": "preflearn.models",
     "OnItems": "preflearn.models",
     "PreferenceGP": "preflearn.models",
     "RLS": "preflearn.models",

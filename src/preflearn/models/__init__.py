@@ -3,9 +3,21 @@
 from preflearn.models.gp import PreferenceGP
 from preflearn.models.kpc import KPCR, KPCRank
 from preflearn.models.kpc_cv import KPCRankCV
+from preflearn.models.label_gp import LabelPreferenceGP
 from preflearn.models.on_items import OnItems
 from preflearn.models.rank_rls import RLS, RankRLS
 from preflearn.models.rank_rls_cv import RankRLSCV
 from preflearn.models.ranking import Ranking
 
-__all__ = ["KPCR", "RLS", "KPCRank", "KPCRankCV", "OnItems", "PreferenceGP", "RankRLS", "RankRLSCV", "Ranking"]
+__all__ = [
+    "KPCR",
+    "RLS",
+    "KPCRank",
+    "KPCRankCV",
+    "LabelPreferenceGP",
+    "OnItems",
+    "PreferenceGP",
+    "RankRLS",
+    "RankRLSCV",
+    "Ranking",
+]
