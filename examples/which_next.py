@@ -27,7 +27,7 @@ warnings.simplefilter("ignore", DataWarning)
 
 LEVELS = (0.8, 0.9)
 SETTINGS = {  # number of items, features, budget of comparisons
-    "items with features": (60, 2, 300),
+    "items with features": (60, 2, 450),
     "items without features": (30, 0, 600),
 }
 START, BATCH, LEARN = 10, 5, 25
@@ -96,9 +96,9 @@ def until(taus, level):
     return START + BATCH * reached[0] if reached.size else np.inf
 
 
-def quartiles(values, budget):
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], method="inverted_cdf")
-    return middle, f"{middle:.0f} ({low:.0f}-{high:.0f})".replace("inf", f">{budget}")
+def quartiles(taus, level):
+    needed = [until(curve, level) for curve in taus]
+    return np.quantile(needed, [0.25, 0.5, 0.75], method="inverted_cdf")
 
 
 def draw(path, curves):
@@ -116,8 +116,12 @@ def draw(path, curves):
             axes.fill_between(asked, low, high, color=colour, alpha=0.2, linewidth=0)
         for level in LEVELS:
             axes.axhline(level, color="0.6", linewidth=0.8, linestyle=":")
+            few, many = (quartiles(taus[s], level)[1] for s in ("suggested", "random"))
+            if np.isfinite(many):
+                axes.annotate("", (few, level), (many, level), arrowprops={"arrowstyle": "->", "linewidth": 1.5})
+                axes.text(many, level - 0.03, f"{many:.0f} \u2192 {few:.0f}", ha="left", va="top")
         n_items = SETTINGS[setting][0]
-        axes.set(title=f"{n_items} {setting}", xlabel="comparisons", xlim=(0, None), ylim=(0, 1))
+        axes.set(title=f"{n_items} {setting}", xlabel="comparisons", xlim=(0, None), ylim=(0.3, 1))
         axes.spines[["top", "right"]].set_visible(False)
     panels[0].set_ylabel("Kendall's tau with the true order")
     panels[0].legend(loc="lower right", frameon=False, title="median and quartiles over seeds", alignment="left")
@@ -146,9 +150,9 @@ def main():
                 taus.append(curve)
                 judged.append(judge(model, X, truth, seed))
             curves[setting][strategy] = np.array(taus)
-            counts = [quartiles([until(curve, level) for curve in taus], budget) for level in LEVELS]
-            needed[strategy] = [middle for middle, _ in counts]
-            cells = [text for _, text in counts]
+            counts = [quartiles(taus, level) for level in LEVELS]
+            needed[strategy] = [middle for _, middle, _ in counts]
+            cells = [f"{m:.0f} ({low:.0f}-{high:.0f})".replace("inf", f">{budget}") for low, m, high in counts]
             cells += [f"{np.mean([curve[-1] for curve in taus]):.3f}"]
             cells += [f"{value:.3f}" for value in np.mean(judged, axis=0)]
             print(f"{strategy:12}" + "".join(f"{cell:>20}" for cell in cells))
