@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Real
+import warnings
+from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval
@@ -72,18 +74,21 @@ def difference_gram(K: FloatArray, wins: Wins) -> FloatArray:
     return np.asarray(rows[:, wins.winner] - rows[:, wins.loser])
 
 
-def solve(D: FloatArray, weight: FloatArray, C: float, tol: float) -> FloatArray:
-    """Return β >= 0 of the support vector machine without intercept on differences with inner products D.
+def solve(D: FloatArray, weight: FloatArray, C: float, tol: float, max_iter: int) -> tuple[FloatArray, bool]:
+    """Return β >= 0 of the machine without intercept on differences with inner products D, and whether it was finished.
 
     Every difference enters twice, as δ with label +1 and as -δ with label -1. The problem is then its own mirror
     image: w is unique, and the best intercepts form an interval around 0, so that 0 is one of them.
     """
     m = D.shape[0]
     label = np.repeat([1.0, -1.0], m)
-    svm = SVC(C=C, kernel="precomputed", tol=tol).fit(np.block([[D, -D], [-D, D]]), label, np.tile(weight, 2))
+    svm = SVC(C=C, kernel="precomputed", tol=tol, max_iter=max_iter)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # said by the caller, in its own words
+        svm.fit(np.block([[D, -D], [-D, D]]), label, np.tile(weight, 2))
     beta = np.zeros(m)
     np.add.at(beta, svm.support_ % m, np.abs(svm.dual_coef_[0]))  # w = Σ (α_k + α'_k) δ_k
-    return beta
+    return beta, svm.fit_status_ == 0
 
 
 class ConstraintSVM(BaseEstimator):
@@ -99,6 +104,8 @@ class ConstraintSVM(BaseEstimator):
         Price of a violated comparison; weights of comparisons multiply it.
     tol : float, default=1e-3
         Tolerance of the solver.
+    max_iter : int, default=1000000
+        Steps of the solver; large C with a wide kernel can take any number.
 
     Attributes
     ----------
@@ -108,6 +115,11 @@ class ConstraintSVM(BaseEstimator):
         Kernel used.
     n_support_ : int
         Comparisons on or inside the margin.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the solver ran out of steps.
 
     Notes
     -----
@@ -142,12 +154,14 @@ class ConstraintSVM(BaseEstimator):
         "kernel": [str, Kernel],
         "C": [Interval(Real, 0, None, closed="neither")],
         "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, kernel: Any = "rbf", C: float = 1.0, *, tol: float = 1e-3) -> None:
+    def __init__(self, kernel: Any = "rbf", C: float = 1.0, *, tol: float = 1e-3, max_iter: int = 1_000_000) -> None:
         self.kernel = kernel
         self.C = C
         self.tol = tol
+        self.max_iter = max_iter
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn from comparisons.
@@ -176,7 +190,8 @@ class ConstraintSVM(BaseEstimator):
         return X.items[used], Wins(place[:m].astype(np.intp), place[m:].astype(np.intp), wins.weight)
 
     def _finish(self, X: Comparisons, items: Any, wins: Wins, kernel: Any, C: float) -> Self:
-        beta = solve(difference_gram(gram(kernel, items), wins), wins.weight, C, self.tol)
+        D = difference_gram(gram(kernel, items), wins)
+        beta, finished = solve(D, wins.weight, C, self.tol, self.max_iter)
         self.kernel_ = kernel
         self.X_fit_ = items
         self.dual_coef_ = wins.spread(beta, items.shape[0])
@@ -186,6 +201,13 @@ class ConstraintSVM(BaseEstimator):
         if X.feature_names is not None:
             self.feature_names_in_ = np.array(X.feature_names, dtype=object)
         self.classes_ = np.array([-1.0, 1.0])
+        if not finished:
+            warnings.warn(
+                f"{type(self).__name__}: the solver stopped after max_iter={self.max_iter} steps; margins are inexact. "
+                "Lower C, raise tol, standardise the features, or raise max_iter.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
         return self
 
     def predict_utility(self, items: Any) -> FloatArray:

@@ -34,6 +34,8 @@ class ConstraintSVMCV(ConstraintSVM):
         Steps of 0.2 of the fine grid on either side of the best coarse point; 0 leaves it out.
     tol : float, default=1e-3
         Tolerance of the solver.
+    max_iter : int, default=1000000
+        Steps of the solver; where they do not suffice, candidates are judged as they are.
     random_state : int, RandomState or None, default=None
         Source of the folds.
 
@@ -45,6 +47,8 @@ class ConstraintSVMCV(ConstraintSVM):
         Their cross-validated error.
     cv_errors_ : dict of (float, float) to float
         Cross-validated error of each (log10 C, log10 κ) tried.
+    n_unfinished_ : int
+        How many programmes of the search ran out of steps.
     dual_coef_, kernel_, n_support_ : see `ConstraintSVM`
         The machine fitted on everything.
 
@@ -77,6 +81,7 @@ class ConstraintSVMCV(ConstraintSVM):
         "log10_kappa": [tuple],
         "refine": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -88,6 +93,7 @@ class ConstraintSVMCV(ConstraintSVM):
         log10_kappa: tuple[float, float] = (-3, 3),
         refine: int = 4,
         tol: float = 1e-3,
+        max_iter: int = 1_000_000,
         random_state: Any = None,
     ) -> None:
         self.cv = cv
@@ -95,6 +101,7 @@ class ConstraintSVMCV(ConstraintSVM):
         self.log10_kappa = log10_kappa
         self.refine = refine
         self.tol = tol
+        self.max_iter = max_iter
         self.random_state = random_state
 
     def fit(self, X: Any, y: None = None) -> Self:
@@ -122,6 +129,7 @@ class ConstraintSVMCV(ConstraintSVM):
             )
         folds = list(KFold(self.cv, shuffle=True, random_state=self.random_state).split(np.arange(m)))
         self.cv_errors_: dict[tuple[float, float], float] = {}
+        self.n_unfinished_ = 0
         self._search(items, wins, folds, _grid(*self.log10_C, 1.0), _grid(*self.log10_kappa, 1.0))
         if self.refine:
             C, kappa = self._best()
@@ -145,8 +153,9 @@ class ConstraintSVMCV(ConstraintSVM):
                 known, held_out = wins.take(train), wins.take(test)
                 D = difference_gram(K, known)
                 for i, C in enumerate(new):
-                    f = K @ known.spread(solve(D, known.weight, 10.0**C, self.tol), K.shape[0])
-                    wrong[i] += _error(f, held_out)
+                    beta, finished = solve(D, known.weight, 10.0**C, self.tol, self.max_iter)
+                    wrong[i] += _error(K @ known.spread(beta, K.shape[0]), held_out)
+                    self.n_unfinished_ += not finished
             self.cv_errors_.update({(C, kappa): w / float(wins.weight.sum()) for C, w in zip(new, wrong, strict=True)})
 
 
