@@ -157,7 +157,7 @@ class CoverFactor:
         corners, edges = [], []
         for c in range(self.n_blocks):
             w = self.root(c)[:, k[c] :]
-            scaled = np.sqrt(np.where(self.cover[c], 0.0, Lam.values[c, c]))[:, None] * w
+            scaled = np.sqrt(Lam.values[c, c])[:, None] * w
             corner = one_plus(np.asfortranarray(scaled.T @ scaled))
             edge = np.zeros((w.shape[1], S.shape[0]))
             for d in range(self.n_blocks):
