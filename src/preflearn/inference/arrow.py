@@ -33,6 +33,11 @@ class Arrow:
         return self
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Size of B."""
+        return self.rest[-1].stop, self.rest[-1].stop
+
+    @property
     def log_det(self) -> float:
         """Return log |B|."""
         return 2.0 * float(sum(np.log(L.diagonal()).sum() for L in (*self.corners, self.point)))

@@ -81,6 +81,11 @@ class CoverFactor:
         return int(self.cover.shape[0])
 
     @property
+    def order(self) -> IntArray | None:
+        """None if no part is pivoted, so that the factor changes smoothly with the parameters."""
+        return next((part.order for part in self.parts if part.order is not None), None)
+
+    @property
     def shared(self) -> bool:
         """Whether one covariance serves all blocks."""
         return len(self.parts) == 1
