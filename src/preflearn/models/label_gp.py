@@ -17,12 +17,12 @@ from preflearn.data._checks import check_labels, label_array
 from preflearn.data.labels import label_codes
 from preflearn.exceptions import DataError
 from preflearn.inference.blocks import BlockDesign
-from preflearn.inference.evidence import maximise, starts
+from preflearn.inference.evidence import Optimum, maximise, starts
 from preflearn.likelihoods import Gaussian, get_likelihood
 from preflearn.metrics import pairwise_accuracy
 from preflearn.models._evidence import Evidence, few_threads
 from preflearn.models._gp_kernel import start_kernel
-from preflearn.models._label_input import edge_list, label_data, merged_edges, new_items
+from preflearn.models._label_input import Edges, edge_list, label_data, merged_edges, new_items
 from preflearn.models._label_posterior import LabelPosterior, label_prior
 from preflearn.models._utility import seed_of
 from preflearn.operators import FloatArray
@@ -48,8 +48,8 @@ class LabelPreferenceGP(BaseEstimator):
     inference : {"laplace", "ep"}, default="laplace"
         Approximation of the posterior.
     shared : bool, default=True
-        Whether all labels have the same kernel parameters, as in the paper. False gives each label its own, started
-        from ``kernel``.
+        Whether all labels have the same kernel parameters, as in the paper. False gives each label its own; the search
+        for them starts at the best shared ones.
     hyperparameters : {"maximise", "fixed"}, default="maximise"
         Whether free hyperparameters maximise the evidence.
     n_restarts : int, default=2
@@ -165,24 +165,27 @@ class LabelPreferenceGP(BaseEstimator):
                 f"LabelPreferenceGP: {int((edges.weight < 1).sum())} edges weigh less than 1, which EP cannot use. "
                 'Scale the weights up, or use inference="laplace".'
             )
-        prior, size = label_prior(edges, data.labels, start_kernel(self.kernel, edges.X), shared=self.shared)
-        design = BlockDesign(edges.item, edges.first, edges.second, prior.basis, edges.X.shape[0])
-        evidence = Evidence(prior, likelihood, design, edges.outcome, edges.weight, self.inference)
-        theta, bounds = evidence.theta, evidence.bounds
+        evidence, size = self._evidence_of(edges, data.labels, likelihood, shared=self.shared)
+        theta = evidence.theta
         self.optima_ = []
+        if self.hyperparameters == "maximise" and theta.shape[0]:
+            rng = np.random.default_rng(seed_of(self.random_state))
+            if not self.shared:
+                # Own kernels have many optima: start where one kernel for all is best, and end no lower.
+                common, common_size = self._evidence_of(edges, data.labels, likelihood, shared=True)
+                best = self._maximise(common, common.theta, rng, common_size)[0].theta
+                n = common.prior.theta.shape[0]
+                theta = np.concatenate([np.tile(best[:n], len(evidence.prior.parts)), best[n:]])
+            self.optima_ = self._maximise(evidence, theta, rng, size)
+            theta = self.optima_[0].theta
         with few_threads(size):
-            if self.hyperparameters == "maximise" and theta.shape[0]:
-                rng = np.random.default_rng(seed_of(self.random_state))
-                self.optima_ = maximise(evidence, starts(theta, bounds, self.n_restarts, rng), bounds)
-                theta = self.optima_[0].theta
-                evidence.warm = None
             solution = evidence.solve(theta)
         self._evidence = evidence
         self._posterior = LabelPosterior(solution.prior, solution.posterior)
         self._keep_kernels(solution.prior)
         self.likelihood_, self.info_ = solution.likelihood, solution.info
         self.log_evidence_ = solution.posterior.log_evidence
-        self.theta_, self.bounds_, self.theta_names_ = theta, bounds, evidence.names
+        self.theta_, self.bounds_, self.theta_names_ = theta, evidence.bounds, evidence.names
         self.labels_ = label_array(data.labels.tolist())
         self.n_features_in_ = data.n_features
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
@@ -196,6 +199,17 @@ class LabelPreferenceGP(BaseEstimator):
                 stacklevel=2,
             )
         return self
+
+    def _evidence_of(self, edges: Edges, labels: Any, likelihood: Any, *, shared: bool) -> tuple[Evidence, int]:
+        prior, size = label_prior(edges, labels, start_kernel(self.kernel, edges.X), shared=shared)
+        design = BlockDesign(edges.item, edges.first, edges.second, prior.basis, edges.X.shape[0])
+        return Evidence(prior, likelihood, design, edges.outcome, edges.weight, self.inference), size
+
+    def _maximise(self, evidence: Evidence, theta: FloatArray, rng: Any, size: int) -> list[Optimum]:
+        with few_threads(size):
+            found = maximise(evidence, starts(theta, evidence.bounds, self.n_restarts, rng), evidence.bounds)
+        evidence.warm = None
+        return found
 
     def _keep_kernels(self, prior: LabelPrior) -> None:
         self.__dict__.pop("kernel_", None)
