@@ -1,0 +1,90 @@
+"""What pictures ask of a fitted model: its training items, and the names of features and hyperparameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from preflearn.exceptions import first_few, nearest_names
+
+__all__ = ["column_of", "feature_names", "parameter_names", "require", "training_items"]
+
+FloatArray = NDArray[np.float64]
+
+# kernel parameters as a person would call them; those of the likelihood are called so already
+_WORDS = {"constant_value": "variance", "noise_level": "own variance"}
+
+
+def require(model: Any, caller: str, *methods: str) -> None:
+    """Refuse what is not a fitted model with these methods."""
+    missing = [name for name in methods if not hasattr(model, name)]
+    if missing or isinstance(model, type):
+        raise TypeError(
+            f"{caller}: a fitted PreferenceGP is wanted; {type(model).__name__} has no {first_few(missing)}."
+            if missing
+            else f"{caller}: model is the class {model.__name__}; pass a fitted object."
+        )
+    check_is_fitted(model)
+
+
+def training_items(model: Any, items: Any, caller: str) -> FloatArray:
+    """Return the items to learn ranges and medians from, (n, d): those given (or of Comparisons), or of training."""
+    table = items
+    if table is None:
+        table = getattr(getattr(model, "_prior_", None), "X", None)
+    elif hasattr(table, "used_items"):
+        table = None if table.items is None else table.items[table.used_items()]
+    if table is None:
+        raise ValueError(
+            f"{caller}: the items have no features, so there is nothing to draw along. "
+            "Use plot_ranking for the utilities of items by name."
+        )
+    dense = np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
+    if dense.ndim != 2 or not dense.shape[0] or dense.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"{caller}: items have shape {dense.shape}, but the model was fitted on {model.n_features_in_} features. "
+            "Give one row per item with the columns of training."
+        )
+    return dense
+
+
+def feature_names(model: Any, n_features: int) -> list[str]:
+    """Return the names of the features, or "feature 0", "feature 1", ..."""
+    known = getattr(model, "feature_names_in_", None)
+    return [f"feature {k}" for k in range(n_features)] if known is None else [str(name) for name in known]
+
+
+def column_of(which: Any, names: list[str], caller: str, argument: str) -> int:
+    """Return the number of a column given as number or name."""
+    if isinstance(which, str):
+        if which in names:
+            return names.index(which)
+        hint = nearest_names(which, names) or f"names: {first_few(names, 6)}"
+        raise ValueError(f'{caller}: {argument}="{which}" is not known ({hint}).')
+    if isinstance(which, bool) or not isinstance(which, int | np.integer):
+        raise TypeError(f"{caller}: {argument} must be a number or a name; got {which!r}.")
+    if not -len(names) <= which < len(names):
+        raise ValueError(f"{caller}: {argument}={which}, but there are {len(names)} (0 to {len(names) - 1}).")
+    return int(which) % len(names)
+
+
+def parameter_names(model: Any) -> list[str]:
+    """Return a name for every entry of ``theta_``: the kernel's free parameters, then the likelihood's."""
+    features = feature_names(model, getattr(model, "n_features_in_", 0))
+    found: list[tuple[str, str]] = []  # (where in the kernel, what)
+    for h in model.kernel_.hyperparameters:
+        if h.fixed:
+            continue
+        where, _, what = h.name.rpartition("__")
+        word = _WORDS.get(what, what.replace("_", " "))
+        per_feature = h.n_elements == len(features) > 1
+        ends = [f" of {name}" for name in features] if per_feature else [f" {k}" for k in range(h.n_elements)]
+        found += [(where, word + (end if h.n_elements > 1 else "")) for end in ends]
+    words = [what for _, what in found]
+    names = [f"{what} ({where})" if words.count(what) > 1 and where else what for where, what in found]
+    names += [str(name).replace("_", " ") for name in getattr(model.likelihood_, "names", ())]
+    n = len(model.theta_)
+    return names if len(names) == n else [f"parameter {k}" for k in range(n)]
