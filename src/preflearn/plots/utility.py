@@ -118,7 +118,7 @@ def plot_utility(
             np.full(len(table), 0.015),
             "|",
             color="black",
-            alpha=0.6,
+            alpha=min(0.6, max(0.1, 60 / len(table))),  # many marks side by side are dark enough
             markersize=7,
             transform=ax.get_xaxis_transform(),
             label="training items" if items is None else "items",
