@@ -19,70 +19,15 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from preflearn import Comparisons, KPCRankCV
+from preflearn import Comparisons, KPCRankCV, PreferenceGP
 from preflearn.datasets import make_sinc_preferences
 from preflearn.metrics import comparison_log_loss, disagreement_error, expected_calibration_error
-from preflearn.models.gp import PreferenceGP
 
 KERNELS = [RBF(width) for width in (0.3, 0.5, 0.8, 1.2)]
 FREE = ConstantKernel(10.0, (1e-2, 1e6)) * RBF(0.5, (0.05, 20.0))
-STEP = np.array([0.5, 0.15])  # of the lattice over log variance and log width
 FLIP = 0.05
-
-
-class Averaged(BaseEstimator):
-    """EP averaged over the posterior of width and variance, with a uniform prior on the logarithm of each.
-
-    A lattice over the two is walked from the maximum outwards, as far as the evidence is within 7 nats of it; every
-    point is a model, and its evidence is its weight.
-    """
-
-    def fit(self, X, y=None):
-        best = PreferenceGP(FREE, inference="ep", n_restarts=0).fit(X)
-        low, high = best.bounds_.T
-        start = tuple(np.round(best.theta_ / STEP).astype(int).tolist())
-        models, waiting = {}, [start]
-        while waiting:
-            node = waiting.pop()
-            theta = STEP * node
-            if node in models or (theta < low).any() or (theta > high).any():
-                continue
-            variance, width = np.exp(theta)
-            kernel = ConstantKernel(variance, "fixed") * RBF(width, "fixed")
-            models[node] = PreferenceGP(kernel, inference="ep").fit(X)
-            if models[node].log_evidence_ > best.log_evidence_ - 7:
-                waiting += [(node[0] + i, node[1] + j) for i, j in ((1, 0), (-1, 0), (0, 1), (0, -1))]
-        evidence = np.array([model.log_evidence_ for model in models.values()])
-        weight = np.exp(evidence - evidence.max())
-        self.weight_ = weight / weight.sum()
-        self.models_ = list(models.values())
-        self.log_width_ = np.array([STEP[1] * node[1] for node in models])
-        self.n_features_in_ = best.n_features_in_
-        self.best_ = best
-        return self
-
-    def width_posterior(self):
-        """Return log widths and the density of the posterior over them."""
-        log_width, place = np.unique(self.log_width_, return_inverse=True)
-        return log_width, np.bincount(place, self.weight_) / STEP[1]
-
-    def predict_proba(self, X):
-        return sum(w * model.predict_proba(X) for w, model in zip(self.weight_, self.models_, strict=True))
-
-    def predict(self, X):
-        return np.sign(np.diff(self.predict_proba(X))[:, 0])
-
-    def predict_utility(self, items, return_cov=False):
-        if not return_cov:
-            return sum(w * m.predict_utility(items) for w, m in zip(self.weight_, self.models_, strict=True))
-        mean, second = 0.0, 0.0
-        for weight, model in zip(self.weight_, self.models_, strict=True):
-            m, covariance = model.predict_utility(items, return_cov=True)
-            mean, second = mean + weight * m, second + weight * (covariance + np.outer(m, m))
-        return mean, second - np.outer(mean, mean)
 
 
 def learn(seed):
@@ -92,13 +37,17 @@ def learn(seed):
     return data, model, curve
 
 
+EP = PreferenceGP(FREE, inference="ep", n_restarts=0)
+# the full Bayesian treatment: the logarithms of width and variance have a uniform prior and are integrated out
+AVERAGED = PreferenceGP(FREE, inference="ep", hyperparameters="average", n_restarts=0, random_state=0)
+MARGINS = PreferenceGP(1.0 * RBF(1.0, (0.05, 20.0)), likelihood="gaussian", n_restarts=0)
 # name, what it sees (margins or directions), share flipped, model
 METHODS = [
-    ("EP, maximum evidence", False, FLIP, PreferenceGP(FREE, inference="ep", n_restarts=0)),
-    ("EP, averaged", False, FLIP, Averaged()),
+    ("EP, maximum evidence", False, FLIP, EP),
+    ("EP, averaged", False, FLIP, AVERAGED),
     ("Laplace, maximum evidence", False, FLIP, PreferenceGP(FREE, n_restarts=0)),
-    ("EP, maximum evidence", False, 0.0, PreferenceGP(FREE, inference="ep", n_restarts=0)),
-    ("GP on the margins", True, 0.0, PreferenceGP(1.0 * RBF(1.0, (0.05, 20.0)), likelihood="gaussian", n_restarts=0)),
+    ("EP, maximum evidence", False, 0.0, EP),
+    ("GP on the margins", True, 0.0, MARGINS),
 ]
 
 
@@ -165,24 +114,34 @@ def draw(path, data, curve, with_gp):
     panel.plot(data.grid, data.sinc, color="black", linewidth=1, label="sinc")
     panel.plot(data.grid, curve - curve.mean() + data.sinc.mean(), "--", color="#D55E00", label="KPCRank")
     if with_gp:
-        model = METHODS[-1][3].fit(data.train)
+        model = MARGINS.fit(data.train)
         mean = model.predict_utility(data.grid.reshape(-1, 1))
         panel.plot(data.grid, mean - mean.mean() + data.sinc.mean(), ":", color="#0072B2", lw=3, label="GP mean")
         flipped = make_sinc_preferences(flip=FLIP, margins=False, random_state=0)
-        draw_full_bayes(*axes[:2], flipped, Averaged().fit(flipped.train))
+        draw_full_bayes(*axes[:2], flipped, AVERAGED.fit(flipped.train))
     panel.set(xlabel="x", ylabel="utility", title="Learned from 379 margins, none flipped")
     panel.legend(frameon=False)
     figure.savefig(path, dpi=150)
     plt.close(figure)
 
 
+def width_posterior(model, n_widths=25, n_variances=11):
+    """Return log widths and the density of the posterior over them, the variance integrated out on a grid."""
+    log_variance, log_width = model.theta_
+    widths = np.linspace(log_width - 1.5, log_width + 1.2, n_widths)
+    variances = np.linspace(log_variance - 2, log_variance + 4, n_variances)
+    evidence = np.array([[model.log_evidence([v, w])[0] for v in variances] for w in widths])
+    density = np.exp(evidence - evidence.max()).sum(axis=1)
+    return widths, density / (density.sum() * (widths[1] - widths[0]))
+
+
 def draw_full_bayes(left, right, data, model):
     """Draw the posterior over the width, and the averaged utility with sinc laid over it."""
     from preflearn.plots import plot_utility
 
-    log_width, density = model.width_posterior()
+    log_width, density = width_posterior(model)
     left.plot(np.exp(log_width), density, "o-", color="#0072B2", markersize=4)
-    left.axvline(model.best_.kernel_.k2.length_scale, color="black", linestyle="--", label="maximum evidence")
+    left.axvline(model.kernel_.k2.length_scale, color="black", linestyle="--", label="maximum evidence")
     left.set(xscale="log", xlabel="kernel width", ylabel="posterior density of its logarithm", ylim=(0, None))
     left.set_title("The kernel's width, prior uniform in its logarithm")
     left.set_xticks([], minor=True)

@@ -6,8 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from preflearn import Comparisons
-from preflearn.models.gp import PreferenceGP
+from preflearn import Comparisons, PreferenceGP
 
 matplotlib.use("Agg")
 

@@ -101,6 +101,14 @@ def test_the_best_item_is_at_the_top_with_its_interval(axes, kind):
     assert "90 % interval" in axes.get_xlabel()
 
 
+def test_what_rank_returns_is_drawn(model, axes):
+    result = model.rank(random_state=0)
+    plot_ranking(result, ax=axes)
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), result.utility)
+    assert [text.get_text() for text in axes.get_yticklabels()] == [str(name) for name in result.names]
+    assert "90 % interval" in axes.get_xlabel()
+
+
 def test_only_the_best_and_items_without_names(axes):
     plot_ranking(ranking(names=None), top=2, level=0.5, ax=axes)
     best = np.argsort(-ranking()["utility"])[:2]

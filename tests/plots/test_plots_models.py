@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 from sklearn.base import clone
-from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from preflearn.models.gp import PreferenceGP
+from preflearn import PreferenceGP
 from preflearn.plots import plot_evidence, plot_relevances, plot_utility
 
 
@@ -88,6 +88,15 @@ def test_contours_lie_where_the_evidence_drops_by_their_level(model, axes, names
     assert checked > 10
     chosen = line(axes, "chosen")
     np.testing.assert_allclose(np.log(chosen.get_data()).ravel(), model.theta_[index])
+
+
+def test_names_of_parameters_are_all_different(matches, axes):
+    kernel = ConstantKernel(2.0) * RBF([1.0, 3.0]) + RBF([2.0, 2.0]) + RBF(5.0)
+    mixed = PreferenceGP(kernel, hyperparameters="fixed", own_effect=True).fit(matches)
+    plot_evidence(mixed, "length scale", "own effect variance", n_points=3, ax=axes)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("length scale", "own effect variance")
+    with pytest.raises(ValueError, match=r'nearest names: "length scale of feature 0 \([13]\)"'):
+        plot_evidence(mixed, "length scale of feature 0")
 
 
 def test_every_optimum_is_marked_once(model, axes):

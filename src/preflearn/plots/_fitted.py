@@ -14,9 +14,6 @@ __all__ = ["column_of", "feature_names", "parameter_names", "require", "training
 
 FloatArray = NDArray[np.float64]
 
-# kernel parameters as a person would call them; those of the likelihood are called so already
-_WORDS = {"constant_value": "variance", "noise_level": "own variance"}
-
 
 def require(model: Any, caller: str, *methods: str) -> None:
     """Refuse what is not a fitted model with these methods."""
@@ -32,10 +29,8 @@ def require(model: Any, caller: str, *methods: str) -> None:
 
 def training_items(model: Any, items: Any, caller: str) -> FloatArray:
     """Return the items to learn ranges and medians from, (n, d): those given (or of Comparisons), or of training."""
-    table = items
-    if table is None:
-        table = getattr(getattr(model, "_prior_", None), "X", None)
-    elif hasattr(table, "used_items"):
+    table = model._train if items is None else items
+    if hasattr(table, "used_items"):
         table = None if table.items is None else table.items[table.used_items()]
     if table is None:
         raise ValueError(
@@ -72,19 +67,14 @@ def column_of(which: Any, names: list[str], caller: str, argument: str) -> int:
 
 
 def parameter_names(model: Any) -> list[str]:
-    """Return a name for every entry of ``theta_``: the kernel's free parameters, then the likelihood's."""
+    """Return a name for every entry of ``theta_``, all different: with the features' names, and "variance"."""
     features = feature_names(model, getattr(model, "n_features_in_", 0))
-    found: list[tuple[str, str]] = []  # (where in the kernel, what)
-    for h in model.kernel_.hyperparameters:
-        if h.fixed:
-            continue
-        where, _, what = h.name.rpartition("__")
-        word = _WORDS.get(what, what.replace("_", " "))
-        per_feature = h.n_elements == len(features) > 1
-        ends = [f" of {name}" for name in features] if per_feature else [f" {k}" for k in range(h.n_elements)]
-        found += [(where, word + (end if h.n_elements > 1 else "")) for end in ends]
-    words = [what for _, what in found]
-    names = [f"{what} ({where})" if words.count(what) > 1 and where else what for where, what in found]
-    names += [str(name).replace("_", " ") for name in getattr(model.likelihood_, "names", ())]
-    n = len(model.theta_)
-    return names if len(names) == n else [f"parameter {k}" for k in range(n)]
+    names = []
+    for known in model.theta_names_:
+        what, _, number = known.rpartition(" ")
+        if what == "length scale" and number.isdecimal() and int(number) < len(features):
+            known = f"length scale of {features[int(number)]}"
+        if getattr(model, "featureless_", False):
+            known = known.removeprefix("own effect ")  # there is no other
+        names.append(known.replace("constant value", "variance"))
+    return [name if names.count(name) == 1 else f"{name} ({k})" for k, name in enumerate(names)]

@@ -59,8 +59,7 @@ def plot_evidence(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from preflearn import Comparisons
-    >>> from preflearn.models.gp import PreferenceGP
+    >>> from preflearn import Comparisons, PreferenceGP
     >>> from preflearn.plots import plot_evidence
     >>> matches = Comparisons(None, ["ann", "ann", "bob", "cy"], ["bob", "cy", "cy", "dee"])
     >>> ax = plot_evidence(PreferenceGP(n_restarts=0).fit(matches), n_points=9, ax=Figure().subplots())
@@ -69,7 +68,7 @@ def plot_evidence(
     """
     caller = "plot_evidence"
     figure_class(caller)
-    require(model, caller, "log_evidence", "kernel_", "likelihood_")
+    require(model, caller, "log_evidence")
     names = parameter_names(model)
     if not names:
         raise ValueError(f"{caller}: the model has no free hyperparameters, so its evidence is one number.")

@@ -23,8 +23,9 @@ def plot_ranking(ranking: Any, *, top: int | None = None, level: float | None = 
 
     Parameters
     ----------
-    ranking : object or mapping
-        With ``names`` (or None), ``utility``, ``low`` and ``high``, each of shape (n_items,), in any order.
+    ranking : Ranking or mapping
+        What ``PreferenceGP.rank`` returns, or anything with ``names`` (or None), ``utility``, ``low`` and ``high``,
+        each of shape (n_items,), in any order.
     top : int, default=None
         How many items to show, the best ones; None is all.
     level : float, default=None

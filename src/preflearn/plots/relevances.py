@@ -53,7 +53,7 @@ def plot_relevances(model: Any, *, top: int = 25, ax: Axes | None = None) -> Axe
     caller = "plot_relevances"
     figure_class(caller)
     kernel = model
-    if not hasattr(model, "hyperparameters"):
+    if not hasattr(model, "clone_with_theta"):
         require(model, caller, "kernel_")
         kernel = model.kernel_
     if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:

@@ -74,8 +74,7 @@ def plot_utility(
     --------
     >>> import numpy as np
     >>> from matplotlib.figure import Figure
-    >>> from preflearn import Comparisons
-    >>> from preflearn.models.gp import PreferenceGP
+    >>> from preflearn import Comparisons, PreferenceGP
     >>> from preflearn.plots import plot_utility
     >>> x = np.linspace(0, 1, 6)[:, None]
     >>> model = PreferenceGP(n_restarts=0).fit(Comparisons(x, [1, 2, 3, 3, 4], [0, 1, 2, 4, 5]))
