@@ -143,7 +143,7 @@ def draw_full_bayes(left, right, data, model):
     left.plot(np.exp(log_width), density, "o-", color="#0072B2", markersize=4)
     left.axvline(model.kernel_.k2.length_scale, color="black", linestyle="--", label="maximum evidence")
     left.set(xscale="log", xlabel="kernel width", ylabel="posterior density of its logarithm", ylim=(0, None))
-    left.set_title("The kernel's width, prior uniform in its logarithm")
+    left.set_title("Posterior of the kernel's width")
     left.set_xticks([], minor=True)
     left.set_xticks([0.1, 0.2, 0.3, 0.5, 0.8, 1.2], ["0.1", "0.2", "0.3", "0.5", "0.8", "1.2"])
     left.legend(frameon=False)
