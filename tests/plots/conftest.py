@@ -55,4 +55,4 @@ def model(matches):
 @pytest.fixture(scope="session")
 def unnamed():
     """A model of items without features."""
-    return PreferenceGP(n_restarts=0).fit(Comparisons(4, [0, 0, 1, 2], [1, 2, 2, 3]))
+    return PreferenceGP(n_restarts=0).fit(Comparisons(4, [0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3]))

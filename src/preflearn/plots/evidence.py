@@ -61,7 +61,7 @@ def plot_evidence(
     >>> from matplotlib.figure import Figure
     >>> from preflearn import Comparisons, PreferenceGP
     >>> from preflearn.plots import plot_evidence
-    >>> matches = Comparisons(None, ["ann", "ann", "bob", "cy"], ["bob", "cy", "cy", "dee"])
+    >>> matches = Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "cy"])
     >>> ax = plot_evidence(PreferenceGP(n_restarts=0).fit(matches), n_points=9, ax=Figure().subplots())
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('variance', 'log evidence minus its maximum')
