@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from likelihood_table import LIKELIHOODS, crossed, outcomes, slope, theta_step
 from scipy.special import ndtr
@@ -17,15 +17,19 @@ VARIANCES = np.array([1e-6, 1e-3, 0.2, 0.99, 1.01, 4.0, 30.0, 300.0, 1e4])
 X, W = np.polynomial.legendre.leggauss(20)
 
 
-def by_brute_force(likelihood, y, mean, variance):
+def by_brute_force(likelihood, y, mean, variance, power=1.0):
     """log Z, mean, variance and E[d log p / dtheta] by panels of 20 nodes, narrow around mode and thresholds."""
+
+    def exponents(z):
+        return power * likelihood.log_density(np.full(z.size, y), z).value - (z - mean) ** 2 / 2 / variance
+
     scale = likelihood.precision**-0.5 if isinstance(likelihood, Gaussian) else likelihood.scale
     bends = [y] if isinstance(likelihood, Gaussian) else [-(likelihood.tie or 0.0), likelihood.tie or 0.0]
     width = np.sqrt(variance)
     low, high = min(mean, *bends) - 10 * width - 30 * scale, max(mean, *bends) + 10 * width + 30 * scale
     while high - low > 1e-3 * width:
         grid = np.linspace(low, high, 41)
-        best = int(np.argmax(likelihood.log_density(np.full(41, y), grid).value - (grid - mean) ** 2 / 2 / variance))
+        best = int(np.argmax(exponents(grid)))
         low, high = grid[max(best - 1, 0)], grid[min(best + 1, 40)]
     start, end = low - 10 * width, high + 10 * width
     reach = scale * np.r_[0.0, np.geomspace(0.5, 1e6, 80)]
@@ -33,13 +37,13 @@ def by_brute_force(likelihood, y, mean, variance):
     edges = np.unique(np.clip(edges, start, end))
     half = np.diff(edges)[:, None] / 2
     z = (edges[:-1, None] + half * (1 + X)).ravel()
-    exponent = likelihood.log_density(np.full(z.size, y), z).value - (z - mean) ** 2 / 2 / variance
+    exponent = exponents(z)
     weight = (half * W).ravel() * np.exp(exponent - exponent.max())
     mass = weight.sum()
     weight /= mass
     centre = weight @ (z - mean)
     log_z = exponent.max() + np.log(mass) - 0.5 * np.log(2 * np.pi * variance)
-    by_theta = [weight @ group[0] for group in likelihood.log_density_theta(np.full(z.size, y), z)]
+    by_theta = [power * (weight @ group[0]) for group in likelihood.log_density_theta(np.full(z.size, y), z)]
     return log_z, mean + centre, weight @ (z - mean - centre) ** 2, by_theta
 
 
@@ -51,11 +55,52 @@ def test_tilted_moments_are_those_of_brute_force(likelihood):
     for i in range(y.size):
         log_z, centre, spread, expected = by_brute_force(likelihood, y[i], mean[i], variance[i])
         where = f"outcome {y[i]}, mean {mean[i]}, variance {variance[i]}"
-        # 1e-9 of Z, of the standard deviation, of the variance.
-        assert tilted.log_z[i] == pytest.approx(log_z, rel=1e-12, abs=1e-9), where
-        assert abs(tilted.mean[i] - centre) <= 1e-9 * np.sqrt(spread) + 1e-13 * abs(centre), where
-        assert tilted.variance[i] == pytest.approx(spread, rel=1e-9), where
-        np.testing.assert_allclose(by_theta[i], expected, rtol=1e-9, atol=1e-12, err_msg=where)
+        # of Z, of the standard deviation, of the variance
+        assert tilted.log_z[i] == pytest.approx(log_z, rel=1e-12, abs=1e-12), where
+        assert abs(tilted.mean[i] - centre) <= 1e-11 * np.sqrt(spread) + 1e-13 * abs(centre), where
+        assert tilted.variance[i] == pytest.approx(spread, rel=1e-11), where
+        np.testing.assert_allclose(by_theta[i], expected, rtol=1e-10, atol=1e-12, err_msg=where)
+
+
+POWERS = np.array([0.999, 0.3, 1e-2, 1e-6])
+
+
+@every
+def test_tilted_moments_of_powers_are_those_of_brute_force(likelihood):
+    y, mean, variance, power = crossed(outcomes(likelihood), MEANS[::2], np.r_[VARIANCES[1::2], 1e7], POWERS)
+    tilted, by_theta = likelihood.tilted(y, mean, variance, power), likelihood.tilted_theta(y, mean, variance, power)
+    assert by_theta.shape == (y.size, likelihood.theta.size)
+    for i in range(y.size):
+        log_z, centre, spread, expected = by_brute_force(likelihood, y[i], mean[i], variance[i], power[i])
+        where = f"outcome {y[i]}, mean {mean[i]}, variance {variance[i]}, power {power[i]}"
+        assert tilted.log_z[i] == pytest.approx(log_z, rel=1e-12, abs=1e-12), where
+        assert abs(tilted.mean[i] - centre) <= 1e-11 * np.sqrt(spread) + 1e-13 * abs(centre), where
+        assert tilted.variance[i] == pytest.approx(spread, rel=1e-11), where
+        np.testing.assert_allclose(by_theta[i], expected, rtol=1e-10, atol=1e-12, err_msg=where)
+
+
+@every
+def test_powers_just_below_one_are_the_density_itself(likelihood):
+    y, mean, variance = crossed(outcomes(likelihood), MEANS, VARIANCES)
+    near = np.full_like(mean, 1 - 2.0**-50)
+    for a, b in zip(likelihood.smoothed(y, mean, variance, near), likelihood.smoothed(y, mean, variance), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
+
+
+@every
+def test_smoothed_derivatives_of_powers_are_slopes_and_flip_exactly(likelihood):
+    y, mean, variance, power = crossed(outcomes(likelihood), MEANS, VARIANCES[::2], POWERS)
+    smoothed = likelihood.smoothed(y, mean, variance, power)
+    step = 0.02 * np.sqrt(variance + getattr(likelihood, "scale", 1.0) ** 2)
+    for order in range(2):
+        numeric = slope(lambda m, k=order: likelihood.smoothed(y, m, variance, power)[k], mean, step)
+        noise = 1e-14 * np.abs(smoothed[order]) / step + 1e-15 / step
+        analytic = smoothed[order + 1]
+        assert np.all(np.abs(analytic - numeric) <= 1e-8 * np.abs(analytic) + 30 * noise)
+    np.testing.assert_allclose(1 + variance * smoothed.second, smoothed.rest, rtol=1e-7)
+    other = likelihood.smoothed(-y, -mean, variance, power)
+    for a, b, sign in zip(smoothed, other, (1, -1, 1, 1), strict=True):
+        np.testing.assert_array_equal(a, sign * b)
 
 
 @every
@@ -96,8 +141,9 @@ def test_a_point_mass_sees_the_density_itself(likelihood):
     density = likelihood.log_density(y, mean)
     for variance in (0.0, 1e-14):
         smoothed = likelihood.smoothed(y, mean, np.full_like(mean, variance))
-        for a, b in zip(smoothed, density, strict=False):
+        for a, b in zip(smoothed[:3], density, strict=False):
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(smoothed.rest, 1.0, rtol=1e-9)
 
 
 @every
@@ -145,6 +191,32 @@ def test_tilted_variance_of_a_hopeless_comparison_keeps_its_digits():
     share = variance / (1.0 + variance)
     expected = variance * (1.0 / (1.0 + variance) + share * (1 / x**2 - 6 / x**4))
     assert Probit(scale=1.0).tilted([1.0], [mean], [variance]).variance[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("outcome", "tie"), [(1.0, None), (1.0, 0.7), (0.0, 0.7)])
+def test_powers_deep_in_the_tail_keep_their_digits(outcome, tie):
+    # log Φ(u) is -u²/2 - log(-u) - log(2π)/2 - 1/u² there, and 1/u is all but constant over N(r u, r v).
+    h, mean = tie or 0.0, -1e7
+    for variance, power in ((1e-3, 0.5), (1.0, 0.9), (1e3, 0.2), (1e4, 1e-3)):
+        r = 1 / (1 + power * variance)
+        u = mean - h if outcome else mean + h  # of a tie only the nearer end of the interval is left
+        d = Probit(1.0, tie=tie).smoothed([outcome], [mean], [variance], [power])
+        assert d.first[0] == pytest.approx(-power * r * u + r * power / abs(r * u), rel=1e-14)
+        assert d.rest[0] == pytest.approx(r + variance * r**2 * power / (r * u) ** 2, rel=1e-11)
+        log_z = 0.5 * np.log(r) - 0.5 * power * r * u**2 - power * np.log(abs(r * u) * np.sqrt(2 * np.pi))
+        assert d.log_z[0] == pytest.approx(log_z, rel=1e-15)
+
+
+@every
+@settings(deadline=None)
+@given(size=st.floats(-2.0, 25.0), log_variance=st.floats(-14.0, 25.0), power=st.floats(1e-12, 1.0), side=st.booleans())
+def test_tilted_powers_are_finite_and_narrower_however_far_out(likelihood, size, log_variance, power, side):
+    y, variance = outcomes(likelihood), 10.0**log_variance
+    mean = np.full_like(y, (1 if side else -1) * 10.0**size)
+    d = likelihood.smoothed(y, mean, np.full_like(y, variance), np.full_like(y, power))
+    assert np.all(np.isfinite(d))
+    assert np.all((d.rest > 0) & (d.rest <= 1) & (d.second <= 0))
+    assert np.all(np.isfinite(likelihood.tilted_theta(y, mean, np.full_like(y, variance), np.full_like(y, power))))
 
 
 def test_probit_prediction_is_equation_19_of_the_paper():

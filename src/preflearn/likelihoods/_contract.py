@@ -4,10 +4,10 @@ An outcome y says who was preferred (positive: first, negative: second, 0: tie; 
 z is the latent difference f_first - f_second that it depends on. Inference asks three questions, all elementwise:
 
     log_density   log p(y | z) and its derivatives in z                     Newton's steps, the Laplace evidence
-    tilted        Z = ∫ p(y | z) N(z; mean, variance) dz and the moments    expectation propagation
+    tilted        Z = ∫ p(y | z)ᵃ N(z; mean, variance) dz and the moments   expectation propagation
     probability   P(first), P(tie), P(second) for z ~ N(mean, variance)     prediction
 
-Likelihoods see arrays only. They check their own parameters and not the data, except in ``check_outcomes``.
+The power a is 1 but for comparisons that weigh less than one. Likelihoods see arrays only. They check their own parameters and not the data, except in ``check_outcomes``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Derivatives(NamedTuple):
 
 
 class Tilted(NamedTuple):
-    """log Z, and mean and variance of p(y | z) N(z; mean, variance) / Z, each (m,)."""
+    """log Z, and mean and variance of p(y | z)ᵃ N(z; mean, variance) / Z, each (m,)."""
 
     log_z: FloatArray
     mean: FloatArray
@@ -40,16 +40,17 @@ class Tilted(NamedTuple):
 
 
 class Smoothed(NamedTuple):
-    """log Z and its first two derivatives in the mean of z, each (m,).
+    """log Z, its first two derivatives in the mean of z, and the tilted variance over the variance, each (m,).
 
-    The tilted moments are ``mean + variance * first`` and ``variance + variance**2 * second``. From ``second`` the
-    site precision of expectation propagation, ``-second / (1 + variance * second)``, comes without the cancellation of
-    ``1 / tilted.variance - 1 / variance``.
+    The tilted moments are ``mean + variance * first`` and ``variance * rest``, where ``rest`` is
+    ``1 + variance * second`` without its cancellation. The site precision of expectation propagation,
+    ``-second / rest``, comes without the cancellation of ``1 / tilted.variance - 1 / variance``.
     """
 
     log_z: FloatArray
     first: FloatArray
     second: FloatArray
+    rest: FloatArray
 
 
 @runtime_checkable
@@ -95,15 +96,20 @@ class Likelihood(Protocol):
         """Return, for every theta, its derivative of log p, of its first and of its second derivative in z."""
         ...
 
-    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Tilted:
-        """Return log Z and the moments of p(y | z) N(z; mean, variance) / Z; 0 < tilted variance <= variance."""
+    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Tilted:
+        """Return log Z and the moments of p(y | z)ᵃ N(z; mean, variance) / Z; 0 < tilted variance <= variance.
+
+        ``power`` is a, 0 < a <= 1, (m,) or None for 1; here and below.
+        """
         ...
 
-    def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Smoothed:
-        """Return log Z and its first two derivatives in ``mean``."""
+    def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Smoothed:
+        """Return log Z, its first two derivatives in ``mean``, and the share of the variance that remains."""
         ...
 
-    def tilted_theta(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> FloatArray:
+    def tilted_theta(
+        self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None
+    ) -> FloatArray:
         """Return the derivatives of log Z in theta, (m, n_theta)."""
         ...
 

@@ -102,26 +102,32 @@ class Gaussian:
         error = _float(y) - _float(z)
         return [(0.5 * (1.0 - v * error * error), v * error, np.full_like(error, -v))]
 
-    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Tilted:
+    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Tilted:
         """Return log Z = log N(y; mean, variance + 1/v) and the moments of the product of the two normals."""
-        smoothed = self.smoothed(y, mean, variance)
-        # 1 / (1/variance + v), which also holds for a variance of zero
-        narrowed = _float(variance) / (1.0 + self.precision * _float(variance))
-        return Tilted(smoothed.log_z, _float(mean) + _float(variance) * smoothed.first, narrowed)
+        d = self.smoothed(y, mean, variance, power)
+        return Tilted(d.log_z, _float(mean) + _float(variance) * d.first, _float(variance) * d.rest)
 
-    def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Smoothed:
+    def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Smoothed:
         """Return log Z and its first two derivatives in ``mean``."""
-        error, total = np.broadcast_arrays(_float(y) - _float(mean), _float(variance) + 1.0 / self.precision)
+        a = _float(1.0 if power is None else power)
+        noise = 1.0 / (a * self.precision)
+        error, total, noise = np.broadcast_arrays(_float(y) - _float(mean), _float(variance) + noise, noise)
         log_z = -0.5 * (_LOG_2PI + np.log(total) + error * error / total)
-        return Smoothed(log_z, error / total, -1.0 / total)
+        # pᵃ is a normal density of precision av, but for its height.
+        log_z = log_z + 0.5 * ((a - 1.0) * (math.log(self.precision) - _LOG_2PI) - np.log(a))
+        return Smoothed(log_z, error / total, -1.0 / total, noise / total)
 
-    def tilted_theta(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> FloatArray:
+    def tilted_theta(
+        self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None
+    ) -> FloatArray:
         """Return d log Z / dlog v, (m, 1), or (m, 0) where the precision is fixed."""
         if self.fixed:
             return np.empty((np.size(mean), 0))
-        noise = 1.0 / self.precision
+        a = _float(1.0 if power is None else power)
+        noise = 1.0 / (a * self.precision)
         total = _float(variance) + noise
-        return (0.5 * (noise / total) * (1.0 - np.square(_float(y) - _float(mean)) / total))[:, None]
+        inner = (noise / total) * (1.0 - np.square(_float(y) - _float(mean)) / total)
+        return np.asarray(0.5 * (inner + a - 1.0))[:, None]
 
     def probability(self, mean: ArrayLike, variance: ArrayLike) -> FloatArray:
         """Return P(noisy margin > 0), 0 and P(noisy margin < 0) for z ~ N(mean, variance), (m, 3).

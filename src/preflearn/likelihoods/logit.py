@@ -16,8 +16,8 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from preflearn.likelihoods._contract import FloatArray
-from preflearn.likelihoods._logistic_normal import Nodes, tilt
-from preflearn.likelihoods.ties import Curve, Hill, ThresholdLikelihood
+from preflearn.likelihoods._link_normal import Hill, Nodes, tilt
+from preflearn.likelihoods.ties import Curve, ThresholdLikelihood
 
 __all__ = ["Logit", "log_cdf", "log_interval"]
 
@@ -72,10 +72,16 @@ class Logit(ThresholdLikelihood):
     def _side_hill(self, m: FloatArray, v: FloatArray, h: float) -> Hill:
         # Seen from the threshold, so that the bend of the link is at zero.
         hill = tilt(_side_nodes, m - h, v, 0.0)
-        return hill._replace(by_tie=-h * hill.first, mean=m + v * hill.first)
+        return hill._replace(by_tie=-h * hill.first)
 
     def _interval_hill(self, m: FloatArray, v: FloatArray, h: float) -> Hill:
         return tilt(lambda t: _interval_nodes(t, h), m, v, h)
+
+    def _side_nodes(self, u: FloatArray) -> Nodes:
+        return _side_nodes(u)
+
+    def _interval_nodes(self, t: FloatArray, h: float) -> Nodes:
+        return _interval_nodes(t, h)
 
 
 def log_cdf(u: FloatArray, h: float = 0.0) -> Curve:

@@ -21,8 +21,9 @@ from numpy.typing import ArrayLike
 
 from preflearn.exceptions import DataError, first_few
 from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted
+from preflearn.likelihoods._link_normal import Hill, Nodes, tilt
 
-__all__ = ["Curve", "Hill", "ThresholdLikelihood"]
+__all__ = ["Curve", "ThresholdLikelihood"]
 
 # A free threshold stays between these multiples of the scale.
 _TIE_BOUNDS = 1e-4, 1e2
@@ -43,22 +44,11 @@ class Curve(NamedTuple):
     second_by_tie: FloatArray
 
 
-class Hill(NamedTuple):
-    """log Z with its derivatives in the mean and in log h, and the tilted moments, in units of the scale."""
-
-    log_z: FloatArray
-    first: FloatArray
-    second: FloatArray
-    by_tie: FloatArray
-    mean: FloatArray
-    variance: FloatArray
-
-
 @dataclass(frozen=True)
 class ThresholdLikelihood(ABC):
     """Base of `Probit` and `Logit`: everything about outcomes and thresholds, nothing about the link.
 
-    Subclasses supply four functions of arrays in units of the scale. In all of them ``h`` is the threshold, 0 where
+    Subclasses supply six functions of arrays in units of the scale. In all of them ``h`` is the threshold, 0 where
     there is none.
     """
 
@@ -88,6 +78,14 @@ class ThresholdLikelihood(ABC):
     @abstractmethod
     def _interval_hill(self, m: FloatArray, v: FloatArray, h: float) -> Hill:
         """Return the tilt of F(t + h) - F(t - h) against t ~ N(m, v), for m >= 0."""
+
+    @abstractmethod
+    def _side_nodes(self, u: FloatArray) -> Nodes:
+        """Return log F(u) and its derivatives at many points; ``by_tie`` is not asked for."""
+
+    @abstractmethod
+    def _interval_nodes(self, t: FloatArray, h: float) -> Nodes:
+        """Return log [F(t + h) - F(t - h)] and its derivatives at many points."""
 
     @property
     def _h(self) -> float:
@@ -150,31 +148,36 @@ class ThresholdLikelihood(ABC):
         curve, s = self._curve(y, z), self.scale
         return [(curve.by_tie, curve.first_by_tie / s, curve.second_by_tie / s**2)]
 
-    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Tilted:
-        """Return log Z, Z = ∫ p(y | z) N(z; mean, variance) dz, and mean and variance of the tilted distribution.
+    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Tilted:
+        """Return log Z, Z = ∫ p(y | z)ᵃ N(z; mean, variance) dz, and mean and variance of the tilted distribution.
 
         Parameters
         ----------
         y, mean, variance : array-like of shape (m,)
+        power : array-like of shape (m,), default=None
+            The exponents a, 0 < a <= 1; None for 1. Powers below 1 are integrated numerically.
 
         Returns
         -------
         tilted : Tilted of arrays (m,)
         """
-        hill, s = self._hill(y, mean, variance), self.scale
-        # Products with the scale may round upwards; the tilt of a log-concave density never widens.
-        return Tilted(hill.log_z, hill.mean * s, np.minimum(hill.variance * s**2, variance))
+        d = self.smoothed(y, mean, variance, power)
+        variance = np.asarray(variance, dtype=np.float64)
+        return Tilted(d.log_z, np.asarray(mean + variance * d.first), variance * d.rest)
 
-    def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Smoothed:
+    def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Smoothed:
         """Return log Z and its first two derivatives in ``mean``; see `Smoothed` for what they are good for."""
-        hill, s = self._hill(y, mean, variance), self.scale
-        return Smoothed(hill.log_z, hill.first / s, hill.second / s**2)
+        hill, s = self._hill(y, mean, variance, power), self.scale
+        # Sums that make up the rest may round upwards; the tilt of a log-concave density never widens.
+        return Smoothed(hill.log_z, hill.first / s, hill.second / s**2, np.minimum(hill.rest, 1.0))
 
-    def tilted_theta(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> FloatArray:
+    def tilted_theta(
+        self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None
+    ) -> FloatArray:
         """Return d log Z / dlog δ, (m, 1), or (m, 0) where no threshold is free."""
         if not self.theta.size:
             return np.empty((np.size(mean), 0))
-        return self._hill(y, mean, variance).by_tie[:, None]
+        return self._hill(y, mean, variance, power).by_tie[:, None]
 
     def probability(self, mean: ArrayLike, variance: ArrayLike) -> FloatArray:
         """Return P(first), P(tie), P(second) for z ~ N(mean, variance), (m, 3).
@@ -209,22 +212,37 @@ class ThresholdLikelihood(ABC):
         parts[:, sided] = _odd(self._side(sign[sided] * t[sided] - h, h), sign[sided])
         return Curve(*parts)
 
-    def _hill(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> Hill:
-        outcome, m, v = np.broadcast_arrays(
+    def _hill(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Hill:
+        outcome, m, v, a = np.broadcast_arrays(
             np.asarray(y),
             np.asarray(mean, dtype=np.float64) / self.scale,
             np.asarray(variance, dtype=np.float64) / self.scale**2,
+            np.asarray(1.0 if power is None else power, dtype=np.float64),
         )
-        h, tied = self._h, self._tied(outcome)
+        h, tied, broken = self._h, self._tied(outcome), a != 1.0
         sign = np.where(outcome < 0, -1.0, 1.0)
-        if not tied.any():
+        if not tied.any() and not broken.any():
             return _mirrored(self._side_hill(sign * m, v, h), sign)
+        sign = np.where(tied, np.sign(m), sign)  # an interval is even: zero at zero, where odd derivatives vanish
         parts = np.empty((len(Hill._fields), *m.shape))
-        flip = np.sign(m[tied])
-        parts[:, tied] = _mirrored(self._interval_hill(np.abs(m[tied]), v[tied], h), flip)
-        sided = ~tied
-        parts[:, sided] = _mirrored(self._side_hill(sign[sided] * m[sided], v[sided], h), sign[sided])
-        return Hill(*parts)
+        for rows, hill in (
+            (~tied & ~broken, self._side_hill),
+            (tied & ~broken, self._interval_hill),
+            (~tied & broken, self._side_power),
+            (tied & broken, self._interval_power),
+        ):
+            if rows.any():
+                more = (a[rows],) if broken[rows].any() else ()
+                parts[:, rows] = hill(np.where(tied, np.abs(m), sign * m)[rows], v[rows], h, *more)
+        return _mirrored(Hill(*parts), sign)
+
+    def _side_power(self, m: FloatArray, v: FloatArray, h: float, power: FloatArray) -> Hill:
+        # Seen from the threshold, so that the bend of the link is at zero.
+        hill = tilt(self._side_nodes, m - h, v, 0.0, power)
+        return hill._replace(by_tie=-h * hill.first)
+
+    def _interval_power(self, m: FloatArray, v: FloatArray, h: float, power: FloatArray) -> Hill:
+        return tilt(lambda t: self._interval_nodes(t, h), m, v, h, power)
 
     def _tied(self, outcome: np.ndarray) -> np.ndarray:
         tied = np.asarray(outcome == 0)
@@ -239,4 +257,4 @@ def _odd(curve: Curve, sign: FloatArray) -> Curve:
 
 
 def _mirrored(hill: Hill, sign: FloatArray) -> Hill:
-    return hill._replace(first=sign * hill.first, mean=sign * hill.mean)
+    return hill._replace(first=sign * hill.first)
