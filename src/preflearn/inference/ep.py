@@ -1,29 +1,107 @@
-"""Expectation propagation for log-concave likelihoods: parallel, damped, in a fixed order."""
+"""Expectation propagation for log-concave likelihoods: all sites at once, mixed, in a fixed order."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from preflearn.inference.design import Design
 from preflearn.inference.factor import PriorFactor
+from preflearn.inference.laplace import LogConcave, laplace
+from preflearn.inference.mixing import Mixing
 from preflearn.inference.posterior import Curvature, Info, Posterior
 from preflearn.operators import FloatArray
 
 __all__ = ["ep", "ep_gradient"]
 
+LARGEST_STEP = 3.0  # of a site, in units of the posterior's own precision and deviation
+RAMP = 10.0  # by how much weights grow at a time where the direct way fails
 
-class Tiltable(Protocol):
+Sites = tuple[FloatArray, FloatArray]
+
+
+class Tiltable(LogConcave, Protocol):
     """What EP asks of a likelihood; see `preflearn.likelihoods`."""
 
-    def smoothed(self, y: FloatArray, mean: FloatArray, variance: FloatArray) -> Any:
-        """Return log Z of p(y | z) N(z; mean, variance) and its first two derivatives in the mean."""
+    def smoothed(self, y: FloatArray, mean: FloatArray, variance: FloatArray, power: FloatArray) -> Any:
+        """Return log Z of p(y | z)ᵃ N(z; mean, variance), two derivatives in the mean, and the variance's rest."""
         ...
 
-    def tilted_theta(self, y: FloatArray, mean: FloatArray, variance: FloatArray) -> FloatArray:
+    def tilted_theta(self, y: FloatArray, mean: FloatArray, variance: FloatArray, power: FloatArray) -> FloatArray:
         """Return the derivatives of log Z in each free parameter, (m, n_theta)."""
         ...
+
+
+@dataclass(frozen=True)
+class _Problem:
+    factor: PriorFactor
+    design: Design
+    y: FloatArray
+    weight: FloatArray
+    likelihood: Tiltable
+
+    @property
+    def power(self) -> FloatArray:
+        return np.minimum(self.weight, 1.0)
+
+    def cavity(self, sites: Sites, z: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return mean and variance of z with one of its own sites taken out."""
+        # A site that is all that is known of z leaves a cavity of rounding; the floor adds 1e-12 of the precision.
+        rest = np.maximum(1.0 - self.power * sites[0] * variance, 1e-12)
+        return (z - self.power * sites[1] * variance) / rest, variance / rest
+
+
+@dataclass(frozen=True)
+class _Sweep:
+    """The posterior for given sites, and the sites that would match the tilted moments there."""
+
+    sites: Sites
+    curvature: Curvature
+    u: FloatArray
+    z: FloatArray
+    variance: FloatArray
+    cavity: tuple[FloatArray, FloatArray]
+    tilt: Any
+    toward: Sites  # what would match, but for a step that is cut where it would change a posterior beyond recognition
+    gap: float
+
+    @classmethod
+    def at(cls, problem: _Problem, sites: Sites) -> _Sweep:
+        factor, design, weight, power = problem.factor, problem.design, problem.weight, problem.power
+        tau, nu = sites
+        curvature = Curvature.build(factor, design.laplacian(weight * tau))
+        u = curvature.solve(factor.back(design.AT @ (weight * nu)))
+        z = design.A @ factor.forward(u)
+        variance = np.maximum(factor.covariance(curvature.LB).spread(design), 1e-300)
+        mean, V = problem.cavity(sites, z, variance)
+        d = problem.likelihood.smoothed(problem.y, mean, V, power)
+        # tilted mean m + V d₁, tilted variance V (1 + V d₂); the site is what makes the difference
+        d_tau = -d.second / (power * d.rest) - tau
+        d_nu = (d.first - mean * d.second) / (power * d.rest) - nu
+        # what the new sites would do to the posterior of z, in units of its precision and of its deviation, or of the
+        # last digits of the mean where the deviation is below these
+        deviation = np.sqrt(variance)
+        shift = weight * np.abs(d_nu - z * d_tau) * deviation
+        change = weight * np.abs(d_tau) * variance
+        gap = float(np.max(change + shift / (1.0 + 1e-6 * np.abs(z) / deviation), initial=0.0))
+        cut = 1.0 / np.maximum(1.0, (change + shift) / LARGEST_STEP)
+        toward = np.maximum(tau + cut * d_tau, 0.1 * tau), nu + cut * d_nu
+        return cls(sites, curvature, u, z, variance, (mean, V), d, toward, gap)
+
+    def evidence(self, problem: _Problem) -> float:
+        """Return log Z = Σ w/a (log Ẑ + site normaliser) + the logarithm of the Gaussian integral."""
+        weight, power = problem.weight, problem.power
+        t, n = power * self.sites[0], power * self.sites[1]
+        mean, V = self.cavity
+        normaliser = (
+            self.tilt.log_z
+            + 0.5 * np.log1p(t * V)
+            - 0.5 * (n**2 * V + 2 * n * mean - t * mean**2) / (1.0 + t * V)
+        )
+        nu = weight * self.sites[1]
+        return float((weight / power) @ normaliser) + 0.5 * float(nu @ self.z) - 0.5 * self.curvature.log_det
 
 
 def ep(
@@ -33,81 +111,88 @@ def ep(
     weight: FloatArray,
     likelihood: Tiltable,
     *,
-    start: tuple[FloatArray, FloatArray] | None = None,
+    start: Sites | None = None,
     tol: float = 1e-9,
     max_steps: int = 200,
-) -> tuple[Posterior, Info, tuple[FloatArray, FloatArray]]:
+) -> tuple[Posterior, Info, Sites]:
     """Match the moments of every comparison's tilted distribution by Gaussian sites exp(ν z - τ z²/2).
 
     A comparison of weight w >= 1 stands for w equal sites, each matched against the posterior without one of them: for
-    whole weights this is EP on repeated comparisons. (Below 1 there is no whole site to take out.) All sites are
-    updated at once and damped where an update would worsen the change; log-concavity keeps τ >= 0. Returns also the
-    sites (τ, ν), each per unit of weight, for a warm start. Cost per sweep: one factorisation of B and C = R B⁻¹ R'.
+    whole weights this is EP on repeated comparisons. One of weight w < 1 is a single site for p(y | z)ʷ. (Both at
+    once: power EP with power a = min(w, 1), where w/a sites of pᵃ make up pʷ; continuous in w.)
+
+    All sites are updated at once, and the updates mixed (`Mixing`); log-concavity keeps τ >= 0. ``start`` is a warm
+    start, the sites (τ, ν) per unit of weight of an earlier call, which are returned too; without one the sites
+    are those of Laplace's approximation. Where that fails, the weights grow from at most 1 to what they are. Cost per
+    sweep: one factorisation of B and C = R B⁻¹ R'.
     """
-    design = Design.of(A)
-    m = y.shape[0]
-    tau, nu = (np.zeros(m), np.zeros(m)) if start is None else (start[0].copy(), start[1].copy())
-    damping, change, previous = 1.0, np.inf, np.inf
+    problem = _Problem(factor, Design.of(A), y, weight, likelihood)
+    good = 100 * tol
+    steps, sweep = _iterate(problem, _laplace_sites(problem) if start is None else start, tol, max_steps)
+    if sweep.gap > good and start is not None:
+        more, other = _iterate(problem, _laplace_sites(problem), tol, max_steps)
+        steps, sweep = steps + more, min(sweep, other, key=lambda s: s.gap)
+    if sweep.gap > good:
+        more, other = _ramp(problem, tol, max_steps)
+        steps, sweep = steps + more, min(sweep, other, key=lambda s: s.gap)
+    tau, nu = sweep.sites
+    a = problem.design.AT @ (weight * (nu - tau * sweep.z))
+    posterior = Posterior(factor, sweep.curvature, sweep.u, a, sweep.evidence(problem))
+    return posterior, Info(steps, sweep.gap, tol, sweep.gap <= good), sweep.sites
+
+
+def _laplace_sites(problem: _Problem) -> Sites:
+    posterior, _ = laplace(problem.factor, problem.design, problem.y, problem.weight, problem.likelihood, tol=1e-6)
+    z = problem.design.A @ problem.factor.forward(posterior.u)
+    d = problem.likelihood.log_density(problem.y, z)
+    return -d.second, d.first - d.second * z
+
+
+def _ramp(problem: _Problem, tol: float, max_steps: int) -> tuple[int, _Sweep]:
+    # Millions of votes on one pair: updates that are right for each copy overshoot together by the number of copies,
+    # unless the posterior already is about what so many votes make of it.
+    sites: Sites = np.zeros_like(problem.weight), np.zeros_like(problem.weight)
+    steps, cap = 0, 1.0
+    while cap < problem.weight.max():
+        light = replace(problem, weight=np.minimum(problem.weight, cap))
+        more, sweep = _iterate(light, sites, 1e-2, max_steps)
+        steps, cap = steps + more, RAMP * cap
+        share = light.weight / np.minimum(problem.weight, cap)
+        sites = share * sweep.sites[0], share * sweep.sites[1]
+    more, sweep = _iterate(problem, sites, tol, max_steps)
+    return steps + more, sweep
+
+
+def _iterate(problem: _Problem, sites: Sites, tol: float, max_steps: int) -> tuple[int, _Sweep]:
+    weight, m = problem.weight, problem.y.shape[0]
+    mixing = Mixing()
+    best = sweep = _Sweep.at(problem, sites)
     steps = 0
-    while True:
-        curvature = Curvature.build(factor, design.laplacian(weight * tau))
-        u = curvature.solve(factor.back(design.AT @ (weight * nu)))
-        z = design.A @ factor.forward(u)
-        variance = np.maximum(factor.covariance(curvature.LB).spread(design), 1e-300)
-        cavity_mean, cavity_variance = _without(z, variance, tau, nu)
-        d = likelihood.smoothed(y, cavity_mean, cavity_variance)
-        # with V the cavity variance: tilted mean m + V d₁, tilted variance V + V² d₂; the site is what makes the
-        # difference
-        rest = np.maximum(1.0 + cavity_variance * d.second, 1e-12)
-        new_tau = np.maximum(-d.second, 0.0) / rest
-        new_nu = (d.first - cavity_mean * d.second) / rest
-        # moments should match: compare the posterior and the tilted distribution in units of the posterior's deviation
-        gap_mean = np.abs(cavity_mean + cavity_variance * d.first - z) / np.sqrt(variance)
-        gap_variance = np.abs(cavity_variance * rest / variance - 1.0)
-        change = float(np.max(gap_mean + gap_variance, initial=0.0))
-        if change <= tol or steps >= max_steps:
-            break
-        damping = max(0.1, 0.7 * damping) if change > previous else min(1.0, 1.2 * damping)
-        previous = change
-        tau = (1 - damping) * tau + damping * new_tau
-        nu = (1 - damping) * nu + damping * new_nu
+    while sweep.gap > tol and steps < max_steps:
+        x, target = np.concatenate(sweep.sites), np.concatenate(sweep.toward)
+        # a change of a site by δτ changes the posterior's logarithm by about w δτ variance, by δν as w δν deviation
+        scale = np.concatenate([weight * sweep.variance, weight * np.sqrt(sweep.variance)])
+        mixed, plain = mixing.step(x, target - x, scale, sweep.gap)
+        wrong = np.tile(mixed[:m] < 0.0, 2)  # no precision is negative
+        mixed = np.where(wrong, plain, mixed)
+        sweep = _Sweep.at(problem, (mixed[:m], mixed[m:]))
+        best = min(best, sweep, key=lambda s: s.gap)
         steps += 1
-    # log Z = Σ w (log Ẑ_k + site normaliser) + log of the Gaussian integral
-    normaliser = (
-        d.log_z
-        + 0.5 * np.log1p(tau * cavity_variance)
-        - 0.5 * (nu**2 * cavity_variance + 2 * nu * cavity_mean - tau * cavity_mean**2) / (1.0 + tau * cavity_variance)
-    )
-    evidence = float(weight @ normaliser) + 0.5 * float((weight * nu) @ z) - 0.5 * curvature.log_det
-    a = design.AT @ (weight * (nu - tau * z))
-    return Posterior(factor, curvature, u, a, evidence), Info(steps, change, tol, change <= 100 * tol), (tau, nu)
+    return steps, best
 
 
 def ep_gradient(
-    posterior: Posterior,
-    A: Any,
-    y: FloatArray,
-    weight: FloatArray,
-    likelihood: Tiltable,
-    sites: tuple[FloatArray, FloatArray],
+    posterior: Posterior, A: Any, y: FloatArray, weight: FloatArray, likelihood: Tiltable, sites: Sites
 ) -> tuple[Any, FloatArray]:
     """Return M with d evidence = <M, dK> and the derivative in the likelihood's own parameters.
 
     At the fixed point the sites' own derivatives cancel: M = ½ (bb' - (Λ - ΛCΛ)) with b = A'(w (ν - τ z)).
     """
-    tau, nu = sites
-    design = Design.of(A)
-    factor, curvature = posterior.factor, posterior.curvature
-    covariance = factor.covariance(curvature.LB)
-    z = design.A @ factor.forward(posterior.u)
-    b = design.AT @ (weight * (nu - tau * z))
-    mean, variance = _without(z, np.maximum(covariance.spread(design), 1e-300), tau, nu)
-    own = weight @ likelihood.tilted_theta(y, mean, variance)
-    return covariance.sensitivity(curvature.Lam, b), np.asarray(own)
-
-
-def _without(z: FloatArray, variance: FloatArray, tau: FloatArray, nu: FloatArray) -> tuple[FloatArray, FloatArray]:
-    # The posterior of z with one of its own sites taken out.
-    rest = np.maximum(1.0 - tau * variance, 1e-12)
-    cavity = variance / rest
-    return (z - nu * variance) / rest, cavity
+    problem = _Problem(posterior.factor, Design.of(A), y, weight, likelihood)
+    design, power = problem.design, problem.power
+    covariance = posterior.factor.covariance(posterior.curvature.LB)
+    z = design.A @ posterior.factor.forward(posterior.u)
+    b = design.AT @ (weight * (sites[1] - sites[0] * z))
+    mean, variance = problem.cavity(sites, z, np.maximum(covariance.spread(design), 1e-300))
+    own = (weight / power) @ likelihood.tilted_theta(y, mean, variance, power)
+    return covariance.sensitivity(posterior.curvature.Lam, b), np.asarray(own)
