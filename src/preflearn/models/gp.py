@@ -230,11 +230,6 @@ class PreferenceGP(UtilityPosterior):
         """Merge comparisons and put the prior on the items that occur."""
         first, second, outcome, weight, merged = merge(X, exact=isinstance(likelihood, Gaussian))
         likelihood.check_outcomes(outcome)
-        if self.inference == "ep" and weight.min() < 1:
-            raise DataError(
-                f"PreferenceGP: {int((weight < 1).sum())} comparisons weigh less than 1, which EP cannot use. "
-                'Scale the weights up, or use inference="laplace".'
-            )
         used, place = np.unique(np.concatenate([first, second]), return_inverse=True)
         m = first.shape[0]
         design = Design(pair_operator(place[:m].astype(np.intp), place[m:].astype(np.intp), used.shape[0]))
