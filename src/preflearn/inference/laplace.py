@@ -63,15 +63,17 @@ def laplace(
         cold, d_cold = objective(np.zeros_like(u))
         if not value >= cold:
             u, value, d = np.zeros_like(u), cold, d_cold
-    steps, norm = 0, np.inf
+    steps, norm, before = 0, np.inf, np.inf
     curvature = near if near is not None and near.LB.shape[0] == factor.rank else None
     while True:
         gradient = factor.back(design.AT @ (weight * d.first)) - u
         # the scale of rounding in the gradient is that of its two parts
         norm = float(np.linalg.norm(gradient)) / max(1.0, float(np.linalg.norm(u)))
         Lam = design.laplacian(-weight * d.second)
-        if norm <= tol or steps >= max_steps:
+        # one step beyond the tolerance: the determinant is not flat at the mode, and sees what is left of the way
+        if norm <= 1e-3 * tol or before <= tol or steps >= max_steps:
             break
+        before = norm
         if curvature is None or factor.rank <= FACTOR_ALWAYS:
             curvature = Curvature.build(factor, Lam)
             step = curvature.solve(gradient)
@@ -80,6 +82,8 @@ def laplace(
             if not solved:
                 curvature = None  # the step is still one that climbs
         climb = float(gradient @ step)
+        if climb <= (1e-3 * tol) ** 2:
+            break  # what is left of the gradient is rounding: the step is no part of the posterior's own deviation
         size = 1.0
         trial, d_trial = objective(u + step)
         while not trial >= value + 1e-4 * size * climb - 1e-12 * abs(value) and size > 1e-10:
@@ -94,7 +98,12 @@ def laplace(
     curvature = Curvature.build(factor, Lam)
     evidence = value - 0.5 * curvature.log_det
     a = design.AT @ (weight * d.first)
-    return Posterior(factor, curvature, u, a, evidence), Info(steps, norm, tol, norm <= 100 * tol)
+    # Newton's step in units of the posterior's deviation, or of the last digits of the mode where it is sharper than
+    # these: at most the gradient's norm, and far less than its rounding where precisions are huge
+    step = curvature.solve(gradient)
+    digits = 1e-6 * float(np.linalg.norm(curvature.LB.T @ u))
+    residual = min(norm, float(np.sqrt(max(gradient @ step, 0.0))) / max(1.0, digits))
+    return Posterior(factor, curvature, u, a, evidence), Info(steps, residual, tol, residual <= 100 * tol)
 
 
 def _conjugate(factor: PriorFactor, Lam: Any, near: Curvature, b: FloatArray, tol: float) -> tuple[FloatArray, bool]:
