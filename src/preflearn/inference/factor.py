@@ -27,6 +27,8 @@ from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Covariance", "Factor", "PosteriorCovariance", "PriorFactor"]
 
+BLOCK = 2**20  # numbers held at a time for the differences of rows
+
 
 class PosteriorCovariance(Protocol):
     """What the gradient of the evidence asks of C; see the module."""
@@ -149,8 +151,16 @@ class Covariance:
         return np.asarray(self.T.T @ self.T)
 
     def spread(self, design: Design) -> FloatArray:
-        """Return diag(A C A')."""
-        return design.spread(self.C)
+        """Return diag(A C A'); m r from T, of which differences of rows lose half the digits that those of C lose."""
+        m, n = design.shape
+        if 4 * m > n * n:
+            return design.spread(self.C)
+        rows, spread = np.ascontiguousarray(self.T.T), np.empty(m)
+        block = max(1, BLOCK // max(1, rows.shape[1]))
+        for start in range(0, m, block):
+            D = design.A[start : start + block] @ rows
+            spread[start : start + block] = np.einsum("ij,ij->i", D, D)
+        return spread
 
     def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
         """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
