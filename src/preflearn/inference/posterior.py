@@ -118,7 +118,9 @@ class Posterior:
         """Return the mean (p,) and the covariance (p, p) of new latents with prior covariance ``prior``."""
         W = self.factor.whiten(Q)
         V = self.curvature.whiten(W)
-        covariance = prior - W.T @ W + V.T @ V
+        rest = prior - W.T @ W
+        np.fill_diagonal(rest, np.maximum(rest.diagonal(), 0.0))  # rounding, as in `moments`
+        covariance = rest + V.T @ V
         return np.asarray(W.T @ self.u), np.asarray((covariance + covariance.T) / 2)
 
 
