@@ -1,0 +1,135 @@
+"""Laplace's method and EP against integrals: grids over one to three latents, and Gaussian orthant probabilities."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+from preflearn.inference.design import pair_operator
+from preflearn.inference.ep import ep
+from preflearn.inference.factor import Factor
+from preflearn.inference.laplace import laplace
+from preflearn.kernels import gram
+from preflearn.likelihoods import Gaussian, Logit, Probit
+
+LIKELIHOODS = [Probit(), Probit(1.0, tie=0.3), Logit(), Logit(0.7, tie=0.5), Gaussian(2.0)]
+
+
+def outcomes_of(rng, likelihood, m):
+    if isinstance(likelihood, Gaussian):
+        return rng.normal(size=m)
+    return rng.choice([-1.0, 1.0] if likelihood.tie is None else [-1.0, 0.0, 1.0], m)
+
+
+def by_grid(factor, A, y, weight, likelihood):
+    """Log evidence, and mean and covariance of A f, by the trapezoidal rule over u in [-8, 8]^r."""
+    r = factor.rank
+    axis = np.linspace(-8.0, 8.0, {1: 801, 2: 161, 3: 49}[r])
+    u = np.stack([x.ravel() for x in np.meshgrid(*[axis] * r, indexing="ij")], axis=1)
+    z = u @ (A @ factor.R).T
+    exponent = -0.5 * np.sum(u**2, axis=1) - 0.5 * r * np.log(2 * np.pi)
+    for k in range(len(y)):
+        exponent += weight[k] * likelihood.log_density(np.full(len(u), y[k]), z[:, k]).value
+    p = np.exp(exponent - exponent.max())
+    evidence = exponent.max() + np.log(p.sum()) + r * np.log(axis[1] - axis[0])
+    p /= p.sum()
+    mean = p @ z
+    return evidence, mean, (z - mean).T @ ((z - mean) * p[:, None])
+
+
+def errors(posterior, A, exact):
+    evidence, mean, covariance = exact
+    C = np.asarray(A @ (A @ posterior.factor.covariance(posterior.curvature.LB).C).T)
+    deviation = np.sqrt(covariance.diagonal())
+    return (
+        abs(posterior.log_evidence - evidence),
+        np.max(np.abs(A @ posterior.factor.forward(posterior.u) - mean) / deviation),
+        np.max(np.abs(C - covariance) / np.outer(deviation, deviation)),
+    )
+
+
+def problems(likelihood, weights):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        r = 1 + seed % 3
+        m = int(rng.integers(1, 4)) if r == 1 else int(rng.integers(2, 6))
+        A = pair_operator(*_pairs(rng, r + 1, m), r + 1)
+        F = rng.normal(size=(r + 1, r)) * rng.uniform(0.3, 1.2)
+        weight = np.ones(m) if weights == "unit" else rng.uniform(0.1, 3.0, m)
+        yield Factor.build(F @ F.T), A, outcomes_of(rng, likelihood, m), weight
+
+
+def _pairs(rng, n, m):
+    first = rng.integers(0, n, m)
+    return first, (first + rng.integers(1, n, m)) % n
+
+
+@pytest.mark.parametrize("weights", ["unit", "uneven"])
+@pytest.mark.parametrize("likelihood", LIKELIHOODS[:-1], ids=repr)
+def test_one_to_three_latents(likelihood, weights):
+    found = []
+    for factor, A, y, weight in problems(likelihood, weights):
+        assert factor.rank <= 3
+        exact = by_grid(factor, A, y, weight, likelihood)
+        mode, told = laplace(factor, A, y, weight, likelihood)
+        matched, info, _ = ep(factor, A, y, weight, likelihood)
+        assert told.converged
+        assert info.converged
+        found.append([errors(mode, A, exact), errors(matched, A, exact)])
+    by_laplace, by_ep = np.swapaxes(found, 0, 1)  # (problems, 3): nats, deviations of the mean, share of the covariance
+    assert np.all(np.median(by_ep, axis=0) < [2e-3, 2e-3, 0.01])
+    assert np.all(by_ep.max(axis=0) < [0.03, 0.02, 0.1])
+    assert np.all(np.median(by_laplace, axis=0) < [0.06, 0.1, 0.15])
+    assert np.all(by_laplace.max(axis=0) < [0.2, 0.4, 0.3])
+    assert np.all(np.median(by_ep, axis=0) < np.median(by_laplace, axis=0) / 3)
+
+
+@pytest.mark.parametrize("weight", [1e-6, 0.2, 0.999, 1.0])
+@pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
+def test_ep_of_one_comparison_is_exact_whatever_its_weight_up_to_one(likelihood, weight):
+    rng = np.random.default_rng(0)
+    for scale in (0.1, 1.0, 3.0):
+        factor, A = Factor.build(scale**2 * np.eye(2)), pair_operator(np.array([0]), np.array([1]), 2)
+        y, w = outcomes_of(rng, likelihood, 1), np.array([weight])
+        tilted = likelihood.tilted(y, [0.0], [2 * scale**2], w)
+        posterior, info, _ = ep(factor, A, y, w, likelihood)
+        assert info.converged
+        assert posterior.log_evidence == pytest.approx(tilted.log_z[0], rel=1e-12, abs=1e-12)
+        off = np.abs(A @ posterior.factor.forward(posterior.u) - tilted.mean)
+        assert np.all(off <= 1e-9 * np.sqrt(tilted.variance))
+        C = posterior.factor.covariance(posterior.curvature.LB).C
+        np.testing.assert_allclose((A @ (A @ C).T).diagonal(), tilted.variance, rtol=1e-9)
+
+
+def orthant(seed, m):
+    """Log evidence by EP, and exactly: P(all differences plus noise point the right way), outcomes from the model."""
+    rng = np.random.default_rng([seed, m])
+    n, likelihood = int(rng.integers(4, 9)), Probit()
+    K = gram(ConstantKernel(1.0) * RBF(0.7), rng.uniform(-1, 1, size=(n, 2)))
+    pairs = np.array(list(combinations(range(n), 2)))
+    first, second = pairs[rng.choice(len(pairs), m, replace=False)].T
+    A = pair_operator(first, second, n)
+    noise = likelihood.scale**2 * np.eye(m)
+    y = np.sign(rng.multivariate_normal(np.zeros(m), A @ (A @ K).T + noise))
+    posterior, info, _ = ep(Factor.build(K), A, y, np.ones(m), likelihood)
+    assert info.converged
+    D = y[:, None] * A.toarray()
+    exact = multivariate_normal.cdf(
+        np.zeros(m), np.zeros(m), D @ K @ D.T + noise, maxpts=100_000, abseps=1e-8, rng=np.random.default_rng(0)
+    )
+    return posterior.log_evidence, np.log(exact)
+
+
+def test_ep_of_one_pair_is_an_orthant_probability():
+    for seed in range(50):
+        got, exact = orthant(seed, 1)
+        assert got == pytest.approx(exact, abs=1e-12)
+
+
+@pytest.mark.parametrize("m", range(2, 7))
+def test_ep_of_a_few_pairs_is_near_the_orthant_probability(m):
+    gap = [abs(np.subtract(*orthant(seed, m))) for seed in range(20)]
+    assert np.median(gap) < 1e-3
+    assert np.max(gap) < 1e-2

@@ -1,0 +1,22 @@
+"""Gradients of the evidence against fourth-order differences: within 1e-8, through the estimator, at its tolerances."""
+
+import evidence_gradients
+import pytest
+from evidence_gradients import INFERENCES, KERNELS, LIKELIHOODS
+
+
+@pytest.mark.parametrize("inference", INFERENCES)
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_gradients_of_the_evidence(likelihood, kernel, inference):
+    for seed in range(2):
+        assert evidence_gradients.error(seed, likelihood, kernel, inference) < 1e-8, seed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("inference", INFERENCES)
+@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+def test_gradients_of_the_evidence_on_many_problems(likelihood, inference):
+    for seed in range(2, 12):
+        for kernel in KERNELS:
+            assert evidence_gradients.error(seed, likelihood, kernel, inference) < 1e-8, (kernel, seed)

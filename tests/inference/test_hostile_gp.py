@@ -1,0 +1,57 @@
+"""Hostile problems: whatever is fed to a preference GP, answers are finite, and what did not converge says so."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hostile_problems import problem
+from sklearn.exceptions import ConvergenceWarning
+
+from preflearn import PreferenceGP
+from preflearn.exceptions import DataWarning
+
+
+def check(seed, inference, *, free=False):
+    """Fit and predict one problem; returns whether inference converged."""
+    data, kernel, likelihood, name = problem(seed, free)
+    where = f"seed {seed}, {inference}: {name}"
+    model = PreferenceGP(kernel, likelihood, inference, n_restarts=0, random_state=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model.fit(data)
+        items = np.arange(data.n_items) if data.items is None else data.items
+        mean, deviation = model.predict_utility(items, return_std=True)
+        covariance = model.predict_utility(items, return_cov=True)[1]
+        answers = [mean, deviation, covariance, model.sample_utilities(items, 3, random_state=0)]
+        p, q = model.predict_proba(data), model.predict_proba(data.swapped())
+    assert np.isfinite(model.log_evidence_), where
+    assert np.isfinite(model.theta_).all(), where
+    assert all(np.isfinite(answer).all() for answer in answers), where
+    assert np.all(deviation >= 0), where
+    assert np.all(covariance.diagonal() >= 0), where
+    assert np.all((p >= 0) & (p <= 1)), where
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12, err_msg=where)
+    np.testing.assert_array_equal(p, q[:, ::-1], err_msg=where)
+    kinds = [warning.category for warning in told]
+    assert (ConvergenceWarning in kinds) == (not model.info_.converged), where
+    # a search may end where the data show nothing but noise, and say so
+    assert set(kinds) <= ({ConvergenceWarning, DataWarning} if free else {ConvergenceWarning}), (where, told)
+    return model.info_.converged
+
+
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+def test_a_hundred_hostile_problems(inference):
+    converged = [check(seed, inference) for seed in range(100)]
+    assert np.mean(converged) >= 0.95
+
+
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+def test_hostile_problems_with_hyperparameters_to_learn(inference):
+    for seed in range(20 if inference == "laplace" else 6):
+        check(seed, inference, free=True)
+
+
+@pytest.mark.slow
+def test_two_thousand_hostile_problems():
+    converged = [check(seed, ("laplace", "ep")[seed % 2], free=seed % 40 < 2) for seed in range(2000)]
+    assert np.mean(converged) >= 0.97
