@@ -133,7 +133,9 @@ def main():
                 print(f"| {head} | {cells} | {held} | {best:.3f} | {ece:.3f} |", flush=True)
                 if amount == "moderate":
                     tables.append((head, rows))
-    print("\nP(best) at moderate data: how often the items that were said to be best with some probability were best.\n")
+    print(
+        "\nP(best) at moderate data: how often the items that were said to be best with some probability were best.\n"
+    )
     print("| kernel | inference | data | said | mean of said | were best | answers |\n|---|---|---|---|---|---|---|")
     for head, rows in tables:
         for low, high, said, was, n in rows:

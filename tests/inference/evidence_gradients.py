@@ -34,8 +34,10 @@ KERNELS = {
     "Matern 5/2": lambda draw: ConstantKernel(draw(1.0)) * Matern(draw(0.8), nu=2.5),
     "RationalQuadratic": lambda draw: ConstantKernel(draw(1.0)) * RationalQuadratic(draw(0.8), draw(1.5)),
     "linear": lambda draw: ConstantKernel(draw(1.0)) * DotProduct(draw(0.7)) + ConstantKernel(draw(0.5)),
-    "sums and products": lambda draw: ConstantKernel(draw(0.7)) * RBF(draw(0.8)) * Matern(draw(1.5), nu=2.5)
-    + ConstantKernel(draw(0.4)) * DotProduct(draw(0.7)),
+    "sums and products": lambda draw: (
+        ConstantKernel(draw(0.7)) * RBF(draw(0.8)) * Matern(draw(1.5), nu=2.5)
+        + ConstantKernel(draw(0.4)) * DotProduct(draw(0.7))
+    ),
     "no features": lambda draw: ConstantKernel(draw(1.0)),
 }
 

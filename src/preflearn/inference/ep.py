@@ -96,9 +96,7 @@ class _Sweep:
         t, n = power * self.sites[0], power * self.sites[1]
         mean, V = self.cavity
         normaliser = (
-            self.tilt.log_z
-            + 0.5 * np.log1p(t * V)
-            - 0.5 * (n**2 * V + 2 * n * mean - t * mean**2) / (1.0 + t * V)
+            self.tilt.log_z + 0.5 * np.log1p(t * V) - 0.5 * (n**2 * V + 2 * n * mean - t * mean**2) / (1.0 + t * V)
         )
         nu = weight * self.sites[1]
         return float((weight / power) @ normaliser) + 0.5 * float(nu @ self.z) - 0.5 * self.curvature.log_det

@@ -105,9 +105,7 @@ def _in_blocks(
     rule: Callable[..., Hill], link: _Powered, n: int, *arrays: FloatArray, **constants: float
 ) -> FloatArray:
     step, size = max(1, _BLOCK // n), arrays[0].size
-    blocks = [
-        np.stack(rule(link, n, *(x[i : i + step] for x in arrays), **constants)) for i in range(0, size, step)
-    ]
+    blocks = [np.stack(rule(link, n, *(x[i : i + step] for x in arrays), **constants)) for i in range(0, size, step)]
     return np.concatenate(blocks, axis=1) if blocks else np.empty((len(Hill._fields), 0))
 
 
@@ -207,9 +205,7 @@ def _mode(link: _Powered, m: FloatArray, v: FloatArray, a: FloatArray) -> FloatA
     return o
 
 
-def _bulk(
-    link: _Powered, m: FloatArray, v: FloatArray, a: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _bulk(link: _Powered, m: FloatArray, v: FloatArray, a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     # The mode less m, and both ends of the bulk, where the exponent has fallen by _DEPTH from the mode, or a little more.
     # A concave exponent is below its tangents, so that Newton's steps towards that point from outside stay outside; to
     # get outside, the distance is doubled.
