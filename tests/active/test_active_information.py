@@ -13,7 +13,7 @@ from preflearn.likelihoods import Gaussian, Logit, Probit
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
-@pytest.mark.parametrize("variance", [0.9e-4, 1.1e-4, 0.05, 0.99, 1.01, 7.0, 300.0])
+@pytest.mark.parametrize("variance", [0.9e-4, 1.1e-4, 5e-3, 0.99, 1.01, 7.0, 300.0])
 def test_information_is_the_integral(likelihood, variance):
     v = variance * likelihood.scale**2
     for mean in (0.0, 0.4, -2.5, 6.0):

@@ -12,7 +12,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.active import information_gain, suggest, top_k_information
+from preflearn.active._candidates import _choose, consider
 from preflearn.active._outcomes import curvature, information
+from preflearn.active._pool import Pool
 from preflearn.exceptions import DataWarning
 from preflearn.likelihoods import Gaussian, Logit, Probit
 
@@ -205,6 +207,33 @@ def test_a_pool_with_too_many_pairs_is_screened_for_the_best(likelihood):
     banned = pairs[np.argsort(-gain)[:50]]
     allowed = suggest(model, X, 5, n_max_candidates=5000, forbidden=banned)
     assert not set(pairs_of(allowed)) & {tuple(pair) for pair in banned.tolist()}
+
+
+def test_every_item_keeps_its_best_partner_among_the_candidates():
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=60)
+    covariance = np.diag(np.where(np.arange(60) < 5, 50.0, rng.uniform(0.1, 1.0, 60)))
+    first, second = _choose(Probit(), mean, covariance, np.zeros(0, dtype=np.int64), 400)
+    chosen = set(zip(first.tolist(), second.tolist(), strict=True))
+    assert 200 < len(chosen) <= 400
+    for i in range(60):
+        others = np.delete(np.arange(60), i)
+        gain = information(Probit(), mean[i] - mean[others], covariance[i, i] + covariance.diagonal()[others])
+        best = int(others[np.argmax(gain)])
+        assert (min(i, best), max(i, best)) in chosen
+
+
+def test_items_surely_inside_the_top_are_counted_where_only_its_border_is_considered(monkeypatch):
+    monkeypatch.setattr("preflearn.active._candidates.MOST_ITEMS", 40)
+    model, _, _ = with_features(20, 60)
+    X = np.random.default_rng(0).uniform(-2, 2, size=(300, 2))
+    pool = Pool.build(model, X, "test")
+    seen = consider(pool, None, None, 100, 10_000, np.random.default_rng(0))
+    order = np.argsort(-model.predict_utility(X))
+    assert len(seen.numbers) == 40
+    surely = set(order[:100].tolist()) - set(seen.numbers.tolist())
+    assert seen.k == 100 - len(surely)
+    assert 1 <= seen.k < 40
 
 
 @pytest.mark.parametrize(("criterion", "k"), [("utilities", None), ("top_k", 10)])
