@@ -10,6 +10,7 @@ do not resolve less than about 1e-10.
 from __future__ import annotations
 
 import argparse
+import sys
 import warnings
 
 import numpy as np
@@ -82,14 +83,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=int, default=20, help="problems per combination (default 20)")
     options = parser.parse_args()
-    print("| likelihood | kernel | " + " | ".join(INFERENCES) + " |\n|---|---|" + "---|" * len(INFERENCES))
+    write = sys.stdout.write
+    write("| likelihood | kernel | " + " | ".join(INFERENCES) + " |\n|---|---|" + "---|" * len(INFERENCES) + "\n")
     for likelihood in LIKELIHOODS:
         for kernel in KERNELS:
             worst = [
                 max(error(seed, likelihood, kernel, inference) for seed in range(options.problems))
                 for inference in INFERENCES
             ]
-            print(f"| {likelihood} | {kernel} | " + " | ".join(f"{w:.1e}" for w in worst) + " |", flush=True)
+            write(f"| {likelihood} | {kernel} | " + " | ".join(f"{w:.1e}" for w in worst) + " |\n")
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":

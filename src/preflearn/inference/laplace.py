@@ -101,8 +101,9 @@ def laplace(
     # Newton's step in units of the posterior's deviation, or of the last digits of the mode where it is sharper than
     # these: at most the gradient's norm, and far less than its rounding where precisions are huge
     step = curvature.solve(gradient)
-    digits = 1e-6 * float(np.linalg.norm(curvature.LB.T @ u))
-    residual = min(norm, float(np.sqrt(max(gradient @ step, 0.0))) / max(1.0, digits))
+    f = factor.forward(u)
+    digits = 1e-6 * float(np.sqrt(u @ u + f @ (Lam @ f)))  # √(u'Bu)
+    residual = min(norm, float(np.sqrt(max(float(gradient @ step), 0.0))) / max(1.0, digits))
     return Posterior(factor, curvature, u, a, evidence), Info(steps, residual, tol, residual <= 100 * tol)
 
 

@@ -7,7 +7,8 @@ z is the latent difference f_first - f_second that it depends on. Inference asks
     tilted        Z = ∫ p(y | z)ᵃ N(z; mean, variance) dz and the moments   expectation propagation
     probability   P(first), P(tie), P(second) for z ~ N(mean, variance)     prediction
 
-The power a is 1 but for comparisons that weigh less than one. Likelihoods see arrays only. They check their own parameters and not the data, except in ``check_outcomes``.
+The power a is 1 but for comparisons that weigh less than one. Likelihoods see arrays only. They check their own
+parameters and not the data, except in ``check_outcomes``.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ _Powered = Callable[[FloatArray, FloatArray], Nodes]
 
 
 def tilt(link: Link, m: FloatArray, v: FloatArray, h: float, power: FloatArray | None = None) -> Hill:
-    """Return the tilt of a link against t ~ N(m, v), for a link that bends at ±h; of p to a power where one is given."""
+    """Return the tilt of a link, or of a power of it, against t ~ N(m, v), for a link that bends at ±h."""
     m, v, a = np.broadcast_arrays(m, v, 1.0 if power is None else power)
     shape = m.shape
     m, v, a = m.ravel(), v.ravel(), a.ravel()
@@ -153,7 +153,7 @@ def _wide(
     centre = _mean(weight, offset)
     # No link bends by more than 1, and a variance is at least the inverse of the mean curvature (Cramér and Rao).
     rest = np.clip(_mean(weight, np.square(offset - centre[:, None])) / v, 1.0 / (1.0 + a * v), 1.0)
-    # As in _narrow or from the tilted moments: either form cancels somewhere, and the one with smaller terms loses less.
+    # As in _narrow or from the moments: either form cancels somewhere, and the one with smaller terms loses less.
     first, bent = _mean(weight, g.first), _mean(weight, g.second)
     spread = _mean(weight, np.square(g.first - first[:, None]))
     direct = spread - bent < 1.0 / v
@@ -206,7 +206,7 @@ def _mode(link: _Powered, m: FloatArray, v: FloatArray, a: FloatArray) -> FloatA
 
 
 def _bulk(link: _Powered, m: FloatArray, v: FloatArray, a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    # The mode less m, and both ends of the bulk, where the exponent has fallen by _DEPTH from the mode, or a little more.
+    # The mode less m, and both ends of the bulk, where the exponent has fallen by _DEPTH or a little more.
     # A concave exponent is below its tangents, so that Newton's steps towards that point from outside stay outside; to
     # get outside, the distance is doubled.
     def exponent(o: FloatArray, m: FloatArray, v: FloatArray, a: FloatArray) -> tuple[FloatArray, ...]:

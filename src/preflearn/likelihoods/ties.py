@@ -162,8 +162,8 @@ class ThresholdLikelihood(ABC):
         tilted : Tilted of arrays (m,)
         """
         d = self.smoothed(y, mean, variance, power)
-        variance = np.asarray(variance, dtype=np.float64)
-        return Tilted(d.log_z, np.asarray(mean + variance * d.first), variance * d.rest)
+        m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
+        return Tilted(d.log_z, m + v * d.first, v * d.rest)
 
     def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Smoothed:
         """Return log Z and its first two derivatives in ``mean``; see `Smoothed` for what they are good for."""
