@@ -45,7 +45,9 @@ def test_equals_scikit_learn_on_random_sparse_files(
     dump_svmlight_file(X, rng.normal(size=60), buffer, zero_based=False, query_id=rng.integers(0, 9, 60))
     content = buffer.getvalue()
     expected, score, group = load_svmlight_file(io.BytesIO(content), query_id=True, n_features=30, zero_based=False)
-    data = read_svmlight(write(tmp_path, gzip.compress(content, mtime=0) if zip_it else content), n_features=30, dense=False)
+    data = read_svmlight(
+        write(tmp_path, gzip.compress(content, mtime=0) if zip_it else content), n_features=30, dense=False
+    )
     np.testing.assert_array_equal(data.items.toarray(), expected.toarray())
     np.testing.assert_array_equal(data.score, score)
     np.testing.assert_array_equal(data.group, group)
