@@ -64,7 +64,8 @@ def _coefficients(likelihood: Any, d: FloatArray, S: FloatArray, y: FloatArray) 
         columns[j, j:] = S[j:, j, None] + np.einsum("ir,ikr->kr", earlier, columns[:j, j:])
         weights[j, :j] = np.einsum("ir,ikr->kr", earlier, weights[:j, :j])
         weights[j, j] = 1.0
-        _, g, h[j], _ = likelihood.smoothed(y[:, j], means[j], np.maximum(columns[j, j], 0.0))
+        smoothed = likelihood.smoothed(y[:, j], means[j], np.maximum(columns[j, j], 0.0))
+        g, h[j] = smoothed.first, smoothed.second
         w[: j + 1] += g * weights[j, : j + 1]
         means[j:] += g * columns[j, j:]
     return w.T
