@@ -1,6 +1,6 @@
 """How well are preferences between items learned from a few hundred pairs? Table 1 of the preference GP paper.
 
-    python examples/instance_preferences.py DIRECTORY [--trials 20] [--sets abalone ...] [--methods GP ...] [--small]
+    python examples/instance_preferences.py DIRECTORY [--trials 20] [--sets ...] [--methods ...] [--log] [--small]
 
 DIRECTORY holds the five regression sets as CSV, target last. A pair prefers the item with the larger target; pairs with
 equal targets are left out. Each trial draws distinct pairs at random: 100 to 1,000 train, 20,000 others test (all
@@ -8,7 +8,8 @@ others where a set has fewer). Features are standardised by the items of the tra
 pairs: the Gaussian processes maximise the evidence, CC-SVM cross-validates on its training pairs.
 
 Beside the paper's models (Laplace's method, Gaussian kernel with one width or one for each feature: ARD) stand the same
-with EP, whose evidence is climbed from Laplace's optimum.
+with EP, whose evidence is climbed from Laplace's optimum. The log evidence is that of the training pairs alone and may
+be used to choose, for example whether features are better taken as they are or as logarithms (--log).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from pathlib import Path
 
 import numpy as np
 from scipy.stats import ranksums
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from preflearn import Comparisons, OnItems, PreferenceGP
 from preflearn.baselines import ConstraintSVMCV
@@ -74,9 +76,9 @@ def fit(method, train, fitted, seed, small):
 
 
 def judge(model, test):
-    """Return error rate in percent, log loss, calibration error, and by how much the model is too sure of itself."""
+    """Return error rate in percent, log loss, calibration error, by how much it is too sure, log evidence."""
     if not hasattr(model, "predict_proba"):
-        return 100 * (1 - model.score(test)), np.nan, np.nan, np.nan
+        return 100 * (1 - model.score(test)), np.nan, np.nan, np.nan, np.nan
     p = model.predict_proba(test)[:, 1]
     accuracy = pairwise_accuracy(test.outcome, p - 0.5)
     return (
@@ -84,23 +86,29 @@ def judge(model, test):
         comparison_log_loss(test.outcome, p),
         expected_calibration_error(test.outcome, p),
         float(np.maximum(p, 1 - p).mean()) - accuracy,
+        model.log_evidence_,
     )
 
 
-def run(path, n_train, n_test, methods, trials, small):
-    """Return for each method the figures of all trials, (trials, 4)."""
+def logarithm(X):
+    return np.sign(X) * np.log1p(np.abs(X))
+
+
+def run(path, n_train, n_test, methods, trials, *, log, small):
+    """Return for each method the figures of all trials, (trials, 5)."""
     X, y = load(path)
+    scale = make_pipeline(FunctionTransformer(logarithm), StandardScaler()) if log else StandardScaler()
     figures = {method: [] for method in methods}
     for trial in range(trials):
         train, test = draw_pairs(X, y, n_train, n_test, np.random.default_rng([trial, len(y)]))
-        scaler = OnItems(StandardScaler()).fit(train)
+        scaler = OnItems(scale).fit(train)
         train, test = scaler.transform(train), scaler.transform(test)
         fitted = {}
         for method in methods:
             begin = time.perf_counter()
             fitted[method] = fit(method, train, fitted, trial, small)
             figures[method].append(judge(fitted[method], test))
-            error, loss, calibration, _ = figures[method][-1]
+            error, loss, calibration, *_ = figures[method][-1]
             print(
                 f"{path.stem}, trial {trial + 1}, {method}: error {error:.2f} %, log loss {loss:.3f}, "
                 f"calibration error {calibration:.3f}; {time.perf_counter() - begin:.1f} s",
@@ -116,7 +124,8 @@ def report(name, n_train, figures):
         mean = rows.mean(axis=0)
         spread = rows[:, 0].std(ddof=1) if len(rows) > 1 else 0.0
         printed = "{:.2f} ± {:.2f}".format(*paper[method]) if method in paper else ""
-        rest = " | | " if np.isnan(mean[1]) else f"{mean[1]:.3f} | {mean[2]:.3f} | {mean[3]:+.3f}"
+        rest = f"{mean[1]:.3f} | {mean[2]:.3f} | {mean[3]:+.3f} | {mean[4]:.1f}"
+        rest = " | | | " if np.isnan(mean[1]) else rest
         print(f"| {name} ({n_train}) | {method} | {mean[0]:.2f} ± {spread:.2f} | {printed} | {rest} |", flush=True)
 
 
@@ -146,19 +155,20 @@ def main():
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--sets", nargs="+", choices=list(PAPER), default=list(PAPER))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--log", action="store_true", help="features as sign(x) log(1 + |x|), then standardised")
     parser.add_argument("--small", action="store_true", help="50 training pairs, 2,000 test pairs, a small grid")
     options = parser.parse_args()
     for method in options.methods:
         if method.endswith("EP") and method.removesuffix(", EP") not in options.methods:
             parser.error(f'"{method}" starts from "{method.removesuffix(", EP")}": name that, too')
     methods = [method for method in METHODS if method in options.methods]
-    print("| set (training pairs) | method | error rate, % | paper | log loss | calibration error | too sure by |")
-    print("|---|---|---|---|---|---|---|", flush=True)
+    columns = ("error rate, %", "paper", "log loss", "calibration error", "too sure by", "log evidence")
+    print(f"| set (training pairs) | method | {' | '.join(columns)} |\n|{8 * '---|'}", flush=True)
     results = {}
     for name in options.sets:
         n_train, n_test = (50, 2000) if options.small else (PAPER[name][0], 20_000)
         path = options.directory / f"{name}.csv"
-        results[name] = run(path, n_train, n_test, methods, options.trials, options.small)
+        results[name] = run(path, n_train, n_test, methods, options.trials, log=options.log, small=options.small)
         report(name, n_train, results[name])
     if not options.small:  # fewer pairs than in the paper
         print()
