@@ -296,12 +296,6 @@ MISTAKES = [
     ("too few labels", lambda: LabelPreferenceGP().fit(X4, ["a", "b"]), DataError, ["2 values for 4 items"]),
     ("nan", lambda: LabelPreferenceGP().fit(X4 * np.nan, list("abca")), DataError, ["8 missing", "Impute"]),
     ("flat X", lambda: LabelPreferenceGP().fit(X4[:, 0], list("abca")), TypeError, ["reshape(-1, 1)"]),
-    (
-        "ep, light edges",
-        lambda: LabelPreferenceGP(inference="ep").fit(from_class_labels(X4, list("abca"), weight=[1, 0.5, 1, 1])),
-        DataError,
-        ["2 edges weigh less than 1", "laplace"],
-    ),
     ("kernel", lambda: LabelPreferenceGP("rbff").fit(X4, list("abca")), ValueError, ["'kernel'", "'rbf'"]),
     ("shared", lambda: LabelPreferenceGP(shared="no").fit(X4, list("abca")), ValueError, ["'shared'"]),
     ("likelihood", lambda: LabelPreferenceGP(likelihood="prob").fit(X4, list("abca")), ValueError, ["'likelihood'"]),

@@ -69,6 +69,7 @@ def graphs():
     groups = {0: "x", 1: "x", 2: "y", 3: "y", 4: "y"}
     return {
         "classes": from_class_labels(X, classes),
+        "weighted": from_class_labels(X, classes, weight=rng.uniform(0.2, 2.0, 14)),
         "two labels": from_class_labels(X, classes % 2),
         "ordinal": from_ordinal_labels(X, classes, labels=range(5)),
         "hierarchy": from_label_hierarchy(X, classes, groups),
@@ -187,14 +188,14 @@ def test_gradients_of_the_evidence(graph, shared, form, monkeypatch):
 
 @pytest.mark.parametrize("form", ["arrow", "dense"])
 @pytest.mark.parametrize("shared", [True, False])
-@pytest.mark.parametrize("graph", ["classes", "two labels", "partial ranks", "apart"])
+@pytest.mark.parametrize("graph", ["classes", "two labels", "partial ranks", "apart", "weighted"])
 def test_ep_is_as_with_all_latents_at_once(graph, shared, form, monkeypatch):
     way(monkeypatch, form)
     data, n = GRAPHS[graph], len(GRAPHS[graph])
     model = LabelPreferenceGP(FULL, inference="ep", shared=shared, hyperparameters="fixed").fit(data)
     design = Design(pair_operator(data.first * n + data.item, data.second * n + data.item, n * data.n_labels))
     K = scipy.linalg.block_diag(*[FULL(data.items)] * data.n_labels)
-    weight = np.ones(data.n_edges)
+    weight = np.ones(data.n_edges) if data.weight is None else data.weight
     posterior, info, sites = ep(Factor.build(K), design, data.outcome, weight, Probit(), tol=1e-12)
     assert info.converged
     assert model.log_evidence_ == pytest.approx(posterior.log_evidence, abs=1e-8)

@@ -27,7 +27,9 @@ from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.factor import Factor
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["BlockCovariance", "BlockDesign", "BlockFactor", "BlockLaplacian", "between"]
+__all__ = ["BlockCovariance", "BlockDesign", "BlockFactor", "BlockLaplacian", "between", "square_norms"]
+
+BLOCK = 2**20  # numbers held at a time for combinations of rows
 
 
 @dataclass(frozen=True)
@@ -220,8 +222,10 @@ class BlockCovariance:
     T: FloatArray
 
     def spread(self, design: Design) -> FloatArray:
-        """Return diag(ACA'); P² n r."""
-        n_blocks, n, _ = self.T.shape
+        """Return diag(ACA'); P² n r, or from combined rows of T, which keep more digits, where that is no dearer."""
+        n_blocks, n, rank = self.T.shape
+        if design.A.nnz <= 2 * n_blocks**2 * n:
+            return square_norms(design.A, self.T.reshape(n_blocks * n, rank))
         C = np.empty((n_blocks, n_blocks, n))
         for c in range(n_blocks):
             start = self.factor.offsets[c]
@@ -250,6 +254,16 @@ class BlockCovariance:
         for M in sums:
             M *= 0.5
         return sums
+
+
+def square_norms(A: Any, rows: FloatArray) -> FloatArray:
+    """Return the squared norms of combinations A of rows, in parts of bounded size."""
+    norms = np.empty(A.shape[0])
+    step = max(1, BLOCK // max(1, rows.shape[1]))
+    for start in range(0, A.shape[0], step):
+        D = A[start : start + step] @ rows
+        norms[start : start + step] = np.einsum("ij,ij->i", D, D)
+    return norms
 
 
 def _back(factor: Factor, Y: FloatArray) -> FloatArray:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dormqr
 
 from preflearn.inference.arrow import Arrow, lower, one_plus
-from preflearn.inference.blocks import BlockLaplacian
+from preflearn.inference.blocks import BlockLaplacian, square_norms
 from preflearn.inference.design import Design
 from preflearn.inference.factor import Factor
 from preflearn.operators import FloatArray, IntArray
@@ -220,14 +220,10 @@ class CoverCovariance:
     v: FloatArray  # (P, n, columns of all v)
 
     def spread(self, design: Design) -> FloatArray:
-        """Return diag(ACA'); P² n² at most."""
-        n_blocks, n, _ = self.v.shape
-        C = np.empty((n_blocks, n_blocks, n))
-        for c in range(n_blocks):
-            for d in range(c + 1):
-                C[c, d] = C[d, c] = np.einsum("iv,iv->i", self.v[c], self.v[d])
-            C[c, c] += np.einsum("iv,iv->i", self.w[c], self.w[c])
-        return design.spread(C)
+        """Return diag(ACA') from combined rows, O(m n); the w of different blocks are independent."""
+        n_blocks, n, size = self.v.shape
+        alone = np.concatenate([np.einsum("iw,iw->i", w, w) for w in self.w])
+        return np.asarray(square_norms(design.A, self.v.reshape(n_blocks * n, size)) + design.A.power(2) @ alone)
 
     def sensitivity(self, Lam: BlockLaplacian, plus: FloatArray, minus: FloatArray | None = None) -> list[FloatArray]:
         """Return the diagonal blocks of ½ (ΛCΛ - Λ + pp' - qq') for each part, summed where parts are shared."""

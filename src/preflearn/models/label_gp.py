@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import LabelPreferences
 from preflearn.data._checks import check_labels, label_array
 from preflearn.data.labels import label_codes
-from preflearn.exceptions import DataError
 from preflearn.inference.blocks import BlockDesign
 from preflearn.inference.evidence import Optimum, maximise, starts
 from preflearn.likelihoods import Gaussian, get_likelihood
@@ -160,11 +159,6 @@ class LabelPreferenceGP(BaseEstimator):
         likelihood = get_likelihood(self.likelihood)
         edges = merged_edges(type(self).__name__, data, exact=isinstance(likelihood, Gaussian))
         likelihood.check_outcomes(edges.outcome)
-        if self.inference == "ep" and edges.weight.min() < 1:
-            raise DataError(
-                f"LabelPreferenceGP: {int((edges.weight < 1).sum())} edges weigh less than 1, which EP cannot use. "
-                'Scale the weights up, or use inference="laplace".'
-            )
         evidence, size = self._evidence_of(edges, data.labels, likelihood, shared=self.shared)
         theta = evidence.theta
         self.optima_ = []
