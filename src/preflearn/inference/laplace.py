@@ -101,8 +101,8 @@ def laplace(
     # Newton's step in units of the posterior's deviation, or of the last digits of the mode where it is sharper than
     # these: at most the gradient's norm, and far less than its rounding where precisions are huge
     step = curvature.solve(gradient)
-    f = factor.forward(u)
-    digits = 1e-6 * float(np.sqrt(u @ u + f @ (Lam @ f)))  # √(u'Bu)
+    z = design.A @ factor.forward(u)
+    digits = 1e-6 * float(np.sqrt(u @ u - (weight * d.second) @ z**2))  # √(u'Bu), a sum of squares
     residual = min(norm, float(np.sqrt(max(float(gradient @ step), 0.0))) / max(1.0, digits))
     return Posterior(factor, curvature, u, a, evidence), Info(steps, residual, tol, residual <= 100 * tol)
 
