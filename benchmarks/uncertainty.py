@@ -29,10 +29,16 @@ from preflearn.metrics import expected_calibration_error
 LEVELS = (0.5, 0.8, 0.95)
 AMOUNTS = {"little": 10, "moderate": 60, "much": 400}
 N_ITEMS, N_NEW, N_ASKED, N_BEST = 20, 20, 100, 10
-KERNEL = ConstantKernel(4.0) * RBF(0.7)
+KERNEL, STRONG = ConstantKernel(4.0) * RBF(0.7), ConstantKernel(36.0) * RBF(0.7)
 NOISE = np.sqrt(2.0)
-# What is known about the kernel: itself, or its form only, with parameters of the highest evidence or averaged.
-KNOWN = {"known": "fixed", "learned": "maximise", "averaged": "average"}
+# What is known about the kernel: itself, or its form only, with parameters of the highest evidence or averaged. Strong:
+# utilities that differ by much more than the noise.
+KNOWN = {
+    "known": (KERNEL, "fixed"),
+    "known, strong": (STRONG, "fixed"),
+    "learned": (KERNEL, "maximise"),
+    "averaged": (KERNEL, "average"),
+}
 P_BEST_BINS = np.array([0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0])
 
 
@@ -47,11 +53,11 @@ class Answers:
     outcome: list = field(default_factory=list)
 
 
-def draw(seed, m):
+def draw(seed, m, kernel=KERNEL):
     """Return comparisons, all items, their utilities, and a generator for what is asked."""
     rng = np.random.default_rng([seed, m])
     items = rng.uniform(-1, 1, size=(N_ITEMS + N_NEW, 2))
-    utility = cholesky_psd(gram(KERNEL, items))[0] @ rng.standard_normal(len(items))
+    utility = cholesky_psd(gram(kernel, items))[0] @ rng.standard_normal(len(items))
     first, second = pairs(rng, 0, N_ITEMS, m)
     outcome = np.sign(utility[first] - utility[second] + NOISE * rng.standard_normal(m))
     return Comparisons(items[:N_ITEMS], first, second, outcome), items, utility, rng
@@ -82,12 +88,12 @@ def ask(model, items, utility, rng, answers):
 
 def run(known, inference, m, problems):
     answers = Answers()
+    kernel, how = KNOWN[known]
+    start = kernel if how == "fixed" else ConstantKernel(1.0) * RBF(1.0)  # what is not known starts elsewhere
     for seed in range(problems):
-        data, items, utility, rng = draw(seed, m)
-        # what is not known starts elsewhere
-        kernel = KERNEL if known == "known" else ConstantKernel(1.0) * RBF(1.0)
+        data, items, utility, rng = draw(seed, m, kernel)
         model = PreferenceGP(
-            kernel, inference=inference, hyperparameters=KNOWN[known], n_restarts=1, n_points=16, random_state=seed
+            start, inference=inference, hyperparameters=how, n_restarts=1, n_points=16, random_state=seed
         )
         ask(model.fit(data), items, utility, rng, answers)
     return answers
