@@ -8,7 +8,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from preflearn import linalg
-from preflearn.linalg import cholesky_psd, eigh_full, eigh_leading, numerical_rank
+from preflearn.linalg import cholesky_psd, cross_product, eigh_full, eigh_leading, numerical_rank
 
 
 def smooth_gram(n: int, length: float = 1.0, seed: int = 0) -> np.ndarray:
@@ -203,3 +203,11 @@ def test_numerical_rank_counts_relative_to_the_largest():
     assert numerical_rank(np.array([1e-20, 1e-21, 1e-40]), 3) == 2
     assert numerical_rank(np.array([0.0, 0.0]), 2) == 0
     assert numerical_rank(np.array([]), 0) == 0
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (5, 7), (40, 600), (30, 1025)])
+def test_cross_product_is_the_symmetric_product_with_itself(shape):
+    V = np.asfortranarray(np.random.default_rng(0).normal(size=shape))
+    C = cross_product(V)
+    np.testing.assert_allclose(C, V.T @ V, atol=1e-12)
+    np.testing.assert_array_equal(C, C.T)

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from scipy.linalg.blas import dsyrk
 
-__all__ = ["cholesky_pivoted", "cholesky_psd", "eigh_full", "eigh_leading", "numerical_rank"]
+__all__ = ["cholesky_pivoted", "cholesky_psd", "cross_product", "eigh_full", "eigh_leading", "numerical_rank"]
 
 FloatArray = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
 JITTER_START = 1e-12  # relative to the mean of the diagonal
 JITTER_TRIES = 5
+SMALL = 512  # rows up to which NumPy's product is the quicker one
 DENSE_LIMIT = 1_000  # below this LAPACK is quicker than Lanczos for any number of components
 RESIDUAL_TOLERANCE = 1e-10  # ||K v - lambda v|| / lambda_1 asked of the Lanczos route
 
@@ -192,6 +194,24 @@ def numerical_rank(values: FloatArray, n: int) -> int:
     if values.size == 0 or values[0] <= 0.0:
         return 0
     return int(np.count_nonzero(values > n * EPS * values[0]))
+
+
+def cross_product(V: FloatArray) -> FloatArray:
+    """Return V'V for an array (k, n) in Fortran order.
+
+    Large ones through SciPy's BLAS, as factorisations and triangular solves are: NumPy may bring a second library with
+    threads of its own, and two pools of threads on the same cores wait for each other.
+    """
+    n = V.shape[1]
+    if n < SMALL:
+        return np.asarray(V.T @ V)
+    C: FloatArray = dsyrk(1.0, V, trans=1, lower=1)
+    for start in range(0, n, SMALL):
+        rows = slice(start, start + SMALL)
+        C[:start, rows] = C[rows, :start].T
+        block = C[rows, rows]
+        block += np.tril(block, -1).T
+    return C
 
 
 def _lapack(K: FloatArray, n_components: int) -> tuple[FloatArray, FloatArray]:

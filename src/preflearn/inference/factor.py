@@ -19,10 +19,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import scipy.linalg
-from scipy.linalg.blas import dtrmm, dtrsm
+from scipy.linalg.blas import dgemm, dtrmm, dtrsm
 
 from preflearn.inference.design import Design
-from preflearn.linalg import EPS, cholesky_pivoted
+from preflearn.linalg import EPS, cholesky_pivoted, cross_product
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Covariance", "Factor", "PosteriorCovariance", "PriorFactor"]
@@ -114,7 +114,7 @@ class Factor:
     def congruence(self, Lam: Any) -> FloatArray:
         """Return R'ΛR; n r² for the triangular part."""
         r = self.rank
-        Y = np.ascontiguousarray(Lam @ self.R)
+        Y = _times(self.R.T, Lam).T
         if self.order is not None:
             Y = Y[self.order]
         if r == 0:
@@ -148,7 +148,7 @@ class Covariance:
     @cached_property
     def C(self) -> FloatArray:
         """The matrix itself; n² r."""
-        return np.asarray(self.T.T @ self.T)
+        return cross_product(self.T)
 
     def spread(self, design: Design) -> FloatArray:
         """Return diag(A C A'); m r from T, of which differences of rows lose half the digits that those of C lose."""
@@ -164,13 +164,8 @@ class Covariance:
 
     def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
         """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
-        if isinstance(Lam, np.ndarray):
-            V = self.T @ Lam
-            M = V.T @ V
-            M -= Lam
-        else:
-            M = Lam @ (Lam @ self.C).T  # both are symmetric
-            M -= Lam.toarray()
+        M = cross_product(_times(self.T, Lam))
+        M -= Lam if isinstance(Lam, np.ndarray) else Lam.toarray()
         M += np.outer(plus, plus)
         if minus is not None:
             M -= np.outer(minus, minus)
@@ -181,3 +176,10 @@ class Covariance:
 def _solve(LB: FloatArray, V: FloatArray) -> FloatArray:
     # LB⁻¹ V
     return np.asarray(dtrsm(1.0, LB, V, lower=1)) if V.size else np.zeros(V.shape)
+
+
+def _times(V: FloatArray, Lam: Any) -> FloatArray:
+    # V Λ in Fortran order for V in Fortran order and a symmetric Λ in C order
+    if not isinstance(Lam, np.ndarray):
+        return np.asarray((Lam @ V.T).T)
+    return np.asarray(dgemm(1.0, V, Lam.T)) if V.size else np.zeros(V.shape)
