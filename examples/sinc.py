@@ -10,7 +10,8 @@ every direction right, and the direction alone cannot choose. Beside the paper's
 stands the error over all pairs of the 2000 grid points.
 
 With --ep the Gaussian processes of section 5 follow: on the directions alone, with 5 % of them flipped (Fig. 1, left)
-or none, by expectation propagation and by Laplace's method; and on the margins (Fig. 1, right). Errors are against the
+or none, by expectation propagation and by Laplace's method, with normal noise alone or with a share of reversed
+outcomes beside it, which is learned too; and on the margins (Fig. 1, right). Errors are against the
 true directions; probabilities are judged on 10,000 pairs of test points with as many outcomes flipped as in training.
 """
 
@@ -23,6 +24,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, KPCRankCV, PreferenceGP
 from preflearn.datasets import make_sinc_preferences
+from preflearn.likelihoods import Flipped
 from preflearn.metrics import comparison_log_loss, disagreement_error, expected_calibration_error
 
 KERNELS = [RBF(width) for width in (0.3, 0.5, 0.8, 1.2)]
@@ -37,16 +39,20 @@ def learn(seed):
     return data, model, curve
 
 
+# as many outcomes as the data say are taken for reversed
+FLIPPED = PreferenceGP(FREE, Flipped(), inference="ep", n_restarts=0)
 EP = PreferenceGP(FREE, inference="ep", n_restarts=0)
 # the full Bayesian treatment: the logarithms of width and variance have a uniform prior and are integrated out
 AVERAGED = PreferenceGP(FREE, inference="ep", hyperparameters="average", n_restarts=0, random_state=0)
 MARGINS = PreferenceGP(1.0 * RBF(1.0, (0.05, 20.0)), likelihood="gaussian", n_restarts=0)
 # name, what it sees (margins or directions), share flipped, model
 METHODS = [
+    ("EP with a flip rate", False, FLIP, FLIPPED),
     ("EP, maximum evidence", False, FLIP, EP),
     ("EP, averaged", False, FLIP, AVERAGED),
     ("Laplace, maximum evidence", False, FLIP, PreferenceGP(FREE, n_restarts=0)),
     ("EP, maximum evidence", False, 0.0, EP),
+    ("EP with a flip rate", False, 0.0, FLIPPED),
     ("GP on the margins", True, 0.0, MARGINS),
 ]
 

@@ -38,11 +38,13 @@ def test_the_table_and_the_figure(tmp_path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     rows = dict(re.findall(r"^(.+?, \d+ % flipped) +([\d. ]+)$", done.stdout, flags=re.MULTILINE))
-    assert len(rows) == 5
+    assert len(rows) == 7
     table = {name: np.array(cells.split(), dtype=float) for name, cells in rows.items()}
     noisy, averaged = table["EP, maximum evidence, 5 % flipped"], table["EP, averaged, 5 % flipped"]
     laplace, clean = table["Laplace, maximum evidence, 5 % flipped"], table["EP, maximum evidence, 0 % flipped"]
     assert clean[0] <= 0.035
+    assert table["EP with a flip rate, 5 % flipped"][0] <= 0.035
+    assert table["EP with a flip rate, 5 % flipped"][4] < noisy[4]
     assert clean[2] < noisy[2]
     assert averaged[4] <= noisy[4] + 0.002
     assert laplace[4] == pytest.approx(noisy[4], abs=0.01)

@@ -195,3 +195,17 @@ def test_every_start_is_kept_and_the_highest_comes_first():
     drawn = starts(np.array([5.0]), bounds, 3, np.random.default_rng(0))
     assert len(drawn) == 4
     assert drawn[0][0] == 2.0
+
+
+def test_an_evaluation_that_fails_is_stepped_back_from_and_one_at_the_start_is_said():
+    def hill_beside_a_cliff(theta):
+        if theta[0] > 1.05:
+            return np.nan, np.array([np.nan])
+        return -float((theta[0] - 1.0) ** 2), -2 * (theta - 1.0)
+
+    bounds = np.array([[-9.0, 9.0]])
+    found, lost = maximise(hill_beside_a_cliff, [np.array([-8.0]), np.array([3.0])], bounds)
+    assert found.converged
+    assert found.theta[0] == pytest.approx(1.0, abs=1e-4)
+    assert not lost.converged
+    assert "not finite" in lost.message

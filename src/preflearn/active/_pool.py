@@ -48,7 +48,7 @@ class Pool:
             raise TypeError(f"{owner}: the model is a {type(model).__name__}; pass a fitted PreferenceGP.")
         check_is_fitted(model)
         check_likelihood(model.likelihood_, owner)
-        train = model._train
+        train = model.comparisons_
         known = ItemTable(train.items, train.names, train.feature_names, train.n_items)
         if items is None:
             return cls(model, owner, known, np.arange(known.n_items), True)

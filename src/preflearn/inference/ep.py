@@ -1,9 +1,9 @@
-"""Expectation propagation for log-concave likelihoods: all sites at once, mixed, in a fixed order."""
+"""Expectation propagation: all sites at once, mixed, in a fixed order."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -17,13 +17,18 @@ from preflearn.operators import FloatArray
 __all__ = ["ep", "ep_gradient"]
 
 LARGEST_STEP = 3.0  # of a site, in units of the posterior's own precision and deviation
+LARGEST_FALL = 0.5  # of a site's precision that may become negative, in units of the posterior's
+HALVINGS = 20
+DAMPINGS = 0.5, 0.2  # of likelihoods that are not log-concave, where mixing fails
 RAMP = 10.0  # by how much weights grow at a time where the direct way fails
 
 Sites = tuple[FloatArray, FloatArray]
 
 
 class Tiltable(LogConcave, Protocol):
-    """What EP asks of a likelihood; see `preflearn.likelihoods`."""
+    """What EP asks of a likelihood; see `preflearn.likelihoods`. One that is not log-concave has a ``base`` that is."""
+
+    log_concave: ClassVar[bool]
 
     def smoothed(self, y: FloatArray, mean: FloatArray, variance: FloatArray, power: FloatArray) -> Any:
         """Return log Z of p(y | z)ᵃ N(z; mean, variance), two derivatives in the mean, and the variance's rest."""
@@ -71,7 +76,8 @@ class _Sweep:
     def at(cls, problem: _Problem, sites: Sites) -> _Sweep:
         factor, design, weight, power = problem.factor, problem.design, problem.weight, problem.power
         tau, nu = sites
-        curvature = Curvature.build(factor, design.laplacian(weight * tau))
+        concave = problem.likelihood.log_concave
+        curvature = Curvature.build(factor, design.laplacian(weight * tau), semidefinite=concave)
         u = curvature.solve(factor.back(design.AT @ (weight * nu)))
         z = design.A @ factor.forward(u)
         variance = np.maximum(factor.covariance(curvature.LB).spread(design), 1e-300)
@@ -87,7 +93,8 @@ class _Sweep:
         change = weight * np.abs(d_tau) * variance
         gap = float(np.max(change + shift / (1.0 + 1e-6 * np.abs(z) / deviation), initial=0.0))
         cut = 1.0 / np.maximum(1.0, (change + shift) / LARGEST_STEP)
-        toward = np.maximum(tau + cut * d_tau, 0.1 * tau), nu + cut * d_nu
+        lowest = 0.1 * tau if concave else tau - LARGEST_FALL / (weight * variance)
+        toward = np.maximum(tau + cut * d_tau, lowest), nu + cut * d_nu
         return cls(sites, curvature, u, z, variance, (mean, V), d, toward, gap)
 
     def evidence(self, problem: _Problem) -> float:
@@ -119,27 +126,36 @@ def ep(
     whole weights this is EP on repeated comparisons. One of weight w < 1 is a single site for p(y | z)ʷ. (Both at
     once: power EP with power a = min(w, 1), where w/a sites of pᵃ make up pʷ; continuous in w.)
 
-    All sites are updated at once, and the updates mixed (`Mixing`); log-concavity keeps τ >= 0. ``start`` is a warm
+    All sites are updated at once, and the updates mixed (`Mixing`); log-concavity keeps τ >= 0. Sites of other
+    likelihoods may have negative precision, and steps are halved until B is positive definite. ``start`` is a warm
     start, the sites (τ, ν) per unit of weight of an earlier call, which are returned too; without one the sites
     are those of Laplace's approximation. Where that fails, the weights grow from at most 1 to what they are. Cost per
     sweep: one factorisation of B and C = R B⁻¹ R'.
     """
     problem = _Problem(factor, Design.of(A), y, weight, likelihood)
     good = 100 * tol
-    steps, sweep = _iterate(problem, _laplace_sites(problem) if start is None else start, tol, max_steps)
+    steps, sweep = _iterate(problem, _first_sites(problem) if start is None else start, tol, max_steps)
     if sweep.gap > good and start is not None:
-        more, other = _iterate(problem, _laplace_sites(problem), tol, max_steps)
+        more, other = _iterate(problem, _first_sites(problem), tol, max_steps)
         steps, sweep = steps + more, min(sweep, other, key=lambda s: s.gap)
-    if sweep.gap > good:
+    if sweep.gap > good and likelihood.log_concave:
         more, other = _ramp(problem, tol, max_steps)
         steps, sweep = steps + more, min(sweep, other, key=lambda s: s.gap)
+    if sweep.gap > good and not likelihood.log_concave:
+        for damping in DAMPINGS:
+            more, other = _iterate(problem, _first_sites(problem), tol, max_steps, damping)
+            steps, sweep = steps + more, min(sweep, other, key=lambda s: s.gap)
+            if sweep.gap <= good:
+                break
     tau, nu = sweep.sites
     a = problem.design.AT @ (weight * (nu - tau * sweep.z))
     posterior = Posterior(factor, sweep.curvature, sweep.u, a, sweep.evidence(problem))
     return posterior, Info(steps, sweep.gap, tol, sweep.gap <= good), sweep.sites
 
 
-def _laplace_sites(problem: _Problem) -> Sites:
+def _first_sites(problem: _Problem) -> Sites:
+    if not problem.likelihood.log_concave:
+        return np.zeros_like(problem.weight), np.zeros_like(problem.weight)
     posterior, _ = laplace(problem.factor, problem.design, problem.y, problem.weight, problem.likelihood, tol=1e-6)
     z = problem.design.A @ problem.factor.forward(posterior.u)
     d = problem.likelihood.log_density(problem.y, z)
@@ -161,22 +177,48 @@ def _ramp(problem: _Problem, tol: float, max_steps: int) -> tuple[int, _Sweep]:
     return steps + more, sweep
 
 
-def _iterate(problem: _Problem, sites: Sites, tol: float, max_steps: int) -> tuple[int, _Sweep]:
+def _iterate(
+    problem: _Problem, sites: Sites, tol: float, max_steps: int, damping: float | None = None
+) -> tuple[int, _Sweep]:
+    # mixed, or with plain steps of one length
     weight, m = problem.weight, problem.y.shape[0]
     mixing = Mixing()
-    best = sweep = _Sweep.at(problem, sites)
+    try:
+        sweep = _Sweep.at(problem, sites)
+    except np.linalg.LinAlgError:  # sites of other parameters
+        sweep = _Sweep.at(problem, (np.maximum(sites[0], 0.0), sites[1]))
+    best = sweep
     steps = 0
     while sweep.gap > tol and steps < max_steps:
         x, target = np.concatenate(sweep.sites), np.concatenate(sweep.toward)
         # a change of a site by δτ changes the posterior's logarithm by about w δτ variance, by δν as w δν deviation
         scale = np.concatenate([weight * sweep.variance, weight * np.sqrt(sweep.variance)])
-        mixed, plain = mixing.step(x, target - x, scale, sweep.gap)
-        wrong = np.tile(mixed[:m] < 0.0, 2)  # no precision is negative
-        mixed = np.where(wrong, plain, mixed)
-        sweep = _Sweep.at(problem, (mixed[:m], mixed[m:]))
+        if damping is None:
+            mixed, plain = mixing.step(x, target - x, scale, sweep.gap)
+        else:
+            mixed = plain = x + damping * (target - x)
+        if problem.likelihood.log_concave:
+            wrong = np.tile(mixed[:m] < 0.0, 2)  # no precision is negative
+            mixed = np.where(wrong, plain, mixed)
+            sweep = _Sweep.at(problem, (mixed[:m], mixed[m:]))
+        else:
+            sweep = _proper(problem, x, [mixed, plain])
         best = min(best, sweep, key=lambda s: s.gap)
         steps += 1
     return steps, best
+
+
+def _proper(problem: _Problem, x: FloatArray, wanted: list[FloatArray]) -> _Sweep:
+    # The first of the wanted sites with a proper posterior, or the last of them moved towards x, which has one.
+    m = problem.y.shape[0]
+    for _ in range(HALVINGS):
+        wanted.append((x + wanted[-1]) / 2)
+    for sites in (*wanted, x):
+        try:
+            return _Sweep.at(problem, (sites[:m], sites[m:]))
+        except np.linalg.LinAlgError:
+            continue
+    raise AssertionError("the posterior at x was proper")
 
 
 def ep_gradient(

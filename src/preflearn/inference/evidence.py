@@ -13,6 +13,8 @@ from preflearn.operators import FloatArray
 
 __all__ = ["Optimum", "maximise", "starts"]
 
+WALL = 100.0  # nats
+
 Evidence = Callable[[FloatArray], tuple[float, FloatArray]]
 
 
@@ -55,10 +57,14 @@ def maximise(
             found.append(Optimum(start, value, gradient, 1, True, "nothing to optimise"))
             continue
 
-        def negative(theta: FloatArray) -> tuple[float, FloatArray]:
+        seen: list[float] = []
+
+        def negative(theta: FloatArray, seen: list[float] = seen) -> tuple[float, FloatArray]:
             value, gradient = evidence(theta)
             if not (np.isfinite(value) and np.isfinite(gradient).all()):
-                return 1e100, np.zeros_like(theta)
+                # a wall low enough for the line search to step back by a part of its step, not by nearly all of it
+                return (min(seen) + WALL if seen else 1e100), np.zeros_like(theta)
+            seen.append(-value)
             return -value, -gradient
 
         result: Any = minimize(
@@ -75,8 +81,8 @@ def maximise(
                 -float(result.fun),
                 -np.asarray(result.jac),
                 int(result.nfev),
-                bool(result.success),
-                str(result.message),
+                bool(result.success and seen),
+                str(result.message) if seen else "the evidence is not finite at the start",
             )
         )
     return sorted(found, key=lambda optimum: -optimum.evidence)

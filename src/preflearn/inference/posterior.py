@@ -43,8 +43,12 @@ class Curvature:
     LB: FloatArray  # lower Cholesky factor of B
 
     @classmethod
-    def build(cls, factor: PriorFactor, Lam: Any) -> Curvature:
-        """Factor B; n r² + r³/3 beyond the product ΛR. A factor that knows a shape of B has a ``curvature`` for it."""
+    def build(cls, factor: PriorFactor, Lam: Any, *, semidefinite: bool = True) -> Curvature:
+        """Factor B; n r² + r³/3 beyond the product ΛR. A factor that knows a shape of B has a ``curvature`` for it.
+
+        ``semidefinite`` says that Λ is, as it is for log-concave likelihoods; otherwise B need not be positive
+        definite, and a `LinAlgError` says so.
+        """
         if hasattr(factor, "curvature"):
             return cast(Curvature, factor.curvature(Lam))
         B = factor.congruence(Lam)
@@ -52,6 +56,8 @@ class Curvature:
         if not B.size:
             return cls(Lam, B)
         LB, failed = scipy.linalg.lapack.dpotrf(B, lower=1, clean=1, overwrite_a=1)
+        if failed and not semidefinite:
+            raise np.linalg.LinAlgError("B is not positive definite")
         if failed:  # entries beyond 1e16 of each other: the eigenvalues below 1 are rounding
             LB = cholesky_at_least_one(factor.congruence(Lam))
         return cls(Lam, LB)

@@ -13,7 +13,7 @@ parameters and not the data, except in ``check_outcomes``.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -56,10 +56,13 @@ class Smoothed(NamedTuple):
 
 @runtime_checkable
 class Likelihood(Protocol):
-    """p(y | z) of an outcome y given a latent difference z; log-concave in z.
+    """p(y | z) of an outcome y given a latent difference z.
 
+    Log-concave in z where ``log_concave`` says so: Laplace's method asks for that, expectation propagation does not.
     Implementations are frozen dataclasses. Swapping the two sides, (y, z) to (-y, -z), changes no density.
     """
+
+    log_concave: ClassVar[bool]
 
     @property
     def theta(self) -> FloatArray:
@@ -90,7 +93,7 @@ class Likelihood(Protocol):
         ...
 
     def log_density(self, y: ArrayLike, z: ArrayLike) -> Derivatives:
-        """Return log p(y | z) and three derivatives in z; never clamped, ``second`` <= 0."""
+        """Return log p(y | z) and three derivatives in z; never clamped, ``second`` <= 0 if log-concave."""
         ...
 
     def log_density_theta(self, y: ArrayLike, z: ArrayLike) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
@@ -98,9 +101,10 @@ class Likelihood(Protocol):
         ...
 
     def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Tilted:
-        """Return log Z and the moments of p(y | z)ᵃ N(z; mean, variance) / Z; 0 < tilted variance <= variance.
+        """Return log Z and the moments of p(y | z)ᵃ N(z; mean, variance) / Z.
 
-        ``power`` is a, 0 < a <= 1, (m,) or None for 1; here and below.
+        The tilted variance is positive, and at most ``variance`` if the likelihood is log-concave. ``power`` is a,
+        0 < a <= 1, (m,) or None for 1; here and below.
         """
         ...
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from preflearn.likelihoods._contract import FloatArray
 
-__all__ = ["Hill", "Nodes", "tilt"]
+__all__ = ["Hill", "Nodes", "normal_nodes", "tilt"]
 
 # Half-width of the bulk in √v, exp(-9.2²/2) = 4e-19, and the nodes over it when √v is the only length.
 _REACH = 9.2
@@ -38,6 +38,8 @@ _STEP, _BEND = 0.045, 2.0
 # A bulk is sharp below this share of its distance from the bend.
 _SHARP = 1e-7
 _ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
+# Nodes over the whole of a normal distribution: steps of at most 0.06 up to deviations of 1e4.
+_BOUNDED = 400
 # Steps that no search needs.
 _TURNS = 200
 # Elements of one block of nodes.
@@ -101,6 +103,19 @@ def tilt(link: Link, m: FloatArray, v: FloatArray, h: float, power: FloatArray |
     return Hill(*parts.reshape(-1, *shape))
 
 
+def normal_nodes(m: FloatArray, v: FloatArray, h: float) -> tuple[FloatArray, FloatArray]:
+    """Return nodes (k, 400) for integrals against t ~ N(m, v) of any function that bends at ±h, and log weights.
+
+    For integrands that are bounded from below, which no bulk of their own makes narrower than the normal's.
+    """
+    reach = _REACH * np.sqrt(v)
+    low, high = _to_y(m - reach, h), _to_y(m + reach, h)
+    step = (high - low) / (_BOUNDED - 1)
+    t, stretch = _from_y(low[:, None] + step[:, None] * np.arange(_BOUNDED), h)
+    log_weight = np.log(stretch) - np.square(t - m[:, None]) * (0.5 / v)[:, None]
+    return t, log_weight + np.log(step / np.sqrt(2.0 * np.pi * v))[:, None]
+
+
 def _in_blocks(
     rule: Callable[..., Hill], link: _Powered, n: int, *arrays: FloatArray, **constants: float
 ) -> FloatArray:
@@ -140,12 +155,7 @@ def _wide(
 ) -> Hill:
     step = (high - low) / (n - 1)
     y = low[:, None] + step[:, None] * np.arange(n)
-    if h > 0.0:
-        t = np.tanh(y) * np.sqrt(h * h + np.square(_BEND * np.cosh(y)))
-        bend = _BEND * _BEND
-        stretch = 2.0 / (1.0 / np.sqrt(bend + np.square(t - h)) + 1.0 / np.sqrt(bend + np.square(t + h)))
-    else:
-        t, stretch = _BEND * np.sinh(y), _BEND * np.cosh(y)
+    t, stretch = _from_y(y, h)
     offset = t - m[:, None]
     g = link(t, a[:, None])
     weight, log_mass = _normalise(g, offset, v, stretch)
@@ -236,3 +246,12 @@ def _bulk(link: _Powered, m: FloatArray, v: FloatArray, a: FloatArray) -> tuple[
 
 def _to_y(t: FloatArray, h: float) -> FloatArray:
     return 0.5 * (np.arcsinh((t - h) / _BEND) + np.arcsinh((t + h) / _BEND))
+
+
+def _from_y(y: FloatArray, h: float) -> tuple[FloatArray, FloatArray]:
+    # t and dt/dy
+    if h == 0.0:
+        return _BEND * np.sinh(y), _BEND * np.cosh(y)
+    t = np.tanh(y) * np.sqrt(h * h + np.square(_BEND * np.cosh(y)))
+    bend = _BEND * _BEND
+    return t, 2.0 / (1.0 / np.sqrt(bend + np.square(t - h)) + 1.0 / np.sqrt(bend + np.square(t + h)))

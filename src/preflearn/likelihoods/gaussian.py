@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +50,8 @@ class Gaussian:
     >>> likelihood.tilted([1.5], [1.0], [0.25]).mean.tolist()
     [1.25]
     """
+
+    log_concave: ClassVar[bool] = True
 
     precision: float = 1.0
     fixed: bool = False

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,6 +52,8 @@ class ThresholdLikelihood(ABC):
     there is none.
     """
 
+    log_concave: ClassVar[bool] = True
+
     scale: float = 1.0
     tie: float | None = None
     tie_fixed: bool = False
@@ -62,6 +64,11 @@ class ThresholdLikelihood(ABC):
             raise ValueError(f"{kind}: scale is {self.scale!r}; it must be positive and finite.")
         if self.tie is not None and not (math.isfinite(self.tie) and self.tie > 0):
             raise ValueError(f"{kind}: tie is {self.tie!r}; it must be positive and finite, or None for no ties.")
+
+    @property
+    @abstractmethod
+    def noise_deviation(self) -> float:
+        """Standard deviation of the noise on the difference."""
 
     @abstractmethod
     def _side(self, u: FloatArray, h: float) -> Curve:
@@ -114,6 +121,10 @@ class ThresholdLikelihood(ABC):
                 f"{type(self).__name__}: theta has shape {given.shape}; expected {self.theta.shape} for {self!r}."
             )
         return replace(self, tie=float(np.exp(given[0]))) if given.size else self
+
+    def with_ties(self, tie: float) -> Self:
+        """Return the same likelihood with this threshold for ties, if it has none."""
+        return replace(self, tie=tie) if self.tie is None else self
 
     def check_outcomes(self, y: ArrayLike) -> None:
         """Raise DataError if there are ties and no threshold."""

@@ -18,6 +18,9 @@ from preflearn.operators import FloatArray
 
 __all__ = ["Evidence", "Solution", "few_threads"]
 
+# Moments of a likelihood that is not log-concave that match no better than this say nothing about the evidence.
+UNKNOWN = 1e-3
+
 # Up to this many latents two BLAS threads spend more time waiting for each other than they save.
 ONE_THREAD = 1_000
 
@@ -68,6 +71,7 @@ class Evidence:
     weight: FloatArray
     inference: Literal["laplace", "ep"]
     warm: Any = field(default=None, repr=False)
+    highest: tuple[float, Any] = field(default=(-np.inf, None), repr=False)
 
     @property
     def theta(self) -> FloatArray:
@@ -90,15 +94,27 @@ class Evidence:
         return self.prior.with_theta(theta[:n]), self.likelihood.with_theta(theta[n:])
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Return the evidence and its gradient."""
+        """Return the evidence and its gradient, NaN where inference fails so that neither is known."""
         prior, likelihood = self.split(theta)
         factor, pull = _factor(prior)
-        posterior, _, sites = self._infer(factor, likelihood)
+        posterior, info, sites = self._infer(factor, likelihood)
+        if not likelihood.log_concave:
+            if info.residual > UNKNOWN:
+                return np.nan, np.full(theta.shape, np.nan)
+            if posterior.log_evidence > self.highest[0]:
+                self.highest = posterior.log_evidence, sites
         if self.inference == "laplace":
             M, own = laplace_gradient(posterior, self.design, self.y, self.weight, likelihood)
         else:
             M, own = ep_gradient(posterior, self.design, self.y, self.weight, likelihood, sites)
         return posterior.log_evidence, np.concatenate([pull(M), own])
+
+    def settle(self) -> None:
+        """End a search, so that a solution no longer depends on where it came from.
+
+        Log-concave likelihoods have one solution, which is found from nothing; others start at their highest evidence.
+        """
+        self.warm = self.highest[1]
 
     def solve(self, theta: FloatArray) -> Solution:
         """Return the posterior at these parameters."""
@@ -122,7 +138,8 @@ class Evidence:
             self.warm = posterior.a, posterior.curvature if smooth else None
             return posterior, info, None
         posterior, info, sites = ep(factor, self.design, self.y, self.weight, likelihood, start=self.warm)
-        self.warm = sites if info.converged else None
+        if info.converged:
+            self.warm = sites
         return posterior, info, sites
 
 

@@ -48,7 +48,7 @@ def items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
     """Return items and their names from a table of features, from names or from row numbers of training."""
     owner = type(model).__name__
     if items is None:
-        train = model._train
+        train = model.comparisons_
         rows = np.arange(train.n_items)
         names = rows if train.names is None else train.names
         return items_of_comparisons(model, train, rows), names
@@ -58,7 +58,7 @@ def items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
     if known_by_name:
         labels = list(items)
         numbers = _check_rows(model, labels) if model.item_names_ is None else _rows_of_names(model, labels)
-        return items_of_comparisons(model, model._train, numbers), np.array(labels, dtype=object)
+        return items_of_comparisons(model, model.comparisons_, numbers), np.array(labels, dtype=object)
     table = items if isinstance(items, ItemTable) else _read(model, items)
     if model.featureless_ or table.values is None:
         if table.names is not None and model.featureless_:
@@ -162,7 +162,7 @@ def _numbers_of_rows(model: Any, rows: Any) -> IntArray:
     if not model.own_effect or sparse.issparse(rows):
         return number
     place: dict[bytes, int] = {}
-    for row, values in enumerate(np.asarray(model._train.items) + 0.0):
+    for row, values in enumerate(np.asarray(model.comparisons_.items) + 0.0):
         key = values.tobytes()
         place[key] = -1 if key in place else row
     for index, values in enumerate(np.asarray(rows) + 0.0):
@@ -173,7 +173,7 @@ def _numbers_of_rows(model: Any, rows: Any) -> IntArray:
 
 
 def _same_table(model: Any, rows: Any) -> bool:
-    known = model._train.items
+    known = model.comparisons_.items
     if rows is known:
         return True
     if rows.shape != known.shape or sparse.issparse(rows) != sparse.issparse(known):

@@ -27,12 +27,12 @@ class UtilityPosterior(BaseEstimator):
     """Base of estimators with a posterior over utilities; not public.
 
     A fitted one has ``_mixture``, weighted solutions at one or several points of the hyperparameters, ``_used``, the
-    rows of the training table that occur, and ``_train``, the comparisons themselves.
+    rows of the training table that occur, and ``comparisons_``, the comparisons themselves.
     """
 
     _mixture: list[tuple[float, Solution]]
     _used: IntArray
-    _train: Comparisons
+    comparisons_: Comparisons
 
     def predict_utility(self, items: Any = None, *, return_std: bool = False, return_cov: bool = False) -> Any:
         """Return posterior means of utilities of items, with standard deviations or the covariance if wanted.

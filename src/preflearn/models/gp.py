@@ -55,7 +55,8 @@ class PreferenceGP(UtilityPosterior):
         scale per feature. Bounds that were left at scikit-learn's default are tied to the distances of the items.
         For items without features None is a variance times the identity (Thurstone or Bradley-Terry with a prior).
     likelihood : {"probit", "logit", "gaussian"} or likelihood, default="probit"
-        How outcomes depend on utility differences; "gaussian" regresses margins, and learns their precision.
+        How outcomes depend on utility differences; "gaussian" regresses margins, and learns their precision;
+        ``Flipped()`` learns what share of outcomes is reversed whatever the difference, and needs ``inference="ep"``.
     inference : {"laplace", "ep"}, default="laplace"
         Approximation of the posterior. EP is the more accurate one where comparisons are few, and slower.
     hyperparameters : {"maximise", "average", "fixed"}, default="maximise"
@@ -93,6 +94,8 @@ class PreferenceGP(UtilityPosterior):
         Logarithms of the free parameters, their bounds and names.
     info_ : Info
         How the last inference ended.
+    comparisons_ : Comparisons
+        What it was fitted on, with what updates have added.
     n_features_in_, feature_names_in_, item_names_, n_items_ : int, ndarray, ndarray or None, int
         What training looked like.
 
@@ -177,8 +180,13 @@ class PreferenceGP(UtilityPosterior):
         self._validate_params()
         self._check_data(X)
         likelihood = get_likelihood(self.likelihood)
-        if self.ties and getattr(likelihood, "tie", 0) is None:
-            likelihood = replace(likelihood, tie=0.3)  # type: ignore[type-var]
+        if self.ties and hasattr(likelihood, "with_ties"):
+            likelihood = likelihood.with_ties(0.3)
+        if self.inference == "laplace" and not likelihood.log_concave:
+            raise ValueError(
+                f"PreferenceGP: {type(likelihood).__name__} is not log-concave, which Laplace's method needs. "
+                'Use inference="ep".'
+            )
         evidence = self._evidence_of(X, None, likelihood)
         theta = evidence.theta
         rng = np.random.default_rng(seed_of(self.random_state))
@@ -207,7 +215,7 @@ class PreferenceGP(UtilityPosterior):
         if hyperparameters not in ("keep", "improve"):
             raise ValueError(f'update: hyperparameters={hyperparameters!r} is not one of "keep", "improve".')
         old_used, warm = self._used, self._evidence.warm
-        together = concatenate(self._train, X)
+        together = concatenate(self.comparisons_, X)
         evidence = self._evidence_of(together, self._solution.prior, self.likelihood_)
         if self.inference == "laplace" and warm is not None:
             a = np.zeros(self._used.shape[0])
@@ -260,7 +268,7 @@ class PreferenceGP(UtilityPosterior):
                 theta = self.optima_[0].theta
                 if self.hyperparameters == "average":
                     points = average(evidence, self.optima_, bounds, self.n_points, int(rng.integers(2**31)))
-                evidence.warm = None
+                evidence.settle()
             self._solution: Solution = evidence.solve(theta)
             self._mixture = [(1.0, self._solution)]
             if points is not None:
@@ -271,7 +279,7 @@ class PreferenceGP(UtilityPosterior):
             elif hasattr(self, "hyperposterior_"):
                 del self.hyperposterior_
         prior = self._solution.prior
-        self._evidence, self._train = evidence, X
+        self._evidence, self.comparisons_ = evidence, X
         self.kernel_ = prior.own if prior.kernel is None else prior.kernel
         self.own_variance_ = None if prior.own is None else float(prior.own.constant_value)
         self.likelihood_ = self._solution.likelihood
@@ -300,7 +308,7 @@ class PreferenceGP(UtilityPosterior):
             )
         if self.optima_ and points is None and self.sigma_ > NOTHING_BUT_NOISE:
             warnings.warn(
-                f"PreferenceGP: the evidence is highest where all utilities are equal: these {len(self._train)} "
+                f"PreferenceGP: the evidence is highest where all utilities are equal: these {len(self.comparisons_)} "
                 "comparisons show no differences between the items that noise would not.\n  Probabilities are close to "
                 '1/2. Collect more comparisons, or use hyperparameters="average" or a kernel with a fixed variance.',
                 DataWarning,
@@ -319,7 +327,7 @@ class PreferenceGP(UtilityPosterior):
         """Noise of one item's utility in units of the prior deviation of utilities."""
         check_is_fitted(self)
         prior = self._solution.prior
-        variance = prior.variance(items_of_comparisons(self, self._train, self._used))
+        variance = prior.variance(items_of_comparisons(self, self.comparisons_, self._used))
         return float(self.likelihood_.noise_deviation / np.sqrt(2 * np.mean(variance)))
 
     @property
@@ -372,8 +380,8 @@ class PreferenceGP(UtilityPosterior):
             raise ValueError(f'leave_one_out: by={by!r} is not one of "comparison", "item".')
         with few_threads(self._used.shape[0]):
             if by == "comparison":
-                return share_ties(without_comparisons(self._mixture, self._evidence, self._train, self._merged))
-            first, second = without_items(self._mixture, self._evidence, self._train, self._merged)
+                return share_ties(without_comparisons(self._mixture, self._evidence, self.comparisons_, self._merged))
+            first, second = without_items(self._mixture, self._evidence, self.comparisons_, self._merged)
         return LeftOut(share_ties(first), share_ties(second))
 
 

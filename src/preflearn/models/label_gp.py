@@ -157,6 +157,11 @@ class LabelPreferenceGP(BaseEstimator):
         self._validate_params()
         data = label_data(type(self).__name__, X, y)
         likelihood = get_likelihood(self.likelihood)
+        if not likelihood.log_concave:
+            raise ValueError(
+                f"LabelPreferenceGP: {type(likelihood).__name__} is not log-concave, which its factors need. "
+                "Use Probit or Logit."
+            )
         edges = merged_edges(type(self).__name__, data, exact=isinstance(likelihood, Gaussian))
         likelihood.check_outcomes(edges.outcome)
         evidence, size = self._evidence_of(edges, data.labels, likelihood, shared=self.shared)
@@ -202,7 +207,7 @@ class LabelPreferenceGP(BaseEstimator):
     def _maximise(self, evidence: Evidence, theta: FloatArray, rng: Any, size: int) -> list[Optimum]:
         with few_threads(size):
             found = maximise(evidence, starts(theta, evidence.bounds, self.n_restarts, rng), evidence.bounds)
-        evidence.warm = None
+        evidence.settle()
         return found
 
     def _keep_kernels(self, prior: LabelPrior) -> None:

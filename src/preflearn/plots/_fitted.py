@@ -29,7 +29,7 @@ def require(model: Any, caller: str, *methods: str) -> None:
 
 def training_items(model: Any, items: Any, caller: str) -> FloatArray:
     """Return the items to learn ranges and medians from, (n, d): those given (or of Comparisons), or of training."""
-    table = model._train if items is None else items
+    table = model.comparisons_ if items is None else items
     if hasattr(table, "used_items"):
         table = None if table.items is None else table.items[table.used_items()]
     if table is None:
