@@ -1,6 +1,6 @@
 """How well are preferences between items learned from a few hundred pairs? Table 1 of the preference GP paper.
 
-    python examples/instance_preferences.py DIRECTORY [--trials 20] [--sets ...] [--methods ...] [--log] [--small]
+    python examples/instance_preferences.py DIRECTORY [--trials 20] [--sets ...] [--methods ...] [--features ...] [--small]
 
 DIRECTORY holds the five regression sets as CSV, target last. A pair prefers the item with the larger target; pairs with
 equal targets are left out. Each trial draws distinct pairs at random: 100 to 1,000 train, 20,000 others test (all
@@ -9,7 +9,8 @@ pairs: the Gaussian processes maximise the evidence, CC-SVM cross-validates on i
 
 Beside the paper's models (Laplace's method, Gaussian kernel with one width or one for each feature: ARD) stand the same
 with EP, whose evidence is climbed from Laplace's optimum. The log evidence is that of the training pairs alone and may
-be used to choose, for example whether features are better taken as they are or as logarithms (--log).
+be used to choose: with --features evidence every trial takes the features as they are or as logarithms, whichever has
+the higher evidence under the GP with one width. CC-SVM always has them as they are.
 """
 
 from __future__ import annotations
@@ -94,20 +95,36 @@ def logarithm(X):
     return np.sign(X) * np.log1p(np.abs(X))
 
 
-def run(path, n_train, n_test, methods, trials, *, log, small):
+SCALES = {
+    "standard": StandardScaler(),
+    "log": make_pipeline(FunctionTransformer(logarithm), StandardScaler()),
+}
+
+
+def scaled(train, features, seed, small):
+    """Return the transformer of the features, chosen by the evidence of the training pairs where asked."""
+    fitted = {name: OnItems(scale).fit(train) for name, scale in SCALES.items()}
+    if features != "evidence":
+        return fitted[features]
+    evidence = {
+        name: fit("GP", scaler.transform(train), {}, seed, small).log_evidence_ for name, scaler in fitted.items()
+    }
+    return fitted[max(evidence, key=evidence.get)]
+
+
+def run(path, n_train, n_test, methods, trials, *, features, small):
     """Return for each method the figures of all trials, (trials, 5)."""
     X, y = load(path)
-    scale = make_pipeline(FunctionTransformer(logarithm), StandardScaler()) if log else StandardScaler()
     figures = {method: [] for method in methods}
     for trial in range(trials):
         train, test = draw_pairs(X, y, n_train, n_test, np.random.default_rng([trial, len(y)]))
-        scaler = OnItems(scale).fit(train)
-        train, test = scaler.transform(train), scaler.transform(test)
+        chosen, plain = (scaled(train, name, trial, small) for name in (features, "standard"))
         fitted = {}
         for method in methods:
             begin = time.perf_counter()
-            fitted[method] = fit(method, train, fitted, trial, small)
-            figures[method].append(judge(fitted[method], test))
+            scaler = plain if method == "CC-SVM" else chosen
+            fitted[method] = fit(method, scaler.transform(train), fitted, trial, small)
+            figures[method].append(judge(fitted[method], scaler.transform(test)))
             error, loss, calibration, *_ = figures[method][-1]
             print(
                 f"{path.stem}, trial {trial + 1}, {method}: error {error:.2f} %, log loss {loss:.3f}, "
@@ -155,7 +172,12 @@ def main():
     parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--sets", nargs="+", choices=list(PAPER), default=list(PAPER))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--log", action="store_true", help="features as sign(x) log(1 + |x|), then standardised")
+    parser.add_argument(
+        "--features",
+        choices=[*SCALES, "evidence"],
+        default="standard",
+        help="standardised as they are, as sign(x) log(1 + |x|), or whichever has the higher evidence",
+    )
     parser.add_argument("--small", action="store_true", help="50 training pairs, 2,000 test pairs, a small grid")
     options = parser.parse_args()
     for method in options.methods:
@@ -168,7 +190,9 @@ def main():
     for name in options.sets:
         n_train, n_test = (50, 2000) if options.small else (PAPER[name][0], 20_000)
         path = options.directory / f"{name}.csv"
-        results[name] = run(path, n_train, n_test, methods, options.trials, log=options.log, small=options.small)
+        results[name] = run(
+            path, n_train, n_test, methods, options.trials, features=options.features, small=options.small
+        )
         report(name, n_train, results[name])
     if not options.small:  # fewer pairs than in the paper
         print()
