@@ -1,6 +1,7 @@
 """How well are preferences between items learned from a few hundred pairs? Table 1 of the preference GP paper.
 
-    python examples/instance_preferences.py DIRECTORY [--trials 20] [--sets ...] [--methods ...] [--features ...] [--small]
+    python examples/instance_preferences.py DIRECTORY [--trials 20] [--sets ...] [--methods ...]
+                                            [--features evidence] [--small]
 
 DIRECTORY holds the five regression sets as CSV, target last. A pair prefers the item with the larger target; pairs with
 equal targets are left out. Each trial draws distinct pairs at random: 100 to 1,000 train, 20,000 others test (all
