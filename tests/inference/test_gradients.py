@@ -2,20 +2,18 @@
 
 import evidence_gradients
 import pytest
-from evidence_gradients import INFERENCES, KERNELS, LIKELIHOODS
+from evidence_gradients import COMBINATIONS, KERNELS
 
 
-@pytest.mark.parametrize("inference", INFERENCES)
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize(("likelihood", "inference"), COMBINATIONS)
 def test_gradients_of_the_evidence(likelihood, kernel, inference):
     for seed in range(2):
         assert evidence_gradients.error(seed, likelihood, kernel, inference) < 1e-8, seed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("inference", INFERENCES)
-@pytest.mark.parametrize("likelihood", LIKELIHOODS)
+@pytest.mark.parametrize(("likelihood", "inference"), COMBINATIONS)
 def test_gradients_of_the_evidence_on_many_problems(likelihood, inference):
     for seed in range(2, 12):
         for kernel in KERNELS:
