@@ -5,6 +5,7 @@ from preflearn.models.kpc import KPCR, KPCRank
 from preflearn.models.kpc_cv import KPCRankCV
 from preflearn.models.label_gp import LabelPreferenceGP
 from preflearn.models.on_items import OnItems
+from preflearn.models.preference_matrix import PreferenceMatrix
 from preflearn.models.rank_rls import RLS, RankRLS
 from preflearn.models.rank_rls_cv import RankRLSCV
 from preflearn.models.ranking import Ranking
@@ -17,6 +18,7 @@ __all__ = [
     "LabelPreferenceGP",
     "OnItems",
     "PreferenceGP",
+    "PreferenceMatrix",
     "RankRLS",
     "RankRLSCV",
     "Ranking",

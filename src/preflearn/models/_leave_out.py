@@ -30,10 +30,13 @@ def without_comparisons(mixture: Mixture, evidence: Evidence, X: Comparisons, me
 
 
 def without_items(
-    mixture: Mixture, evidence: Evidence, X: Comparisons, merged: IntArray
+    mixture: Mixture, evidence: Evidence, X: Comparisons, merged: IntArray, ends: tuple[IntArray, IntArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the same under the posterior without any comparison of the first item, and of the second."""
-    answers = [_without_each_item(s, evidence) for _, s in mixture]
+    """Return the same under the posterior without any comparison of the first item, and of the second.
+
+    ``ends`` are the items of each row of the design, the lower one first.
+    """
+    answers = [_without_each_item(s, evidence, ends) for _, s in mixture]
     sides = []
     for item in (X.first, X.second):
         side = np.where(item == np.minimum(X.first, X.second), 0, 1)
@@ -58,24 +61,24 @@ def _without_part(solution: Solution, evidence: Evidence, merged: IntArray, weig
     return (z - weight * solution.nu[merged] * variance) / rest, variance / rest
 
 
-def _without_each_item(solution: Solution, evidence: Evidence) -> Moments:
+def _without_each_item(solution: Solution, evidence: Evidence, ends: tuple[IntArray, IntArray]) -> Moments:
     """Return moments (rows of the design, 2): without the lower item, without the higher."""
     posterior, design = solution.posterior, evidence.design
     mean, variance = np.empty((design.shape[0], 2)), np.empty((design.shape[0], 2))
-    low = design.A.indices.reshape(-1, 2).min(axis=1)
     covariance: Any = posterior.factor.covariance(posterior.curvature.LB)
     C = covariance.C
     z = design.A @ posterior.factor.forward(posterior.u)
     tau, nu = evidence.weight * solution.tau, evidence.weight * solution.nu
-    touching = design.AT
-    for item in range(design.shape[1]):
-        rows = touching.indices[touching.indptr[item] : touching.indptr[item + 1]]
+    order = np.argsort(np.concatenate(ends), kind="stable")
+    starts = np.searchsorted(np.concatenate(ends)[order], np.arange(max(part.max() for part in ends) + 2))
+    for item in range(starts.shape[0] - 1):
+        rows = np.sort(order[starts[item] : starts[item + 1]] % ends[0].shape[0])
         A = design.A[rows]
         V = A @ (A @ C).T
         # (V⁻¹ - T)⁻¹ = (I - VT)⁻¹ V, and its mean (I - VT)⁻¹ (z - V ν)
         target = np.column_stack([z[rows] - V @ nu[rows], V])
         solved = np.asarray(np.linalg.solve(np.eye(len(rows)) - V * tau[rows], target))
-        side = np.where(low[rows] == item, 0, 1)
+        side = np.where(ends[0][rows] == item, 0, 1)
         mean[rows, side] = solved[:, 0]
         variance[rows, side] = np.maximum(solved[:, 1:].diagonal(), 1e-300)
     return mean, variance

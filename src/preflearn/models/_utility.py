@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
@@ -15,12 +16,23 @@ from preflearn.linalg import cholesky_pivoted
 from preflearn.metrics import pairwise_accuracy
 from preflearn.models._evidence import Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
+from preflearn.models.preference_matrix import PreferenceMatrix, preference_matrix_of
 from preflearn.models.ranking import Ranking, rank_draws
 from preflearn.operators import FloatArray, IntArray
+from preflearn.priors import Items, PairPrior
 
 __all__ = ["UtilityPosterior", "seed_of", "share_ties"]
 
 BLOCK = 2**22  # covariances between new and training items that are held at a time
+
+
+def _has_utility(model: Any) -> bool:
+    if getattr(model, "cyclic_kernel", None) is None or model.kernel is not None:
+        return True
+    raise AttributeError(
+        f"{type(model).__name__}: with cyclic_kernel and kernel=None items have no utilities: preferences may run in "
+        'circles. Use preference_matrix, or give kernel="rbf" beside cyclic_kernel.'
+    )
 
 
 class UtilityPosterior(BaseEstimator):
@@ -34,6 +46,7 @@ class UtilityPosterior(BaseEstimator):
     _used: IntArray
     comparisons_: Comparisons
 
+    @available_if(_has_utility)  # type: ignore[untyped-decorator]
     def predict_utility(self, items: Any = None, *, return_std: bool = False, return_cov: bool = False) -> Any:
         """Return posterior means of utilities of items, with standard deviations or the covariance if wanted.
 
@@ -70,6 +83,7 @@ class UtilityPosterior(BaseEstimator):
         mean = np.sum([w * m for w, m, _ in parts], axis=0)
         return mean, np.sum([w * (C + np.outer(m - mean, m - mean)) for w, m, C in parts], axis=0)
 
+    @available_if(_has_utility)  # type: ignore[untyped-decorator]
     def sample_utilities(self, items: Any = None, n_samples: int = 1000, random_state: Any = None) -> FloatArray:
         """Return draws of the utilities of items from their joint posterior, (n_samples, n_items)."""
         check_is_fitted(self)
@@ -92,6 +106,7 @@ class UtilityPosterior(BaseEstimator):
                     blocks.append(draws + mean)
         return np.concatenate(blocks)
 
+    @available_if(_has_utility)  # type: ignore[untyped-decorator]
     def rank(
         self, items: Any = None, *, k: int = 3, level: float = 0.9, n_samples: int = 4000, random_state: Any = 0
     ) -> Ranking:
@@ -127,6 +142,24 @@ class UtilityPosterior(BaseEstimator):
         """Return the posterior mean of the utility differences, first minus second, and their deviations if wanted."""
         mean, variance = _mix(self._differences(X))
         return (mean, np.sqrt(variance)) if return_std else mean
+
+    def preference_matrix(self, items: Any = None) -> PreferenceMatrix:
+        """Return who is preferred to whom, by how much and how surely, for all pairs of some items.
+
+        Parameters
+        ----------
+        items : table (n_items, n_features), names or row numbers of training items, or None, default=None
+            Items, seen in training or new; None is those of training.
+
+        Returns
+        -------
+        PreferenceMatrix
+            Latent preferences with deviations and probabilities, (n_items, n_items) each.
+        """
+        check_is_fitted(self)
+        new, names = items_of_table(self, items)
+        low, high = (side.astype(np.intp) for side in np.triu_indices(len(new.number), 1))
+        return preference_matrix_of(np.asarray(names), low, high, self._pairs(new, low, high), self._mixture)
 
     def decision_function(self, X: Comparisons) -> FloatArray:
         """Return the posterior mean of the utility differences, first minus second."""
@@ -167,14 +200,25 @@ class UtilityPosterior(BaseEstimator):
         # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.
         first, second = place[:m], place[m:]
         low, high = np.minimum(first, second).astype(np.intp), np.maximum(first, second).astype(np.intp)
-        new = items_of_comparisons(self, X, used)
-        operator = pair_operator(low, high, used.shape[0])
+        answers = self._pairs(items_of_comparisons(self, X, used), low, high)
+        return [(w, np.where(first == low, mean, -mean), variance) for w, mean, variance in answers]
+
+    def _pairs(self, new: Items, low: IntArray, high: IntArray) -> list[tuple[float, FloatArray, FloatArray]]:
+        """Return weight, means and variances of listed pairs of items, for each solution of the mixture."""
         answers = []
-        with few_threads(max(self._used.shape[0], used.shape[0])):
+        with few_threads(max(self._used.shape[0], len(new.number))):
             for w, s in self._mixture:
-                prior_variance = s.prior.difference_variance(new, low, high)
-                mean, variance = s.posterior.moments(s.prior.cross(new), prior_variance, operator)
-                answers.append((w, np.where(first == low, mean, -mean), variance))
+                variance = s.prior.difference_variance(new, low, high)
+                if not isinstance(s.prior, PairPrior):
+                    operator = pair_operator(low, high, len(new.number))
+                    answers.append((w, *s.posterior.moments(s.prior.cross(new), variance, operator)))
+                    continue
+                step = max(1, BLOCK // s.prior.pairs[0].shape[0])
+                parts = [
+                    s.posterior.moments(s.prior.cross_pairs(new, (low[rows], high[rows])), variance[rows])
+                    for rows in (slice(start, start + step) for start in range(0, low.shape[0], step))
+                ]
+                answers.append((w, np.concatenate([m for m, _ in parts]), np.concatenate([v for _, v in parts])))
         return answers
 
 

@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import ConstantKernel
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
-from preflearn.exceptions import DataError, DataWarning
+from preflearn.exceptions import DataWarning
 from preflearn.inference.average import average
-from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.evidence import maximise, starts
 from preflearn.likelihoods import Gaussian, get_likelihood
 from preflearn.models._evidence import Evidence, Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons
-from preflearn.models._gp_kernel import VARIANCE, length_scales, start_kernel
+from preflearn.models._gp_kernel import length_scales
 from preflearn.models._gp_merge import merge
+from preflearn.models._gp_prior import latents_of, prior_of, with_items
 from preflearn.models._leave_out import without_comparisons, without_items
 from preflearn.models._utility import UtilityPosterior, seed_of, share_ties
-from preflearn.operators import FloatArray, IntArray
+from preflearn.operators import FloatArray
 from preflearn.priors import ItemPrior
 
 __all__ = ["LeftOut", "PreferenceGP"]
@@ -54,6 +52,7 @@ class PreferenceGP(UtilityPosterior):
         times a Gaussian kernel whose length scale starts at the typical distance of two items; "ard" has one length
         scale per feature. Bounds that were left at scikit-learn's default are tied to the distances of the items.
         For items without features None is a variance times the identity (Thurstone or Bradley-Terry with a prior).
+        Beside a ``cyclic_kernel`` None means that there is no utility.
     likelihood : {"probit", "logit", "gaussian"} or likelihood, default="probit"
         How outcomes depend on utility differences; "gaussian" regresses margins, and learns their precision;
         ``Flipped()`` learns what share of outcomes is reversed whatever the difference, and needs ``inference="ep"``.
@@ -67,6 +66,10 @@ class PreferenceGP(UtilityPosterior):
         Whether ties are possible: the threshold below which a difference is a tie is learned.
     own_effect : bool, default=False
         Whether items have, beside what their features explain, an effect of their own, with a learned variance.
+    cyclic_kernel : Kernel, {"rbf", "ard"} or None, default=None
+        Kernel between items of preferences that no utility explains, such as circles: g(i, j) = f_i - f_j + c(i, j) with
+        c(i, j) = -c(j, i) and covariance k(i, k) k(j, l) - k(i, l) k(j, k). With ``kernel=None`` there is no utility at
+        all (GPGP); for items without features, ConstantKernel() makes c independent from pair to pair.
     n_restarts : int, default=2
         Random starts of the search, beside the kernel's own values; every optimum is kept in ``optima_``.
     n_points : int, default=64
@@ -76,8 +79,8 @@ class PreferenceGP(UtilityPosterior):
 
     Attributes
     ----------
-    kernel_ : Kernel
-        Kernel at the chosen hyperparameters.
+    kernel_, cyclic_kernel_ : Kernel or None
+        Kernels at the chosen hyperparameters.
     likelihood_ : likelihood
         Likelihood at the chosen hyperparameters.
     log_evidence_ : float
@@ -108,13 +111,15 @@ class PreferenceGP(UtilityPosterior):
     -----
     f ~ N(0, K), outcomes independent given the differences z = f_first - f_second. Repeated comparisons are merged into
     weights. An evaluation of the evidence and its gradient costs O(n³) for n compared items and O(m) for m comparisons,
-    whatever the number of hyperparameters; memory a few n x n matrices. *Differences from the paper*: the noise is
+    whatever the number of hyperparameters; memory a few n x n matrices. With a cyclic part n is the number of distinct
+    pairs, and also without where that is smaller. *Differences from the paper*: the noise is
     fixed and the kernel has a variance, which is the same model (``sigma_``); logit, margins, ties, weights, own
     effects, EP and averaging are additions.
 
     References
     ----------
     Chu and Ghahramani, "Preference learning with Gaussian processes", 2005.
+    Chau, González and Sejdinovic, "Learning inconsistent preferences with Gaussian processes", 2022 (the cyclic part).
 
     Examples
     --------
@@ -134,6 +139,7 @@ class PreferenceGP(UtilityPosterior):
         "hyperparameters": [StrOptions({"maximise", "average", "fixed"})],
         "ties": ["boolean"],
         "own_effect": ["boolean"],
+        "cyclic_kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
         "n_points": [Interval(Integral, 8, None, closed="left")],
         "random_state": ["random_state"],
@@ -148,6 +154,7 @@ class PreferenceGP(UtilityPosterior):
         hyperparameters: Literal["maximise", "average", "fixed"] = "maximise",
         ties: bool = False,
         own_effect: bool = False,
+        cyclic_kernel: Any = None,
         n_restarts: int = 2,
         n_points: int = 64,
         random_state: Any = None,
@@ -158,6 +165,7 @@ class PreferenceGP(UtilityPosterior):
         self.hyperparameters = hyperparameters
         self.ties = ties
         self.own_effect = own_effect
+        self.cyclic_kernel = cyclic_kernel
         self.n_restarts = n_restarts
         self.n_points = n_points
         self.random_state = random_state
@@ -214,10 +222,11 @@ class PreferenceGP(UtilityPosterior):
         self._check_data(X)
         if hyperparameters not in ("keep", "improve"):
             raise ValueError(f'update: hyperparameters={hyperparameters!r} is not one of "keep", "improve".')
-        old_used, warm = self._used, self._evidence.warm
+        old_used, old_prior = self._used, self._solution.prior
         together = concatenate(self.comparisons_, X)
-        evidence = self._evidence_of(together, self._solution.prior, self.likelihood_)
-        if self.inference == "laplace" and warm is not None:
+        evidence = self._evidence_of(together, old_prior, self.likelihood_)
+        over_items = isinstance(old_prior, ItemPrior) and isinstance(evidence.prior, ItemPrior)
+        if self.inference == "laplace" and over_items:
             a = np.zeros(self._used.shape[0])
             a[np.searchsorted(self._used, old_used)] = self._solution.posterior.a
             evidence.warm = a, None
@@ -234,35 +243,22 @@ class PreferenceGP(UtilityPosterior):
                 "Build Comparisons(items, first, second, outcome), or use RankRLS for rows with scores."
             )
 
-    def _evidence_of(self, X: Comparisons, prior: ItemPrior | None, likelihood: Any) -> Evidence:
-        """Merge comparisons and put the prior on the items that occur."""
+    def _evidence_of(self, X: Comparisons, prior: Any, likelihood: Any) -> Evidence:
+        """Merge comparisons and put the prior on the items, or pairs of items, that occur."""
         first, second, outcome, weight, merged = merge(X, exact=isinstance(likelihood, Gaussian))
         likelihood.check_outcomes(outcome)
         used, place = np.unique(np.concatenate([first, second]), return_inverse=True)
         m = first.shape[0]
-        design = Design(pair_operator(place[:m].astype(np.intp), place[m:].astype(np.intp), used.shape[0]))
-        new = self._prior(X, used) if prior is None else replace(prior, X=_rows(X, used), n_items=used.shape[0])
-        self._used, self._merged = used, merged
+        ends = place[:m].astype(np.intp), place[m:].astype(np.intp)
+        design, pairs = latents_of(self, ends, used.shape[0])
+        new = prior_of(self, X, used, pairs) if prior is None else with_items(prior, X, used, pairs)
+        self._used, self._merged, self._ends = used, merged, ends
         return Evidence(new, likelihood, design, outcome, weight, self.inference)
-
-    def _prior(self, X: Comparisons, used: IntArray) -> ItemPrior:
-        own = ConstantKernel(1.0 if X.items is None else 0.1, VARIANCE) if self.own_effect or X.items is None else None
-        if X.items is None:
-            if isinstance(self.kernel, ConstantKernel):
-                own = self.kernel
-            elif self.kernel is not None:
-                raise DataError(
-                    "PreferenceGP: the items have no features, so a kernel over features cannot be used. "
-                    "Give Comparisons an item table, or use kernel=None."
-                )
-            return ItemPrior(None, None, own, used.shape[0])
-        items = X.items[used]
-        return ItemPrior(items, start_kernel(self.kernel, items), own, used.shape[0])
 
     def _learn(self, X: Comparisons, evidence: Evidence, first: list[FloatArray], rng: Any, points: Any = None) -> None:
         """Choose hyperparameters from the given starts, infer, and keep what prediction needs."""
         theta, bounds = evidence.theta, evidence.bounds
-        with few_threads(self._used.shape[0]):
+        with few_threads(evidence.design.shape[1]):
             self.optima_ = maximise(evidence, first, bounds) if first else []
             if first:
                 theta = self.optima_[0].theta
@@ -281,6 +277,8 @@ class PreferenceGP(UtilityPosterior):
         prior = self._solution.prior
         self._evidence, self.comparisons_ = evidence, X
         self.kernel_ = prior.own if prior.kernel is None else prior.kernel
+        cyclic = getattr(prior, "cyclic", None)
+        self.cyclic_kernel_ = None if cyclic is None else cyclic.own if cyclic.kernel is None else cyclic.kernel
         self.own_variance_ = None if prior.own is None else float(prior.own.constant_value)
         self.likelihood_ = self._solution.likelihood
         self.log_evidence_ = self._solution.posterior.log_evidence
@@ -326,15 +324,19 @@ class PreferenceGP(UtilityPosterior):
     def sigma_(self) -> float:
         """Noise of one item's utility in units of the prior deviation of utilities."""
         check_is_fitted(self)
-        prior = self._solution.prior
-        variance = prior.variance(items_of_comparisons(self, self.comparisons_, self._used))
-        return float(self.likelihood_.noise_deviation / np.sqrt(2 * np.mean(variance)))
+        prior, items = self._solution.prior, items_of_comparisons(self, self.comparisons_, self._used)
+        utility = prior if isinstance(prior, ItemPrior) else prior.utility
+        variance = 0.0 if utility is None else 2 * np.mean(utility.variance(items))
+        if self.cyclic_kernel_ is not None:
+            variance += np.mean(prior.cyclic_variance(items, *self._ends))
+        return float(self.likelihood_.noise_deviation / np.sqrt(variance))
 
     @property
     def relevances_(self) -> dict[str, float]:
         """Relevance of every feature, by name: 1 / length_scale², the κ of the paper."""
         check_is_fitted(self)
-        scales = None if self.featureless_ else length_scales(self.kernel_, self.n_features_in_)
+        kernel = self.cyclic_kernel_ if self.kernel_ is None else self.kernel_
+        scales = None if self.featureless_ else length_scales(kernel, self.n_features_in_)
         if scales is None:
             raise AttributeError(
                 "PreferenceGP: relevances need features and a kernel with one set of length scales, such as "
@@ -353,7 +355,7 @@ class PreferenceGP(UtilityPosterior):
                 f"log_evidence: theta has shape {given.shape}; the free parameters are {self.theta_.shape[0]}: "
                 f"{', '.join(self.theta_names_)} (logarithms)."
             )
-        with few_threads(self._used.shape[0]):
+        with few_threads(self._evidence.design.shape[1]):
             return self._evidence(given)
 
     def leave_one_out(self, by: Literal["comparison", "item"] = "comparison") -> Any:
@@ -378,12 +380,8 @@ class PreferenceGP(UtilityPosterior):
         check_is_fitted(self)
         if by not in ("comparison", "item"):
             raise ValueError(f'leave_one_out: by={by!r} is not one of "comparison", "item".')
-        with few_threads(self._used.shape[0]):
+        with few_threads(self._evidence.design.shape[1]):
             if by == "comparison":
                 return share_ties(without_comparisons(self._mixture, self._evidence, self.comparisons_, self._merged))
-            first, second = without_items(self._mixture, self._evidence, self.comparisons_, self._merged)
+            first, second = without_items(self._mixture, self._evidence, self.comparisons_, self._merged, self._ends)
         return LeftOut(share_ties(first), share_ties(second))
-
-
-def _rows(X: Comparisons, used: IntArray) -> Any:
-    return None if X.items is None else X.items[used]

@@ -2,5 +2,6 @@
 
 from preflearn.priors.items import ItemPrior, Items
 from preflearn.priors.labels import LabelPrior
+from preflearn.priors.pairs import PairPrior
 
-__all__ = ["ItemPrior", "Items", "LabelPrior"]
+__all__ = ["ItemPrior", "Items", "LabelPrior", "PairPrior"]

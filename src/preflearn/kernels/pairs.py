@@ -1,0 +1,160 @@
+"""Kernels between pairs of items, from a kernel matrix between items.
+
+For pairs p = (i, j) and q = (k, l) of items with kernel matrix K:
+
+    difference   K_ik + K_jl - K_il - K_jk     f_i - f_j for a utility f with covariance K        ("rankable")
+    skew         K_ik K_jl - K_il K_jk         any g with g(i, j) = -g(j, i)                      ("cyclic")
+
+Both change their sign with the order of a pair. The second is the one of Pahikkala et al. and of Chau et al. (equation
+4). None of the functions here lists pairs on its own; m is the number of pairs given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+__all__ = [
+    "difference_gram",
+    "difference_pullback",
+    "skew_diag",
+    "skew_features",
+    "skew_gram",
+    "skew_product",
+    "skew_pullback",
+]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+Pairs = tuple[IntArray, IntArray]
+
+_BLOCK = 1 << 21  # numbers of a temporary array
+
+
+def difference_gram(K: FloatArray, pairs: Pairs, others: Pairs) -> FloatArray:
+    """Return the difference kernel (m, p) between pairs; ``K`` (rows of pairs, rows of others).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pair = np.array([0]), np.array([1])
+    >>> difference_gram(np.eye(2), pair, pair)
+    array([[2.]])
+    """
+    half = K[:, others[0]] - K[:, others[1]]
+    return np.asarray(half[pairs[0]] - half[pairs[1]])
+
+
+def difference_pullback(N: FloatArray, pairs: Pairs, n_items: int) -> FloatArray:
+    """Return P (n, n) with <N, d difference> = <P, dK> for a symmetric N (m, m)."""
+    A = _indicator(pairs[0], n_items) - _indicator(pairs[1], n_items)
+    return np.asarray(A.T @ (A.T @ N).T)
+
+
+def skew_gram(K: FloatArray, pairs: Pairs, others: Pairs) -> FloatArray:
+    """Return the skew kernel (m, p) between pairs; ``K`` (rows of pairs, rows of others).
+
+    Examples
+    --------
+    Rock, paper and scissors have three pairs that know nothing of each other:
+
+    >>> import numpy as np
+    >>> pairs = np.array([0, 0, 1]), np.array([1, 2, 2])
+    >>> skew_gram(np.eye(3), pairs, pairs)
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    (i, j), (k, l) = pairs, others
+    out = np.empty((i.shape[0], k.shape[0]))
+    for rows in _blocks(i.shape[0], k.shape[0]):
+        first, second = K[i[rows]], K[j[rows]]
+        np.multiply(first[:, k], second[:, l], out=out[rows])
+        out[rows] -= first[:, l] * second[:, k]
+    return out
+
+
+def skew_diag(variance: tuple[FloatArray, FloatArray], shared: FloatArray) -> FloatArray:
+    """Return the skew kernel of pairs with themselves, K_ii K_jj - K_ij², at least 0."""
+    return np.asarray(np.maximum(variance[0] * variance[1] - np.square(shared), 0.0))
+
+
+def skew_pullback(N: FloatArray, K: FloatArray, pairs: Pairs) -> FloatArray:
+    """Return P (n, n), symmetric, with <N, d skew> = <P, dK> for a symmetric N (m, m); about 4 m² operations."""
+    i, j = pairs
+    n = K.shape[0]
+    E, F = _indicator(i, n), _indicator(j, n)
+    P = np.zeros((n, n))
+    for rows in _blocks(i.shape[0], i.shape[0]):
+        first, second, part = K[i[rows]], K[j[rows]], N[rows]
+        P += E[rows].T @ (E.T @ (part * second[:, j]).T).T
+        P += F[rows].T @ (F.T @ (part * first[:, i]).T).T
+        cross = E[rows].T @ (F.T @ (part * second[:, i]).T).T
+        P -= cross + cross.T
+    return (P + P.T) / 2
+
+
+def skew_product(
+    K: FloatArray, pairs: Pairs, v: FloatArray, others: Pairs | None = None, cross: Any = None
+) -> FloatArray:
+    """Return the skew kernel times ``v`` without the matrix: (K (S - S') K)_ij with S sparse, S_kl = v_kl.
+
+    Parameters
+    ----------
+    K : ndarray (n, n)
+        Kernel matrix of the items of ``pairs``.
+    pairs : two index arrays (m,)
+        The pairs that ``v`` belongs to.
+    v : ndarray (m,)
+        What the kernel is multiplied with.
+    others : two index arrays (p,), default=None
+        Pairs whose rows of the kernel are wanted; None: the same.
+    cross : ndarray (n_others, n), default=None
+        Kernel matrix between the items of ``others`` and those of ``pairs``; None: K.
+
+    Returns
+    -------
+    ndarray (p,)
+        Cost (m + p) n, memory n² beyond a block.
+    """
+    others = pairs if others is None else others
+    left = K if cross is None else np.asarray(cross)
+    n = K.shape[0]
+    S = sp.csr_array((v, pairs), shape=(n, n))
+    half = np.ascontiguousarray(((S - S.T) @ left.T).T)  # (n_others, n)
+    out = np.empty(others[0].shape[0])
+    for rows in _blocks(out.shape[0], n):
+        out[rows] = np.einsum("ij,ij->i", left[others[0][rows]], half[others[1][rows]])
+    return out
+
+
+def skew_features(U: FloatArray, pairs: Pairs) -> FloatArray:
+    """Return features (m, r (r-1) / 2) whose products are the skew kernel of K = U U', U (n, r).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> U = np.array([[1.0, 0.0], [1.0, 2.0]])
+    >>> skew_features(U, (np.array([0]), np.array([1])))
+    array([[2.]])
+    """
+    a, b = np.triu_indices(U.shape[1], 1)
+    out = np.empty((pairs[0].shape[0], a.shape[0]))
+    for rows in _blocks(*out.shape):
+        first, second = U[pairs[0][rows]], U[pairs[1][rows]]
+        np.multiply(first[:, a], second[:, b], out=out[rows])
+        out[rows] -= first[:, b] * second[:, a]
+    return out
+
+
+def _indicator(index: IntArray, n: int) -> Any:
+    m = index.shape[0]
+    return sp.csr_array((np.ones(m), index, np.arange(m + 1)), shape=(m, n))
+
+
+def _blocks(n_rows: int, width: int) -> list[slice]:
+    step = max(1, _BLOCK // max(1, width))
+    return [slice(start, min(start + step, n_rows)) for start in range(0, n_rows, step)]

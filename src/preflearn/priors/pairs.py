@@ -1,0 +1,139 @@
+"""A Gaussian process over pairs of items: what a utility explains, and what no utility can.
+
+    g(i, j) = f_i - f_j + c(i, j),    c(i, j) = -c(j, i),
+
+f an item prior, c with the skew kernel of a second kernel between items (`preflearn.kernels.pairs`). Either part may be
+absent. The latents of inference are g at the distinct pairs that were compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflearn.kernels.pairs import difference_gram, difference_pullback, skew_diag, skew_gram, skew_pullback
+from preflearn.priors.items import ItemPrior, Items
+
+__all__ = ["PairPrior"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+Pairs = tuple[IntArray, IntArray]
+Pullback = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True)
+class PairPrior:
+    """Covariance of g at listed pairs; ``theta`` are the utility's parameters, then those of the cyclic part.
+
+    ``cyclic`` is an item prior, too: its covariance is what the skew kernel is made of. For items without features it
+    is a multiple of the identity, and c is independent from pair to pair.
+    """
+
+    utility: ItemPrior | None
+    cyclic: ItemPrior | None
+    pairs: Pairs  # (m,) each: rows of the items
+    n_items: int
+
+    @property
+    def parts(self) -> tuple[ItemPrior, ...]:
+        """The parts that are there."""
+        return tuple(part for part in (self.utility, self.cyclic) if part is not None)
+
+    @property
+    def theta(self) -> FloatArray:
+        """Free parameters."""
+        return np.concatenate([part.theta for part in self.parts])
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Bounds of the free parameters, (n_theta, 2)."""
+        return np.concatenate([part.bounds for part in self.parts])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the free parameters."""
+        cyclic = () if self.cyclic is None else tuple(f"cyclic {name}" for name in self.cyclic.names)
+        return (*(() if self.utility is None else self.utility.names), *cyclic)
+
+    @property
+    def kernel(self) -> Any:
+        """Kernel of the utility, None where there is none."""
+        return None if self.utility is None else self.utility.kernel
+
+    @property
+    def own(self) -> Any:
+        """Variance of the items' own effects in the utility."""
+        return None if self.utility is None else self.utility.own
+
+    def with_theta(self, theta: FloatArray) -> PairPrior:
+        """Return the same prior at other parameters."""
+        n = 0 if self.utility is None else self.utility.theta.shape[0]
+        return replace(
+            self,
+            utility=None if self.utility is None else self.utility.with_theta(theta[:n]),
+            cyclic=None if self.cyclic is None else self.cyclic.with_theta(theta[n:]),
+        )
+
+    def gram(self) -> tuple[FloatArray, Pullback]:
+        """Return the covariance (m, m) of g at the pairs, and its pullback N -> <N, dK/dtheta>."""
+        m = self.pairs[0].shape[0]
+        G = np.zeros((m, m))
+        pulls: list[Pullback] = []
+        if self.utility is not None:
+            K, pull = self.utility.gram()
+            G += difference_gram(K, self.pairs, self.pairs)
+            pulls.append(lambda N: pull(difference_pullback(N, self.pairs, self.n_items)))
+        if self.cyclic is not None:
+            C, pull_cyclic = self.cyclic.gram()
+            G += skew_gram(C, self.pairs, self.pairs)
+            pulls.append(lambda N: pull_cyclic(skew_pullback(N, C, self.pairs)))
+        return G, lambda N: np.concatenate([one(N) for one in pulls])
+
+    def cross_pairs(self, new: Items, pairs: Pairs) -> FloatArray:
+        """Return the covariance (p, m) of g at pairs of new items with the latents."""
+        Q = np.zeros((pairs[0].shape[0], self.pairs[0].shape[0]))
+        if self.utility is not None:
+            Q += difference_gram(self.utility.cross(new), pairs, self.pairs)
+        if self.cyclic is not None:
+            Q += skew_gram(self.cyclic.cross(new), pairs, self.pairs)
+        return Q
+
+    def difference_variance(self, new: Items, first: IntArray, second: IntArray) -> FloatArray:
+        """Return the prior variances of g at listed pairs of items."""
+        total = np.zeros(first.shape[0])
+        if self.utility is not None:
+            total += self.utility.difference_variance(new, first, second)
+        if self.cyclic is not None:
+            total += self.cyclic_variance(new, first, second)
+        return total
+
+    def cyclic_variance(self, new: Items, first: IntArray, second: IntArray) -> FloatArray:
+        """Return the prior variances of the cyclic part at listed pairs of items."""
+        cyclic = self.cyclic
+        assert cyclic is not None
+        variance = cyclic.variance(new)
+        shared = (variance[first] + variance[second] - cyclic.difference_variance(new, first, second)) / 2
+        return skew_diag((variance[first], variance[second]), shared)
+
+    def cross(self, new: Items) -> FloatArray:
+        """Return the covariance (p, m) of utilities of items with the latents."""
+        K = self._utility.cross(new)
+        return np.asarray(K[:, self.pairs[0]] - K[:, self.pairs[1]])
+
+    def covariance(self, new: Items) -> FloatArray:
+        """Return the prior covariance (p, p) of utilities of items."""
+        return self._utility.covariance(new)
+
+    def variance(self, new: Items) -> FloatArray:
+        """Return the prior variances (p,) of utilities of items."""
+        return self._utility.variance(new)
+
+    @property
+    def _utility(self) -> ItemPrior:
+        assert self.utility is not None, "no utility: whoever asks should have looked"
+        return self.utility

@@ -1,0 +1,289 @@
+"""Preferences that may run in circles: laws of the pair prior, and what no utility can fit."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.model_selection import cross_val_score
+
+from preflearn import Comparisons, PreferenceGP
+from preflearn.inference.design import Design, pair_operator
+from preflearn.kernels.pairs import skew_gram
+from preflearn.likelihoods import Logit, Probit
+from preflearn.models._evidence import Evidence
+from preflearn.models._gp_items import items_of_table
+from preflearn.priors import ItemPrior, PairPrior
+
+IDENTITY = ConstantKernel(1.0, (1e-3, 1e4))
+SKEW = ConstantKernel(2.0) * RBF(1.0)
+MODELS = {
+    "cyclic": {"cyclic_kernel": SKEW},
+    "both": {"kernel": 1.5 * RBF(0.7), "cyclic_kernel": SKEW},
+    "both, own effects": {"kernel": 1.5 * RBF(0.7), "cyclic_kernel": SKEW, "own_effect": True},
+}
+pytestmark = pytest.mark.filterwarnings("ignore:Comparisons")
+
+
+def simulate(seed=0, n=9, m=40, ties=False):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    first = rng.integers(n, size=m)
+    second = (first + rng.integers(1, n, size=m)) % n
+    z = 2 * (X[first, 0] * X[second, 1] - X[first, 1] * X[second, 0]) + X[first, 0] - X[second, 0]
+    outcome = np.sign(z + rng.normal(size=m))
+    if ties:
+        outcome[::6] = 0
+    return Comparisons(X, first, second, outcome, names=[f"item {k}" for k in range(n)])
+
+
+def fixed(name, **more):
+    return PreferenceGP(**{"hyperparameters": "fixed", **MODELS[name], **more})
+
+
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+def test_the_difference_kernel_over_pairs_is_the_item_prior(inference):
+    data = simulate()
+    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
+    y = np.where(data.first == low, data.outcome, -data.outcome)
+    item = ItemPrior(data.items, 1.5 * RBF(0.7), ConstantKernel(0.3), data.n_items)
+    code, place = np.unique(low * data.n_items + high, return_inverse=True)
+    pair = PairPrior(item, None, (code // data.n_items, code % data.n_items), data.n_items)
+    A = np.eye(len(code))[place.ravel()]
+    ones = np.ones(len(y))
+    by_items = Evidence(item, Probit(), Design(pair_operator(low, high, data.n_items)), y, ones, inference)
+    by_pairs = Evidence(pair, Probit(), Design(A), y, ones, inference)
+    for theta in (item.theta, item.theta + 0.4):
+        (value, gradient), (other, other_gradient) = by_items(theta), by_pairs(theta)
+        assert value == pytest.approx(other, abs=1e-9)
+        np.testing.assert_allclose(gradient, other_gradient, atol=1e-7)
+
+
+@pytest.mark.parametrize("likelihood", [Probit(), Logit(), Probit(tie=0.4)], ids=["probit", "logit", "ties"])
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+@pytest.mark.parametrize("name", MODELS)
+def test_gradients_of_the_evidence(name, inference, likelihood):
+    data = simulate(ties=likelihood.tie is not None)
+    model = fixed(name, likelihood=likelihood, inference=inference).fit(data)
+    theta, h = model.theta_, 1e-4
+    _, gradient = model.log_evidence(theta)
+    for k, step in enumerate(h * np.eye(len(theta))):
+        far, near, back, farther = (model.log_evidence(theta + j * step)[0] for j in (2, 1, -1, -2))
+        difference = (8 * (near - back) - (far - farther)) / (12 * h)
+        assert gradient[k] == pytest.approx(difference, rel=1e-8, abs=1e-8)
+
+
+def test_names_of_parameters_say_which_part_they_belong_to():
+    model = fixed("both, own effects").fit(simulate())
+    assert model.theta_names_ == (
+        "constant value",
+        "length scale",
+        "own effect constant value",
+        "cyclic constant value",
+        "cyclic length scale",
+    )
+    np.testing.assert_array_equal(model.cyclic_kernel_.theta, SKEW.theta)
+    assert fixed("cyclic").fit(simulate()).kernel_ is None
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_swapping_sides_and_reordering_items_change_nothing_but_places(name):
+    data = simulate()
+    model = fixed(name).fit(data)
+    p = model.predict_proba(data)
+    np.testing.assert_array_equal(model.predict_proba(data.swapped()), p[:, ::-1])
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-15)
+    np.testing.assert_allclose(fixed(name).fit(data.swapped()).predict_proba(data), p, atol=1e-12)
+    order = np.random.default_rng(1).permutation(data.n_items)
+    place = np.argsort(order)
+    moved = Comparisons(
+        data.items[order], place[data.first], place[data.second], data.outcome, names=np.asarray(data.names)[order]
+    )
+    other = fixed(name).fit(moved)
+    matrix, permuted = model.preference_matrix(), other.preference_matrix()
+    np.testing.assert_allclose(permuted.mean, matrix.mean[np.ix_(order, order)], atol=1e-9)
+    np.testing.assert_allclose(permuted.std, matrix.std[np.ix_(order, order)], atol=1e-9)
+    assert other.log_evidence_ == pytest.approx(model.log_evidence_, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_matrix_is_antisymmetric_and_says_what_predictions_say(name):
+    data = simulate()
+    model = fixed(name).fit(data)
+    matrix = model.preference_matrix()
+    np.testing.assert_array_equal(matrix.mean, -matrix.mean.T)
+    np.testing.assert_array_equal(matrix.std, matrix.std.T)
+    np.testing.assert_allclose(matrix.probability + matrix.probability.T, 1, atol=1e-15)
+    mean, std = model.predict_difference(data, return_std=True)
+    np.testing.assert_allclose(matrix.mean[data.first, data.second], mean, atol=1e-10)
+    np.testing.assert_allclose(matrix.std[data.first, data.second], std, atol=1e-10)
+    np.testing.assert_allclose(matrix.probability[data.first, data.second], model.predict_proba(data)[:, 1], atol=1e-10)
+    some = model.preference_matrix(["item 3", "item 0"])
+    assert list(some.names) == ["item 3", "item 0"]
+    assert some.mean[0, 1] == pytest.approx(matrix.mean[3, 0], abs=1e-10)
+
+
+def test_repeats_are_weights():
+    data = simulate(m=30)
+    rows = np.repeat(np.arange(30), 3)
+    listed = fixed("both").fit(data[rows])
+    weighted = fixed("both").fit(
+        Comparisons(data.items, data.first, data.second, data.outcome, weight=np.full(30, 3.0))
+    )
+    assert listed.log_evidence_ == pytest.approx(weighted.log_evidence_, abs=1e-9)
+    np.testing.assert_allclose(listed.preference_matrix().mean, weighted.preference_matrix().mean, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("features", [True, False])
+def test_any_tournament_is_fitted_and_by_no_utility(seed, features):
+    rng = np.random.default_rng(seed)
+    n = 6
+    first, second = np.triu_indices(n, 1)
+    outcome = rng.choice([-1.0, 1.0], len(first))
+    outcome[[0, 1, n - 1]] = [1, -1, 1]  # 0 > 1 > 2 > 0
+    items = rng.normal(size=(n, 3)) if features else n
+    data = Comparisons(items, first, second, outcome, weight=np.full(len(first), 20.0))
+    kernel = 10.0 * RBF(0.5) if features else ConstantKernel(10.0)
+    cyclic = PreferenceGP(cyclic_kernel=kernel, hyperparameters="fixed").fit(data)
+    assert cyclic.score(data) == 1.0
+    assert (cyclic.predict_proba(data).max(axis=1) > 0.8).all()
+    utility = PreferenceGP(kernel, hyperparameters="fixed").fit(data)
+    assert utility.score(data) < 1.0
+    with pytest.raises(AttributeError, match="predict_utility") as refusal:
+        cyclic.predict_utility()
+    assert "items have no utilities" in str(refusal.value.__cause__)
+    for method in ("predict_utility", "rank", "sample_utilities"):
+        assert not hasattr(cyclic, method)
+        assert hasattr(utility, method)
+
+
+def test_circles_have_higher_evidence_under_the_cyclic_model_and_rankings_do_not():
+    rng = np.random.default_rng(0)
+    first, second = np.triu_indices(8, 1)
+    f = rng.normal(size=8) * 2
+    ranked = np.sign(f[first] - f[second])
+    circles = rng.choice([-1.0, 1.0], len(first))
+    for outcome, cyclic_wins in ((ranked, False), (circles, True)):
+        data = Comparisons(8, first, second, outcome, weight=np.full(len(first), 4.0))
+        utility = PreferenceGP(IDENTITY, random_state=0).fit(data)
+        cyclic = PreferenceGP(cyclic_kernel=IDENTITY, random_state=0).fit(data)
+        both = PreferenceGP(IDENTITY, cyclic_kernel=IDENTITY, random_state=0).fit(data)
+        assert (cyclic.log_evidence_ > utility.log_evidence_ + 3) == cyclic_wins
+        assert (utility.log_evidence_ > cyclic.log_evidence_ + 3) != cyclic_wins
+        assert both.log_evidence_ > max(utility.log_evidence_, cyclic.log_evidence_) - 1.0
+
+
+def test_utilities_of_the_combined_model_are_those_of_its_rankable_part():
+    data = simulate()
+    model = fixed("both").fit(data)
+    mean, covariance = model.predict_utility(return_cov=True)
+    assert np.linalg.eigvalsh(covariance).min() > -1e-9
+    # by hand: regression of f on g, all Gaussian once the sites are known
+    s = model._solution
+    prior = s.prior
+    G, _ = prior.gram()
+    design = model._evidence.design.A.toarray()
+    site = np.diag(1 / (model._evidence.weight * s.tau))
+    Q = prior.cross(_everyone(model)) @ design.T
+    solved = np.linalg.solve(design @ G @ design.T + site, np.column_stack([s.nu / s.tau, Q.T]))
+    np.testing.assert_allclose(mean, Q @ solved[:, 0], atol=1e-7)
+    np.testing.assert_allclose(covariance, prior.covariance(_everyone(model)) - Q @ solved[:, 1:], atol=1e-7)
+    assert model.rank(k=2).names.shape == (data.n_items,)
+
+
+def _everyone(model):
+    return items_of_table(model, None)[0]
+
+
+def test_left_out_predictions_are_close_to_refits():
+    data = simulate(m=30)
+    model = fixed("both", inference="ep").fit(data)
+    loo = model.leave_one_out()
+    by_first, by_second = model.leave_one_out("item")
+    for row in range(0, 30, 5):
+        rest = np.flatnonzero(np.arange(30) != row)
+        again = fixed("both", inference="ep").fit(data[rest]).predict_proba(data[[row]])[0]
+        np.testing.assert_allclose(loo[row], again, atol=0.03)
+        for answer, item in ((by_first, data.first[row]), (by_second, data.second[row])):
+            rest = np.flatnonzero((data.first != item) & (data.second != item))
+            again = fixed("both", inference="ep").fit(data[rest]).predict_proba(data[[row]])[0]
+            np.testing.assert_allclose(answer[row], again, atol=0.06)
+
+
+def test_an_update_is_a_fit_on_all():
+    data = simulate(m=40)
+    model = fixed("both").fit(data[:25]).update(data[25:])
+    np.testing.assert_allclose(model.predict_proba(data), fixed("both").fit(data).predict_proba(data), atol=1e-9)
+
+
+def test_scikit_learn_can_clone_and_cross_validate_it():
+    data = simulate(m=60)
+    model = PreferenceGP(cyclic_kernel="rbf", n_restarts=0)
+    assert clone(model).get_params()["cyclic_kernel"] == "rbf"
+    assert cross_val_score(model, data, cv=3).mean() > 0.6
+
+
+def test_new_items_have_the_prior_covariance_of_the_skew_kernel():
+    data = simulate()
+    model = fixed("cyclic").fit(data)
+    far = np.array([[50.0, 0.0], [0.0, 50.0]])
+    matrix = model.preference_matrix(far)
+    pair = np.array([0]), np.array([1])
+    assert matrix.mean[0, 1] == pytest.approx(0, abs=1e-12)
+    assert matrix.std[0, 1] ** 2 == pytest.approx(skew_gram(SKEW(far), pair, pair)[0, 0], abs=1e-12)
+
+
+def test_mistakes_are_explained():
+    data = simulate()
+    with pytest.raises(ValueError, match="own_effect is a part of the utility"):
+        PreferenceGP(cyclic_kernel="rbf", own_effect=True).fit(data)
+    featureless = Comparisons(None, ["a", "b"], ["b", "c"])
+    with pytest.raises(ValueError, match=r"ConstantKernel\(\) beside a cyclic_kernel"):
+        PreferenceGP("rbf", cyclic_kernel="rbf").fit(featureless)
+    with pytest.raises(ValueError, match="cyclic_kernel"):
+        PreferenceGP(cyclic_kernel="cubic").fit(data)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_hostile_problems(seed):
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 8)), int(rng.integers(1, 30))
+    X = rng.normal(size=(n, 2)) * 10.0 ** rng.uniform(-8, 8)
+    if seed % 3 == 0:
+        X[:] = X[0]
+    first = rng.integers(n, size=m)
+    data = Comparisons(X, first, (first + rng.integers(1, n, size=m)) % n, rng.choice([-1.0, 1.0], m))
+    kernel = 10.0 ** rng.uniform(-4, 4) * RBF(10.0 ** rng.uniform(-8, 8))
+    for inference in ("laplace", "ep"):
+        model = PreferenceGP(kernel, cyclic_kernel=kernel, inference=inference, hyperparameters="fixed")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # said, not silent
+            matrix = model.fit(data).preference_matrix()
+        for part in (matrix.mean, matrix.std, matrix.probability):
+            assert np.isfinite(part).all()
+
+
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+@pytest.mark.parametrize("own_effect", [False, True])
+def test_utilities_of_many_items_with_few_comparisons_are_inferred_from_pairs(inference, own_effect, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, order = rng.normal(size=(40, 2)), rng.permutation(40)
+    data = Comparisons(X, order[:20], order[20:], np.sign(X[order[:20], 0] - X[order[20:], 0]))
+    more = Comparisons(X, order[1:30], order[:29], rng.choice([-1.0, 1.0], 29))
+
+    def answers():
+        model = PreferenceGP(inference=inference, own_effect=own_effect, n_restarts=0).fit(data)
+        size, theta = model._evidence.design.shape[1], model.theta_
+        found = [*model.predict_utility(return_cov=True), model.predict_proba(more), *model.leave_one_out("item")]
+        return size, [*found, model.leave_one_out(), theta, model.update(more).predict_utility(), model.sigma_]
+
+    size, by_pairs = answers()
+    assert size == 20
+    monkeypatch.setattr("preflearn.models._gp_prior.FEW_PAIRS", 0.0)
+    size, by_items = answers()
+    assert size == 40
+    for one, other in zip(by_pairs, by_items, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
