@@ -67,9 +67,9 @@ class PreferenceGP(UtilityPosterior):
     own_effect : bool, default=False
         Whether items have, beside what their features explain, an effect of their own, with a learned variance.
     cyclic_kernel : Kernel, {"rbf", "ard"} or None, default=None
-        Kernel between items of preferences that no utility explains, such as circles: g(i, j) = f_i - f_j + c(i, j) with
-        c(i, j) = -c(j, i) and covariance k(i, k) k(j, l) - k(i, l) k(j, k). With ``kernel=None`` there is no utility at
-        all (GPGP); for items without features, ConstantKernel() makes c independent from pair to pair.
+        Kernel between items for preferences that no utility explains, such as circles: g(i, j) = f_i - f_j + c(i, j),
+        c(i, j) = -c(j, i), with covariance k(i, k) k(j, l) - k(i, l) k(j, k). With ``kernel=None`` there is no utility
+        at all (GPGP); for items without features, ConstantKernel() makes c independent from pair to pair.
     n_restarts : int, default=2
         Random starts of the search, beside the kernel's own values; every optimum is kept in ``optima_``.
     n_points : int, default=64
