@@ -16,6 +16,8 @@ Wrong kinds of argument raise TypeError, wrong parameter values scikit-learn's I
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "PreflearnWarning",
     "first_few",
     "nearest_names",
+    "warn_user",
 ]
 
 
@@ -67,3 +70,17 @@ def nearest_names(name: str, known: Iterable[str], limit: int = 2) -> str:
 
     close = difflib.get_close_matches(name, [str(k) for k in known], n=limit, cutoff=0.5)
     return f"nearest names: {first_few(close)}" if close else ""
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the line outside this package that led here, however many functions lie between."""
+    level = 1
+    while True:
+        try:
+            frame = sys._getframe(level)
+        except ValueError:
+            break
+        if frame.f_globals.get("__name__", "").partition(".")[0] != __name__.partition(".")[0]:
+            break
+        level += 1
+    warnings.warn(message, category, stacklevel=level + 1)

@@ -34,8 +34,8 @@ def check(seed, inference, *, free=False):
     np.testing.assert_array_equal(p, q[:, ::-1], err_msg=where)
     kinds = [warning.category for warning in told]
     assert (ConvergenceWarning in kinds) == (not model.info_.converged), where
-    # a search may end where the data show nothing but noise, and say so
-    assert set(kinds) <= ({ConvergenceWarning, DataWarning} if free else {ConvergenceWarning}), (where, told)
+    # a search may end where the data show nothing but noise, items may have equal features, and these are said
+    assert set(kinds) <= {ConvergenceWarning, DataWarning}, (where, told)
     return model.info_.converged
 
 

@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.model_selection import cross_val_score
 
 from preflearn import Comparisons, PreferenceGP
+from preflearn.exceptions import DataWarning
 from preflearn.inference.design import Design, pair_operator
 from preflearn.kernels.pairs import skew_gram
 from preflearn.likelihoods import Logit, Probit
@@ -261,6 +262,7 @@ def test_hostile_problems(seed):
         model = PreferenceGP(kernel, cyclic_kernel=kernel, inference=inference, hyperparameters="fixed")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # said, not silent
+            warnings.simplefilter("ignore", DataWarning)  # equal features
             matrix = model.fit(data).preference_matrix()
         for part in (matrix.mean, matrix.std, matrix.probability):
             assert np.isfinite(part).all()

@@ -155,6 +155,7 @@ def test_own_kernels_help_where_labels_differ(seed):
     assert scales[0] < 0.7 * min(scales[1], scales[3])  # that of a constant has no meaning
 
 
+@pytest.mark.filterwarnings("ignore:LabelPreferenceGP. by Laplace:preflearn.exceptions.DataWarning")
 def test_labels_that_no_edge_mentions_stay_as_they_were():
     side = np.arange(25) % 2
     data = LabelPreferences(NEW, range(25), side, 1 - side, labels=[0, 1, 7])

@@ -46,9 +46,9 @@ class Design:
         self._indptr = np.searchsorted(distinct, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
 
     @classmethod
-    def of(cls, A: Any) -> Design:
-        """Return A itself if it is prepared already."""
-        return A if isinstance(A, Design) else cls(A)
+    def of(cls, A: Any) -> Any:
+        """Return A itself if it is prepared already (also in another way: `preflearn.inference.features`)."""
+        return A if hasattr(A, "laplacian") else cls(A)
 
     def laplacian(self, tau: FloatArray) -> Any:
         """Return Λ = A'diag(τ)A, (n, n): an array, or a sparse array where most of it is zero."""

@@ -113,7 +113,7 @@ class Factor:
 
     def congruence(self, Lam: Any) -> FloatArray:
         """Return R'ΛR; n r² for the triangular part."""
-        r = self.rank
+        r, Lam = self.rank, _formed(Lam)
         Y = _times(self.R.T, Lam).T
         if self.order is not None:
             Y = Y[self.order]
@@ -164,6 +164,7 @@ class Covariance:
 
     def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
         """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
+        Lam = _formed(Lam)
         M = cross_product(_times(self.T, Lam))
         M -= Lam if isinstance(Lam, np.ndarray) else Lam.toarray()
         M += np.outer(plus, plus)
@@ -176,6 +177,11 @@ class Covariance:
 def _solve(LB: FloatArray, V: FloatArray) -> FloatArray:
     # LB⁻¹ V
     return np.asarray(dtrsm(1.0, LB, V, lower=1)) if V.size else np.zeros(V.shape)
+
+
+def _formed(Lam: Any) -> Any:
+    # a Λ that was not formed as long as products were enough
+    return getattr(Lam, "matrix", Lam)
 
 
 def _times(V: FloatArray, Lam: Any) -> FloatArray:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted
+from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted, check_flag, is_number
 from preflearn.likelihoods._link_normal import normal_nodes
 from preflearn.likelihoods.probit import Probit
 from preflearn.likelihoods.ties import ThresholdLikelihood
@@ -62,7 +62,8 @@ class Flipped:
     def __post_init__(self) -> None:
         if not isinstance(self.base, ThresholdLikelihood):
             raise TypeError(f"Flipped: base is {self.base!r}; pass Probit(...) or Logit(...).")
-        if not 0 < self.rate < 0.5:
+        check_flag("Flipped", "rate_fixed", self.rate_fixed)
+        if not is_number(self.rate) or not 0 < self.rate < 0.5:
             raise ValueError(f"Flipped: rate is {self.rate!r}; it must lie between 0 and 1/2.")
 
     @property
@@ -123,7 +124,8 @@ class Flipped:
 
     def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Smoothed:
         """Return log Z and its first two derivatives in ``mean``; the second may be positive."""
-        right, wrong = (self.base.smoothed(side, mean, variance, power) for side in _sides(y))
+        plain = _of_ties(y, power)
+        right, wrong = (self.base.smoothed(side, mean, variance, plain) for side in _sides(y))
         share, log_z = self._share(right.log_z, wrong.log_z)
         # moments of a mixture of two: the spread of the first derivatives adds to the mean of the second
         first = share * right.first + (1 - share) * wrong.first
@@ -145,8 +147,9 @@ class Flipped:
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None
     ) -> FloatArray:
         """Return the derivatives of log Z in theta, (m, n_theta)."""
-        right, wrong = (self.base.smoothed(side, mean, variance, power).log_z for side in _sides(y))
-        by_base = [self.base.tilted_theta(side, mean, variance, power).T for side in _sides(y)]
+        plain = _of_ties(y, power)
+        right, wrong = (self.base.smoothed(side, mean, variance, plain).log_z for side in _sides(y))
+        by_base = [self.base.tilted_theta(side, mean, variance, plain).T for side in _sides(y)]
         found = self._by_theta(self._share(right, wrong)[0], *by_base)
         broken, t, weight, _ = self._powers(y, mean, variance, power)
         if broken.size:
@@ -203,6 +206,11 @@ class Flipped:
 def _sides(y: ArrayLike) -> tuple[FloatArray, FloatArray]:
     outcome = np.asarray(y, dtype=np.float64)
     return outcome, -outcome
+
+
+def _of_ties(y: ArrayLike, power: ArrayLike | None) -> FloatArray | None:
+    # the powers that the base is asked for: those of ties, which are the same either way round
+    return None if power is None else np.where(np.asarray(y) == 0, power, 1.0)
 
 
 def _relative(d: Derivatives) -> tuple[FloatArray, FloatArray, FloatArray]:

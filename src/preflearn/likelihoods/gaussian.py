@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted
+from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted, check_positive
 
 __all__ = ["Gaussian"]
 
 _LOG_2PI = math.log(2.0 * math.pi)
-_BOUNDS = 1e-8, 1e8
+_BOUNDS = 1e-8, 1e8  # of the precision, for margins of about 1
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,8 @@ class Gaussian:
         Precision v of the noise on the margin.
     fixed : bool, default=False
         Keep the precision as given instead of learning it: ``theta`` is then empty.
+    precision_bounds : (float, float), default=None
+        Bounds of a learned precision. None is 1e-8 to 1e8, which estimators divide by the mean square of the margins.
 
     Notes
     -----
@@ -55,10 +57,19 @@ class Gaussian:
 
     precision: float = 1.0
     fixed: bool = False
+    precision_bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.precision) and self.precision > 0):
-            raise ValueError(f"Gaussian: precision is {self.precision!r}; it must be positive and finite.")
+        check_positive("Gaussian", "precision", self.precision)
+        if self.precision_bounds is not None:
+            check_positive("Gaussian", "precision_bounds[0]", self.precision_bounds[0])
+            check_positive("Gaussian", "precision_bounds[1]", self.precision_bounds[1])
+
+    def in_unit(self, square: float) -> Self:
+        """Return the same likelihood with bounds for margins of this mean square, if it has none of its own."""
+        if self.precision_bounds is not None:
+            return self
+        return replace(self, precision_bounds=(_BOUNDS[0] / square, _BOUNDS[1] / square))
 
     @property
     def noise_deviation(self) -> float:
@@ -72,8 +83,8 @@ class Gaussian:
 
     @property
     def bounds(self) -> FloatArray:
-        """Bounds of ``theta``: the precision lies between 1e-8 and 1e8."""
-        return np.log([_BOUNDS] * self.theta.shape[0]).reshape(-1, 2)
+        """Bounds of ``theta``."""
+        return np.log([self.precision_bounds or _BOUNDS] * self.theta.shape[0]).reshape(-1, 2)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ def get_likelihood(spec: str | Likelihood) -> Likelihood:
                 f"  Use a likelihood object or one of {names}."
             )
         return _BUILDERS[spec]()
-    if isinstance(spec, type) and issubclass(spec, Probit | Logit | Gaussian):
+    if isinstance(spec, type):
         raise TypeError(f"likelihood is the class {spec.__name__}; pass an object, {spec.__name__}().")
     if isinstance(spec, Likelihood):
         return spec

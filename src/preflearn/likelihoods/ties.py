@@ -11,7 +11,6 @@ everything: the *side* log F(u) at u = ±t - h, and the *interval* log [F(t + h)
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, Self
@@ -20,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from preflearn.exceptions import DataError, first_few
-from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted
+from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted, check_flag, check_positive
 from preflearn.likelihoods._link_normal import Hill, Nodes, tilt
 
 __all__ = ["Curve", "ThresholdLikelihood"]
@@ -60,10 +59,10 @@ class ThresholdLikelihood(ABC):
 
     def __post_init__(self) -> None:
         kind = type(self).__name__
-        if not (math.isfinite(self.scale) and self.scale > 0):
-            raise ValueError(f"{kind}: scale is {self.scale!r}; it must be positive and finite.")
-        if self.tie is not None and not (math.isfinite(self.tie) and self.tie > 0):
-            raise ValueError(f"{kind}: tie is {self.tie!r}; it must be positive and finite, or None for no ties.")
+        check_positive(kind, "scale", self.scale)
+        if self.tie is not None:
+            check_positive(kind, "tie", self.tie, ", or None for no ties")
+        check_flag(kind, "tie_fixed", self.tie_fixed)
 
     @property
     @abstractmethod
@@ -134,7 +133,7 @@ class ThresholdLikelihood(ABC):
             raise DataError(
                 f"{kind}: {ties.size} of {np.size(y)} comparisons are ties (rows {first_few(ties)}), which have "
                 f"probability zero without a tie threshold.\n"
-                f"  Use ties=True or likelihood={kind}(tie=0.1), or drop them."
+                f"  Use likelihood={kind}(tie=0.1) (PreferenceGP: or ties=True), or drop them."
             )
 
     def log_density(self, y: ArrayLike, z: ArrayLike) -> Derivatives:

@@ -66,8 +66,8 @@ def save_model(estimator: Any, path: str | Path, *, notes: Mapping[str, Any] | N
     name = type(estimator).__name__
     if ESTIMATORS.get(name) is not type(estimator):
         raise TypeError(
-            f"save_model: {name} is not one of the estimators of preflearn ({', '.join(ESTIMATORS)}). "
-            "Pipelines and other objects can be kept with joblib.dump, for people you trust."
+            f"save_model: model files hold {', '.join(ESTIMATORS)}; this is a {name}. "
+            "Gaussian processes, pipelines and other objects can be kept with joblib.dump, for people you trust."
         )
     check_is_fitted(estimator)
     encoder = Encoder(name)

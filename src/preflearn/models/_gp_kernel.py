@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel
+from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, Kernel, WhiteKernel
 
+from preflearn.exceptions import DataError
 from preflearn.operators import FloatArray
 
 __all__ = ["length_scales", "start_kernel"]
@@ -16,17 +17,19 @@ UNTOLD = (1e-5, 1e5)  # scikit-learn's default bounds: nobody has said anything 
 VARIANCE = (1e-4, 1e4)  # of utilities, in units of the noise
 
 
-def start_kernel(kernel: Any, items: Any) -> Any:
+def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0) -> Any:
     """Return the kernel to start from: a default, or the given one with bounds where it has none of its own.
+
+    ``unit`` is the unit of utilities, squared, which variances are multiples of.
 
     A length scale is between a twentieth of the typical distance of two items and twenty times their largest (per
     feature: of its range): below, all items are unrelated; above, the kernel is linear.
     """
-    typical, largest, spread, extent = _sizes(items)
-    if kernel is None or kernel == "rbf":
-        kernel = ConstantKernel() * RBF(typical)
-    elif kernel == "ard":
-        kernel = ConstantKernel() * RBF(spread * np.sqrt(2 * spread.shape[0]))
+    typical, largest, spread, extent = _sizes(owner, items)
+    if kernel is None or isinstance(kernel, str):
+        ard = kernel == "ard"
+        kernel = ConstantKernel(unit) * RBF(spread * np.sqrt(2 * spread.shape[0]) if ard else typical)
+    _check(owner, kernel)
     changed: dict[str, Any] = {}
     for name, value in kernel.get_params().items():
         if not name.endswith("_bounds") or isinstance(value, str) or np.shape(value) != (2,):
@@ -40,12 +43,43 @@ def start_kernel(kernel: Any, items: Any) -> Any:
             else:
                 changed[name] = (0.05 * typical, 20 * largest)
         elif what.endswith("constant_value"):
-            changed[name] = VARIANCE
+            changed[name] = VARIANCE[0] * unit, VARIANCE[1] * unit
     return clone(kernel).set_params(**changed) if changed else kernel
 
 
-def _sizes(items: Any) -> tuple[float, float, FloatArray, FloatArray]:
+def _check(owner: str, kernel: Any) -> None:
+    """Refuse kernels that cannot be the covariance of utilities, and parameters whose logarithms do not exist."""
+    if isinstance(kernel, type):
+        raise TypeError(f"{owner}: kernel is the class {kernel.__name__}; pass an object, {kernel.__name__}(...).")
+    if isinstance(kernel, CompoundKernel):
+        raise TypeError(f"{owner}: a CompoundKernel is several kernels at once. Use a sum or a product of kernels.")
+    if any(isinstance(part, WhiteKernel) for part in _parts(kernel)):
+        raise ValueError(
+            f"{owner}: WhiteKernel is noise that every observation has anew; outcomes have noise of their own. For "
+            "what an item has beside its features use own_effect=True (PreferenceGP)."
+        )
+    for free in kernel.hyperparameters:
+        value = np.asarray(kernel.get_params()[free.name], dtype=np.float64)
+        wrong = not (np.isfinite(value).all() and (value > 0).all())
+        if wrong:
+            raise ValueError(f"{owner}: {free.name} of the kernel is {value}; it must be positive and finite.")
+        if not free.fixed:
+            bounds = np.asarray(free.bounds, dtype=np.float64)
+            if not (np.isfinite(bounds).all() and (bounds > 0).all() and (bounds[:, 0] <= bounds[:, 1]).all()):
+                raise ValueError(
+                    f"{owner}: bounds of {free.name} of the kernel are {bounds.tolist()}; they must be pairs (low, "
+                    'high) of positive finite numbers, or "fixed".'
+                )
+
+
+def _sizes(owner: str, items: Any) -> tuple[float, float, FloatArray, FloatArray]:
     """Return typical and largest distance of two items, and the deviation and range of every feature."""
+    size = float(abs(items).max()) if items.shape[1] else 0.0
+    if size > 1e100:
+        raise DataError(
+            f"{owner}: features reach {size:.0e}, whose squares overflow. Scale them, for example by "
+            "OnItems(StandardScaler()), or take logarithms."
+        )
     if hasattr(items, "tocsc"):
         mean = np.asarray(items.mean(axis=0)).ravel()
         square = np.asarray(items.multiply(items).mean(axis=0)).ravel()

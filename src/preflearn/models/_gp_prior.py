@@ -13,6 +13,7 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.inference.design import Design, pair_operator
 from preflearn.models._gp_kernel import VARIANCE, start_kernel
+from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import IntArray
 from preflearn.priors import ItemPrior, PairPrior
 
@@ -40,17 +41,17 @@ def latents_of(model: Any, ends: Pairs, n_items: int) -> tuple[Design, Pairs | N
 def prior_of(model: Any, X: Comparisons, used: IntArray, pairs: Pairs | None) -> ItemPrior | PairPrior:
     """Return the prior that the model's parameters describe, over the items with these rows."""
     if pairs is None:
-        return _item_prior(X, used, model.kernel, own_effect=model.own_effect)
+        return _item_prior(model, X, used, model.kernel, own_effect=model.own_effect)
     utility = cyclic = None
     if model.kernel is not None or model.cyclic_kernel is None:
-        utility = _item_prior(X, used, model.kernel, own_effect=model.own_effect)
+        utility = _item_prior(model, X, used, model.kernel, own_effect=model.own_effect)
     elif model.own_effect:
         raise ValueError(
             "PreferenceGP: own_effect is a part of the utility, and with cyclic_kernel and kernel=None there is none. "
             'Give kernel="rbf" as well.'
         )
     if model.cyclic_kernel is not None:
-        cyclic = _item_prior(X, used, model.cyclic_kernel, own_effect=False)
+        cyclic = _item_prior(model, X, used, model.cyclic_kernel, own_effect=False, cyclic=True)
     return PairPrior(utility, cyclic, pairs, used.shape[0])
 
 
@@ -71,11 +72,17 @@ def with_items(
     return items
 
 
-def _item_prior(X: Comparisons, used: IntArray, kernel: Any, *, own_effect: bool) -> ItemPrior:
-    own = ConstantKernel(1.0 if X.items is None else 0.1, VARIANCE) if own_effect or X.items is None else None
+def _item_prior(
+    model: Any, X: Comparisons, used: IntArray, kernel: Any, *, own_effect: bool, cyclic: bool = False
+) -> ItemPrior:
+    # a cyclic part is made of products of two covariances
+    unit = float(np.sqrt(model._unit)) if cyclic else model._unit
+    start = unit * (1.0 if X.items is None else 0.1)
+    bounds = VARIANCE[0] * unit, VARIANCE[1] * unit
+    own = ConstantKernel(start, bounds) if own_effect or X.items is None else None
     if X.items is None:
         if isinstance(kernel, ConstantKernel):
-            own = kernel
+            own = start_kernel("PreferenceGP", kernel, np.zeros((2, 1)), unit)
         elif kernel is not None:
             raise DataError(
                 "PreferenceGP: the items have no features, so a kernel over features cannot be used. "
@@ -83,4 +90,6 @@ def _item_prior(X: Comparisons, used: IntArray, kernel: Any, *, own_effect: bool
             )
         return ItemPrior(None, None, own, used.shape[0])
     items = X.items[used]
-    return ItemPrior(items, start_kernel(kernel, items), own, used.shape[0])
+    if not cyclic and not own_effect:
+        warn_if_equal("PreferenceGP", items)
+    return ItemPrior(items, start_kernel("PreferenceGP", kernel, items, unit), own, used.shape[0])

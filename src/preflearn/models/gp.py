@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
-from preflearn.exceptions import DataWarning
 from preflearn.inference.average import average
 from preflearn.inference.evidence import maximise, starts
-from preflearn.likelihoods import Gaussian, get_likelihood
+from preflearn.likelihoods import Gaussian
 from preflearn.models._evidence import Evidence, Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons
 from preflearn.models._gp_kernel import length_scales
+from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_merge import merge
 from preflearn.models._gp_prior import latents_of, prior_of, with_items
+from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.models._leave_out import without_comparisons, without_items
 from preflearn.models._utility import UtilityPosterior, seed_of, share_ties
 from preflearn.operators import FloatArray
 from preflearn.priors import ItemPrior
 
 __all__ = ["LeftOut", "PreferenceGP"]
-
-
-NOTHING_BUT_NOISE = 30.0  # times the deviation of utilities
 
 
 class LeftOut(NamedTuple):
@@ -187,14 +183,9 @@ class PreferenceGP(UtilityPosterior):
         """
         self._validate_params()
         self._check_data(X)
-        likelihood = get_likelihood(self.likelihood)
-        if self.ties and hasattr(likelihood, "with_ties"):
-            likelihood = likelihood.with_ties(0.3)
-        if self.inference == "laplace" and not likelihood.log_concave:
-            raise ValueError(
-                f"PreferenceGP: {type(likelihood).__name__} is not log-concave, which Laplace's method needs. "
-                'Use inference="ep".'
-            )
+        likelihood, self._unit = likelihood_of(
+            "PreferenceGP", self.likelihood, self.inference, X.outcome, X.weight, ties=self.ties
+        )
         evidence = self._evidence_of(X, None, likelihood)
         theta = evidence.theta
         rng = np.random.default_rng(seed_of(self.random_state))
@@ -223,6 +214,7 @@ class PreferenceGP(UtilityPosterior):
         if hyperparameters not in ("keep", "improve"):
             raise ValueError(f'update: hyperparameters={hyperparameters!r} is not one of "keep", "improve".')
         old_used, old_prior = self._used, self._solution.prior
+        self.likelihood_.check_outcomes(X.outcome)
         together = concatenate(self.comparisons_, X)
         evidence = self._evidence_of(together, old_prior, self.likelihood_)
         over_items = isinstance(old_prior, ItemPrior) and isinstance(evidence.prior, ItemPrior)
@@ -246,7 +238,6 @@ class PreferenceGP(UtilityPosterior):
     def _evidence_of(self, X: Comparisons, prior: Any, likelihood: Any) -> Evidence:
         """Merge comparisons and put the prior on the items, or pairs of items, that occur."""
         first, second, outcome, weight, merged = merge(X, exact=isinstance(likelihood, Gaussian))
-        likelihood.check_outcomes(outcome)
         used, place = np.unique(np.concatenate([first, second]), return_inverse=True)
         m = first.shape[0]
         ends = place[:m].astype(np.intp), place[m:].astype(np.intp)
@@ -293,32 +284,13 @@ class PreferenceGP(UtilityPosterior):
         self._warn(points)
 
     def _warn(self, points: Any) -> None:
-        unfinished = [s.info for _, s in self._mixture if not s.info.converged]
-        if unfinished:
-            worst = max(unfinished, key=lambda info: info.residual)
-            other = ', or use inference="laplace"' if self.inference == "ep" else ""
-            warnings.warn(
-                f"PreferenceGP: {self.inference} stopped after {worst.steps} steps with residual {worst.residual:.1e} "
-                f"(wanted {worst.wanted:.0e}); probabilities are approximate. Check for extreme weights or "
-                f"bounds of the kernel{other}.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
-        if self.optima_ and points is None and self.sigma_ > NOTHING_BUT_NOISE:
-            warnings.warn(
-                f"PreferenceGP: the evidence is highest where all utilities are equal: these {len(self.comparisons_)} "
-                "comparisons show no differences between the items that noise would not.\n  Probabilities are close to "
-                '1/2. Collect more comparisons, or use hyperparameters="average" or a kernel with a fixed variance.',
-                DataWarning,
-                stacklevel=4,
-            )
-        if points is not None and points.effective_size < 5:
-            warnings.warn(
-                f"PreferenceGP: the average over {self.n_points} points of the hyperparameters is worth only "
-                f"{points.effective_size:.1f} draws. Raise n_points, or use fewer free parameters.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        owner = type(self).__name__
+        warn_unfinished(owner, self.inference, [s.info for _, s in self._mixture], self.likelihood_)
+        if points is not None:
+            warn_few_points(owner, self.n_points, points.effective_size)
+        elif self.optima_:
+            count = f"{len(self.comparisons_)} comparisons"
+            warn_only_noise(owner, self.inference, self.sigma_, count, 'hyperparameters="average" or ')
 
     @property
     def sigma_(self) -> float:
@@ -346,17 +318,13 @@ class PreferenceGP(UtilityPosterior):
         labels = [f"feature {k}" for k in range(len(scales))] if names is None else [str(name) for name in names]
         return {name: float(1 / scale**2) for name, scale in zip(labels, scales, strict=True)}
 
-    def log_evidence(self, theta: FloatArray | None = None) -> tuple[float, FloatArray]:
-        """Return the log evidence at log parameters ``theta`` (default: the chosen ones), and its gradient."""
+    def log_evidence(self, theta: Any = None, *, gradient: bool = True) -> Any:
+        """Return the log evidence at log parameters ``theta`` (default: the chosen ones), with its gradient."""
         check_is_fitted(self)
-        given = self.theta_ if theta is None else np.asarray(theta, dtype=np.float64)
-        if given.shape != self.theta_.shape:
-            raise ValueError(
-                f"log_evidence: theta has shape {given.shape}; the free parameters are {self.theta_.shape[0]}: "
-                f"{', '.join(self.theta_names_)} (logarithms)."
-            )
+        given = check_theta("log_evidence", self.theta_ if theta is None else theta, self.theta_names_)
         with few_threads(self._evidence.design.shape[1]):
-            return self._evidence(given)
+            value, slope = self._evidence(given)
+        return (value, slope) if gradient else value
 
     def leave_one_out(self, by: Literal["comparison", "item"] = "comparison") -> Any:
         """Return predicted probabilities for the training comparisons without having learned from them.

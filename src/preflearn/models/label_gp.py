@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,15 +15,17 @@ from preflearn.data._checks import check_labels, label_array
 from preflearn.data.labels import label_codes
 from preflearn.inference.blocks import BlockDesign
 from preflearn.inference.evidence import Optimum, maximise, starts
-from preflearn.likelihoods import Gaussian, get_likelihood
+from preflearn.likelihoods import Gaussian
 from preflearn.metrics import pairwise_accuracy
 from preflearn.models._evidence import Evidence, few_threads
 from preflearn.models._gp_kernel import start_kernel
+from preflearn.models._gp_likelihood import check_theta, likelihood_of
+from preflearn.models._gp_warnings import warn_only_noise, warn_unfinished
 from preflearn.models._label_input import Edges, edge_list, label_data, merged_edges, new_items
 from preflearn.models._label_posterior import LabelPosterior, label_prior
 from preflearn.models._utility import seed_of
 from preflearn.operators import FloatArray
-from preflearn.priors import LabelPrior
+from preflearn.priors import Items, LabelPrior
 
 __all__ = ["LabelPreferenceGP"]
 
@@ -156,14 +156,15 @@ class LabelPreferenceGP(BaseEstimator):
         """
         self._validate_params()
         data = label_data(type(self).__name__, X, y)
-        likelihood = get_likelihood(self.likelihood)
+        likelihood, self._unit = likelihood_of(
+            "LabelPreferenceGP", self.likelihood, self.inference, data.outcome, data.weight
+        )
         if not likelihood.log_concave:
             raise ValueError(
                 f"LabelPreferenceGP: {type(likelihood).__name__} is not log-concave, which its factors need. "
                 "Use Probit or Logit."
             )
         edges = merged_edges(type(self).__name__, data, exact=isinstance(likelihood, Gaussian))
-        likelihood.check_outcomes(edges.outcome)
         evidence, size = self._evidence_of(edges, data.labels, likelihood, shared=self.shared)
         theta = evidence.theta
         self.optima_ = []
@@ -190,17 +191,20 @@ class LabelPreferenceGP(BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if data.feature_names is not None:
             self.feature_names_in_ = np.asarray(data.feature_names, dtype=object)
-        if not self.info_.converged:
-            warnings.warn(
-                f"LabelPreferenceGP: {self.inference} stopped after {self.info_.steps} steps with residual "
-                f"{self.info_.residual:.1e} (wanted {self.info_.wanted:.0e}); probabilities are approximate.",
-                ConvergenceWarning,
-                stacklevel=2,
+        owner = type(self).__name__
+        warn_unfinished(owner, self.inference, [self.info_], self.likelihood_)
+        if self.optima_:
+            variance = np.mean(
+                [part.variance(Items(edges.X[:1], np.zeros(1, np.intp))) for part in solution.prior.parts]
             )
+            sigma = self.likelihood_.noise_deviation / np.sqrt(2 * variance)
+            warn_only_noise(owner, self.inference, float(sigma), f"{edges.item.shape[0]} preferences")
         return self
 
     def _evidence_of(self, edges: Edges, labels: Any, likelihood: Any, *, shared: bool) -> tuple[Evidence, int]:
-        prior, size = label_prior(edges, labels, start_kernel(self.kernel, edges.X), shared=shared)
+        prior, size = label_prior(
+            edges, labels, start_kernel("LabelPreferenceGP", self.kernel, edges.X, self._unit), shared=shared
+        )
         design = BlockDesign(edges.item, edges.first, edges.second, prior.basis, edges.X.shape[0])
         return Evidence(prior, likelihood, design, edges.outcome, edges.weight, self.inference), size
 
@@ -219,10 +223,12 @@ class LabelPreferenceGP(BaseEstimator):
         own = [(prior.parts[row.argmax()] if row.any() else prior.rest) for row in prior.basis]
         self.kernels_ = [part.kernel for part in own]
 
-    def log_evidence(self, theta: FloatArray | None = None) -> tuple[float, FloatArray]:
-        """Return the log evidence at log parameters ``theta`` (default: the chosen ones), and its gradient."""
+    def log_evidence(self, theta: Any = None, *, gradient: bool = True) -> Any:
+        """Return the log evidence at log parameters ``theta`` (default: the chosen ones), with its gradient."""
         check_is_fitted(self)
-        return self._evidence(self.theta_ if theta is None else np.asarray(theta, dtype=np.float64))
+        given = check_theta("log_evidence", self.theta_ if theta is None else theta, self.theta_names_)
+        value, slope = self._evidence(given)
+        return (value, slope) if gradient else value
 
     def predict(self, X: Any) -> Any:
         """Return the labels of each item in the order of their expected utilities (eq. 26).

@@ -94,7 +94,8 @@ def rank_draws(
 ) -> Ranking:
     """Rank items by their means; places and probabilities are counted over joint draws (n_draws, n_items)."""
     n = mean.shape[0]
-    order = np.argsort(-mean, kind="stable")
+    # utilities that are equal but for rounding keep the order of the items
+    order = np.argsort(-np.round(mean / max(float(np.abs(mean).max(initial=0.0)), 1e-300), 10), kind="stable")
     # relative to the mean of the ranked items: the level of utilities is not known from comparisons
     rows = covariance.mean(axis=1)
     std = np.sqrt(np.maximum(covariance.diagonal() - 2 * rows + rows.mean(), 0.0))

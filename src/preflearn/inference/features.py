@@ -1,0 +1,99 @@
+"""Comparisons that see many latents each: weights of features, beside a few of their own.
+
+z = A f + Ψ w with a sparse A (m, n), as for items, and dense features Ψ (m, q). Λ = [A Ψ]' diag(τ) [A Ψ] costs m q² and
+is only formed where it is factored; products with it cost m q.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.blas import dsyrk
+
+from preflearn.operators import FloatArray
+
+__all__ = ["FeatureDesign", "FeatureLaplacian", "Stacked"]
+
+BLOCK = 2**21  # numbers of a temporary array
+
+
+class Stacked:
+    """The operator [A Ψ], (m, n + q); rows can be sliced, and it can be multiplied with vectors and matrices."""
+
+    def __init__(self, A: Any, Psi: FloatArray) -> None:
+        self.A, self.Psi = A, Psi
+        self.shape = Psi.shape[0], A.shape[1] + Psi.shape[1]
+
+    def __getitem__(self, rows: Any) -> Stacked:
+        """Return some of the rows."""
+        return Stacked(self.A[rows], self.Psi[rows])
+
+    def __matmul__(self, x: FloatArray) -> FloatArray:
+        """Return A x_f + Ψ x_w."""
+        n = self.A.shape[1]
+        return np.asarray(self.A @ x[:n] + self.Psi @ x[n:])
+
+
+class _Transposed:
+    def __init__(self, operator: Stacked) -> None:
+        self.operator, self.AT = operator, sp.csr_array(operator.A.T)
+
+    def __matmul__(self, v: FloatArray) -> FloatArray:
+        return np.concatenate([self.AT @ v, self.operator.Psi.T @ v])
+
+
+class FeatureDesign:
+    """What `preflearn.inference.design.Design` answers, for [A Ψ]."""
+
+    dense = True
+
+    def __init__(self, A: Any, Psi: FloatArray) -> None:
+        self.A = Stacked(sp.csr_array(A), np.ascontiguousarray(Psi))
+        self.AT = _Transposed(self.A)
+        self.shape = self.A.shape
+
+    def laplacian(self, tau: FloatArray) -> FeatureLaplacian:
+        """Return Λ, not formed yet."""
+        return FeatureLaplacian(self, tau)
+
+    def spread(self, C: FloatArray) -> FloatArray:
+        """Return diag([A Ψ] C [A Ψ]')."""
+        out = np.empty(self.shape[0])
+        step = max(1, BLOCK // self.shape[1])
+        for start in range(0, self.shape[0], step):
+            rows = _rows(self.A[start : start + step])
+            out[start : start + step] = np.einsum("ij,ij->i", rows @ C, rows)
+        return out
+
+
+class FeatureLaplacian:
+    """Λ = [A Ψ]' diag(τ) [A Ψ]: products from the rows, the matrix when it is asked for."""
+
+    def __init__(self, design: FeatureDesign, tau: FloatArray) -> None:
+        self.design, self.tau = design, tau
+
+    def __matmul__(self, x: FloatArray) -> FloatArray:
+        """Return Λ x for a vector."""
+        return np.asarray(self.design.AT @ (self.tau * (self.design.A @ x)))
+
+    @cached_property
+    def matrix(self) -> FloatArray:
+        """Λ as an array; m (n + q)² in blocks of rows."""
+        size = self.design.shape[1]
+        step = max(1, BLOCK // size)
+        total: FloatArray = np.zeros((size, size), order="F")
+        for sign in (1.0, -1.0):  # negative precisions are taken off
+            chosen = np.flatnonzero(self.tau * sign > 0)
+            for start in range(0, chosen.shape[0], step):
+                some = chosen[start : start + step]
+                rows = _rows(self.design.A[some]) * np.sqrt(np.abs(self.tau[some]))[:, None]
+                # rows in C order are columns in Fortran order
+                total = dsyrk(sign, rows.T, beta=1.0, c=total, lower=1, overwrite_c=1)
+        return np.asarray(np.tril(total) + np.tril(total, -1).T)
+
+
+def _rows(operator: Stacked) -> FloatArray:
+    return np.hstack([operator.A.toarray(), operator.Psi])

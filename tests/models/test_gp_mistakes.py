@@ -1,0 +1,174 @@
+"""Gaussian processes and what people do with them: units, kernels that cannot be, warnings that say where and why."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import RBF, CompoundKernel, WhiteKernel
+
+from preflearn import Comparisons, LabelPreferenceGP, PreferenceGP
+from preflearn.data import from_class_labels
+from preflearn.exceptions import DataError, DataWarning
+from preflearn.inference.posterior import Info
+from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
+from preflearn.models._gp_warnings import warn_unfinished
+
+
+@pytest.fixture(scope="module")
+def margins():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(15, 2))
+    first = rng.integers(15, size=60)
+    second = (first + rng.integers(1, 15, size=60)) % 15
+    u = X @ [1.0, -2.0]
+    return X, first, second, u[first] - u[second] + 0.5 * rng.normal(size=60)
+
+
+@pytest.fixture(scope="module")
+def data(margins):
+    X, first, second, y = margins
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Comparisons(X, first, second, np.sign(y))
+
+
+@pytest.mark.filterwarnings("ignore:Comparisons")
+@pytest.mark.parametrize(
+    "more", [{}, {"own_effect": True}, {"kernel": "ard"}, {"kernel": 1.0 * RBF()}, {"likelihood": Gaussian()}]
+)
+def test_answers_do_not_depend_on_the_unit_of_margins(margins, more):
+    X, first, second, y = margins
+
+    def answer(unit):
+        data = Comparisons(X, first, second, unit * y)
+        model = PreferenceGP(**{"likelihood": "gaussian", "random_state": 0, **more}).fit(data)
+        return model.predict_proba(data), model.predict_difference(data) / unit, model.sigma_
+
+    for unit in (1e-6, 1e3, 1e6):
+        for one, other in zip(answer(1.0), answer(unit), strict=True):
+            np.testing.assert_allclose(one, other, rtol=0.02, atol=0.01)
+
+
+def test_answers_about_labels_do_not_depend_on_the_unit_either():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    plain = from_class_labels(X, np.where(X[:, 0] > 0, "up", "down"))
+    first, second = (np.asarray(plain.labels)[side] for side in (plain.first, plain.second))
+    scaled = type(plain)(plain.items, plain.item, first, second, 1000.0 * plain.outcome, labels=plain.labels)
+    p, q = (LabelPreferenceGP(likelihood="gaussian", random_state=0).fit(d).preference_matrix(X) for d in (plain, scaled))
+    np.testing.assert_allclose(p, q, atol=0.01)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "message"),
+    [
+        (RBF, "the class RBF"),
+        (RBF(1.0, (10, 0.1)), r"bounds of length_scale .* pairs \(low, high\)"),
+        (RBF(1.0, (-1, 1)), "bounds of length_scale"),
+        (RBF(1.0, (np.nan, 1)), "bounds of length_scale"),
+        (RBF(-1.0), "length_scale of the kernel is -1"),
+        (0.0 * RBF(1.0), "constant_value of the kernel is 0"),
+        (CompoundKernel([RBF(), RBF()]), "sum or a product"),
+        (1.0 * RBF() + WhiteKernel(), "own_effect=True"),
+    ],
+)
+def test_kernels_that_cannot_be(data, kernel, message):
+    for model in (PreferenceGP(kernel), PreferenceGP("rbf", cyclic_kernel=kernel)):
+        with pytest.raises((TypeError, ValueError), match=message):
+            model.fit(data)
+    with pytest.raises((TypeError, ValueError), match=message):
+        LabelPreferenceGP(kernel).fit(np.eye(4), list("abab"))
+
+
+@pytest.mark.parametrize("model", [PreferenceGP(), PreferenceGP(cyclic_kernel="rbf")])
+def test_features_whose_squares_overflow(model):
+    with pytest.raises(DataError, match=r"features reach 1e\+300"):
+        model.fit(Comparisons([[1e300], [0.0]], [0], [1]))
+
+
+def test_likelihoods_that_cannot_be(data):
+    for kind in (Flipped, Probit, Logit, Gaussian):
+        with pytest.raises(TypeError, match=f"the class {kind.__name__}; pass an object"):
+            PreferenceGP(likelihood=kind, inference="ep").fit(data)
+    for wrong in ({"scale": "a"}, {"scale": True}, {"scale": np.inf}, {"tie": -1}, {"tie_fixed": "x"}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            Probit(**wrong)
+    with pytest.raises(ValueError, match="rate_fixed"):
+        Flipped(rate_fixed=3)
+    with pytest.raises(ValueError, match="rate is 'x'"):
+        Flipped(rate="x")
+    with pytest.raises(ValueError, match=r"precision_bounds\[0\]"):
+        Gaussian(precision_bounds=(0, 1))
+
+
+def test_the_evidence_is_asked_at_finite_parameters_with_or_without_gradient(data):
+    labels = LabelPreferenceGP(n_restarts=0).fit(data.items, np.where(data.items[:, 0] > 0, "up", "down"))
+    for model in (PreferenceGP(n_restarts=0).fit(data), labels):
+        value, gradient = model.log_evidence()
+        assert gradient.shape == model.theta_.shape
+        assert model.log_evidence(gradient=False) == pytest.approx(value, abs=1e-9)
+        for wrong in ("x", [np.nan, 1.0], [1e3, 0.0], [0.0]):
+            with pytest.raises(ValueError, match="finite numbers below 300"):
+                model.log_evidence(wrong)
+
+
+@pytest.mark.filterwarnings("ignore:Comparisons")
+def test_ties_are_named_by_their_own_rows():
+    data = Comparisons(None, list("aaabbbc"), list("bbbccca"), [1, 1, 1, 1, 1, 1, 0])
+    with pytest.raises(DataError, match=r"1 of 7 comparisons are ties \(rows 6\)"):
+        PreferenceGP().fit(data)
+    with pytest.raises(DataError, match=r"1 of 2 comparisons are ties \(rows 1\)"):
+        PreferenceGP(hyperparameters="fixed").fit(data[:6]).update(data[5:])
+
+
+@pytest.mark.filterwarnings("ignore:Comparisons")
+def test_averages_of_outcomes_are_not_taken_for_outcomes_without_a_word():
+    data = Comparisons(None, list("ab"), list("ba"), [1 / 3, 1.0], weight=[6.0, 1.0])
+    with pytest.warns(DataWarning, match=r"1 of 2 outcomes lie between 0 and 1 in size \(rows 0\)") as caught:
+        PreferenceGP(hyperparameters="fixed").fit(data)
+    assert caught[0].filename == __file__
+    PreferenceGP(likelihood="gaussian", hyperparameters="fixed").fit(data)
+
+
+def test_nothing_but_noise_is_said_with_the_method_that_found_it():
+    data = Comparisons(None, list("abc"), list("bca"), weight=[5.0, 5.0, 5.0])
+    with pytest.warns(DataWarning, match=r"by Laplace's method .* 3 comparisons[\s\S]*inference=\"ep\"") as caught:
+        PreferenceGP(n_restarts=0).fit(data)
+    assert caught[0].filename == __file__
+    with pytest.warns(DataWarning, match=r"by EP .* 3 comparisons"):
+        PreferenceGP(n_restarts=0, inference="ep").fit(data)
+    X = np.array([[0.0], [0.1], [0.2]] * 10)
+    with pytest.warns(DataWarning, match="LabelPreferenceGP: by Laplace's method") as caught:
+        LabelPreferenceGP(n_restarts=0).fit(X, ["a", "b"] * 15)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("table", [np.asarray, sparse.csr_array])
+def test_items_with_equal_features_are_named_as_the_reason(table):
+    data = Comparisons(table([[1.0, 2.0]] * 3), [0, 1], [1, 2])
+    model = PreferenceGP(hyperparameters="fixed")
+    with pytest.warns(DataWarning, match="all 3 items that occur have the same features") as caught:
+        model.fit(data)
+    assert caught[0].filename == __file__
+    PreferenceGP(hyperparameters="fixed", own_effect=True).fit(data)
+
+
+def test_flips_that_do_not_converge_do_not_recommend_what_is_refused():
+    unfinished = [Info(10, 0.1, 1e-9, False)]
+    with pytest.warns(ConvergenceWarning, match='ep stopped after 10 steps .* use inference="laplace"'):
+        warn_unfinished("PreferenceGP", "ep", unfinished, Probit())
+    with pytest.warns(ConvergenceWarning, match="ep stopped") as caught:
+        warn_unfinished("PreferenceGP", "ep", unfinished, Flipped())
+    assert "laplace" not in str(caught[0].message)
+
+
+def test_utilities_that_are_equal_but_for_rounding_keep_the_order_of_the_items():
+    games = "ann-bob ann-cy ann-dee ann-eve bob-cy bob-dee bob-eve cy-dee cy-eve dee-eve bob-ann dee-cy"
+    winners, losers = zip(*(game.split("-") for game in games.split()), strict=True)
+    data = Comparisons(None, winners, losers)
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(len(data))
+        ranking = PreferenceGP(random_state=0).fit(data[order]).rank()
+        assert list(ranking.names) == ["ann", "bob", "cy", "dee", "eve"]
