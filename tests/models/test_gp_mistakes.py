@@ -57,7 +57,8 @@ def test_answers_about_labels_do_not_depend_on_the_unit_either():
     plain = from_class_labels(X, np.where(X[:, 0] > 0, "up", "down"))
     first, second = (np.asarray(plain.labels)[side] for side in (plain.first, plain.second))
     scaled = type(plain)(plain.items, plain.item, first, second, 1000.0 * plain.outcome, labels=plain.labels)
-    p, q = (LabelPreferenceGP(likelihood="gaussian", random_state=0).fit(d).preference_matrix(X) for d in (plain, scaled))
+    model = LabelPreferenceGP(likelihood="gaussian", random_state=0)
+    p, q = (model.fit(data).preference_matrix(X) for data in (plain, scaled))
     np.testing.assert_allclose(p, q, atol=0.01)
 
 
