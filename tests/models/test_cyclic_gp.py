@@ -16,7 +16,7 @@ from preflearn.kernels.pairs import skew_gram
 from preflearn.likelihoods import Logit, Probit
 from preflearn.models._evidence import Evidence
 from preflearn.models._gp_items import items_of_table
-from preflearn.priors import ItemPrior, PairPrior
+from preflearn.priors import ItemPrior, PairPrior, SkewBasisPrior
 
 IDENTITY = ConstantKernel(1.0, (1e-3, 1e4))
 SKEW = ConstantKernel(2.0) * RBF(1.0)
@@ -51,7 +51,7 @@ def test_the_difference_kernel_over_pairs_is_the_item_prior(inference):
     y = np.where(data.first == low, data.outcome, -data.outcome)
     item = ItemPrior(data.items, 1.5 * RBF(0.7), ConstantKernel(0.3), data.n_items)
     code, place = np.unique(low * data.n_items + high, return_inverse=True)
-    pair = PairPrior(item, None, (code // data.n_items, code % data.n_items), data.n_items)
+    pair = PairPrior(item, None, data.n_items, (code // data.n_items, code % data.n_items))
     A = np.eye(len(code))[place.ravel()]
     ones = np.ones(len(y))
     by_items = Evidence(item, Probit(), Design(pair_operator(low, high, data.n_items)), y, ones, inference)
@@ -289,3 +289,39 @@ def test_utilities_of_many_items_with_few_comparisons_are_inferred_from_pairs(in
     assert size == 40
     for one, other in zip(by_pairs, by_items, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+@pytest.mark.parametrize("name", MODELS)
+def test_all_skew_functions_are_the_pairs_themselves(name, inference, monkeypatch):
+    data, new = simulate(m=60), np.random.default_rng(5).normal(size=(3, 2))
+
+    def answers():
+        model = fixed(name, inference=inference).fit(data[:50])
+        theta = model.theta_ + 0.2
+        matrix, fresh = model.preference_matrix(), model.preference_matrix(new)
+        found = [*model.log_evidence(theta), matrix.mean, matrix.std, fresh.mean, fresh.std, model.leave_one_out()]
+        found += [*model.leave_one_out("item"), model.update(data[50:]).predict_proba(data)]
+        if name != "cyclic":
+            found += [*model.predict_utility(return_cov=True), *model.predict_utility(new, return_cov=True)]
+        return type(model._solution.prior), found
+
+    dense, by_pairs = answers()
+    monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
+    functions, by_functions = answers()
+    assert (dense, functions) == (PairPrior, SkewBasisPrior)
+    for one, other in zip(by_pairs, by_functions, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
+
+
+def test_gradients_through_few_skew_functions(monkeypatch):
+    monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
+    monkeypatch.setattr("preflearn.models._gp_prior.N_FUNCTIONS", 7)
+    for inference in ("laplace", "ep"):
+        model = fixed("both", inference=inference).fit(simulate())
+        theta, h = model.theta_ + 0.1, 1e-4
+        _, gradient = model.log_evidence(theta)
+        for k, step in enumerate(h * np.eye(len(theta))):
+            far, near, back, farther = (model.log_evidence(theta + j * step)[0] for j in (2, 1, -1, -2))
+            difference = (8 * (near - back) - (far - farther)) / (12 * h)
+            assert gradient[k] == pytest.approx(difference, rel=1e-8, abs=1e-8)

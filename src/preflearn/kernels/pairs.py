@@ -131,8 +131,10 @@ def skew_product(
     return out
 
 
-def skew_features(U: FloatArray, pairs: Pairs) -> FloatArray:
+def skew_features(U: FloatArray, pairs: Pairs, kept: Pairs | None = None) -> FloatArray:
     """Return features (m, r (r-1) / 2) whose products are the skew kernel of K = U U', U (n, r).
+
+    ``kept`` are pairs (a, b) of columns, if not all of them are wanted.
 
     Examples
     --------
@@ -141,7 +143,7 @@ def skew_features(U: FloatArray, pairs: Pairs) -> FloatArray:
     >>> skew_features(U, (np.array([0]), np.array([1])))
     array([[2.]])
     """
-    a, b = np.triu_indices(U.shape[1], 1)
+    a, b = np.triu_indices(U.shape[1], 1) if kept is None else kept
     out = np.empty((pairs[0].shape[0], a.shape[0]))
     for rows in _blocks(*out.shape):
         first, second = U[pairs[0][rows]], U[pairs[1][rows]]

@@ -12,36 +12,47 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.inference.design import Design, pair_operator
+from preflearn.inference.features import FeatureDesign
 from preflearn.models._gp_kernel import VARIANCE, start_kernel
 from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import IntArray
-from preflearn.priors import ItemPrior, PairPrior
+from preflearn.priors import ItemPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior
 
-__all__ = ["latents_of", "prior_of", "with_items"]
+__all__ = ["problem_of"]
 
 Pairs = tuple[IntArray, IntArray]
 
+Parts = tuple[ItemPrior | None, ItemPrior | None]
+Prior = ItemPrior | PairParts
+
+MANY_PAIRS = 3_000  # distinct pairs beyond which their covariance is not held
+N_FUNCTIONS = 1_000  # skew functions in its place
 FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer latents, with room for their overhead
 
 
-def latents_of(model: Any, ends: Pairs, n_items: int) -> tuple[Design, Pairs | None]:
-    """Return what comparisons of these items see of the latents, and the pairs that are latents, if pairs are.
+def problem_of(model: Any, X: Comparisons, used: IntArray, ends: Pairs, known: Any) -> tuple[Prior, Any]:
+    """Return the prior over latents, and the design that says what comparisons of these items see of them.
 
-    Without a cyclic part the utilities of the items are latents, or their differences where there are fewer of these.
+    Latents are the utilities of the items, or without a cyclic part the differences of compared pairs where there are
+    fewer of these; with one, the distinct pairs, or, where these are many and items have features, utilities and
+    weights of skew functions. ``known`` is a prior whose parameters are taken over, or None.
     """
+    utility, cyclic = _parts(model, X, used) if known is None else _moved(known, X, used)
     first, second = ends
-    m = first.shape[0]
-    distinct, place = np.unique(first * n_items + second, return_inverse=True)
-    if model.cyclic_kernel is None and distinct.shape[0] > FEW_PAIRS * n_items:
-        return Design(pair_operator(first, second, n_items)), None
+    n, m = used.shape[0], first.shape[0]
+    distinct, place = np.unique(first * n + second, return_inverse=True)
+    if utility is not None and cyclic is None and distinct.shape[0] > FEW_PAIRS * n:
+        return utility, Design(pair_operator(first, second, n))
+    if cyclic is not None and distinct.shape[0] > MANY_PAIRS and cyclic.X is not None:
+        basis = SkewBasis.build(cyclic.gram()[0], N_FUNCTIONS)
+        A = pair_operator(first, second, n) if utility is not None else sp.csr_array((m, 0))
+        return SkewBasisPrior(utility, cyclic, n, basis), FeatureDesign(A, basis.features(basis.V, ends))
     A = sp.csr_array((np.ones(m), place.ravel(), np.arange(m + 1)), shape=(m, distinct.shape[0]))
-    return Design(A), (distinct // n_items, distinct % n_items)
+    return PairPrior(utility, cyclic, n, (distinct // n, distinct % n)), Design(A)
 
 
-def prior_of(model: Any, X: Comparisons, used: IntArray, pairs: Pairs | None) -> ItemPrior | PairPrior:
-    """Return the prior that the model's parameters describe, over the items with these rows."""
-    if pairs is None:
-        return _item_prior(model, X, used, model.kernel, own_effect=model.own_effect)
+def _parts(model: Any, X: Comparisons, used: IntArray) -> Parts:
+    """Return the parts that the model's parameters describe, over the items with these rows."""
     utility = cyclic = None
     if model.kernel is not None or model.cyclic_kernel is None:
         utility = _item_prior(model, X, used, model.kernel, own_effect=model.own_effect)
@@ -52,24 +63,19 @@ def prior_of(model: Any, X: Comparisons, used: IntArray, pairs: Pairs | None) ->
         )
     if model.cyclic_kernel is not None:
         cyclic = _item_prior(model, X, used, model.cyclic_kernel, own_effect=False, cyclic=True)
-    return PairPrior(utility, cyclic, pairs, used.shape[0])
+    return utility, cyclic
 
 
-def with_items(
-    prior: ItemPrior | PairPrior, X: Comparisons, used: IntArray, pairs: Pairs | None
-) -> ItemPrior | PairPrior:
-    """Return the prior with its parameters, over other items."""
+def _moved(prior: Prior, X: Comparisons, used: IntArray) -> Parts:
+    """Return the parts of a prior with their parameters, over other items."""
 
     def moved(part: ItemPrior | None) -> ItemPrior | None:
         rows = None if X.items is None else X.items[used]
         return None if part is None else replace(part, X=rows, n_items=used.shape[0])
 
-    utility, cyclic = (prior, None) if isinstance(prior, ItemPrior) else (prior.utility, prior.cyclic)
-    if pairs is not None:
-        return PairPrior(moved(utility), moved(cyclic), pairs, used.shape[0])
-    items = moved(utility)
-    assert items is not None, "pairs are latents unless there are utilities"
-    return items
+    if isinstance(prior, ItemPrior):
+        return moved(prior), None
+    return moved(prior.utility), moved(prior.cyclic)
 
 
 def _item_prior(

@@ -19,7 +19,7 @@ from preflearn.models._gp_items import items_of_comparisons, items_of_table
 from preflearn.models.preference_matrix import PreferenceMatrix, preference_matrix_of
 from preflearn.models.ranking import Ranking, rank_draws
 from preflearn.operators import FloatArray, IntArray
-from preflearn.priors import Items, PairPrior
+from preflearn.priors import Items, PairParts
 
 __all__ = ["UtilityPosterior", "seed_of", "share_ties"]
 
@@ -209,11 +209,11 @@ class UtilityPosterior(BaseEstimator):
         with few_threads(max(self._used.shape[0], len(new.number))):
             for w, s in self._mixture:
                 variance = s.prior.difference_variance(new, low, high)
-                if not isinstance(s.prior, PairPrior):
+                if not isinstance(s.prior, PairParts):
                     operator = pair_operator(low, high, len(new.number))
                     answers.append((w, *s.posterior.moments(s.prior.cross(new), variance, operator)))
                     continue
-                step = max(1, BLOCK // s.prior.pairs[0].shape[0])
+                step = max(1, BLOCK // s.posterior.a.shape[0])
                 parts = [
                     s.posterior.moments(s.prior.cross_pairs(new, (low[rows], high[rows])), variance[rows])
                     for rows in (slice(start, start + step) for start in range(0, low.shape[0], step))

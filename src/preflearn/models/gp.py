@@ -19,7 +19,7 @@ from preflearn.models._gp_items import items_of_comparisons
 from preflearn.models._gp_kernel import length_scales
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_merge import merge
-from preflearn.models._gp_prior import latents_of, prior_of, with_items
+from preflearn.models._gp_prior import problem_of
 from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.models._leave_out import without_comparisons, without_items
 from preflearn.models._utility import UtilityPosterior, seed_of, share_ties
@@ -241,8 +241,7 @@ class PreferenceGP(UtilityPosterior):
         used, place = np.unique(np.concatenate([first, second]), return_inverse=True)
         m = first.shape[0]
         ends = place[:m].astype(np.intp), place[m:].astype(np.intp)
-        design, pairs = latents_of(self, ends, used.shape[0])
-        new = prior_of(self, X, used, pairs) if prior is None else with_items(prior, X, used, pairs)
+        new, design = problem_of(self, X, used, ends, prior)
         self._used, self._merged, self._ends = used, merged, ends
         return Evidence(new, likelihood, design, outcome, weight, self.inference)
 

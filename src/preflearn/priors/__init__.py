@@ -2,6 +2,7 @@
 
 from preflearn.priors.items import ItemPrior, Items
 from preflearn.priors.labels import LabelPrior
-from preflearn.priors.pairs import PairPrior
+from preflearn.priors.pairs import PairParts, PairPrior
+from preflearn.priors.skew_basis import SkewBasis, SkewBasisPrior
 
-__all__ = ["ItemPrior", "Items", "LabelPrior", "PairPrior"]
+__all__ = ["ItemPrior", "Items", "LabelPrior", "PairParts", "PairPrior", "SkewBasis", "SkewBasisPrior"]

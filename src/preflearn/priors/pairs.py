@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from preflearn.kernels.pairs import difference_gram, difference_pullback, skew_diag, skew_gram, skew_pullback
 from preflearn.priors.items import ItemPrior, Items
 
-__all__ = ["PairPrior"]
+__all__ = ["PairParts", "PairPrior"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -27,16 +27,16 @@ Pullback = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
-class PairPrior:
-    """Covariance of g at listed pairs; ``theta`` are the utility's parameters, then those of the cyclic part.
+class PairParts:
+    """The two parts of g, and what does not depend on the form of the latents.
 
-    ``cyclic`` is an item prior, too: its covariance is what the skew kernel is made of. For items without features it
-    is a multiple of the identity, and c is independent from pair to pair.
+    ``theta`` are the utility's parameters, then those of the cyclic part. ``cyclic`` is an item prior, too: its
+    covariance is what the skew kernel is made of. For items without features it is a multiple of the identity, and c is
+    independent from pair to pair.
     """
 
     utility: ItemPrior | None
     cyclic: ItemPrior | None
-    pairs: Pairs  # (m,) each: rows of the items
     n_items: int
 
     @property
@@ -70,7 +70,7 @@ class PairPrior:
         """Variance of the items' own effects in the utility."""
         return None if self.utility is None else self.utility.own
 
-    def with_theta(self, theta: FloatArray) -> PairPrior:
+    def with_theta(self, theta: FloatArray) -> Self:
         """Return the same prior at other parameters."""
         n = 0 if self.utility is None else self.utility.theta.shape[0]
         return replace(
@@ -78,6 +78,47 @@ class PairPrior:
             utility=None if self.utility is None else self.utility.with_theta(theta[:n]),
             cyclic=None if self.cyclic is None else self.cyclic.with_theta(theta[n:]),
         )
+
+    def difference_variance(self, new: Items, first: IntArray, second: IntArray) -> FloatArray:
+        """Return the prior variances of g at listed pairs of items."""
+        total = np.zeros(first.shape[0])
+        if self.utility is not None:
+            total += self.utility.difference_variance(new, first, second)
+        if self.cyclic is not None:
+            total += self.cyclic_variance(new, first, second)
+        return total
+
+    def cyclic_variance(self, new: Items, first: IntArray, second: IntArray) -> FloatArray:
+        """Return the prior variances of the cyclic part at listed pairs of items."""
+        cyclic = self.cyclic
+        assert cyclic is not None
+        variance = cyclic.variance(new)
+        shared = (variance[first] + variance[second] - cyclic.difference_variance(new, first, second)) / 2
+        return skew_diag((variance[first], variance[second]), shared)
+
+    def cross_pairs(self, new: Items, pairs: Pairs) -> FloatArray:
+        """Return the covariance (p, latents) of g at pairs of new items with the latents."""
+        raise NotImplementedError
+
+    def covariance(self, new: Items) -> FloatArray:
+        """Return the prior covariance (p, p) of utilities of items."""
+        return self._utility.covariance(new)
+
+    def variance(self, new: Items) -> FloatArray:
+        """Return the prior variances (p,) of utilities of items."""
+        return self._utility.variance(new)
+
+    @property
+    def _utility(self) -> ItemPrior:
+        assert self.utility is not None, "no utility: whoever asks should have looked"
+        return self.utility
+
+
+@dataclass(frozen=True)
+class PairPrior(PairParts):
+    """Covariance of g at listed pairs, which are the latents; m² numbers."""
+
+    pairs: Pairs  # (m,) each: rows of the items
 
     def gram(self) -> tuple[FloatArray, Pullback]:
         """Return the covariance (m, m) of g at the pairs, and its pullback N -> <N, dK/dtheta>."""
@@ -103,37 +144,7 @@ class PairPrior:
             Q += skew_gram(self.cyclic.cross(new), pairs, self.pairs)
         return Q
 
-    def difference_variance(self, new: Items, first: IntArray, second: IntArray) -> FloatArray:
-        """Return the prior variances of g at listed pairs of items."""
-        total = np.zeros(first.shape[0])
-        if self.utility is not None:
-            total += self.utility.difference_variance(new, first, second)
-        if self.cyclic is not None:
-            total += self.cyclic_variance(new, first, second)
-        return total
-
-    def cyclic_variance(self, new: Items, first: IntArray, second: IntArray) -> FloatArray:
-        """Return the prior variances of the cyclic part at listed pairs of items."""
-        cyclic = self.cyclic
-        assert cyclic is not None
-        variance = cyclic.variance(new)
-        shared = (variance[first] + variance[second] - cyclic.difference_variance(new, first, second)) / 2
-        return skew_diag((variance[first], variance[second]), shared)
-
     def cross(self, new: Items) -> FloatArray:
         """Return the covariance (p, m) of utilities of items with the latents."""
         K = self._utility.cross(new)
         return np.asarray(K[:, self.pairs[0]] - K[:, self.pairs[1]])
-
-    def covariance(self, new: Items) -> FloatArray:
-        """Return the prior covariance (p, p) of utilities of items."""
-        return self._utility.covariance(new)
-
-    def variance(self, new: Items) -> FloatArray:
-        """Return the prior variances (p,) of utilities of items."""
-        return self._utility.variance(new)
-
-    @property
-    def _utility(self) -> ItemPrior:
-        assert self.utility is not None, "no utility: whoever asks should have looked"
-        return self.utility

@@ -1,0 +1,107 @@
+"""The cyclic part of many pairs through a fixed basis of skew functions.
+
+Let V (n, r) be orthonormal functions on the items, and ψ_ab(i, j) = V_ia V_jb - V_ib V_ja for some pairs a < b. With
+c ≈ Σ_ab w_ab ψ_ab, where w = <ψ, c> over all pairs of items, the weights have the covariance
+
+    Γ = skew kernel of M = V'KV at the pairs (a, b),       cov(c(x, x'), w_ab) = the same of K(x, ·) V at (x, x'),
+
+so latents are q weights instead of m pairs, whatever m is. V are leading eigenvectors of the kernel matrix at some
+parameters and the kept (a, b) those with the largest products of eigenvalues: the best q functions for the skew kernel
+there. At other parameters Γ is no longer diagonal but still exact for these functions, and smooth in the parameters, so
+that the evidence has a gradient. What is approximated is the rest of c, beyond the q functions, which is taken to be
+zero at the pairs of training; in prediction its variance is added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflearn.kernels.pairs import difference_gram, skew_features, skew_gram, skew_pullback
+from preflearn.linalg import eigh_leading
+from preflearn.priors.items import Items
+from preflearn.priors.pairs import PairParts, Pairs, Pullback
+
+__all__ = ["SkewBasis", "SkewBasisPrior"]
+
+FloatArray = NDArray[np.float64]
+
+_FUNCTIONS = 256  # leading eigenvectors that pairs are made of
+
+
+@dataclass(frozen=True)
+class SkewBasis:
+    """Orthonormal functions V (n, r) and the pairs (a, b), (q,) each, that are kept."""
+
+    V: FloatArray
+    kept: Pairs
+
+    @classmethod
+    def build(cls, K: FloatArray, n_features: int) -> SkewBasis:
+        """Return the functions with the largest products of eigenvalues of K."""
+        values, V = eigh_leading(K, min(K.shape[0], _FUNCTIONS))
+        values = np.maximum(values, 0.0)
+        a, b = np.triu_indices(values.shape[0], 1)
+        order = np.argsort(-(values[a] * values[b]), kind="stable")[:n_features]
+        order = np.sort(order[values[a[order]] * values[b[order]] > 0])
+        used = int(b[order].max(initial=0)) + 1
+        return cls(np.ascontiguousarray(V[:, :used]), (a[order], b[order]))
+
+    def features(self, rows: FloatArray, pairs: Pairs) -> FloatArray:
+        """Return the skew functions (m, q) of pairs of items, given what the r functions are at each item."""
+        return skew_features(rows, pairs, self.kept)
+
+
+@dataclass(frozen=True)
+class SkewBasisPrior(PairParts):
+    """Utilities of the items, then weights of the skew functions, as latents."""
+
+    basis: SkewBasis
+
+    def gram(self) -> tuple[FloatArray, Pullback]:
+        """Return the covariance of the latents and its pullback N -> <N, dK/dtheta>."""
+        n = 0 if self.utility is None else self.n_items
+        cyclic, V, kept = self.cyclic, self.basis.V, self.basis.kept
+        assert cyclic is not None
+        K, pull_cyclic = cyclic.gram()
+        M = V.T @ K @ V
+        size = n + kept[0].shape[0]
+        G = np.zeros((size, size))
+        G[n:, n:] = skew_gram(M, kept, kept)
+        pull = None
+        if self.utility is not None:
+            G[:n, :n], pull = self.utility.gram()
+
+        def pullback(N: FloatArray) -> FloatArray:
+            first = np.zeros(0) if pull is None else pull(np.ascontiguousarray(N[:n, :n]))
+            return np.concatenate([first, pull_cyclic(V @ skew_pullback(N[n:, n:], M, kept) @ V.T)])
+
+        return G, pullback
+
+    def cross_pairs(self, new: Items, pairs: Pairs) -> FloatArray:
+        """Return the covariance of g at pairs of new items with the latents."""
+        assert self.cyclic is not None
+        Q = self.basis.features(self.cyclic.cross(new) @ self.basis.V, pairs)
+        if self.utility is None:
+            return Q
+        own = np.arange(self.n_items), np.full(self.n_items, self.n_items)  # f_i - 0
+        K = np.pad(self.utility.cross(new), ((0, 0), (0, 1)))
+        return np.hstack([difference_gram(K, pairs, own), Q])
+
+    def cross(self, new: Items) -> FloatArray:
+        """Return the covariance of utilities of items with the latents."""
+        return np.pad(self._utility.cross(new), ((0, 0), (0, self.basis.kept[0].shape[0])))
+
+    def kept_share(self, pairs: Pairs) -> float:
+        """Return the share of the prior variance of c at pairs of training items that the functions hold."""
+        assert self.cyclic is not None
+        K: Any = self.cyclic.gram()[0]
+        Psi = self.basis.features(self.basis.V, pairs)
+        Gamma = skew_gram(self.basis.V.T @ K @ self.basis.V, self.basis.kept, self.basis.kept)
+        held = np.einsum("ij,ij->", Psi @ Gamma, Psi)
+        i, j = pairs
+        total = np.maximum(K[i, i] * K[j, j] - np.square(K[i, j]), 0.0).sum()
+        return float(held / total) if total > 0 else 1.0
