@@ -307,7 +307,9 @@ def test_all_skew_functions_are_the_pairs_themselves(name, inference, monkeypatc
         return type(model._solution.prior), found
 
     dense, by_pairs = answers()
+    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
     monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
+    monkeypatch.setattr("preflearn.models._gp_prior.LOST", 0.0)
     functions, by_functions = answers()
     assert (dense, functions) == (PairPrior, SkewBasisPrior)
     for one, other in zip(by_pairs, by_functions, strict=True):
@@ -315,8 +317,9 @@ def test_all_skew_functions_are_the_pairs_themselves(name, inference, monkeypatc
 
 
 def test_gradients_through_few_skew_functions(monkeypatch):
+    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
     monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
-    monkeypatch.setattr("preflearn.models._gp_prior.N_FUNCTIONS", 7)
+    monkeypatch.setattr("preflearn.models._gp_prior.MOST_FUNCTIONS", 7)
     for inference in ("laplace", "ep"):
         model = fixed("both", inference=inference).fit(simulate())
         theta, h = model.theta_ + 0.1, 1e-4

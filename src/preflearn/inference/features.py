@@ -49,6 +49,7 @@ class FeatureDesign:
     """What `preflearn.inference.design.Design` answers, for [A Ψ]."""
 
     dense = True
+    inner_steps = 40  # products cost little beside forming Λ
 
     def __init__(self, A: Any, Psi: FloatArray) -> None:
         self.A = Stacked(sp.csr_array(A), np.ascontiguousarray(Psi))

@@ -78,7 +78,8 @@ def laplace(
             curvature = Curvature.build(factor, Lam)
             step = curvature.solve(gradient)
         else:
-            step, solved = _conjugate(factor, Lam, curvature, gradient, max(0.1 * tol, min(0.03, norm)))
+            most = getattr(design, "inner_steps", INNER_STEPS)
+            step, solved = _conjugate(factor, Lam, curvature, gradient, max(0.1 * tol, min(0.03, norm)), most)
             if not solved:
                 curvature = None  # the step is still one that climbs
         climb = float(gradient @ step)
@@ -107,7 +108,9 @@ def laplace(
     return Posterior(factor, curvature, u, a, evidence), Info(steps, residual, tol, residual <= 100 * tol)
 
 
-def _conjugate(factor: PriorFactor, Lam: Any, near: Curvature, b: FloatArray, tol: float) -> tuple[FloatArray, bool]:
+def _conjugate(
+    factor: PriorFactor, Lam: Any, near: Curvature, b: FloatArray, tol: float, most: int
+) -> tuple[FloatArray, bool]:
     """Solve (I + R'ΛR) x = b by conjugate gradients with a factored B of other precisions as preconditioner."""
     x = np.zeros_like(b)
     residual = b.copy()
@@ -115,7 +118,7 @@ def _conjugate(factor: PriorFactor, Lam: Any, near: Curvature, b: FloatArray, to
     z = near.solve(residual)
     direction = z
     inner = float(residual @ z)
-    for _ in range(INNER_STEPS):
+    for _ in range(most):
         image = direction + factor.back(Lam @ factor.forward(direction))
         length = inner / float(direction @ image)
         x += length * direction

@@ -15,18 +15,20 @@ from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.features import FeatureDesign
 from preflearn.models._gp_kernel import VARIANCE, start_kernel
 from preflearn.models._gp_warnings import warn_if_equal
-from preflearn.operators import IntArray
+from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior
 
-__all__ = ["problem_of"]
+__all__ = ["outgrown", "problem_of"]
 
 Pairs = tuple[IntArray, IntArray]
 
 Parts = tuple[ItemPrior | None, ItemPrior | None]
 Prior = ItemPrior | PairParts
 
-MANY_PAIRS = 3_000  # distinct pairs beyond which their covariance is not held
-N_FUNCTIONS = 1_000  # skew functions in its place
+# Distinct pairs from which on skew functions are tried, and beyond which the covariance of pairs is not held at all.
+BASIS_FROM, MANY_PAIRS = 500, 5_000
+MOST_FUNCTIONS, LOST = 1_000, 1e-3  # as many functions as lose at most this share of the variance, and not more
+DENSE_COST = 3.0  # of one evaluation over pairs, in cubes of their number
 FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer latents, with room for their overhead
 
 
@@ -43,12 +45,22 @@ def problem_of(model: Any, X: Comparisons, used: IntArray, ends: Pairs, known: A
     distinct, place = np.unique(first * n + second, return_inverse=True)
     if utility is not None and cyclic is None and distinct.shape[0] > FEW_PAIRS * n:
         return utility, Design(pair_operator(first, second, n))
-    if cyclic is not None and distinct.shape[0] > MANY_PAIRS and cyclic.X is not None:
-        basis = SkewBasis.build(cyclic.gram()[0], N_FUNCTIONS)
-        A = pair_operator(first, second, n) if utility is not None else sp.csr_array((m, 0))
-        return SkewBasisPrior(utility, cyclic, n, basis), FeatureDesign(A, basis.features(basis.V, ends))
+    if cyclic is not None and cyclic.X is not None and distinct.shape[0] > BASIS_FROM:
+        basis = SkewBasis.build(cyclic.gram()[0], MOST_FUNCTIONS, LOST)
+        prior = SkewBasisPrior(utility, cyclic, n, basis)
+        size = basis.kept[0].shape[0] + (0 if utility is None else n)
+        complete = prior.kept_share(ends) >= 1 - 2 * LOST
+        cheaper = size**2 * (m + size) < DENSE_COST * float(distinct.shape[0]) ** 3
+        if distinct.shape[0] > MANY_PAIRS or (complete and cheaper):
+            A = pair_operator(first, second, n) if utility is not None else sp.csr_array((m, 0))
+            return prior, FeatureDesign(A, basis.features(basis.V, ends))
     A = sp.csr_array((np.ones(m), place.ravel(), np.arange(m + 1)), shape=(m, distinct.shape[0]))
     return PairPrior(utility, cyclic, n, (distinct // n, distinct % n)), Design(A)
+
+
+def outgrown(prior: Prior, theta: FloatArray, ends: Pairs) -> bool:
+    """Say whether the skew functions of a prior lose too much of the cyclic part at other parameters."""
+    return isinstance(prior, SkewBasisPrior) and prior.with_theta(theta).kept_share(ends) < 1 - 10 * LOST
 
 
 def _parts(model: Any, X: Comparisons, used: IntArray) -> Parts:

@@ -19,7 +19,7 @@ from preflearn.models._gp_items import items_of_comparisons
 from preflearn.models._gp_kernel import length_scales
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_merge import merge
-from preflearn.models._gp_prior import problem_of
+from preflearn.models._gp_prior import outgrown, problem_of
 from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.models._leave_out import without_comparisons, without_items
 from preflearn.models._utility import UtilityPosterior, seed_of, share_ties
@@ -27,6 +27,8 @@ from preflearn.operators import FloatArray
 from preflearn.priors import ItemPrior
 
 __all__ = ["LeftOut", "PreferenceGP"]
+
+REBASED = 4  # times that a search goes on with skew functions chosen anew
 
 
 class LeftOut(NamedTuple):
@@ -250,6 +252,13 @@ class PreferenceGP(UtilityPosterior):
         theta, bounds = evidence.theta, evidence.bounds
         with few_threads(evidence.design.shape[1]):
             self.optima_ = maximise(evidence, first, bounds) if first else []
+            for _ in range(REBASED):
+                if not first or not outgrown(evidence.prior, self.optima_[0].theta, self._ends):
+                    break
+                # skew functions that were chosen at other parameters: choose them here, and search on
+                known = evidence.prior.with_theta(self.optima_[0].theta)
+                evidence = self._evidence_of(X, known, evidence.likelihood)
+                self.optima_ = maximise(evidence, [self.optima_[0].theta], bounds)
             if first:
                 theta = self.optima_[0].theta
                 if self.hyperparameters == "average":

@@ -40,13 +40,17 @@ class SkewBasis:
     kept: Pairs
 
     @classmethod
-    def build(cls, K: FloatArray, n_features: int) -> SkewBasis:
-        """Return the functions with the largest products of eigenvalues of K."""
+    def build(cls, K: FloatArray, most: int, lost: float) -> SkewBasis:
+        """Return the functions with the largest products of eigenvalues of K that lose at most a share of the total."""
         values, V = eigh_leading(K, min(K.shape[0], _FUNCTIONS))
         values = np.maximum(values, 0.0)
         a, b = np.triu_indices(values.shape[0], 1)
-        order = np.argsort(-(values[a] * values[b]), kind="stable")[:n_features]
-        order = np.sort(order[values[a[order]] * values[b[order]] > 0])
+        products = values[a] * values[b]
+        order = np.argsort(-products, kind="stable")
+        total = (np.trace(K) ** 2 - np.square(K).sum()) / 2  # over all pairs of all eigenvalues
+        wanted = int(np.searchsorted(np.cumsum(products[order]), (1 - lost) * total)) + 1
+        order = order[: min(most, wanted)]
+        order = np.sort(order[products[order] > 0])
         used = int(b[order].max(initial=0)) + 1
         return cls(np.ascontiguousarray(V[:, :used]), (a[order], b[order]))
 
