@@ -8,7 +8,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from preflearn.data import Comparisons, Ratings, from_frame
+from preflearn import LabelPreferenceGP, PreferenceGP, RankRLS
+from preflearn.active import suggest
+from preflearn.data import Comparisons, Ratings, from_class_labels, from_frame
+from preflearn.exceptions import DataError
 
 KINDS = [pd.DataFrame, pl.DataFrame, pa.table]
 ITEMS = {"name": ["u", "v", "w"], "size": [1, 2, 3], "red": [True, False, True]}
@@ -70,3 +73,47 @@ def test_ratings_from_one_frame(frame) -> None:
     np.testing.assert_array_equal(data.group, [1, 1, 2])
     assert Ratings.from_frame(table, score="grade", group="q", features=["z"]).feature_names == ("z",)
     assert data.to_comparisons(random_state=0).feature_names == ("x", "z")
+
+
+NUMBERED = pd.DataFrame(VALUES)
+
+
+def test_columns_named_by_numbers_are_named_by_text() -> None:
+    assert Comparisons(NUMBERED, [0], [1]).feature_names == ("0", "1")
+    assert from_class_labels(NUMBERED, ["p", "q", "p"]).feature_names == ("0", "1")
+    assert Ratings(NUMBERED, [1, 2, 3]).feature_names == ("0", "1")
+    assert Ratings.from_frame(NUMBERED, score=0).feature_names == ("1",)
+    sides = pd.DataFrame([["u", "v"], ["v", "w"]])
+    np.testing.assert_array_equal(from_frame(sides, first=1, second=0).names, ["v", "u", "w"])
+    named = pd.DataFrame({"name": ["u", "v", "w"], 7: [1, 2, 3]})
+    assert from_frame(sides, first=0, second=1, items=named, item_name="name").feature_names == ("7",)
+
+
+def test_models_take_the_numbered_columns_they_learned_from() -> None:
+    data = Comparisons(NUMBERED, [0, 1], [1, 2])
+    model = PreferenceGP(hyperparameters="fixed").fit(data)
+    np.testing.assert_array_equal(model.predict_utility(NUMBERED), model.predict_utility(VALUES))
+    np.testing.assert_array_equal(model.predict_utility(NUMBERED[[1, 0]]), model.predict_utility(VALUES))
+    np.testing.assert_array_equal(suggest(model, NUMBERED).gain, suggest(model, VALUES).gain)
+    ranker = RankRLS().fit(data)
+    np.testing.assert_array_equal(ranker.predict(NUMBERED), ranker.predict(Ratings(NUMBERED, [0, 0, 1])))
+    labels = LabelPreferenceGP(hyperparameters="fixed").fit(NUMBERED, ["p", "q", "p"])
+    np.testing.assert_array_equal(labels.predict_utility(NUMBERED), labels.predict_utility(VALUES))
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame(VALUES, columns=["a", "a"]),
+        pd.DataFrame(VALUES, columns=[1, "1"]),
+        pa.table([[1.0, 2.0], [3.0, 4.0]], names=["a", "a"]),
+    ],
+)
+def test_repeated_column_names_are_refused(frame) -> None:
+    with pytest.raises(DataError, match=r"1 of the column names occur more than once \(\"[a1]\"\). Rename or drop"):
+        Comparisons(frame, [0], [1])
+    model = PreferenceGP(hyperparameters="fixed").fit(Comparisons(NUMBERED, [0, 1], [1, 2]))
+    with pytest.raises(DataError, match="PreferenceGP: 1 of the column names"):
+        model.predict_utility(frame)
+    with pytest.raises(DataError, match="RankRLS: 1 of the column names"):
+        RankRLS().fit(Comparisons(NUMBERED, [0], [1])).predict(frame)

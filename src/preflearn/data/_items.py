@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import narwhals as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -60,13 +61,32 @@ def check_items(items: Any, owner: str, names: Any = None) -> ItemTable:
 
 
 def frame_of(value: Any, owner: str) -> nw.DataFrame[Any] | None:
-    """Return a data frame of any library as a narwhals frame, or None for anything else."""
-    native = nw.from_native(value, pass_through=True, allow_series=True)
+    """Return a data frame of any library as a narwhals frame, or None for anything else.
+
+    Columns are named by strings: those of pandas may be named by numbers, which are then written out.
+    """
+    try:
+        native = nw.from_native(_with_text_names(value), pass_through=True, allow_series=True)
+    except DuplicateError:
+        names = [str(name) for name in getattr(value, "column_names", value.columns)]
+        repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        raise DataError(
+            f"{owner}: {len(repeated)} of the column names occur more than once ({first_few(repeated)}). "
+            "Rename or drop the repeated columns: every feature needs its own name."
+        ) from None
     if isinstance(native, nw.LazyFrame):
         raise TypeError(f"{owner}: lazy frames are not read. Call .collect() first.")
     if isinstance(native, nw.Series):
         raise TypeError(f"{owner}: expected a table; got a single column. Use a frame with one column (.to_frame()).")
     return native if isinstance(native, nw.DataFrame) else None
+
+
+def _with_text_names(value: Any) -> Any:
+    if not (hasattr(value, "set_axis") and hasattr(value, "columns")):  # only pandas has other names
+        return value
+    if all(isinstance(name, str) for name in value.columns):
+        return value
+    return value.set_axis([str(name) for name in value.columns], axis=1)
 
 
 def _from_sparse(items: Any, owner: str) -> sparse.csr_array[np.float64]:
@@ -117,7 +137,7 @@ def _first_not_number(table: NDArray[Any]) -> tuple[int, int]:
 def _from_frame(frame: nw.DataFrame[Any], native: Any, owner: str) -> ItemTable:
     """Split a frame in names (a column called item, name or id, or a pandas index of strings) and features."""
     schema = frame.schema
-    labelled = {str(c).lower(): c for c in frame.columns if schema[c] in _LABEL_TYPES or schema[c].is_integer()}
+    labelled = {c.lower(): c for c in frame.columns if schema[c] in _LABEL_TYPES or schema[c].is_integer()}
     name_column = next((labelled[word] for word in NAME_COLUMNS if word in labelled), None)
     names: NDArray[Any] | None = None
     if name_column is not None:
@@ -137,7 +157,7 @@ def _from_frame(frame: nw.DataFrame[Any], native: Any, owner: str) -> ItemTable:
     values = np.empty((len(frame), len(features)), dtype=np.float64)
     for number, column in enumerate(features):
         values[:, number] = frame[column].cast(nw.Float64).to_numpy()
-    return ItemTable(values, names, tuple(str(column) for column in features), len(frame))
+    return ItemTable(values, names, tuple(features), len(frame))
 
 
 _LABEL_TYPES = (nw.String, nw.Categorical, nw.Enum, nw.Object)
@@ -176,9 +196,10 @@ def _check_finite(table: ItemTable, owner: str, names: Any) -> None:
 def frame_columns(frame: nw.DataFrame[Any], wanted: dict[str, str | None], owner: str) -> dict[str, Any]:
     """Return the wanted columns as lists (None where no column was asked for); unknown columns raise."""
     columns: dict[str, Any] = {}
-    for role, column in wanted.items():
+    for role, name in wanted.items():
+        column = None if name is None else str(name)  # as the columns of `frame_of`
         if column is not None and column not in frame.columns:
-            nearest = nearest_names(str(column), frame.columns)
+            nearest = nearest_names(column, frame.columns)
             raise DataError(
                 f"{owner}: {role}={column!r} is not a column (columns: {first_few(frame.columns, 8)}"
                 f"{'; ' + nearest if nearest else ''}). Name one of the columns."

@@ -211,7 +211,7 @@ def from_frame(
         if item_frame is None:
             raise TypeError(f"{owner}: item_name needs items as a data frame; got {type(items).__name__}.")
         names = frame_columns(item_frame, {"item_name": item_name}, owner)["item_name"]
-        items = item_frame.drop(item_name).to_native()
+        items = item_frame.drop(str(item_name)).to_native()
     options = {key: columns[key] for key in ("weight", "group", "judge")}
     options |= {"names": names, "self_comparisons": self_comparisons}
     if columns["outcome"] is not None:

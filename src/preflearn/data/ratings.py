@@ -131,9 +131,9 @@ class Ratings(Frozen):
         wanted = {"score": score, "group": group, "weight": weight, "name": name}
         columns = frame_columns(table, wanted, owner)
         if features is None:
-            features = [column for column in table.columns if column not in wanted.values()]
+            features = [column for column in table.columns if column not in map(str, wanted.values())]
         frame_columns(table, {f"features[{i}]": feature for i, feature in enumerate(features)}, owner)
-        items = table.select(list(features)).to_native()
+        items = table.select([str(feature) for feature in features]).to_native()
         return cls(items, columns["score"], columns["group"], weight=columns["weight"], names=columns["name"])
 
     def _check_names(self) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
-import narwhals as nw
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preflearn.data import Comparisons, ItemTable, Ratings
+from preflearn.data._items import frame_of
 from preflearn.exceptions import GroupsLostWarning, NumericalWarning
 from preflearn.metrics import disagreement_error, pairwise_accuracy
 from preflearn.models._input import PairData, RowData, is_precomputed, read_rows
@@ -62,9 +62,10 @@ class LeastSquares(RegressorMixin, BaseEstimator):
         if isinstance(X, ItemTable) and X.values is not None:
             return match_columns(self, X.values, X.feature_names)
         known = getattr(self, "feature_names_in_", None)
-        frame = nw.from_native(X, pass_through=True, eager_only=True)
-        if known is not None and isinstance(frame, nw.DataFrame) and set(known) < set(frame.columns):
-            X = frame.select(list(known)).to_native()  # the frame the items came from, with its column of names
+        frame = None if known is None else frame_of(X, type(self).__name__)
+        if known is not None and frame is not None:
+            # the frame the items came from may have a column of names, and columns named by numbers
+            X = (frame.select(list(known)) if set(known) < set(frame.columns) else frame).to_native()
         return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
     def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from preflearn.data import Comparisons, ItemTable, Ratings
-from preflearn.data._items import check_items
+from preflearn.data._items import check_items, frame_of
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.models._match import match_columns
 from preflearn.operators import IntArray
@@ -77,10 +77,10 @@ def items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
 
 def _read(model: Any, items: Any) -> ItemTable:
     known = getattr(model, "feature_names_in_", None)
-    frame = nw.from_native(items, pass_through=True, eager_only=True)
-    if known is not None and isinstance(frame, nw.DataFrame):
+    frame = frame_of(items, type(model).__name__)
+    if known is not None and frame is not None:
         # the frame that the items came from: other columns than features and names are left out
-        keep = [c for c in frame.columns if c in set(known) or str(c).lower() in ("item", "name", "id")]
+        keep = [c for c in frame.columns if c in set(known) or c.lower() in ("item", "name", "id")]
         if set(known) <= set(keep):
             items = frame.select(keep).to_native()
     return check_items(items, type(model).__name__)
