@@ -211,7 +211,12 @@ MISTAKES = [
     ("nan feature", lambda: LabelPreferences(X * np.nan, [0], ["a"], ["b"]), DataError, ["12 missing", "Impute"]),
     ("no features", lambda: LabelPreferences(3, [0], ["a"], ["b"]), TypeError, ["table of features", "3"]),
     ("flat", lambda: LabelPreferences(X[0], [0], ["a"], ["b"]), TypeError, ["reshape(-1, 1)"]),
-    ("weights", lambda: LabelPreferences(X, [0], ["a"], ["b"], weight=[-1]), DataError, ["negative"]),
+    (
+        "weights",
+        lambda: LabelPreferences(X, [0], ["a"], ["b"], weight=[-1]),
+        DataError,
+        ["negative", "an edge"],
+    ),
     ("outcome", lambda: LabelPreferences(X, [0], ["a"], ["b"], [True]), TypeError, ["booleans"]),
     ("nan outcome", lambda: LabelPreferences(X, [0], ["a"], ["b"], [np.nan]), DataError, ["outcome", "not finite"]),
     ("classes", lambda: from_class_labels(X, ["a", "b"]), DataError, ["2 values for 4 items"]),

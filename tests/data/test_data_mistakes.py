@@ -223,7 +223,7 @@ ODDITIES: list[tuple[str, Callable[[], Any], list[str]]] = [
     (
         "repeats",
         lambda: Comparisons(X, [0, 1, 1], [1, 0, 2], [1, -1, 1]),
-        ["1 of 3", "independent evidence", ".merged()"],
+        ["1 of 3", "independent evidence: delete the repeats"],
     ),
     (
         "parts",

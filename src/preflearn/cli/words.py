@@ -37,7 +37,6 @@ _OPTIONS = [
     (r"Unpack it first \(gzip is read as it is\)", "Unpack it, or save the sheet as CSV"),
     (r"into int\.", "into a whole number."),
     (r"into float\.", "into a number."),
-    (r"; \.merged\(\) merges them into weights", "; delete the repeats if they are not"),
     (r"pass 2 \* outcome - 1", "write -1 for it"),
     (r", or keep one part \(see \.parts\(\)\)", ""),
     (r"between the parts, give features", "between the parts, or give features (--items)"),

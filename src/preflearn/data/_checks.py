@@ -213,6 +213,10 @@ def check_names(values: Any, n_items: int, owner: str) -> NDArray[Any]:
     return names
 
 
+def _a(word: str) -> str:
+    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+
+
 def check_real(values: Any, n_rows: int, what: str, owner: str, per: str) -> NDArray[np.float64]:
     """Return a new column of finite floats with one value per row."""
     try:
@@ -255,7 +259,7 @@ def check_weight(values: Any, n_rows: int, owner: str, per: str) -> NDArray[np.f
     if len(bad):
         raise DataError(
             f"{owner}: {len(bad)} of {n_rows} weights are negative ({rows_text(bad)}; values "
-            f"{first_few(weight[bad].tolist())}). Weights count how often a {per} was seen: give values >= 0."
+            f"{first_few(weight[bad].tolist())}). Weights count how often {_a(per)} was seen: give values >= 0."
         )
     if n_rows and not weight.any():
         raise DataError(

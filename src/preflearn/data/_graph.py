@@ -149,7 +149,7 @@ def warn_if_odd(data: Comparisons, stacklevel: int) -> None:
     if repeats:
         warnings.warn(
             f"Comparisons: {repeats} of {len(data)} comparisons repeat an earlier one exactly (same items, outcome, "
-            "group and judge). They count as independent evidence; .merged() merges them into weights.",
+            "group and judge). They count as independent evidence: delete the repeats if they are not.",
             DataWarning,
             stacklevel=stacklevel,
         )

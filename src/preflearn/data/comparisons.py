@@ -67,8 +67,9 @@ class Comparisons(Frozen):
     Warns
     -----
     DataWarning
-        If comparisons are repeated exactly; if outcomes are only 0 and 1 (0 is a tie, not a loss); if items without
-        features fall into parts that were never compared with each other.
+        If comparisons are repeated exactly (each of them counts; `PreferenceGP` merges equal ones into weights by
+        itself); if outcomes are only 0 and 1 (0 is a tie, not a loss); if items without features fall into parts that
+        were never compared with each other.
 
     Notes
     -----
