@@ -104,7 +104,7 @@ def test_answered_batches_leave_less_error_than_the_best_singles():
 @pytest.mark.parametrize("criterion", ["utilities", "top_k"])
 def test_no_pair_twice_no_forbidden_pair_whatever_its_sides(criterion):
     model = by_name()
-    options = {"criterion": criterion, "k": 2, "random_state": 0}
+    options = {"criterion": criterion, "k": 2 if criterion == "top_k" else None, "random_state": 0}
     forbidden = [("dee", "ann"), ("bob", "cy")]
     with pytest.warns(DataWarning, match="only 4 of 6"):
         found = suggest(model, n=6, forbidden=forbidden, **options)
@@ -285,6 +285,11 @@ def test_suggestions_are_a_table():
         ({"items": ["ann", "ann"]}, ValueError, "names are repeated"),
         ({"items": ["ann"]}, ValueError, "no pair is left"),
         ({"judges": []}, ValueError, "judges is empty"),
+        ({"judges": ["j1", "j2", "j1"]}, ValueError, 'judges names "j1" more than once'),
+        ({"judges": ["j1", None]}, ValueError, r"name is missing for 1 of 2 judges \(row 1\)"),
+        ({"k": 2}, ValueError, 'k=2 goes with criterion="top_k", but criterion=.utilities.'),
+        ({"random_state": "x"}, ValueError, "suggest: random_state='x' must be a whole number"),
+        ({"random_state": -1}, ValueError, "suggest: random_state=-1 must be"),
         ({"judges": "ann"}, TypeError, "judges must be a sequence"),
         ({"answered": 3}, ValueError, "judges=None"),
         ({"judges": ["x"], "answered": 3}, TypeError, "Comparisons with judges"),

@@ -92,6 +92,18 @@ def test_items_without_features_have_names_and_unseen_ones_the_prior():
         model.predict_utility(["eve"])
 
 
+def test_integers_are_row_numbers_unless_the_names_are_integers():
+    first, second = np.array([0, 0, 1]), np.array([1, 2, 2])
+    by_text = PreferenceGP(hyperparameters="fixed").fit(Comparisons(None, first, second, names=["ann", "bob", "cy"]))
+    np.testing.assert_array_equal(by_text.predict_utility([2, np.int64(0)]), by_text.predict_utility(["cy", "ann"]))
+    assert by_text.rank([2, 1]).names.tolist() == ["bob", "cy"]
+    with pytest.raises(ValueError, match="3 is no row number of the 3 items"):
+        by_text.predict_utility([0, 3])
+    by_number = PreferenceGP(hyperparameters="fixed").fit(Comparisons(None, first, second, names=[2, 1, 0]))
+    names = by_number.comparisons_.names[:2].tolist()
+    np.testing.assert_array_equal(by_number.predict_utility(names), by_number.predict_utility()[:2])
+
+
 def test_ties_need_a_threshold_and_it_is_learned():
     rng = np.random.default_rng(3)
     first = rng.integers(0, 8, 200)
@@ -344,6 +356,9 @@ def test_more_mistakes_are_explained(matches):
     for call, match in [
         (lambda: model.rank(k=0), "k=0 must be a whole number"),
         (lambda: model.rank(level=1.5), "between 0 and 1"),
+        (lambda: model.rank(random_state="x"), "rank: random_state='x' must be a whole number"),
+        (lambda: model.rank(random_state=-1), "rank: random_state=-1 must be"),
+        (lambda: model.sample_utilities(random_state=0.5), "sample_utilities: random_state=0.5 must be"),
         (lambda: model.sample_utilities(None, 0), "n_samples=0"),
         (lambda: model.leave_one_out("pair"), "is not one of"),
         (lambda: model.update(matches, hyperparameters="yes"), "is not one of"),

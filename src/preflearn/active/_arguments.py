@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["check_criterion", "check_k", "check_whole", "generator"]
+__all__ = ["check_criterion", "check_k", "check_whole"]
 
 
 def check_whole(value: Any, name: str, owner: str, least: int = 1) -> int:
@@ -37,10 +37,3 @@ def check_criterion(criterion: Any, k: Any, n_items: int, owner: str) -> int | N
     if k is None:
         raise ValueError(f'{owner}: criterion="top_k" needs k, the number of best items that matter.')
     return check_k(k, n_items, owner)
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """Return a generator from an int, a RandomState, a Generator or None."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(int(random_state.randint(2**31)))
-    return np.random.default_rng(random_state)

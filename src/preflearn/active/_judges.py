@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 
 from preflearn.active._pool import Pool, pair_codes
 from preflearn.data import Comparisons
-from preflearn.data._checks import as_list, check_names
-from preflearn.exceptions import DataError
+from preflearn.data._checks import as_list, check_labels, object_array
+from preflearn.exceptions import DataError, first_few
 from preflearn.operators import IntArray
 
 __all__ = ["Judges"]
@@ -31,7 +32,10 @@ class Judges:
         listed = as_list(judges, "judges", pool.owner)
         if not listed:
             raise DataError(f"{pool.owner}: judges is empty. Name at least one judge, or leave judges=None.")
-        names = check_names(listed, len(listed), pool.owner)
+        names = object_array(check_labels(listed, len(listed), "name", pool.owner, "judge").tolist())
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        if repeated:
+            raise DataError(f"{pool.owner}: judges names {first_few(repeated)} more than once. Name every judge once.")
         open_ = np.ones((len(names), first.shape[0]), dtype=bool)
         if answered is not None:
             if not isinstance(answered, Comparisons) or answered.judge is None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.active._arguments import check_k, check_whole, generator
+from preflearn.active._arguments import check_k, check_whole
 from preflearn.active._beliefs import Beliefs
 from preflearn.active._candidates import MOST_ITEMS
 from preflearn.active._outcomes import information
@@ -14,6 +14,7 @@ from preflearn.active._pool import Pool
 from preflearn.active._top_k import Draws
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
+from preflearn.models._utility import generator
 from preflearn.operators import FloatArray
 
 __all__ = ["information_gain", "top_k_information"]
@@ -27,7 +28,7 @@ def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
     Parameters
     ----------
     model : PreferenceGP
-        Fitted model.
+        Fitted, with the likelihood Probit or Logit, with or without ties, or Gaussian; not Flipped.
     pairs : Comparisons, array-like of shape (m, 2) or sequence of pairs
         What might be compared. Outcomes in ``Comparisons`` are not looked at. Pairs are of names, or of row numbers of
         the pool.
@@ -85,7 +86,7 @@ def top_k_information(
     Parameters
     ----------
     model : PreferenceGP
-        Fitted model.
+        Fitted, with the likelihood Probit or Logit, with or without ties, or Gaussian; not Flipped.
     pairs : Comparisons, array-like of shape (m, 2) or sequence of pairs
         What might be compared, by names or row numbers of the pool.
     k : int
@@ -133,4 +134,4 @@ def top_k_information(
         )
     first, second = pool.pairs(pairs, "pairs")
     beliefs = Beliefs(model.likelihood_, *pool.joint(np.arange(len(pool))), first, second)
-    return Draws(beliefs, k, n_samples, generator(random_state)).information(np.arange(first.shape[0]))
+    return Draws(beliefs, k, n_samples, generator(random_state, owner)).information(np.arange(first.shape[0]))

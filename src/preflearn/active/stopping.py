@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.active._arguments import check_criterion, check_k, check_whole, generator
+from preflearn.active._arguments import check_criterion, check_k, check_whole
 from preflearn.active._beliefs import Beliefs
 from preflearn.active._candidates import consider
 from preflearn.active._criteria import Criterion, Utilities
 from preflearn.active._fantasies import draw_outcomes, future_means
 from preflearn.active._pool import Pool
 from preflearn.active._top_k import Draws, TopK, draw_utilities, members
+from preflearn.models._utility import generator
 from preflearn.operators import FloatArray
 
 __all__ = ["RemainingValue", "remaining_value"]
@@ -147,7 +148,7 @@ def remaining_value(
     Parameters
     ----------
     model : PreferenceGP
-        Fitted model.
+        Fitted, with the likelihood Probit or Logit, with or without ties, or Gaussian; not Flipped.
     n : int
         How many more comparisons could be made.
     items : None, table, names or Comparisons, default=None
@@ -210,7 +211,7 @@ def remaining_value(
     n_samples = check_whole(n_samples, "n_samples", owner, 64)
     top = None if k is None else check_k(k, len(pool), owner)
     goal = check_criterion(criterion, k, len(pool), owner)
-    rng = generator(random_state)
+    rng = generator(random_state, owner)
     listed = None if candidates is None else pool.pairs(candidates, "candidates")
     banned = None if forbidden is None else pool.pairs(forbidden, "forbidden")
     limit = check_whole(n_max_candidates, "n_max_candidates", owner)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.active._arguments import check_criterion, check_whole, generator
+from preflearn.active._arguments import check_criterion, check_whole
 from preflearn.active._beliefs import Beliefs
 from preflearn.active._candidates import consider
 from preflearn.active._criteria import Criterion, Utilities
@@ -19,6 +19,7 @@ from preflearn.active._pool import Pool
 from preflearn.active._top_k import Draws, TopK
 from preflearn.data._checks import label_array
 from preflearn.exceptions import DataWarning
+from preflearn.models._utility import generator
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Suggestions", "suggest"]
@@ -108,7 +109,7 @@ def suggest(
     Parameters
     ----------
     model : PreferenceGP
-        Fitted model.
+        Fitted, with the likelihood Probit or Logit, with or without ties, or Gaussian; not Flipped.
     items : None, table (n_items, n_features), names or Comparisons, default=None
         The pool. None: the items that the model was fitted on. With features: a table (array, sparse matrix or data
         frame), of items seen in training or new. Without features: names, or row numbers where there are no names.
@@ -174,9 +175,14 @@ def suggest(
     pool = Pool.build(model, items, owner)
     n = check_whole(n, "n", owner)
     top = check_criterion(criterion, k, len(pool), owner)
+    if k is not None and top is None:
+        raise ValueError(
+            f'{owner}: k={k} goes with criterion="top_k", but criterion={criterion!r}. '
+            'Leave k out, or pass criterion="top_k".'
+        )
     limit = check_whole(n_max_candidates, "n_max_candidates", owner)
     n_samples = check_whole(n_samples, "n_samples", owner, 64)
-    rng = generator(random_state)
+    rng = generator(random_state, owner)
     listed = None if candidates is None else pool.pairs(candidates, "candidates")
     banned = None if forbidden is None else pool.pairs(forbidden, "forbidden")
     seen = consider(pool, listed, banned, top, limit, rng)

@@ -57,8 +57,12 @@ def items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
     known_by_name = not isinstance(items, ItemTable) and _is_labels(items)
     if known_by_name:
         labels = list(items)
-        numbers = _check_rows(model, labels) if model.item_names_ is None else _rows_of_names(model, labels)
-        return items_of_comparisons(model, model.comparisons_, numbers), np.array(labels, dtype=object)
+        if _are_rows(model.item_names_, labels):
+            numbers = _check_rows(model, labels)
+            names = numbers if model.item_names_ is None else model.item_names_[numbers]
+        else:
+            numbers, names = _rows_of_names(model, labels), np.array(labels, dtype=object)
+        return items_of_comparisons(model, model.comparisons_, numbers), names
     table = items if isinstance(items, ItemTable) else _read(model, items)
     if model.featureless_ or table.values is None:
         if table.names is not None and model.featureless_:
@@ -92,6 +96,17 @@ def _is_labels(items: Any) -> bool:
     return not isinstance(nw.from_native(items, pass_through=True), nw.DataFrame)
 
 
+def _are_rows(names: Any, labels: list[Any]) -> bool:
+    # as everywhere: integers are row numbers unless the names are integers themselves
+    if names is None:
+        return True
+    return all(_is_integer(label) for label in labels) and not any(_is_integer(name) for name in names)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def _by_name(model: Any, names: Any) -> Items:
     if model.item_names_ is None:
         raise DataError(
@@ -115,7 +130,7 @@ def _rows_of_names(model: Any, names: Any) -> IntArray:
 
 def _check_rows(model: Any, labels: list[Any]) -> IntArray:
     n = model.n_items_
-    bad = [row for row in labels if not isinstance(row, int | np.integer) or isinstance(row, bool) or not 0 <= row < n]
+    bad = [row for row in labels if not _is_integer(row) or not 0 <= row < n]
     if bad:
         raise DataError(
             f"{type(model).__name__}: {first_few(bad)} is no row number of the {n} items of training. Pass whole "

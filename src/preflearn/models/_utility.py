@@ -21,7 +21,7 @@ from preflearn.models.ranking import Ranking, rank_draws
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import Items, PairParts
 
-__all__ = ["UtilityPosterior", "seed_of", "share_ties"]
+__all__ = ["UtilityPosterior", "generator", "share_ties"]
 
 BLOCK = 2**22  # covariances between new and training items that are held at a time
 
@@ -87,11 +87,11 @@ class UtilityPosterior(BaseEstimator):
     def sample_utilities(self, items: Any = None, n_samples: int = 1000, random_state: Any = None) -> FloatArray:
         """Return draws of the utilities of items from their joint posterior, (n_samples, n_items)."""
         check_is_fitted(self)
-        return self._draw(items_of_table(self, items)[0], n_samples, random_state)
+        rng = generator(random_state, "sample_utilities")
+        return self._draw(items_of_table(self, items)[0], n_samples, rng)
 
-    def _draw(self, new: Any, n_samples: int, random_state: Any) -> FloatArray:
+    def _draw(self, new: Any, n_samples: int, rng: np.random.Generator) -> FloatArray:
         _check_count("n_samples", n_samples)
-        rng = np.random.default_rng(seed_of(random_state))
         counts = [int(n_samples)]
         if len(self._mixture) > 1:
             counts = rng.multinomial(int(n_samples), [w for w, _ in self._mixture]).tolist()
@@ -122,7 +122,7 @@ class UtilityPosterior(BaseEstimator):
             Probability of the intervals.
         n_samples : int, default=4000
             Joint draws that places and probabilities are counted over.
-        random_state : int, RandomState or None, default=0
+        random_state : int, Generator, RandomState or None, default=0
             Source of the draws.
 
         Returns
@@ -134,9 +134,10 @@ class UtilityPosterior(BaseEstimator):
         _check_count("k", k)
         if not 0 < level < 1:
             raise ValueError(f"rank: level={level!r} must be between 0 and 1, for example 0.9.")
+        rng = generator(random_state, "rank")
         new, names = items_of_table(self, items)
         mean, covariance = self._joint(new)
-        return rank_draws(names, mean, covariance, self._draw(new, n_samples, random_state), int(k), level)
+        return rank_draws(names, mean, covariance, self._draw(new, n_samples, rng), int(k), level)
 
     def predict_difference(self, X: Comparisons, *, return_std: bool = False) -> Any:
         """Return the posterior mean of the utility differences, first minus second, and their deviations if wanted."""
@@ -239,7 +240,14 @@ def share_ties(p: FloatArray) -> FloatArray:
     return np.column_stack([p[:, 0] + p[:, 1] / 2, p[:, 2] + p[:, 1] / 2])
 
 
-def seed_of(random_state: Any) -> Any:
+def generator(random_state: Any, owner: str) -> np.random.Generator:
+    """Return a generator from an int, a RandomState, a Generator or None."""
     if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    return random_state
+        return np.random.default_rng(int(random_state.randint(2**31)))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{owner}: random_state={random_state!r} must be a whole number of at least 0, a RandomState, a Generator "
+            "or None."
+        ) from None

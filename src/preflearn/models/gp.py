@@ -22,7 +22,7 @@ from preflearn.models._gp_merge import merge
 from preflearn.models._gp_prior import outgrown, problem_of
 from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.models._leave_out import without_comparisons, without_items
-from preflearn.models._utility import UtilityPosterior, seed_of, share_ties
+from preflearn.models._utility import UtilityPosterior, generator, share_ties
 from preflearn.operators import FloatArray
 from preflearn.priors import ItemPrior
 
@@ -190,7 +190,7 @@ class PreferenceGP(UtilityPosterior):
         )
         evidence = self._evidence_of(X, None, likelihood)
         theta = evidence.theta
-        rng = np.random.default_rng(seed_of(self.random_state))
+        rng = generator(self.random_state, "PreferenceGP")
         first = starts(theta, evidence.bounds, self.n_restarts, rng)
         self._learn(X, evidence, first if self.hyperparameters != "fixed" and theta.shape[0] else [], rng)
         return self
@@ -225,7 +225,7 @@ class PreferenceGP(UtilityPosterior):
             a[np.searchsorted(self._used, old_used)] = self._solution.posterior.a
             evidence.warm = a, None
         improve = hyperparameters == "improve" and self.hyperparameters != "fixed" and evidence.theta.shape[0]
-        rng = np.random.default_rng(seed_of(self.random_state))
+        rng = generator(self.random_state, "PreferenceGP")
         points = None if improve or not hasattr(self, "hyperposterior_") else self.hyperposterior_
         self._learn(together, evidence, [evidence.theta] if improve else [], rng, points)
         return self

@@ -23,7 +23,7 @@ from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_warnings import warn_only_noise, warn_unfinished
 from preflearn.models._label_input import Edges, edge_list, label_data, merged_edges, new_items
 from preflearn.models._label_posterior import LabelPosterior, label_prior
-from preflearn.models._utility import seed_of
+from preflearn.models._utility import generator
 from preflearn.operators import FloatArray
 from preflearn.priors import Items, LabelPrior
 
@@ -169,7 +169,7 @@ class LabelPreferenceGP(BaseEstimator):
         theta = evidence.theta
         self.optima_ = []
         if self.hyperparameters == "maximise" and theta.shape[0]:
-            rng = np.random.default_rng(seed_of(self.random_state))
+            rng = generator(self.random_state, "LabelPreferenceGP")
             if not self.shared:
                 # Own kernels have many optima: start where one kernel for all is best, and end no lower.
                 common, common_size = self._evidence_of(edges, data.labels, likelihood, shared=True)
