@@ -10,6 +10,8 @@ import pytest
 from scipy.stats import binomtest
 
 from preflearn import Comparisons, RankRLS
+from preflearn.data import from_winners
+from preflearn.exceptions import DataWarning
 from preflearn.metrics import expected_calibration_error
 from preflearn.plots import plot_calibration, plot_evidence, plot_ranking, plot_relevances, plot_utility
 
@@ -73,6 +75,13 @@ def test_a_second_curve_shares_the_diagonal_and_has_its_own_counts(axes):
     heights = {text.xy[1] for text in axes.texts if text.get_gid() == "count"}
     assert len(heights) == 2
     assert [text.get_text()[:2] for text in axes.get_legend().get_texts()] == ["ca", "a ", "b "]
+
+
+def test_zero_for_lost_is_noticed_in_outcomes_but_not_in_comparisons(axes):
+    with pytest.warns(DataWarning, match="plot_calibration: outcome holds only 0") as caught:
+        plot_calibration([0.9, 0.8, 0.6], [1, 0, 1], ax=axes)
+    assert caught[0].filename == __file__
+    plot_calibration([0.9, 0.8], from_winners(["a", "b"], ["b", "c"], tie=[True, False]), ax=axes)
 
 
 def test_extreme_probabilities_are_drawn(axes):

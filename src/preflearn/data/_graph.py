@@ -130,12 +130,12 @@ def describe(data: Comparisons) -> str:
     return "\n".join(lines)
 
 
-def warn_zero_one(outcome: NDArray[np.float64], stacklevel: int) -> None:
+def warn_zero_one(outcome: NDArray[Any], stacklevel: int, owner: str = "Comparisons") -> None:
     """Warn if outcomes look like 0 = lost, 1 = won: here 0 is a tie."""
     n_zero, n_one = int(np.count_nonzero(outcome == 0)), int(np.count_nonzero(outcome == 1))
     if n_zero and n_one and np.all((outcome == 0) | (outcome == 1) | (outcome == 0.5)):
         warnings.warn(
-            f"Comparisons: outcome holds only 0 ({n_zero} times), 1 ({n_one} times)"
+            f"{owner}: outcome holds only 0 ({n_zero} times), 1 ({n_one} times)"
             f"{' and 0.5' if n_zero + n_one < len(outcome) else ''}, and 0 is read as a tie. If 0 means that second "
             "was preferred, pass 2 * outcome - 1.",
             DataWarning,

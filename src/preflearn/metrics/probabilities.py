@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from preflearn.data._graph import warn_zero_one
 from preflearn.metrics._inputs import Floats, Rows, _refuse, check_count, check_rows
 
 __all__ = ["Calibration", "calibration_curve", "comparison_log_loss", "expected_calibration_error"]
@@ -41,13 +42,24 @@ def comparison_log_loss(outcome: ArrayLike, probability: ArrayLike, *, sample_we
     float
         In nats; infinite if something happened that was called impossible.
 
+    Warns
+    -----
+    DataWarning
+        If outcomes are only 0 and 1 (0 is a tie, not a loss).
+
     Examples
     --------
     >>> from preflearn.metrics import comparison_log_loss
     >>> round(comparison_log_loss([1, -1, 1], [0.8, 0.4, 0.5]), 4)
     0.4757
     """
-    rows = _checked("comparison_log_loss", outcome, probability, sample_weight)
+    rows = check_probabilities("comparison_log_loss", outcome, probability, sample_weight)
+    warn_zero_one(rows.truth, 3, "comparison_log_loss")
+    return log_loss(rows)
+
+
+def log_loss(rows: Rows) -> float:
+    """Return the log loss of checked rows, in which 0 is known to be a tie."""
     won = (1 + np.sign(rows.truth)) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         surprise = np.where(won > 0, -won * np.log(rows.score), 0.0)
@@ -76,6 +88,11 @@ def calibration_curve(
     Calibration
         ``predicted``, ``observed``, ``weight`` and ``n_seen`` of the bins that have predictions.
 
+    Warns
+    -----
+    DataWarning
+        If outcomes are only 0 and 1 (0 is a tie, not a loss).
+
     Notes
     -----
     Which item is called first is arbitrary, so every comparison is looked at from both sides: (p, won) and
@@ -88,9 +105,14 @@ def calibration_curve(
     >>> curve.predicted.round(3).tolist(), curve.observed.tolist()
     ([0.1, 0.9], [0.25, 0.75])
     """
-    caller = "calibration_curve"
+    rows = check_probabilities("calibration_curve", outcome, probability, sample_weight)
+    warn_zero_one(rows.truth, 3, "calibration_curve")
+    return curve_of("calibration_curve", rows, n_bins)
+
+
+def curve_of(caller: str, rows: Rows, n_bins: int) -> Calibration:
+    """Return the calibration curve of checked rows, in which 0 is known to be a tie."""
     n_bins = check_count(caller, "n_bins", n_bins)
-    rows = _checked(caller, outcome, probability, sample_weight)
     weight = np.ones(len(rows.score)) if rows.weight is None else rows.weight
     # bins of the distance from 1/2, so that both sides fall into mirrored bins exactly
     sure = np.abs(rows.score - 0.5)
@@ -135,17 +157,30 @@ def expected_calibration_error(
     float
         Between 0 (calibrated) and 1. With m comparisons, chance alone gives about ``0.4 * sqrt(n_bins / m)``.
 
+    Warns
+    -----
+    DataWarning
+        If outcomes are only 0 and 1 (0 is a tie, not a loss).
+
     Examples
     --------
     >>> from preflearn.metrics import expected_calibration_error
     >>> round(expected_calibration_error([1, 1, -1, 1], [0.9, 0.9, 0.9, 0.9]), 3)
     0.15
     """
-    curve = calibration_curve(outcome, probability, n_bins=n_bins, sample_weight=sample_weight)
+    caller = "expected_calibration_error"
+    rows = check_probabilities(caller, outcome, probability, sample_weight)
+    warn_zero_one(rows.truth, 3, caller)
+    return calibration_error(curve_of(caller, rows, n_bins))
+
+
+def calibration_error(curve: Calibration) -> float:
+    """Return the mean distance of a curve from the diagonal."""
     return float(curve.weight @ np.abs(curve.predicted - curve.observed))
 
 
-def _checked(caller: str, outcome: ArrayLike, probability: ArrayLike, weight: ArrayLike | None) -> Rows:
+def check_probabilities(caller: str, outcome: ArrayLike, probability: ArrayLike, weight: ArrayLike | None) -> Rows:
+    """Check outcomes with the probabilities that first is preferred."""
     rows = check_rows(caller, outcome, probability, None, weight, ("outcome", "probability", "group"))
     bad = (rows.score < 0) | (rows.score > 1)
     _refuse(caller, "probability", bad, "are not between 0 and 1", "Pass the second column of predict_proba")

@@ -8,8 +8,10 @@ import numpy as np
 from scipy.special import betaincinv
 
 from preflearn.data import Comparisons
+from preflearn.data._graph import warn_zero_one
 from preflearn.exceptions import DataError
-from preflearn.metrics import calibration_curve
+from preflearn.metrics import Calibration
+from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of
 from preflearn.plots._axes import GREY, LINE, axes_for, figure_class
 from preflearn.plots._fitted import require
 
@@ -58,6 +60,11 @@ def plot_calibration(
     matplotlib Axes
         With the diagonal, a marker per bin with its interval, and the number of comparisons in it.
 
+    Warns
+    -----
+    DataWarning
+        If outcomes given as an array are only 0 and 1 (0 is a tie, not a loss).
+
     Notes
     -----
     The upper half of `preflearn.metrics.calibration_curve`, which looks at every comparison from both sides and so does
@@ -89,7 +96,12 @@ def plot_calibration(
     outcome, weight = comparisons, None
     if isinstance(comparisons, Comparisons):
         outcome, weight = comparisons.outcome, comparisons.weight
-    predicted, observed, count, error = _winners(outcome, _first(probability, caller), n_bins, weight)
+    rows = check_probabilities(caller, outcome, _first(probability, caller), weight)
+    if not isinstance(comparisons, Comparisons):
+        warn_zero_one(rows.truth, 3, caller)
+    curve = curve_of(caller, rows, n_bins)
+    error = calibration_error(curve)
+    predicted, observed, count = _winners(curve, float(len(rows.truth) if weight is None else np.sum(weight)))
     low, high = _interval(observed * count, count, level)
 
     ax = axes_for(ax, caller, (5.0, 4.6))
@@ -144,16 +156,13 @@ def _first(probability: Any, caller: str) -> Any:
     return given[:, 1]
 
 
-def _winners(outcome: Any, probability: Any, n_bins: int, weight: Any) -> tuple[Any, Any, Any, float]:
-    """Return the curve above 1/2 (probability, share, number of comparisons), and the calibration error."""
-    curve = calibration_curve(outcome, probability, n_bins=n_bins, sample_weight=weight)
-    error = float(curve.weight @ np.abs(curve.predicted - curve.observed))
+def _winners(curve: Calibration, total: float) -> tuple[Any, Any, Any]:
+    """Return the curve above 1/2: probability, share, and number of comparisons out of ``total``."""
     n_filled = len(curve.predicted)
     upper = slice(n_filled - max(n_filled // 2, 1), None)
-    total = float(len(np.asarray(probability)) if weight is None else np.sum(weight))
     # above 1/2 lies one of the two views of each comparison
     count = curve.weight[upper] * total * (2 if n_filled > 1 else 1)
-    return curve.predicted[upper], curve.observed[upper], count, error
+    return curve.predicted[upper], curve.observed[upper], count
 
 
 def _interval(wins: Any, count: Any, level: float) -> tuple[Any, Any]:
