@@ -52,6 +52,7 @@ MISTAKES = {
     "unknown kernel": (None, [*FIT, "--kernel", "rbff"], ["rbff", '"rbf"', "matern32"]),
     "unknown model": (None, [*FIT, "--model", "rank"], ["rank", "rankrls", "kpcrank"]),
     "unknown metric": (None, [*FIT, "--scoring", "ndgc"], ["--scoring", '"ndgc"', 'nearest names: "ndcg"']),
+    "metric of probabilities": (None, [*FIT, "--scoring", "log_loss"], ["log_loss", "probabilities", "disagreement"]),
     "metric without k": (None, [*FIT, "--scoring", "ndcg@0"], ["ndcg@0", "number for k"]),
     "alpha negative": (None, [*FIT, "--alpha", "-1"], ["--alpha", "-1", "positive number or auto"]),
     "alpha zero": (None, [*FIT, "--alpha", "0"], ["--alpha", "positive number or auto"]),

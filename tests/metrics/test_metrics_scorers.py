@@ -9,18 +9,22 @@ import warnings
 import numpy as np
 import pytest
 import sklearn
+from scipy.special import expit
 from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from preflearn import OnItems, RankRLSCV
 from preflearn.data import Comparisons, Ratings
-from preflearn.exceptions import GroupsLostWarning
+from preflearn.exceptions import DataWarning, GroupsLostWarning
 from preflearn.metrics import (
     RankingScorer,
+    comparison_log_loss,
     concordance_index,
     disagreement_error,
+    expected_calibration_error,
     get_scorer,
     get_scorer_names,
     kendall_tau_b,
@@ -90,7 +94,7 @@ def test_a_named_scorer_is_its_metric_with_greater_being_better(name, problem):
     assert type(scorer.evaluate(y, X[:, 1])) is float
 
 
-@pytest.mark.parametrize("name", [*NAMED, "pairwise_accuracy"])
+@pytest.mark.parametrize("name", [*NAMED, "pairwise_accuracy", "log_loss"])
 def test_scorers_survive_copying(name):
     scorer = get_scorer(name)
     for twin in (pickle.loads(pickle.dumps(scorer)), clone(scorer), copy.deepcopy(scorer)):
@@ -101,7 +105,7 @@ def test_scorers_survive_copying(name):
             scorer.greater_is_better,
             scorer.kwargs,
         )
-        assert twin.evaluate([1, 2, 0], [1, -3, 2]) == scorer.evaluate([1, 2, 0], [1, -3, 2])
+        assert twin.evaluate([1, 2, 0], [1, 0.3, 0.7]) == scorer.evaluate([1, 2, 0], [1, 0.3, 0.7])
 
 
 def test_a_clone_keeps_its_requests_and_shares_nothing(routing):
@@ -269,6 +273,52 @@ def test_accuracy_of_comparisons_refuses_rows_with_scores(problem):
     assert accuracy == 0.5
 
 
+class Sure(Column):
+    """Column with probabilities."""
+
+    def __init__(self, column=0, scale=1.0):
+        super().__init__(column)
+        self.scale = scale
+
+    def predict_proba(self, X):
+        first = expit(self.scale * self.predict(X))
+        return np.column_stack([1 - first, first])
+
+
+PROBABILISTIC = {"log_loss": comparison_log_loss, "calibration_error": expected_calibration_error}
+
+
+@pytest.mark.parametrize("name", PROBABILISTIC)
+def test_probabilities_of_comparisons_are_judged_and_searched_by(name, comparisons):
+    scorer, metric = get_scorer(name), PROBABILISTIC[name]
+    p = Sure(1).predict_proba(comparisons)[:, 1]
+    value = metric(comparisons.outcome, p, sample_weight=comparisons.weight)
+    assert scorer(Sure(1), comparisons) == pytest.approx(-value)
+    assert scorer.evaluate(comparisons.outcome, p, sample_weight=comparisons.weight) == pytest.approx(-value)
+    assert scorer(make_pipeline(OnItems(StandardScaler()), Sure(1)).fit(comparisons), comparisons) < 0
+    search = GridSearchCV(Sure(1), {"scale": [0.001, 1.0, -1.0]}, scoring=scorer, cv=4).fit(comparisons)
+    assert search.best_params_ == {"scale": 1.0}
+    with pytest.raises(TypeError, match=r"judges probabilities, and Column has no predict_proba(.|\n)*disagreement"):
+        scorer(Column(1), comparisons)
+    with pytest.raises(TypeError, match="listed comparisons"):
+        scorer(Sure(1), comparisons.items, comparisons.items[:, 0])
+    with pytest.raises(TypeError, match=r"RankRLSCV: .*judges probabilities, and RankRLSCV predicts utilities"):
+        RankRLSCV(scoring=name).fit(comparisons)
+
+
+def test_options_of_probabilities_are_kept_and_known_ties_need_no_warning(comparisons):
+    scorer = make_ranking_scorer(expected_calibration_error, greater_is_better=False, n_bins=3)
+    p = Sure(1).predict_proba(comparisons)[:, 1]
+    value = expected_calibration_error(comparisons.outcome, p, n_bins=3, sample_weight=comparisons.weight)
+    assert scorer(Sure(1), comparisons) == pytest.approx(-value)
+    won_or_tied = comparisons[comparisons.outcome >= 0]
+    assert {0.0, 1.0} == set(won_or_tied.outcome)
+    for name in PROBABILISTIC:
+        assert get_scorer(name)(Sure(1), won_or_tied) < 0
+        with pytest.warns(DataWarning, match="0 is read as a tie"):
+            get_scorer(name).evaluate(won_or_tied.outcome, Sure(1).predict_proba(won_or_tied)[:, 1])
+
+
 def test_missing_true_scores_are_reported():
     with pytest.raises(TypeError, match="y is None"):
         get_scorer("ndcg")(Column(), np.zeros((2, 1)))
@@ -289,8 +339,9 @@ def test_metrics_of_others_become_scorers(problem):
         ("ndgc", r'no scorer "ndgc" \(nearest names: "ndcg"'),
         ("kendal", '"kendall_tau_b"'),
         ("precision", '"precision@k"'),
-        ("ndcg@0", "with a number for k"),
-        ("ndcg@k", "with a number for k"),
+        ("ndcg@0", '"ndcg@0" needs a number for k.*as in "ndcg@5"'),
+        ("ndcg@k", '"ndcg@k" needs a number for k.*as in "ndcg@5"'),
+        ("precision@", 'needs a number for k.*as in "precision@5"'),
         ("map@5", "no scorer"),
         ("xyzzy", r'no scorer "xyzzy"\.\n  Names: disagreement'),
     ],
@@ -301,7 +352,7 @@ def test_unknown_names_are_answered_with_the_known_ones(name, message):
 
 
 def test_every_listed_name_gives_a_scorer():
-    assert len(get_scorer_names()) == 10
+    assert len(get_scorer_names()) == 12
     for name in get_scorer_names():
         assert isinstance(get_scorer(name.replace("@k", "@7")), RankingScorer)
 
@@ -315,6 +366,7 @@ def test_every_listed_name_gives_a_scorer():
         (lambda: make_ranking_scorer(ndcg, qid=[1]), TypeError, "given when scoring"),
         (lambda: make_ranking_scorer(ndcg, average=None), ValueError, "single number"),
         (lambda: make_ranking_scorer(disagreement_error), ValueError, "greater_is_better=False"),
+        (lambda: make_ranking_scorer(comparison_log_loss), ValueError, "greater_is_better=False"),
     ],
 )
 def test_scorers_which_would_fail_or_mislead_are_refused_when_made(build, kind, message):

@@ -177,9 +177,14 @@ def _check_options(choices: Choices) -> None:
         raise DataError(f"--seed is {choices.seed}; it must be 0 or more.")
     if choices.scoring is not None:
         try:
-            get_scorer(choices.scoring)
+            scorer = get_scorer(choices.scoring)
         except ValueError as error:
             raise DataError(str(error)) from None
+        if scorer.probabilistic:
+            raise DataError(
+                f"--scoring {choices.scoring} judges probabilities, and these models predict utilities. "
+                "Use --scoring disagreement or squared_error."
+            )
         if number is not None and choices.ties != "auto":
             option = "--alpha" if choices.penalised else "--components"
             raise DataError(f"--scoring decides what is chosen, and {option} leaves no choice. Give one of the two.")

@@ -9,6 +9,7 @@ from typing import Any
 from preflearn.exceptions import nearest_names
 from preflearn.metrics.margins import squared_difference_error
 from preflearn.metrics.pairs import concordance_index, disagreement_error, kendall_tau_b, pairwise_accuracy, spearman
+from preflearn.metrics.probabilities import comparison_log_loss, expected_calibration_error
 from preflearn.metrics.rankings import mean_average_precision, ndcg, precision_at_k
 from preflearn.metrics.scorers import RankingScorer
 
@@ -23,8 +24,10 @@ _METRICS: dict[str, Callable[..., Any]] = {
     "map": mean_average_precision,
     "ndcg": ndcg,
     "pairwise_accuracy": pairwise_accuracy,
+    "log_loss": comparison_log_loss,
+    "calibration_error": expected_calibration_error,
 }
-_ERRORS = ("disagreement", "squared_error")
+_ERRORS = ("disagreement", "squared_error", "log_loss", "calibration_error")
 _METRICS_AT_K: dict[str, Callable[..., Any]] = {"ndcg": ndcg, "precision": precision_at_k}
 
 
@@ -47,13 +50,14 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
     ----------
     name : str or RankingScorer
         "disagreement", "squared_error" (of differences), "concordance", "kendall_tau_b", "spearman", "map", "ndcg",
-        "pairwise_accuracy", or with any number of ranks "ndcg@10" and "precision@5". Each is its metric with the
-        default options; `make_ranking_scorer` takes others.
+        "pairwise_accuracy", or with any number of ranks "ndcg@10" and "precision@5"; for models with
+        ``predict_proba``, on Comparisons, "log_loss" and "calibration_error". Each is its metric with the default
+        options; `make_ranking_scorer` takes others.
 
     Returns
     -------
     RankingScorer
-        Greater is better: "disagreement" and "squared_error" are negated.
+        Greater is better: "disagreement", "squared_error", "log_loss" and "calibration_error" are negated.
 
     Examples
     --------
@@ -78,10 +82,15 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
     at_k = re.fullmatch(r"(\w+)@([1-9][0-9]*)", name)
     if at_k and at_k[1] in _METRICS_AT_K:
         return RankingScorer(_METRICS_AT_K[at_k[1]], kwargs={"k": int(at_k[2])})
+    if name.partition("@")[0] in _METRICS_AT_K and "@" in name:
+        raise ValueError(
+            f'get_scorer: "{name}" needs a number for k, the ranks that count: a whole number of at least 1, as in '
+            f'"{name.partition("@")[0]}@5".'
+        )
     hint = nearest_names(name, get_scorer_names())
     raise ValueError(
         f'get_scorer: there is no scorer "{name}"{" (" + hint + ")" if hint else ""}.\n'
-        f"  Names: {', '.join(get_scorer_names())}{' with a number for k' if '@' in name else ''}."
+        f"  Names: {', '.join(get_scorer_names())}, where k is a number."
     )
 
 

@@ -21,6 +21,14 @@ from preflearn.data.ratings import Ratings
 from preflearn.exceptions import GroupsLostWarning, nearest_names
 from preflearn.metrics.margins import squared_difference_error, squared_margin_error
 from preflearn.metrics.pairs import concordance_index, disagreement_error, pairwise_accuracy
+from preflearn.metrics.probabilities import (
+    calibration_error,
+    check_probabilities,
+    comparison_log_loss,
+    curve_of,
+    expected_calibration_error,
+    log_loss,
+)
 
 __all__ = ["RankingScorer"]
 
@@ -50,7 +58,8 @@ class RankingScorer:
     ``n_groups_``) was fitted with several. `Ratings` and `Comparisons` bring their groups along in either case.
 
     On `Comparisons` predictions are margins, and only the metrics of pairs apply: the error is the share of wrongly
-    predicted comparisons, ties left out. Costs one ``predict`` and the metric.
+    predicted comparisons, ties left out. Log loss and calibration error judge probabilities instead, and only of
+    `Comparisons`. Costs one ``predict`` and the metric.
 
     Examples
     --------
@@ -86,7 +95,7 @@ class RankingScorer:
         Parameters
         ----------
         estimator : object
-            Fitted, with ``predict``.
+            Fitted, with ``predict``; for metrics of probabilities with ``predict_proba``.
         X : array-like, Ratings or Comparisons
             What to predict. A data object also supplies those of the further arguments which are not given.
         y : array-like of shape (n,), default=None
@@ -104,7 +113,7 @@ class RankingScorer:
             y = X.outcome if y is None else y
             qid = X.group if qid is None else qid
             sample_weight = X.weight if sample_weight is None else sample_weight
-            return judge.evaluate(y, estimator.predict(X), qid, sample_weight)
+            return judge.evaluate(y, judge._predict(estimator, X), qid, sample_weight)
         self.for_rows()
         if isinstance(X, Ratings):
             y = X.score if y is None else y
@@ -122,6 +131,18 @@ class RankingScorer:
         self._warn_if_groups_are_lost(estimator, qid)
         return self.evaluate(y, estimator.predict(X), qid, sample_weight)
 
+    def _predict(self, estimator: Any, X: Comparisons) -> Any:
+        """Return margins of comparisons or, where they are judged, probabilities that the first item is preferred."""
+        if not self.probabilistic:
+            return estimator.predict(X)
+        if not hasattr(estimator, "predict_proba"):
+            final = estimator[-1] if hasattr(estimator, "steps") else estimator
+            raise TypeError(
+                f"{self!r} judges probabilities, and {type(final).__name__} has no predict_proba.\n"
+                "  Use PreferenceGP, or a scorer of margins, such as 'disagreement'."
+            )
+        return estimator.predict_proba(X)[:, 1]
+
     def evaluate(
         self,
         y_true: ArrayLike,
@@ -134,7 +155,8 @@ class RankingScorer:
         Parameters
         ----------
         y_true, y_score : array-like of shape (n,)
-            True and predicted scores (outcomes and margins for `pairwise_accuracy`).
+            True and predicted scores (outcomes and margins for `pairwise_accuracy`, outcomes and probabilities of
+            ``first`` for `comparison_log_loss` and `expected_calibration_error`).
         qid, sample_weight : array-like of shape (n,), default=None
             Groups and weights, passed on to metrics which accept them.
 
@@ -158,9 +180,14 @@ class RankingScorer:
         value = float(self.metric(y_true, y_score, **arguments))
         return value if self.greater_is_better else -value
 
+    @property
+    def probabilistic(self) -> bool:
+        """Whether probabilities are judged, so that a model needs ``predict_proba``."""
+        return self.metric in _OF_PROBABILITIES or self.metric in _OF_PROBABILITIES.values()
+
     def for_rows(self) -> RankingScorer:
         """Return this scorer if it judges rows with scores; metrics of listed comparisons raise."""
-        if self.metric in (pairwise_accuracy, squared_margin_error):
+        if self.metric in (pairwise_accuracy, squared_margin_error) or self.probabilistic:
             raise TypeError(
                 f"{self!r} judges listed comparisons, not rows with scores.\n"
                 "  Pass a Comparisons as X, or use the scorer 'concordance' or 'squared_error' for rows."
@@ -171,6 +198,8 @@ class RankingScorer:
         """Return the scorer of listed comparisons which asks the same question."""
         if self.metric is pairwise_accuracy:
             return self
+        if self.metric in _OF_PROBABILITIES:  # the outcomes of Comparisons are known to use 0 for ties
+            return RankingScorer(_OF_PROBABILITIES[self.metric], greater_is_better=False, kwargs=self.kwargs)
         if self.metric is concordance_index:
             return RankingScorer(pairwise_accuracy)
         if self.metric is squared_difference_error:
@@ -178,7 +207,7 @@ class RankingScorer:
         if self.metric is not disagreement_error:
             raise TypeError(
                 f"{self!r} ranks whole groups and cannot judge a Comparisons, which only lists pairs.\n"
-                "  Use the scorer 'disagreement', 'squared_error', 'concordance' or 'pairwise_accuracy'."
+                "  Use the scorer 'disagreement', 'squared_error', 'concordance', 'pairwise_accuracy' or 'log_loss'."
             )
         if self.kwargs.get("ties", "exclude") != "exclude":
             raise ValueError(
@@ -207,10 +236,10 @@ class RankingScorer:
                 f"RankingScorer: metric is {self.metric!r}, not a function.\n  For a name use get_scorer(name)."
             )
         errors = (disagreement_error, squared_difference_error, squared_margin_error)
-        if self.metric in errors and self.greater_is_better:
+        if (self.metric in errors or self.probabilistic) and self.greater_is_better:
             raise ValueError(
                 f"RankingScorer: {self.metric.__name__} is an error, and a search would look for the largest.\n"
-                "  Pass greater_is_better=False, or use get_scorer('disagreement') or get_scorer('squared_error')."
+                "  Pass greater_is_better=False, or use get_scorer, as in get_scorer('disagreement')."
             )
         if "average" in self.kwargs and self.kwargs["average"] is None:
             raise ValueError(
@@ -296,3 +325,22 @@ def _comparison_error(
 ) -> float:
     """Share of the listed comparisons which are predicted wrongly."""
     return 1 - float(pairwise_accuracy(outcome, margin, sample_weight=sample_weight, group=group, average=average))
+
+
+def _log_loss(outcome: ArrayLike, probability: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
+    """Log loss of outcomes in which 0 is known to be a tie."""
+    return log_loss(check_probabilities("log_loss", outcome, probability, sample_weight))
+
+
+def _calibration_error(
+    outcome: ArrayLike, probability: ArrayLike, *, n_bins: int = 10, sample_weight: ArrayLike | None = None
+) -> float:
+    """Calibration error of outcomes in which 0 is known to be a tie."""
+    rows = check_probabilities("calibration_error", outcome, probability, sample_weight)
+    return calibration_error(curve_of("calibration_error", rows, n_bins))
+
+
+_OF_PROBABILITIES: dict[Metric, Metric] = {
+    comparison_log_loss: _log_loss,
+    expected_calibration_error: _calibration_error,
+}

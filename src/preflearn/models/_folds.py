@@ -82,6 +82,11 @@ class Judge:
         Without ``cv`` units are left out one by one, or in at most ``folds`` folds.
         """
         scorer, closeness = get_scorer(scoring), get_scorer("squared_error")
+        if scorer.probabilistic:
+            raise TypeError(
+                f"{owner}: {scorer!r} judges probabilities, and {owner} predicts utilities. Use another scoring, such "
+                'as "squared_error", or PreferenceGP.'
+            )
         if cv is not None:
             cv = int(cv) if isinstance(cv, Integral) else check_cv(cv)
         if isinstance(data, RowData):
