@@ -187,6 +187,10 @@ class TestItemsAreRows:
 
     def test_labels_of_any_kind_keep_their_kind(self):
         assert from_class_labels(X, [10, 9, 2, 9]).labels.tolist() == [2, 9, 10]
+        assert from_class_labels(X, [2.5, 0.5, 1.5, 0.5]).labels.tolist() == [0.5, 1.5, 2.5]
+        assert from_class_labels(X, [2.5, 1, 2, 1]).labels.tolist() == [1.0, 2.0, 2.5]
+        assert from_class_labels(X, [True, False, True, True]).labels.tolist() == [False, True]
+        assert from_class_labels(X, [2**70, 3, 2**65, 3]).labels.tolist() == [3, 2**65, 2**70]
         assert from_class_labels(X, ["b", 1, "a", 1]).labels.tolist() == ["b", 1, "a"]
         assert from_class_labels(X, [(1, 2), (0, 1), (1, 2), (0, 1)]).labels.tolist() == [(1, 2), (0, 1)]
 

@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, train_test_split
 
 from preflearn.data import LabelPreferences, from_class_labels, from_label_rankings, from_label_ranks
@@ -333,3 +334,24 @@ def test_mistakes_are_explained(call, kind, words):
         call()
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([2.0, 1.0, 1.0, 2.0]),
+        [2, 1.0, 1.0, 2],
+        np.array([True, False, False, True]),
+        np.array([7, -1, -1, 7]),
+        np.array([7, 1, 1, 7], dtype=np.uint8),
+        np.array(["b", "a", "a", "b"]),
+    ],
+)
+def test_predicted_labels_are_of_the_kind_of_the_given_ones(y):
+    X = np.array([[0.0], [3.0], [3.1], [0.1]])
+    model = LabelPreferenceGP(hyperparameters="fixed").fit(X, y)
+    found = model.predict_label(X)
+    assert found.dtype.kind == np.asarray(y).dtype.kind.replace("u", "i")
+    assert accuracy_score(y, found) == 1.0 == model.score(X, y)
+    assert model.predict(X).dtype == found.dtype
+    np.testing.assert_array_equal(model.labels_, np.unique(y))

@@ -157,7 +157,7 @@ def check_length(found: int, wanted: int, what: str, owner: str, per: str) -> No
 
 
 def check_labels(values: Any, n_rows: int, what: str, owner: str, per: str) -> NDArray[Any]:
-    """Return labels as an array of integers, of strings, or of objects; missing labels raise.
+    """Return labels as an array of integers, floats, booleans or strings, or of objects; missing labels raise.
 
     ``per`` is the word for a row (comparison, item).
     """
@@ -182,10 +182,12 @@ def check_labels(values: Any, n_rows: int, what: str, owner: str, per: str) -> N
 
 
 def label_array(labels: list[Any]) -> NDArray[Any]:
-    """Return labels as integers or strings where all are of that kind, else as objects."""
+    """Return labels as integers, floats, booleans or strings where all are of that kind, else as objects."""
     kinds = {type(label) for label in labels}
     if kinds == {int} and all(abs(label) < 2**63 for label in labels):
         return np.array(labels, dtype=np.int64)
+    if kinds in ({float}, {bool}):
+        return np.array(labels)
     if kinds == {str} and not any(label.endswith("\0") for label in labels):
         return np.array(labels, dtype=np.str_)
     return object_array(labels)

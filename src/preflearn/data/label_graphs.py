@@ -97,7 +97,7 @@ def from_ordinal_labels(
     owner = "from_ordinal_labels"
     table = feature_table(items, names, owner)
     right = check_labels(y, table.n_items, "y", owner, "item")
-    if labels is None and right.dtype.kind != "i" and not all(isinstance(label, int | float) for label in right):
+    if labels is None and not all(isinstance(label, int | float) for label in right.tolist()):
         raise DataError(
             f"{owner}: the labels are not numbers ({first_few(dict.fromkeys(right.tolist()))}), so their order on the "
             "scale is not known. Give labels=[...] from one end of the scale to the other."

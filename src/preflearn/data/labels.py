@@ -15,7 +15,6 @@ from preflearn.data._checks import (
     check_names,
     check_weight,
     is_missing,
-    label_array,
     object_array,
     row_selector,
     rows_text,
@@ -246,8 +245,9 @@ def feature_table(items: Any, names: Any, owner: str) -> ItemTable:
 def label_set(labels: Any, seen: list[Any], owner: str) -> NDArray[Any]:
     """Return all labels as objects: those given, else those seen; at least two and each once."""
     if labels is None:
-        array = label_array(list(dict.fromkeys(seen)))
-        known = object_array((np.unique(array) if array.dtype.kind != "O" else array).tolist())
+        distinct = _of_one_kind(list(dict.fromkeys(seen)))
+        alike = any(all(isinstance(label, kind) for label in distinct) for kind in (int | float, str))
+        known = object_array(sorted(distinct) if alike else distinct)
         if len(known) < 2:
             raise DataError(
                 f"{owner}: there is only one label ({first_few(known)}), and a preference needs two. Check that the "
@@ -258,13 +258,18 @@ def label_set(labels: Any, seen: list[Any], owner: str) -> NDArray[Any]:
     missing = [place for place, label in enumerate(listed) if is_missing(label)]
     if missing:
         raise DataError(f"{owner}: labels has missing values (places {first_few(missing)}). Name every label.")
-    known = object_array(check_labels(listed, len(listed), "labels", owner, "label").tolist())
+    known = object_array(_of_one_kind(check_labels(listed, len(listed), "labels", owner, "label").tolist()))
     if len(set(known)) < len(known):
         repeated = [label for label in dict.fromkeys(known) if list(known).count(label) > 1]
         raise DataError(f"{owner}: labels lists {first_few(repeated)} more than once. List every label once.")
     if len(known) < 2:
         raise DataError(f"{owner}: labels has {len(known)} label(s), and a preference needs two. List them all.")
     return known
+
+
+def _of_one_kind(labels: list[Any]) -> list[Any]:
+    """Return integers among floats as floats, as NumPy has them."""
+    return [float(label) for label in labels] if {type(label) for label in labels} == {int, float} else labels
 
 
 def label_codes(values: NDArray[Any], labels: NDArray[Any], what: str, owner: str) -> NDArray[np.intp]:

@@ -247,7 +247,7 @@ class LabelPreferenceGP(BaseEstimator):
         return self.labels_[order]
 
     def predict_label(self, X: Any) -> Any:
-        """Return the label with the highest expected utility for each item, (n_items,)."""
+        """Return the label with the highest expected utility for each item, (n_items,), of the kind given to fit."""
         best = np.argmax(self.predict_utility(X), axis=1)
         return self.labels_[best]
 
