@@ -232,6 +232,16 @@ class LabelPreferences(Frozen):
             outcome=np.where(where, -self.outcome, self.outcome) + 0.0,  # + 0.0: a tie stays 0, not -0
         )
 
+    def with_items(self, items: Any) -> Self:
+        """Return the same preferences over another item table with the same number of rows."""
+        table = check_items(items, "with_items", self.names)
+        if table.values is None or table.n_items != len(self):
+            raise DataError(
+                f"with_items: the new table has {table.n_items} rows; these preferences are for {len(self)} items. "
+                "Give one row of features per item, in the same order."
+            )
+        return self._take(slice(None), items=table.values, feature_names=table.feature_names)
+
 
 def feature_table(items: Any, names: Any, owner: str) -> ItemTable:
     """Return a checked table of features with the names of its rows."""

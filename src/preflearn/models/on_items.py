@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Comparisons, Ratings
+from preflearn.data import Comparisons, ItemTable, LabelPreferences, Ratings
+from preflearn.data._items import check_items, frame_of
 from preflearn.exceptions import DataError, first_few
 
 __all__ = ["OnItems"]
 
 
 class OnItems(TransformerMixin, BaseEstimator):
-    """Apply a scikit-learn transformer to the items of `Comparisons` or `Ratings`, inside a pipeline.
+    """Apply a scikit-learn transformer to the items of a data object, inside a pipeline.
+
+    Data objects are `Comparisons`, `Ratings` and `LabelPreferences`.
 
     Answers: how do I scale, reduce or denoise the items before they are ranked? Any transformer of rows will do
     (StandardScaler, PCA, KernelPCA, Isomap, ...). Plain arrays need no wrapper: put the transformer into the pipeline.
@@ -32,8 +36,9 @@ class OnItems(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    It is fitted on the items that occur in the training comparisons only, each once, so that nothing is learned from
-    items held out.
+    It is fitted on the items that occur in the training comparisons (or have edges between labels) only, each once, so
+    that nothing is learned from items held out. Columns have names after it if those of training had names and
+    the transformer says which (``get_feature_names_out``).
 
     Examples
     --------
@@ -56,7 +61,7 @@ class OnItems(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : Comparisons, Ratings or array-like (n_items, n_features)
+        X : Comparisons, Ratings, LabelPreferences or array-like (n_items, n_features)
             Training data.
         y : None
             Not used.
@@ -76,43 +81,62 @@ class OnItems(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : Comparisons, Ratings or array-like (n_items, n_features)
-            Data of the kind given to fit.
+        X : Comparisons, Ratings, LabelPreferences or array-like (n_items, n_features)
+            Data of the kind given to fit, or plain rows.
 
         Returns
         -------
-        Comparisons, Ratings or ndarray
-            The same comparisons or scores over transformed items.
+        Comparisons, Ratings, LabelPreferences, ItemTable or ndarray
+            The same data over transformed items; for plain rows the transformed rows, which are an ItemTable with names
+            if they came in a data frame and the transformer was fitted on a data object with names.
         """
         check_is_fitted(self)
-        if isinstance(X, Comparisons):
+        if isinstance(X, Comparisons | LabelPreferences | Ratings):
             self._rows(X)
-            return X.with_items(self.transformer_.transform(self._columns(X)))
-        if isinstance(X, Ratings):
-            items = self.transformer_.transform(self._columns(X))
-            return Ratings(items, X.score, X.group, weight=X.weight, names=X.names)
+            table = self._table(self._columns(X.items, X.feature_names))
+            if isinstance(X, Ratings):
+                return X._take(slice(None), items=table.values, feature_names=table.feature_names)
+            return X.with_items(table)
+        if self.feature_names_ is not None and frame_of(X, "OnItems") is not None:
+            given = check_items(X, "OnItems")
+            table = self._table(self._columns(given.values, given.feature_names))
+            return table._replace(names=given.names)
         return self.transformer_.transform(X)
 
-    def _columns(self, X: Comparisons | Ratings) -> Any:
+    def _table(self, rows: Any) -> ItemTable:
+        """Transform feature rows; the new columns have the names that the transformer gives them."""
+        table = check_items(self.transformer_.transform(rows), "OnItems")
+        if self.feature_names_ is None:
+            return table
+        try:
+            names = self.transformer_.get_feature_names_out(list(self.feature_names_))
+        except AttributeError:  # it, or a step of it, has no names to give
+            return table
+        return table._replace(feature_names=tuple(str(name) for name in names))
+
+    def _columns(self, items: Any, names: tuple[str, ...] | None) -> Any:
         """Return the items with their columns in the order of training, by name."""
-        known, names = self.feature_names_, X.feature_names
-        assert X.items is not None
+        known = self.feature_names_
         if known is None or names is None or tuple(known) == tuple(names):
-            return X.items
-        if set(known) - set(names):
+            return items
+        missing = sorted(set(known) - set(names))
+        if missing:
             raise DataError(
-                f"OnItems: columns {first_few(sorted(set(known) - set(names)))} of training are missing. "
-                "Give the same columns as in training."
+                f"OnItems: columns {first_few(missing)} of training are missing. Give the same columns as in training."
             )
-        return X.items[:, [names.index(name) for name in known]]
+        return items[:, [names.index(name) for name in known]]
 
     def _rows(self, X: Any) -> Any:
+        """Return the feature rows of the items that occur, each once."""
         if isinstance(X, Comparisons):
             if X.items is None:
                 raise DataError("OnItems: the items have no features to transform. Give Comparisons an item table.")
             used = X.used_items()
-            return X.items[used] if used.shape[0] < X.n_items else X.items
-        return X.items if isinstance(X, Ratings) else X
+        elif isinstance(X, LabelPreferences):
+            used = np.unique(X.item)
+        else:
+            return X.items if isinstance(X, Ratings) else X
+        return X.items[used] if 0 < used.shape[0] < X.n_items else X.items
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
