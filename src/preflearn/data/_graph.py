@@ -124,7 +124,9 @@ def describe(data: Comparisons) -> str:
     ]
     for what, labels in (("groups", data.group), ("judges", data.judge)):
         if labels is not None:
-            lines.append(f"{what:<14} {len(set(labels.tolist()))}")
+            unknown = labels.tolist().count("") if what == "judges" else 0
+            known = len(set(labels.tolist()) - ({""} if unknown else set()))
+            lines.append(f"{what:<14} {known}{f' ({unknown} comparisons by unknown ones)' if unknown else ''}")
     if data.weight is not None:
         lines.append(f"weight         {data.weight.sum():.6g} in total")
     return "\n".join(lines)

@@ -39,7 +39,7 @@ class Comparisons(Frozen):
     weight : sequence of shape (n_comparisons,), default=None
         How much each comparison counts, at least 0; weight 2 is the same as listing it twice.
     group, judge : sequences of shape (n_comparisons,), default=None
-        Labels: which ranking, choice or query a comparison came from; who judged.
+        Labels: which ranking, choice or query a comparison came from; who judged ("" if nobody knows).
     names : sequence of shape (n_items,), default=None
         Distinct labels of the items.
     self_comparisons : {"error", "drop"}, default="error"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from preflearn.data._checks import label_array
 from preflearn.data.comparisons import Comparisons
 from preflearn.exceptions import DataError, first_few
 
@@ -26,7 +27,8 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
     Returns
     -------
     Comparisons
-        Weights are kept (1 where there were none), group and judge only if both have them.
+        Weights are kept (1 where there were none), and judges ("", nobody known, where there were none); groups only
+        if both have them.
 
     Examples
     --------
@@ -58,9 +60,11 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
         "outcome": np.concatenate([old.outcome, new.outcome]),
         "weight": None if old.weight is None and new.weight is None else np.concatenate([_weight(old), _weight(new)]),
     }
-    for label in ("group", "judge"):
-        a, b = getattr(old, label), getattr(new, label)
-        fields[label] = None if a is None or b is None else np.concatenate([a, b])
+    fields["group"] = fields["judge"] = None
+    if old.group is not None and new.group is not None:
+        fields["group"] = label_array(_labels(old, "group") + _labels(new, "group"))
+    if old.judge is not None or new.judge is not None:
+        fields["judge"] = label_array(_labels(old, "judge") + _labels(new, "judge"))
     return Comparisons._from_fields(**fields)
 
 
@@ -120,6 +124,11 @@ def _stack(a: Any, b: Any) -> Any:
     if sparse.issparse(a) or sparse.issparse(b):
         return sparse.csr_array(sparse.vstack([a, b]))
     return np.concatenate([a, b])
+
+
+def _labels(data: Comparisons, what: str) -> list[Any]:
+    labels = getattr(data, what)
+    return [""] * len(data) if labels is None else list(labels.tolist())
 
 
 def _weight(data: Comparisons) -> NDArray[np.float64]:
