@@ -84,6 +84,17 @@ def test_zero_for_lost_is_noticed_in_outcomes_but_not_in_comparisons(axes):
     plot_calibration([0.9, 0.8], from_winners(["a", "b"], ["b", "c"], tie=[True, False]), ax=axes)
 
 
+def test_the_legend_lies_above_the_picture(fresh):
+    rng = np.random.default_rng(0)
+    ax = plot_calibration(rng.uniform(size=20), fresh[:20], label="one")
+    plot_calibration(rng.uniform(size=20), fresh[:20], label="other", ax=ax)
+    ax.figure.canvas.draw()
+    legend = ax.get_legend().get_window_extent()
+    assert legend.y0 >= ax.bbox.y1
+    assert legend.y1 <= ax.figure.bbox.y1
+    plt.close(ax.figure)
+
+
 def test_extreme_probabilities_are_drawn(axes):
     plot_calibration([1.0, 0.0, 1.0], [1, -1, 1], ax=axes)
     np.testing.assert_array_equal(points(axes)[0], [[1, 1]])

@@ -134,12 +134,15 @@ def plot_calibration(
             gid="count",
         )
     if not n_before:
-        ax.set_xlabel("predicted probability of the predicted winner")
+        ax.set_xlabel("predicted winner's probability (small numbers: comparisons)")
         ax.set_ylabel(f"share it won, with {100 * level:g} % interval")
         ax.set_xlim(0.48, 1.02)
-        ax.set_title("numbers at the bottom: comparisons", fontsize="small", color=GREY, loc="left")
-    ax.set_ylim(min(0.42, float(low.min()) - 0.08, ax.get_ylim()[0] if n_before else 1.0), 1.03)
-    ax.legend(frameon=False, loc="upper left")
+    bottom = min(0.42, float(low.min()) - 0.08)
+    if n_before:  # room for another row of numbers
+        bottom = min(bottom, ax.get_ylim()[0]) - 0.06
+    ax.set_ylim(bottom, 1.03)
+    # above the picture, where it hides nothing
+    ax.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2)
     return ax
 
 
