@@ -4,11 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from preflearn import PreferenceGP
+from preflearn import LabelPreferenceGP, PreferenceGP
 from preflearn.plots import plot_evidence, plot_relevances, plot_utility
 
 
@@ -22,6 +23,10 @@ def band(ax):
     x = np.unique(vertices[:, 0])
     edges = [[vertices[vertices[:, 0] == value, 1].min(), vertices[vertices[:, 0] == value, 1].max()] for value in x]
     return x, np.array(edges).T
+
+
+def of_labels():
+    return LabelPreferenceGP(hyperparameters="fixed").fit([[0.0], [1.0]], ["a", "b"])
 
 
 @pytest.mark.parametrize("feature", [0, 1, -1])
@@ -102,7 +107,9 @@ def test_names_of_parameters_are_all_different(matches, axes):
 def test_every_optimum_is_marked_once(model, axes):
     ends = [model.optima_[0].theta, model.optima_[0].theta + 1e-4, model.optima_[0].theta + 1.0]
     several = clone(model)
-    several.__dict__.update(model.__dict__, optima_=[SimpleNamespace(theta=theta) for theta in ends])
+    drops = [0.0, 1e-4, 2.5]
+    optima = [SimpleNamespace(theta=a, evidence=model.log_evidence_ - b) for a, b in zip(ends, drops, strict=True)]
+    several.__dict__.update(model.__dict__, optima_=optima)
     plot_evidence(several, n_points=4, ax=axes)
     np.testing.assert_allclose(np.log(line(axes, "other optima").get_xydata()), [ends[2][:2]])
     limits = np.log([axes.get_xlim(), axes.get_ylim()])
@@ -110,7 +117,37 @@ def test_every_optimum_is_marked_once(model, axes):
     assert (ends[2][:2] <= limits[:, 1]).all()
 
 
-@pytest.mark.parametrize("options", [{"x": "length scale of feature 0", "y": None}, {"x": 1, "y": None}])
+def test_optima_beside_a_curve_are_at_their_own_evidence(model, axes):
+    best = model.theta_
+    # the second differs in the other parameters only, the last is too far below
+    ends = {(0.0, 1.0, 0.0): 4.0, (1.0, 0.0, 1.0): 7.0, (0.0, 0.5, 0.0): 31.0}
+    optima = [SimpleNamespace(theta=best, evidence=model.log_evidence_)]
+    optima += [SimpleNamespace(theta=best + step, evidence=model.log_evidence_ - drop) for step, drop in ends.items()]
+    several = clone(model)
+    several.__dict__.update(model.__dict__, optima_=optima)
+    plot_evidence(several, 1, None, n_points=5, ax=axes)
+    wanted = [[np.exp(best[1] + 1), -4], [np.exp(best[1]), -7]]
+    np.testing.assert_allclose(line(axes, "other optima").get_xydata(), wanted)
+
+
+def test_small_drops_are_written_out_at_the_ticks(model, axes):
+    alone = clone(model)
+    alone.__dict__.update(model.__dict__, optima_=model.optima_[:1])
+    plot_evidence(alone, 2, None, limits=[np.exp(model.theta_[2] + np.array([-1e-3, 1e-3]))], n_points=5, ax=axes)
+    FigureCanvasAgg(axes.figure).draw()
+    assert axes.yaxis.get_offset_text().get_text() == ""
+    assert any("e\N{MINUS SIGN}" in text.get_text() for text in axes.get_yticklabels())
+
+
+def test_parameters_go_by_their_names_in_the_model_too(model, axes):
+    assert model.theta_names_ == ("constant value", "length scale 0", "length scale 1")
+    plot_evidence(model, "length scale 1", "constant value", n_points=3, ax=axes)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("length scale of feature 1", "variance")
+
+
+@pytest.mark.parametrize(
+    "options", [{"x": "length scale of feature 0", "y": None}, {"x": 1, "y": None}, {"x": "length scale 0", "y": None}]
+)
 def test_one_parameter_is_a_curve(model, axes, options):
     plot_evidence(model, **options, n_points=9, ax=axes)
     x, drop = axes.lines[0].get_data()
@@ -173,6 +210,7 @@ def test_many_relevances_are_summed_up_without_overflow(axes):
         (lambda m, u: plot_utility(PreferenceGP()), ValueError, "not fitted"),
         (lambda m, u: plot_utility(PreferenceGP), TypeError, "is the class"),
         (lambda m, u: plot_utility("model"), TypeError, "fitted PreferenceGP is wanted"),
+        (lambda m, u: plot_utility(of_labels()), TypeError, "a fitted PreferenceGP is wanted; LabelPreferenceGP has"),
         (lambda m, u: plot_utility(m, ax=[1]), TypeError, "one matplotlib Axes"),
         (lambda m, u: plot_evidence(m, 0, 0), ValueError, "both 'variance'"),
         (lambda m, u: plot_evidence(m, "lenght scale"), ValueError, "is not known"),

@@ -36,7 +36,8 @@ def plot_evidence(
     model : PreferenceGP
         Fitted, with at least one free hyperparameter.
     x, y : int or str, default=0 and 1
-        Hyperparameters of the axes, by number in ``theta_`` or by name (``"variance"``, ``"length scale"``, ...).
+        Hyperparameters of the axes, by number in ``theta_`` or by name (``"variance"``, ``"length scale"``, ..., or
+        those of ``theta_names_``).
         ``y=None``, or a model with only one, gives a curve.
     limits : sequence of (low, high), default=None
         Range of each axis, of the parameters themselves (not their logarithms). None is a factor of 12 to either side
@@ -53,8 +54,9 @@ def plot_evidence(
 
     Notes
     -----
-    Other hyperparameters stay at their chosen values, so an optimum that differs in them is marked where it lies but is
-    not a hill of this picture. Each point costs one inference with gradient, n_points² of them for a surface.
+    Other hyperparameters stay at their chosen values, so an optimum that differs in them is marked where it lies, on a
+    curve at its own evidence (if within 30 nats), but is not a hill of this picture. Each point costs one inference
+    with gradient, n_points² of them for a surface.
 
     Examples
     --------
@@ -72,9 +74,9 @@ def plot_evidence(
     names = parameter_names(model)
     if not names:
         raise ValueError(f"{caller}: the model has no free hyperparameters, so its evidence is one number.")
-    shown = [column_of(x, names, caller, "x")]
+    shown = [_number_of(x, names, model, caller, "x")]
     if y is not None and not (len(names) == 1 and y == 1):
-        shown.append(column_of(y, names, caller, "y"))
+        shown.append(_number_of(y, names, model, caller, "y"))
     if len(set(shown)) < len(shown):
         raise ValueError(f"{caller}: x and y are both {names[shown[0]]!r}. Choose two, or y=None for a curve.")
     n_points = (60 if len(shown) == 1 else 24) if n_points is None else n_points
@@ -82,7 +84,7 @@ def plot_evidence(
         raise ValueError(f"{caller}: n_points is {n_points!r}; a whole number of at least 2 is wanted.")
 
     ends = np.array([optimum.theta for optimum in model.optima_] or [model.theta_])[:, shown]
-    best, others = np.asarray(model.theta_)[shown], _apart(ends, np.asarray(model.theta_)[shown])
+    best = np.asarray(model.theta_)[shown]
     ranges = _ranges(limits, best, ends, np.asarray(model.bounds_)[shown], caller)
     grid = [_points(low, high, at, int(n_points)) for (low, high), at in zip(ranges, best, strict=True)]
     surface = _evaluate(model, shown, grid)
@@ -90,10 +92,13 @@ def plot_evidence(
 
     ax = axes_for(ax, caller)
     if len(shown) == 1:
-        _curve(ax, grid[0], surface - top, best, others, float(model.log_evidence_) - top)
+        # an optimum that differs in other parameters lies off the curve, at a height of its own
+        height = np.array([optimum.evidence for optimum in model.optima_] or [model.log_evidence_]) - top
+        at_best = np.append(best, float(model.log_evidence_) - top)
+        _curve(ax, grid[0], surface - top, at_best, _apart(np.column_stack([ends, height]), at_best))
         ax.set_ylabel("log evidence minus its maximum")
     else:
-        _contours(ax, grid, surface - top, best, others)
+        _contours(ax, grid, surface - top, best, _apart(ends, best))
         ax.set_yscale("log")
         ax.set_ylabel(names[shown[1]])
     ax.set_xscale("log")
@@ -104,12 +109,22 @@ def plot_evidence(
     return ax
 
 
-def _curve(ax: Any, theta: FloatArray, drop: FloatArray, best: FloatArray, others: FloatArray, at_best: float) -> None:
+def _number_of(which: Any, names: list[str], model: Any, caller: str, argument: str) -> int:
+    """Return the number of a hyperparameter, by number, by the name drawn or by that of ``theta_names_``."""
+    own = list(model.theta_names_)
+    if isinstance(which, str) and which not in names and own.count(which) == 1:
+        return own.index(which)
+    return column_of(which, names, caller, argument)
+
+
+def _curve(ax: Any, theta: FloatArray, drop: FloatArray, best: FloatArray, others: FloatArray) -> None:
+    """Draw a curve and its optima, each as (theta, drop)."""
     ax.plot(np.exp(theta), drop, color=LINE, linewidth=1.8)
-    _mark(ax, np.exp(best), np.array([at_best]), chosen=True)
-    height = np.interp(others[:, 0], theta, drop)
-    inside = height > -30
-    _mark(ax, np.exp(others[inside, 0]), height[inside], chosen=False)
+    _mark(ax, np.exp(best[:1]), best[1:], chosen=True)
+    inside = others[others[:, 1] > -30]
+    _mark(ax, np.exp(inside[:, 0]), inside[:, 1], chosen=False)
+    # small drops have their exponent at each tick: matplotlib would write it once, where the legend is
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("-", "\N{MINUS SIGN}"))
     finite = drop[np.isfinite(drop)]
     if finite.size and finite.min() < -30:
         # what is e^-30 as likely need not fill the picture

@@ -84,7 +84,7 @@ def plot_utility(
     """
     caller = "plot_utility"
     figure_class(caller)
-    require(model, caller, "predict_utility")
+    require(model, caller, "predict_utility", "predict_difference")
     if not 0 < level < 1:
         raise ValueError(f"{caller}: level is {level!r}; it must lie between 0 and 1, such as 0.95.")
     if isinstance(n_points, bool) or not isinstance(n_points, int | np.integer) or n_points < 2:
