@@ -173,3 +173,11 @@ def test_utilities_that_are_equal_but_for_rounding_keep_the_order_of_the_items()
         order = np.random.default_rng(seed).permutation(len(data))
         ranking = PreferenceGP(random_state=0).fit(data[order]).rank()
         assert list(ranking.names) == ["ann", "bob", "cy", "dee", "eve"]
+
+
+def test_the_table_of_training_means_the_items_of_training_also_where_some_are_alike():
+    Z = np.array([[0.0], [0.0], [1.0]])
+    data = Comparisons(Z, [0, 0, 1], [1, 2, 2], weight=[9, 1, 1])
+    model = PreferenceGP(1.0 * RBF(), own_effect=True, hyperparameters="fixed").fit(data)
+    np.testing.assert_array_equal(model.predict_utility(Z.copy()), model.predict_utility())
+    assert model.predict_utility(Z)[0] > model.predict_utility(Z)[1]

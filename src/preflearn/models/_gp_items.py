@@ -74,6 +74,8 @@ def items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
     rows = match_columns(model, table.values, table.feature_names)
     if table.names is not None and model.item_names_ is not None:
         number = _numbers_of_names(model, table.names, rows)
+    elif model.own_effect and _same_table(model, rows):
+        number = _numbers(model, np.arange(rows.shape[0]))
     else:
         number = _numbers_of_rows(model, rows)
     return Items(rows, number), np.arange(rows.shape[0]) if table.names is None else table.names
