@@ -79,22 +79,23 @@ class Ours:
     chunks = (None,)  # pairs are predicted in one call
 
     def __init__(self, problem):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # pairs are drawn with replacement: some repeat
-            self.data = Comparisons(problem.X, problem.winner, problem.loser)
-            self.held = Comparisons(problem.X_held, problem.first, problem.second)
+        self.data = Comparisons(problem.X, problem.winner, problem.loser)
+        self.held = Comparisons(problem.X_held, problem.first, problem.second)
 
-    def _model(self, solution, hyperparameters):
+    def _fitted(self, solution, hyperparameters):
         variance, *lengths = np.exp(solution)
         kernel = ConstantKernel(variance, VARIANCE_BOUNDS) * RBF(lengths, LENGTH_BOUNDS)
-        return PreferenceGP(kernel, hyperparameters=hyperparameters, n_restarts=0)
+        model = PreferenceGP(kernel, hyperparameters=hyperparameters, n_restarts=0)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*repeat an earlier one")  # pairs are drawn with replacement
+            return model.fit(self.data)
 
     def fit(self):
-        self.model = self._model(START, "maximise").fit(self.data)
+        self.model = self._fitted(START, "maximise")
         return self.model.optima_[0].evaluations
 
     def fix(self, solution):
-        self.model = self._model(solution, "fixed").fit(self.data)
+        self.model = self._fitted(solution, "fixed")
 
     def prepare(self):
         self.fix(START)

@@ -171,7 +171,6 @@ def test_merged_has_the_same_least_squares_loss_up_to_a_constant(data: Compariso
     assert len(set(pairs)) == len(pairs)
 
 
-@pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 def test_merging_listed_repeats_gives_their_number_as_weight() -> None:
     merged = Comparisons(3, [0, 1, 0, 1], [1, 0, 1, 2], [2, -2, 2, 1]).merged()
     np.testing.assert_array_equal(merged.weight, [3, 1])

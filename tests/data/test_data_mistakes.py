@@ -220,16 +220,6 @@ def test_mistakes_are_explained(call: Callable[[], Any], kind: type[Exception], 
 
 
 ODDITIES: list[tuple[str, Callable[[], Any], list[str]]] = [
-    (
-        "repeats",
-        lambda: Comparisons(X, [0, 1, 1], [1, 0, 2], [1, -1, 1]),
-        ["1 of 3", "independent evidence: delete the repeats"],
-    ),
-    (
-        "parts",
-        lambda: Comparisons(5, [0, 2], [1, 3]),
-        ["3 separate parts", "2, 2, 1", "1 of the items", "cannot be compared"],
-    ),
     ("zero and one", lambda: Comparisons(X, [0, 1], [1, 2], [0, 1]), ["read as a tie", "2 * outcome - 1"]),
     ("half", lambda: Comparisons(X, [0, 1, 2], [1, 2, 3], [0, 1, 0.5]), ["and 0.5", "2 * outcome - 1"]),
     ("dropped", lambda: Comparisons(X, [0, 1], [1, 1], self_comparisons="drop"), ["1 of 2", "row 1", "dropped"]),
@@ -250,10 +240,10 @@ def test_odd_data_warn_once_and_point_at_the_caller(call: Callable[[], Any], wor
 
 
 def test_ordinary_data_do_not_warn() -> None:
-    # Warnings are errors here: features excuse separate parts, groups do too, and ties are known to be ties.
-    Comparisons(X, [0, 2], [1, 3])
-    Comparisons(4, [0, 2], [1, 3], group=["g", "h"])
+    # Warnings are errors here: ties are known to be ties, and what misleads learning alone is for learning to say.
     Comparisons(X, [0, 1], [1, 0], [1, 1])
-    Comparisons(X, [0, 0], [1, 1], judge=["u", "v"])
+    Comparisons(5, [0, 2], [1, 3])
+    Comparisons(X, [0, 1, 1], [1, 0, 2], [1, -1, 1])
+    from_scores(4, [1, 1, 2, 3], group=[0, 1, 0, 1])
     from_winners([0, 1], [1, 2], X, tie=[False, True])
     from_rankings([["a", ["b", "c"]]])

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic
 
 from preflearn import Comparisons, PreferenceGP
+from preflearn.exceptions import DataWarning
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
 
 STEP = 1e-4
@@ -62,7 +63,7 @@ def problem(seed, likelihood, kernel):
         y[rng.random(m) < 0.3] = 0.0
     weight = rng.uniform(0.05, 3.0, m) if seed % 2 else None
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # repeated comparisons
+        warnings.simplefilter("ignore")  # ties and ones only
         data = Comparisons(X, first, second, y, weight=weight)
     return data, KERNELS[kernel](draw), LIKELIHOODS[likelihood](draw)
 
@@ -70,7 +71,9 @@ def problem(seed, likelihood, kernel):
 def error(seed, likelihood, kernel, inference):
     """Return the largest relative error of the gradient's components."""
     data, k, l = problem(seed, likelihood, kernel)
-    model = PreferenceGP(k, l, inference, hyperparameters="fixed").fit(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # repeated comparisons, separate parts
+        model = PreferenceGP(k, l, inference, hyperparameters="fixed").fit(data)
     theta = model.theta_
     _, gradient = model.log_evidence(theta)
     worst = 0.0

@@ -118,7 +118,7 @@ def problem(seed, free=False):
     if layout == "one pair" and rng.random() < 0.3:
         weight = np.r_[1e6, np.ones(m - 1)]  # a million votes
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # contradictions and repeats are the point
+        warnings.simplefilter("ignore")  # outcomes may be ties and ones only
         data = Comparisons(n if featureless else X, first, second, outcome, weight=weight)
     return data, kernel, likelihood, f"{layout}, {kind}, weights {weighting}, {kernel}, {likelihood}"
 

@@ -25,7 +25,7 @@ MODELS = {
     "both": {"kernel": 1.5 * RBF(0.7), "cyclic_kernel": SKEW},
     "both, own effects": {"kernel": 1.5 * RBF(0.7), "cyclic_kernel": SKEW, "own_effect": True},
 }
-pytestmark = pytest.mark.filterwarnings("ignore:Comparisons")
+pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
 
 
 def simulate(seed=0, n=9, m=40, ties=False):

@@ -1,7 +1,5 @@
 """Gaussian processes and what people do with them: units, kernels that cannot be, warnings that say where and why."""
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -14,6 +12,8 @@ from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference.posterior import Info
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
 from preflearn.models._gp_warnings import warn_unfinished
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
 
 
 @pytest.fixture(scope="module")
@@ -29,12 +29,9 @@ def margins():
 @pytest.fixture(scope="module")
 def data(margins):
     X, first, second, y = margins
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return Comparisons(X, first, second, np.sign(y))
+    return Comparisons(X, first, second, np.sign(y))
 
 
-@pytest.mark.filterwarnings("ignore:Comparisons")
 @pytest.mark.parametrize(
     "more", [{}, {"own_effect": True}, {"kernel": "ard"}, {"kernel": 1.0 * RBF()}, {"likelihood": Gaussian()}]
 )
@@ -115,7 +112,7 @@ def test_the_evidence_is_asked_at_finite_parameters_with_or_without_gradient(dat
                 model.log_evidence(wrong)
 
 
-@pytest.mark.filterwarnings("ignore:Comparisons")
+@pytest.mark.filterwarnings("ignore:Comparisons. outcome holds only 0")
 def test_ties_are_named_by_their_own_rows():
     data = Comparisons(None, list("aaabbbc"), list("bbbccca"), [1, 1, 1, 1, 1, 1, 0])
     with pytest.raises(DataError, match=r"1 of 7 comparisons are ties \(rows 6\)"):
@@ -124,7 +121,6 @@ def test_ties_are_named_by_their_own_rows():
         PreferenceGP(hyperparameters="fixed").fit(data[:6]).update(data[5:])
 
 
-@pytest.mark.filterwarnings("ignore:Comparisons")
 def test_averages_of_outcomes_are_not_taken_for_outcomes_without_a_word():
     data = Comparisons(None, list("ab"), list("ba"), [1 / 3, 1.0], weight=[6.0, 1.0])
     with pytest.warns(DataWarning, match=r"1 of 2 outcomes lie between 0 and 1 in size \(rows 0\)") as caught:

@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
+from preflearn.data.learning import warn_before_learning
 from preflearn.exceptions import DataError
 from preflearn.kernels import gram, resolve_kernel
 from preflearn.metrics import pairwise_accuracy
@@ -185,6 +186,7 @@ class ConstraintSVM(BaseEstimator):
     def _read(self, X: Any) -> tuple[Any, Wins]:
         """Return the items that occur and the preferences among them."""
         wins = Wins.read(X, type(self).__name__)
+        warn_before_learning(X, type(self).__name__)
         used, place = np.unique(np.concatenate([wins.winner, wins.loser]), return_inverse=True)
         m = wins.winner.shape[0]
         return X.items[used], Wins(place[:m].astype(np.intp), place[m:].astype(np.intp), wins.weight)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from preflearn.cli.sources import Saved, open_saved, read_rows, recognise, table
 from preflearn.cli.training import describe_data
 from preflearn.cli.words import one_line
 from preflearn.data import Comparisons, Ratings, read_comparisons
-from preflearn.exceptions import DataError, DataWarning
+from preflearn.exceptions import DataError
 from preflearn.metrics import (
     concordance_index,
     disagreement_error,
@@ -74,11 +73,7 @@ def _read(saved: Saved, path: Path, items: Path | None, stated: str | None) -> R
         if items is not None:
             raise DataError(f"{path}: rows of an SVMlight file bring their own features. Leave out --items.")
         return read_rows(saved, path)
-    with warnings.catch_warnings():
-        # What would mislead learning does not concern judging: parts that are not connected, repeats.
-        warnings.filterwarnings("ignore", ".*separate parts", DataWarning)
-        warnings.filterwarnings("ignore", ".*repeat an earlier one", DataWarning)
-        return read_comparisons(path, table_for(saved, items, path))
+    return read_comparisons(path, table_for(saved, items, path))
 
 
 def judge_rows(data: Ratings, prediction: Any, relevant: float | None = None) -> tuple[list[Line], list[str]]:

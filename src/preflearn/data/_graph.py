@@ -1,4 +1,4 @@
-"""What the comparison graph looks like: parts, repeated comparisons, contradictions, merged pairs, warnings."""
+"""What the comparison graph looks like: parts, repeated comparisons, contradictions, merged pairs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ __all__ = [
     "describe",
     "exact_repeats",
     "merge_pairs",
-    "warn_if_odd",
     "warn_zero_one",
 ]
 
@@ -140,31 +139,6 @@ def warn_zero_one(outcome: NDArray[Any], stacklevel: int, owner: str = "Comparis
             f"{owner}: outcome holds only 0 ({n_zero} times), 1 ({n_one} times)"
             f"{' and 0.5' if n_zero + n_one < len(outcome) else ''}, and 0 is read as a tie. If 0 means that second "
             "was preferred, pass 2 * outcome - 1.",
-            DataWarning,
-            stacklevel=stacklevel,
-        )
-
-
-def warn_if_odd(data: Comparisons, stacklevel: int) -> None:
-    """Warn about comparisons that can be used, but probably not as intended."""
-    repeats = exact_repeats(data.first, data.second, data.outcome, data._label_codes())
-    if repeats:
-        warnings.warn(
-            f"Comparisons: {repeats} of {len(data)} comparisons repeat an earlier one exactly (same items, outcome, "
-            "group and judge). They count as independent evidence: delete the repeats if they are not.",
-            DataWarning,
-            stacklevel=stacklevel,
-        )
-    if data.items is not None or data.group is not None:
-        return
-    sizes = np.sort(np.bincount(data.parts()))[::-1]
-    if len(sizes) > 1:
-        unused = data.n_items - len(data.used_items())
-        never = f" ({unused} of the items were never compared)" if unused else ""
-        warnings.warn(
-            f"Comparisons: the comparisons leave {len(sizes)} separate parts, of {first_few(sizes.tolist())} "
-            f"items{never}. Utilities of different parts cannot be compared without features: add comparisons "
-            "between the parts, give features, or keep one part (see .parts()).",
             DataWarning,
             stacklevel=stacklevel,
         )

@@ -67,9 +67,8 @@ class Comparisons(Frozen):
     Warns
     -----
     DataWarning
-        If comparisons are repeated exactly (each of them counts; `PreferenceGP` merges equal ones into weights by
-        itself); if outcomes are only 0 and 1 (0 is a tie, not a loss); if items without features fall into parts that
-        were never compared with each other.
+        If outcomes are only 0 and 1 (0 is a tie, not a loss); if comparisons of an item with itself were dropped.
+        What would mislead learning, such as repeats, is said by ``fit``.
 
     Notes
     -----
@@ -126,14 +125,12 @@ class Comparisons(Frozen):
             self_comparisons=self_comparisons,
         )
         _graph.warn_zero_one(self.outcome, stacklevel=3)
-        _graph.warn_if_odd(self, stacklevel=3)
 
     @classmethod
     def _build(cls, items: Any, first: Any, second: Any, outcome: Any, **options: Any) -> Self:
         """Build from outcomes that are known to use 0 for ties, so that 0 and 1 alone are no cause for a warning."""
         built = cls.__new__(cls)
         built._prepare(items, first, second, outcome, **options)
-        _graph.warn_if_odd(built, stacklevel=4)
         return built
 
     def _prepare(

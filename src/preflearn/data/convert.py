@@ -17,7 +17,6 @@ from preflearn.data._checks import (
     check_weight,
     codes,
 )
-from preflearn.data._graph import warn_if_odd
 from preflearn.data._items import check_items, frame_columns, frame_of
 from preflearn.data._pairs import draw_pairs
 from preflearn.data._sides import outcomes_of_winners
@@ -128,7 +127,7 @@ def from_scores(
     better, worse = draw_pairs(values, codes(labels, n_rows), max_pairs, rng, ties=ties == "include", owner=owner)
     outcome = values[better] - values[worse]
     known = table.names if names is None else names
-    built = Comparisons._from_fields(
+    return Comparisons._from_fields(
         items=table.values,
         first=better,
         second=worse,
@@ -140,8 +139,6 @@ def from_scores(
         feature_names=table.feature_names,
         n_items=n_rows,
     ).swapped(rng.randint(0, 2, size=len(better)).astype(bool))
-    warn_if_odd(built, stacklevel=3)
-    return built
 
 
 def _pair_weight(weight: NDArray[np.float64], better: NDArray[np.intp], worse: NDArray[np.intp]) -> NDArray[np.float64]:

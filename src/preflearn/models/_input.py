@@ -13,6 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from preflearn.data import Comparisons, Ratings
 from preflearn.data._checks import check_labels, check_weight, codes
+from preflearn.data.learning import warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.operators import Edges, FloatArray, Groups, IntArray, Rows
 
@@ -152,6 +153,7 @@ def read_training(
                 "Use RankRLS or KPCRank, or give rows with scores: fit(X, y) or fit(Ratings)."
             )
         _no_extras(owner, "Comparisons", y=y, qid=qid, sample_weight=sample_weight, graph=graph)
+        warn_before_learning(X, owner)
         return _read_pairs(estimator, X, pairwise)
     names = X.feature_names if isinstance(X, Ratings) else None
     X, y, qid, sample_weight = _unpack(owner, X, y, qid, sample_weight)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
+from preflearn.data.learning import warn_before_learning
 from preflearn.inference.average import average
 from preflearn.inference.evidence import maximise, starts
 from preflearn.likelihoods import Gaussian
@@ -104,6 +105,9 @@ class PreferenceGP(UtilityPosterior):
     -----
     ConvergenceWarning
         If inference did not reach its tolerance.
+    DataWarning
+        If comparisons are repeated exactly; if items without features fall into parts that were never compared with
+        each other; if the comparisons show nothing but noise.
 
     Notes
     -----
@@ -185,6 +189,7 @@ class PreferenceGP(UtilityPosterior):
         """
         self._validate_params()
         self._check_data(X)
+        warn_before_learning(X, type(self).__name__)
         likelihood, self._unit = likelihood_of(
             "PreferenceGP", self.likelihood, self.inference, X.outcome, X.weight, ties=self.ties
         )
@@ -218,6 +223,7 @@ class PreferenceGP(UtilityPosterior):
         old_used, old_prior = self._used, self._solution.prior
         self.likelihood_.check_outcomes(X.outcome)
         together = concatenate(self.comparisons_, X)
+        warn_before_learning(together, type(self).__name__, known=self.comparisons_)
         evidence = self._evidence_of(together, old_prior, self.likelihood_)
         over_items = isinstance(old_prior, ItemPrior) and isinstance(evidence.prior, ItemPrior)
         if self.inference == "laplace" and over_items:
