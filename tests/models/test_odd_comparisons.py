@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pytest
 
-from preflearn import Comparisons, KPCRank, KPCRankCV, PreferenceGP, RankRLS, RankRLSCV
+from preflearn import Comparisons, KPCRank, KPCRankCV, PreferenceGP, RankRLS, RankRLSCV, Ratings
 from preflearn.active import information_gain
 from preflearn.baselines import ConstraintSVM, ConstraintSVMCV
-from preflearn.exceptions import DataWarning
+from preflearn.exceptions import DataError, DataWarning
 
 X = np.arange(12.0).reshape(6, 2) ** 2
 LEARNERS = {
@@ -82,3 +82,14 @@ def test_an_update_speaks_of_what_it_adds():
     assert messages[1].startswith("PreferenceGP: the comparisons leave 2 separate parts, of 4, 2 items")
     model.update(Comparisons(None, ["a"], ["c"]))  # no more parts than before
     model.update(Comparisons(None, ["a"], ["x"]))
+
+
+@pytest.mark.parametrize("name", ["RankRLS", "KPCRank"])
+def test_scores_without_a_preference_are_odd_to_learn_from_only(name):
+    rows = Ratings(X, [1, 1, 2, 2, 3, 3], group=[1, 1, 2, 2, 3, 3])
+    messages = told(lambda: LEARNERS[name]().fit(rows))
+    assert len(messages) == 1
+    assert "all pairs are tied" in messages[0]
+    with pytest.raises(DataError, match="none of the 6 groups has two rows"):
+        LEARNERS[name]().fit(Ratings(X, np.arange(6), group=np.arange(6)))
+    RankRLS().fit(Ratings(X, np.arange(6))).predict(rows)

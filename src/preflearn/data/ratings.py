@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from preflearn.data._checks import Frozen, check_labels, check_real, check_weight, codes, object_array
 from preflearn.data._items import check_items, frame_columns, frame_of
-from preflearn.exceptions import DataError, DataWarning
+from preflearn.exceptions import DataError
 
 if TYPE_CHECKING:
     from preflearn.data._items import ItemArray
@@ -53,11 +52,6 @@ class Ratings(Frozen):
     shape : tuple
         (n_items, n_features).
 
-    Warns
-    -----
-    DataWarning
-        If nothing can be compared: every group has one row, or all scores are tied within their groups.
-
     Notes
     -----
     It is scikit-learn's ``X`` with one row per scored item: indexing selects rows with all their fields.
@@ -97,7 +91,6 @@ class Ratings(Frozen):
             feature_names=table.feature_names,
         )
         self._check_names()
-        self._warn()
 
     @classmethod
     def from_frame(
@@ -146,26 +139,6 @@ class Ratings(Frozen):
                     f"{type(self).__name__}: rows {seen[key]} and {row} have the same name ({key[0]!r}) in the same "
                     "group. Keep one of them, or rename one."
                 )
-
-    def _warn(self) -> None:
-        """Warn if no two rows of a group differ in score."""
-        number = codes(self.group, len(self))
-        sizes = np.bincount(number)
-        if sizes.max() < 2:
-            groups = "there is one row only" if len(sizes) == 1 else f"each of the {len(sizes)} groups has one row"
-            problem, cure = groups, "Check the group column"
-        else:
-            low, high = np.full(len(sizes), np.inf), np.full(len(sizes), -np.inf)
-            np.minimum.at(low, number, self.score)
-            np.maximum.at(high, number, self.score)
-            if np.any(high > low):
-                return
-            problem, cure = "all scores are tied within their groups", "Check the score and group columns"
-        warnings.warn(
-            f"{type(self).__name__}: {problem}, so no item is preferred to another. {cure}.",
-            DataWarning,
-            stacklevel=3,
-        )
 
     @property
     def n_items(self) -> int:
