@@ -315,16 +315,6 @@ def test_own_effects_are_those_of_training_items():
     assert (information_gain(model, pairs, X + 1e-9) > gain).all()
 
 
-def test_averaged_hyperparameters_are_taken_as_their_mean_and_variance():
-    _, data, X = with_features(12, 40)
-    model = PreferenceGP(hyperparameters="average", n_points=64, n_restarts=0, random_state=0).fit(data)
-    pairs = all_pairs(12)
-    mean, std = model.predict_difference(Comparisons(X, *pairs.T), return_std=True)
-    gain = information(model.likelihood_, mean, std**2)
-    np.testing.assert_allclose(information_gain(model, pairs), gain)
-    assert suggest(model).gain[0] == pytest.approx(gain.max(), rel=1e-6)
-
-
 def test_items_of_the_model_and_of_the_pool_are_of_one_kind():
     model, _, X = with_features()
     with pytest.raises(TypeError, match=r"items must be a table of features, names or row numbers.*got int"):

@@ -16,10 +16,15 @@ from numpy.typing import NDArray
 from preflearn.active._beliefs import Beliefs
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Criterion", "Utilities"]
+__all__ = ["Criterion", "Utilities", "highest"]
 
 # Gains that differ by less than this share are equal, so that rounding does not choose; the first candidate wins.
 _EQUAL = 1e-9
+
+
+def highest(gain: FloatArray) -> int:
+    """Return the first of the highest gains, up to rounding."""
+    return int(np.flatnonzero(gain >= gain.max() * (1.0 - _EQUAL))[0])
 
 
 class Criterion(ABC):
@@ -46,7 +51,7 @@ class Criterion(ABC):
             reached = np.where(self.fresh, bound, -np.inf).max()
             todo = np.flatnonzero(stale & (bound >= reached * (1.0 - _EQUAL)))
             if not todo.size:
-                row = int(np.flatnonzero(bound >= reached * (1.0 - _EQUAL))[0])
+                row = highest(bound)
                 return row, float(self.gain[row])
             if todo.size > self.block:
                 todo = np.sort(todo[np.argpartition(-bound[todo], self.block)[: self.block]])

@@ -7,7 +7,7 @@ into numbers once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from preflearn.data._checks import as_list, check_names, label_array, rows_text
 from preflearn.data._items import check_items
 from preflearn.data._sides import check_rows
 from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.models._utility import DifferencePosterior
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Pool", "pair_codes"]
@@ -104,7 +105,7 @@ class Pool:
         )
 
     def pair_moments(self, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return mean and variance (m,) of the utility differences of pairs."""
+        """Return mean and variance (m,) of the utility differences of pairs, over all points of the hyperparameters."""
         parts = [
             self.model.predict_difference(
                 self.comparisons(first[i : i + _CHUNK], second[i : i + _CHUNK]), return_std=True
@@ -114,6 +115,17 @@ class Pool:
         if not parts:
             return np.zeros(0), np.zeros(0)
         return np.concatenate([mean for mean, _ in parts]), np.square(np.concatenate([std for _, std in parts]))
+
+    @property
+    def averaged(self) -> bool:
+        """Whether the posterior is an average over several points of the hyperparameters."""
+        points = getattr(self.model, "hyperposterior_", None)
+        return points is not None and points.weight.shape[0] > 1
+
+    def difference_posteriors(self, first: IntArray, second: IntArray) -> Iterator[list[DifferencePosterior]]:
+        """Yield the utility differences of some pairs at a time, at every point of the hyperparameters."""
+        for i in range(0, first.shape[0], _CHUNK):
+            yield self.model.difference_posteriors(self.comparisons(first[i : i + _CHUNK], second[i : i + _CHUNK]))
 
     def marginals(self) -> tuple[FloatArray, FloatArray]:
         """Return mean and standard deviation of every item's utility."""

@@ -180,7 +180,8 @@ def remaining_value(
     The n comparisons are the greedy batch of `suggest`, with repetitions. In every future true utilities are drawn from
     the posterior and answer the comparisons; every answer updates mean and covariance by moment matching (assumed
     density filtering: exact for Gaussian margins); the items are ordered by their new means, and that order is compared
-    with the truth. Hyperparameters stay.
+    with the truth. Hyperparameters stay: where they are averaged over, utilities are taken to be normal, with the mean
+    and covariance of the average, for the choice of the first comparison, too.
 
     What is right, ``value`` and the information rise with n, up to the noise of simulation. The probabilities of a
     change need not: a single noisy outcome may reverse two items that more outcomes put back.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,7 +21,7 @@ from preflearn.models.ranking import Ranking, rank_draws
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import Items, PairParts
 
-__all__ = ["UtilityPosterior", "generator", "share_ties"]
+__all__ = ["DifferencePosterior", "UtilityPosterior", "generator", "share_ties"]
 
 BLOCK = 2**22  # covariances between new and training items that are held at a time
 
@@ -33,6 +33,15 @@ def _has_utility(model: Any) -> bool:
         f"{type(model).__name__}: with cyclic_kernel and kernel=None items have no utilities: preferences may run in "
         'circles. Use preference_matrix, or give kernel="rbf" beside cyclic_kernel.'
     )
+
+
+class DifferencePosterior(NamedTuple):
+    """Utility differences at one point of the hyperparameters: z ~ N(mean, std²), seen through ``likelihood``."""
+
+    weight: float
+    likelihood: Any
+    mean: FloatArray
+    std: FloatArray
 
 
 class UtilityPosterior(BaseEstimator):
@@ -143,6 +152,27 @@ class UtilityPosterior(BaseEstimator):
         """Return the posterior mean of the utility differences, first minus second, and their deviations if wanted."""
         mean, variance = _mix(self._differences(X))
         return (mean, np.sqrt(variance)) if return_std else mean
+
+    def difference_posteriors(self, X: Comparisons) -> list[DifferencePosterior]:
+        """Return the posterior of the utility differences, first minus second, at every point of the hyperparameters.
+
+        The posterior is their mixture, of which `predict_difference` gives mean and deviation only.
+
+        Parameters
+        ----------
+        X : Comparisons
+            Pairs; their outcomes are not looked at.
+
+        Returns
+        -------
+        list of DifferencePosterior
+            Weight (they sum to 1), likelihood, means (m,) and deviations (m,) of every point; one point unless
+            ``hyperparameters="average"``.
+        """
+        return [
+            DifferencePosterior(w, s.likelihood, mean, np.sqrt(variance))
+            for (w, mean, variance), (_, s) in zip(self._differences(X), self._mixture, strict=True)
+        ]
 
     def preference_matrix(self, items: Any = None) -> PreferenceMatrix:
         """Return who is preferred to whom, by how much and how surely, for all pairs of some items.
