@@ -1,0 +1,165 @@
+"""The graph of comparisons: who beat whom, circles of three, cycles, and who is beaten by nobody.
+
+Everything is in terms of a net preference for each pair that was compared, the mean of its outcomes with the lower item
+first. Nothing lists all pairs of items or all triangles: circles of three are counted by sparse products.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from preflearn.data import Comparisons
+
+__all__ = ["Flow", "average_clustering", "cyclic_triads", "smith_sizes", "strongest_cycles"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Net preferences of the pairs that were compared: lower item against higher, with the weight of what was seen."""
+
+    low: IntArray
+    high: IntArray
+    net: FloatArray
+    weight: FloatArray
+    n_items: int
+
+    @classmethod
+    def of(cls, X: Comparisons) -> Flow:
+        """Return the mean outcome of every pair.
+
+        Examples
+        --------
+        >>> from preflearn import Comparisons
+        >>> flow = Flow.of(Comparisons(None, ["a", "b", "a"], ["b", "a", "b"]))
+        >>> flow.net.round(3), flow.weight
+        (array([0.333]), array([3.]))
+        """
+        weight = np.ones(len(X)) if X.weight is None else X.weight
+        turned = X.first > X.second
+        low, high = np.minimum(X.first, X.second), np.maximum(X.first, X.second)
+        code, place = np.unique(low * X.n_items + high, return_inverse=True)
+        total: FloatArray = np.bincount(place.ravel(), weight, minlength=code.shape[0]).astype(np.float64)
+        outcome = weight * np.where(turned, -X.outcome, X.outcome)
+        net: FloatArray = np.bincount(place.ravel(), outcome, minlength=code.shape[0]).astype(np.float64)
+        seen = total > 0
+        code, net, total = code[seen], net[seen] / total[seen], total[seen]
+        return cls(code // X.n_items, code % X.n_items, net, total, X.n_items)
+
+    def directed(self) -> Any:
+        """Return the sparse matrix (n, n) with a one where the row beat the column more often than not."""
+        first = np.where(self.net > 0, self.low, self.high)[self.net != 0]
+        second = np.where(self.net > 0, self.high, self.low)[self.net != 0]
+        return sp.csr_array((np.ones(first.shape[0]), (first, second)), shape=(self.n_items, self.n_items))
+
+
+def cyclic_triads(flow: Flow) -> tuple[int, int]:
+    """Return how many triples of items run in a circle, and how many have been compared with each other, without draws.
+
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> cyclic_triads(Flow.of(Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"])))
+    (1, 1)
+    """
+    D = flow.directed()
+    circles = (D @ D).multiply(D.T).sum() / 3
+    U = D + D.T
+    triples = (U @ U).multiply(U).sum() / 6
+    return round(circles), round(triples)
+
+
+def average_clustering(flow: Flow) -> float:
+    """Return the average clustering coefficient of the comparison graph, over items that were compared.
+
+    The coefficient of an item is the share of pairs of its opponents that have been compared with each other, 0 for
+    items with one opponent.
+    """
+    m = flow.low.shape[0]
+    half = sp.csr_array((np.ones(m), (flow.low, flow.high)), shape=(flow.n_items, flow.n_items))
+    U = half + half.T
+    degree: FloatArray = np.asarray(U.sum(axis=1)).ravel()
+    closed: FloatArray = np.asarray((U @ U).multiply(U).sum(axis=1)).ravel()
+    possible = degree * (degree - 1)
+    share = np.divide(closed, possible, out=np.zeros_like(degree), where=possible > 0)
+    return float(share[degree > 0].mean()) if (degree > 0).any() else 0.0
+
+
+def strongest_cycles(
+    first: IntArray, second: IntArray, strength: FloatArray, count: int
+) -> list[tuple[float, list[int]]]:
+    """Return up to ``count`` cycles of a directed graph, the one whose weakest edge is strongest first.
+
+    Edges lead from ``first`` (preferred) to ``second``. Every cycle found is the shortest one through its weakest edge
+    among edges that are no weaker.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> strongest_cycles(np.array([0, 1, 2]), np.array([1, 2, 0]), np.array([0.9, 0.8, 0.7]), 1)
+    [(0.7, [0, 1, 2])]
+    """
+    after: dict[int, list[int]] = {}
+    found: list[tuple[float, list[int]]] = []
+    seen: set[frozenset[int]] = set()
+    for edge in np.argsort(-strength, kind="stable"):
+        start, end = int(first[edge]), int(second[edge])
+        path = _shortest(after, end, start)
+        after.setdefault(start, []).append(end)
+        if path is not None and frozenset(path) not in seen:
+            seen.add(frozenset(path))
+            lowest = path.index(min(path))
+            found.append((float(strength[edge]), path[lowest:] + path[:lowest]))
+            if len(found) == count:
+                break
+    return found
+
+
+def _shortest(after: dict[int, list[int]], start: int, end: int) -> list[int] | None:
+    """Return the items on the shortest way from start to end."""
+    came: dict[int, int] = {start: start}
+    waiting = deque([start])
+    while waiting:
+        item = waiting.popleft()
+        if item == end:
+            path = [item]
+            while path[-1] != start:
+                path.append(came[path[-1]])
+            return path[::-1]
+        for other in after.get(item, ()):
+            if other not in came:
+                came[other] = item
+                waiting.append(other)
+    return None
+
+
+def smith_sizes(beats: NDArray[np.bool_]) -> tuple[IntArray, NDArray[np.bool_]]:
+    """Return the size of the Smith set of tournaments (s, n, n), and who is in it, (s, n).
+
+    The Smith set is the smallest set whose members beat everybody outside. Sorted by the number of items beaten, it is
+    the first k for the smallest k whose wins add up to all within and all against the rest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> circle = np.array([[0, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [0, 0, 0, 0]], dtype=bool)
+    >>> smith_sizes(circle[None])
+    (array([3]), array([[ True,  True,  True, False]]))
+    """
+    wins = beats.sum(axis=2)
+    n = wins.shape[1]
+    order = np.argsort(-wins, axis=1, kind="stable")
+    total = np.cumsum(np.take_along_axis(wins, order, axis=1), axis=1)
+    k = np.arange(1, n + 1)
+    size = np.argmax(total == k * (k - 1) // 2 + k * (n - k), axis=1) + 1
+    member = np.zeros(wins.shape, dtype=bool)
+    np.put_along_axis(member, order, k[None, :] <= size[:, None], axis=1)
+    return size, member

@@ -1,0 +1,136 @@
+"""Graphs of comparisons: triads, clustering, cycles and Smith sets against brute force; Hodge against projections."""
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+
+from preflearn import Comparisons
+from preflearn.structure import hodge as hodge_module
+from preflearn.structure.graph import Flow, average_clustering, cyclic_triads, smith_sizes, strongest_cycles
+from preflearn.structure.hodge import hodge, triangles
+
+
+def draw(seed, n=7, share=0.7):
+    rng = np.random.default_rng(seed)
+    first, second = np.triu_indices(n, 1)
+    kept = np.flatnonzero(rng.random(len(first)) < share)
+    if not kept.size:
+        kept = np.array([0])
+    turned = rng.random(len(kept)) < 0.5
+    a, b = np.where(turned, second[kept], first[kept]), np.where(turned, first[kept], second[kept])
+    outcome = np.round(rng.normal(size=len(kept)), 2)
+    return Comparisons(n, a, b, outcome, weight=rng.uniform(0.5, 3, len(kept)))
+
+
+def matrix(flow):
+    G = np.zeros((flow.n_items, flow.n_items))
+    G[flow.low, flow.high], G[flow.high, flow.low] = flow.net, -flow.net
+    return G
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_counts_are_those_of_all_triples(seed):
+    flow = Flow.of(draw(seed))
+    G = matrix(flow)
+    triples = [t for t in combinations(range(7), 3) if all(G[a, b] != 0 for a, b in combinations(t, 2))]
+    circles = [t for t in triples if len({int((G[i, list(t)] > 0).sum()) for i in t}) == 1]
+    assert cyclic_triads(flow) == (len(circles), len(triples))
+    i, j, k, complete = triangles(flow)
+    assert complete
+    compared = np.zeros((7, 7), dtype=bool)
+    compared[flow.low, flow.high] = compared[flow.high, flow.low] = True
+    every = {t for t in combinations(range(7), 3) if all(compared[a, b] for a, b in combinations(t, 2))}
+    assert set(zip(i.tolist(), j.tolist(), k.tolist(), strict=True)) == every
+    shares = []
+    for item in range(7):
+        near = np.flatnonzero(compared[item])
+        if len(near):
+            pairs = list(combinations(near, 2))
+            shares.append(np.mean([compared[a, b] for a, b in pairs]) if pairs else 0.0)
+    assert average_clustering(flow) == pytest.approx(np.mean(shares))
+
+
+def test_repeats_and_turned_comparisons_are_one_net_preference():
+    data = Comparisons(3, [0, 1, 2, 0], [1, 0, 0, 1], [1, 1, 1, 1], weight=[2, 1, 1, 0])
+    flow = Flow.of(data)
+    np.testing.assert_array_equal(flow.low, [0, 0])
+    np.testing.assert_array_equal(flow.high, [1, 2])
+    np.testing.assert_allclose(flow.net, [1 / 3, -1])
+    np.testing.assert_allclose(flow.weight, [3, 1])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_strongest_cycle_has_the_strongest_weakest_edge(seed):
+    flow = Flow.of(draw(seed, n=6))
+    G = matrix(flow)
+    first = np.where(flow.net > 0, flow.low, flow.high)
+    second = np.where(flow.net > 0, flow.high, flow.low)
+    found = strongest_cycles(first, second, np.abs(flow.net), 3)
+    best = 0.0
+    for size in range(3, 7):
+        for cycle in permutations(range(6), size):
+            best = max(best, min(G[a, b] for a, b in zip(cycle, (*cycle[1:], cycle[0]), strict=True)))
+    assert (found[0][0] if found else 0.0) == pytest.approx(best)
+    for strength, cycle in found:
+        edges = [G[a, b] for a, b in zip(cycle, (*cycle[1:], cycle[0]), strict=True)]
+        assert min(edges) == pytest.approx(strength)
+    assert [s for s, _ in found] == sorted((s for s, _ in found), reverse=True)
+
+
+def test_smith_sets_are_the_smallest_that_beat_all_outside():
+    rng = np.random.default_rng(0)
+    G = rng.normal(size=(50, 6, 6))
+    beats = np.triu(G > 0, 1)
+    beats = beats | (~beats.transpose(0, 2, 1) & np.tri(6, k=-1, dtype=bool))
+    size, member = smith_sizes(beats)
+    for tournament, k, inside in zip(beats, size, member, strict=True):
+        dominant = [
+            set(some)
+            for count in range(1, 7)
+            for some in combinations(range(6), count)
+            if all(tournament[a, b] for a in some for b in range(6) if b not in some)
+        ]
+        assert set(np.flatnonzero(inside)) == dominant[0]
+        assert k == len(dominant[0])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_three_parts_are_orthogonal_projections(seed):
+    flow = Flow.of(draw(seed))
+    h = hodge(flow)
+    m = len(flow.net)
+    W = np.diag(flow.weight)
+    A = np.zeros((m, 7))
+    A[np.arange(m), flow.low], A[np.arange(m), flow.high] = 1, -1
+    edge = {pair: e for e, pair in enumerate(zip(flow.low.tolist(), flow.high.tolist(), strict=True))}
+    columns = []
+    for i, j, k in combinations(range(7), 3):
+        if {(i, j), (j, k), (i, k)} <= set(edge):
+            column = np.zeros(m)
+            column[[edge[i, j], edge[j, k], edge[i, k]]] = 1, 1, -1
+            columns.append(column / flow.weight)
+    B = np.array(columns).T.reshape(m, -1)
+
+    def share(basis):
+        root = np.sqrt(flow.weight)[:, None]
+        Q, s, _ = np.linalg.svd(root * basis, full_matrices=False)
+        Q = Q[:, s > 1e-10]
+        return np.sum((Q.T @ (root[:, 0] * flow.net)) ** 2) / (flow.net @ W @ flow.net)
+
+    assert h.gradient == pytest.approx(share(A), abs=1e-8)
+    assert h.curl == pytest.approx(share(B) if B.shape[1] else 0.0, abs=1e-8)
+    assert h.gradient + h.curl + h.harmonic == pytest.approx(1, abs=1e-8)
+
+
+def test_scores_rank_and_a_ring_of_four_is_harmonic(monkeypatch):
+    ranked = Comparisons(4, [0, 1, 2, 0], [1, 2, 3, 2], [1, 1, 1, 2])
+    h = hodge(Flow.of(ranked))
+    assert h.gradient == pytest.approx(1)
+    np.testing.assert_allclose(-np.diff(h.scores), 1, atol=1e-8)
+    ring = hodge(Flow.of(Comparisons(4, [0, 1, 2, 3], [1, 2, 3, 0])))
+    assert ring.harmonic == pytest.approx(1)
+    monkeypatch.setattr(hodge_module, "MOST_TRIANGLES", 1)
+    first, second = np.triu_indices(6, 1)
+    part = hodge(Flow.of(Comparisons(6, first, second, np.random.default_rng(0).normal(size=15))))
+    assert not part.complete
