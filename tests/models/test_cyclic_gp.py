@@ -328,3 +328,17 @@ def test_gradients_through_few_skew_functions(monkeypatch):
             far, near, back, farther = (model.log_evidence(theta + j * step)[0] for j in (2, 1, -1, -2))
             difference = (8 * (near - back) - (far - farther)) / (12 * h)
             assert gradient[k] == pytest.approx(difference, rel=1e-8, abs=1e-8)
+
+
+@pytest.mark.parametrize("kwargs", [{"kernel": 1.5 * RBF(0.7)}, MODELS["cyclic"], MODELS["both"]])
+def test_draws_of_preferences_have_the_moments_of_the_matrix(kwargs):
+    data = simulate()
+    model = PreferenceGP(hyperparameters="fixed", **kwargs).fit(data)
+    draws = model.sample_preferences(n_samples=20_000, random_state=0)
+    np.testing.assert_array_equal(draws, -draws.transpose(0, 2, 1))
+    matrix = model.preference_matrix()
+    np.testing.assert_allclose(draws.mean(axis=0), matrix.mean, atol=5 * matrix.std.max() / np.sqrt(20_000))
+    np.testing.assert_allclose(draws.std(axis=0), matrix.std, atol=0.03)
+    if "cyclic_kernel" in kwargs:
+        with pytest.raises(ValueError, match="at most 100 items"):
+            model.sample_preferences(np.zeros((101, 2)))

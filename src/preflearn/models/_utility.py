@@ -23,6 +23,7 @@ from preflearn.priors import Items, PairParts
 
 __all__ = ["DifferencePosterior", "UtilityPosterior", "generator", "share_ties"]
 
+MOST_DRAWN = 100  # items whose pairs are drawn jointly
 BLOCK = 2**22  # covariances between new and training items that are held at a time
 
 
@@ -99,7 +100,10 @@ class UtilityPosterior(BaseEstimator):
         rng = generator(random_state, "sample_utilities")
         return self._draw(items_of_table(self, items)[0], n_samples, rng)
 
-    def _draw(self, new: Any, n_samples: int, rng: np.random.Generator) -> FloatArray:
+    def _draw(
+        self, new: Any, n_samples: int, rng: np.random.Generator, pairs: tuple[IntArray, IntArray] | None = None
+    ) -> FloatArray:
+        """Return draws of utilities, or of preferences between listed pairs."""
         _check_count("n_samples", n_samples)
         counts = [int(n_samples)]
         if len(self._mixture) > 1:
@@ -108,12 +112,50 @@ class UtilityPosterior(BaseEstimator):
         with few_threads(max(self._used.shape[0], len(new.number))):
             for count, (_, s) in zip(counts, self._mixture, strict=True):
                 if count:
-                    mean, covariance = s.posterior.joint(s.prior.cross(new), s.prior.covariance(new))
+                    if pairs is None:
+                        mean, covariance = s.posterior.joint(s.prior.cross(new), s.prior.covariance(new))
+                    else:
+                        cross, prior = s.prior.cross_pairs(new, pairs), s.prior.pair_covariance(new, pairs)
+                        mean, covariance = s.posterior.joint(cross, prior)
                     L, order = cholesky_pivoted(covariance)
                     draws = np.empty((count, mean.shape[0]))
                     draws[:, order] = rng.standard_normal((count, L.shape[1])) @ L.T
                     blocks.append(draws + mean)
         return np.concatenate(blocks)
+
+    def sample_preferences(self, items: Any = None, n_samples: int = 1000, random_state: Any = None) -> FloatArray:
+        """Return draws of all preferences between some items from their joint posterior.
+
+        Parameters
+        ----------
+        items : table (n_items, n_features), names or row numbers of training items, or None, default=None
+            Items; None is those of training. With a cyclic part at most 100: all their pairs are drawn together.
+        n_samples : int, default=1000
+            Number of draws.
+        random_state : int, RandomState, Generator or None, default=None
+            Source of the draws.
+
+        Returns
+        -------
+        ndarray (n_samples, n_items, n_items)
+            Latent preferences, row against column; every draw is antisymmetric to the last bit.
+        """
+        check_is_fitted(self)
+        rng = generator(random_state, "sample_preferences")
+        new, _ = items_of_table(self, items)
+        n = len(new.number)
+        if getattr(self, "cyclic_kernel", None) is None:
+            f = self._draw(new, n_samples, rng)
+            return np.asarray(f[:, :, None] - f[:, None, :])
+        if n > MOST_DRAWN:
+            raise ValueError(
+                f"sample_preferences: {n} items have {n * (n - 1) // 2} pairs, which would be drawn together. Give at "
+                f"most {MOST_DRAWN} items, for example those of the highest preference_matrix().mean.sum(axis=1)."
+            )
+        low, high = (side.astype(np.intp) for side in np.triu_indices(n, 1))
+        draws = np.zeros((int(n_samples), n, n))
+        draws[:, low, high] = self._draw(new, n_samples, rng, (low, high))
+        return draws - draws.transpose(0, 2, 1)
 
     @available_if(_has_utility)  # type: ignore[untyped-decorator]
     def rank(

@@ -100,6 +100,15 @@ class PairParts:
         """Return the covariance (p, latents) of g at pairs of new items with the latents."""
         raise NotImplementedError
 
+    def pair_covariance(self, new: Items, pairs: Pairs) -> FloatArray:
+        """Return the prior covariance (p, p) of g at pairs of items."""
+        total = np.zeros((pairs[0].shape[0], pairs[0].shape[0]))
+        if self.utility is not None:
+            total += difference_gram(self.utility.covariance(new), pairs, pairs)
+        if self.cyclic is not None:
+            total += skew_gram(self.cyclic.covariance(new), pairs, pairs)
+        return total
+
     def covariance(self, new: Items) -> FloatArray:
         """Return the prior covariance (p, p) of utilities of items."""
         return self._utility.covariance(new)
