@@ -25,6 +25,7 @@ ALLOWED = {
     "baselines": {"exceptions", "data", "kernels", "metrics", "models"},
     "selection": {"exceptions", "data", "metrics", "models"},
     "active": {"exceptions", "linalg", "operators", "data", "likelihoods", "metrics", "models"},
+    "structure": {"exceptions", "data", "models"},
     "plots": {"exceptions", "data", "metrics"},
     "model_file": {"_version", "exceptions", "data", "kernels", "metrics", "models"},
     "__main__": {"cli"},

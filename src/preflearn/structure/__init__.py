@@ -1,1 +1,7 @@
 """What kind of preferences these are: whether they can be ranked or run in circles, and which items are comparable."""
+
+from preflearn.structure.clusters import ComparableClusters
+from preflearn.structure.hodge import Hodge
+from preflearn.structure.rankability import Rankability, rankability
+
+__all__ = ["ComparableClusters", "Hodge", "Rankability", "rankability"]

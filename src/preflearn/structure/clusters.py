@@ -1,0 +1,156 @@
+"""Groups of items that can be compared within and not across."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.cluster import KMeans
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+
+from preflearn.data import Comparisons
+from preflearn.models import PreferenceGP
+from preflearn.structure.graph import FloatArray, Flow
+
+__all__ = ["ComparableClusters"]
+
+ABSTAIN = 0.6  # probability of the winner below which a partial ranking does not compare
+MOST = 10  # clusters that "auto" looks at
+
+
+class ComparableClusters(ClusterMixin, BaseEstimator):
+    """Find clusters of items that can be ranked within each cluster and not across.
+
+    Answers: which of these items are comparable, and how do they rank among themselves?
+
+    Parameters
+    ----------
+    n_clusters : int or "auto", default="auto"
+        Number of clusters; "auto" takes it from the largest gap in the spectrum.
+    method : {"gpgp", "svd", "partial"}, default="gpgp"
+        What the preference matrix is: that of a Gaussian process over pairs (GPGP), the observed net preferences (SVD),
+        or the observed ones less those that a utility finds too close to call (partial ranking with abstention).
+    model : PreferenceGP, default=None
+        For "gpgp" the model to fit; None is ``PreferenceGP(cyclic_kernel="rbf")``.
+    random_state : int, RandomState or None, default=None
+        Source of the starts of k-means and of the search for hyperparameters.
+
+    Attributes
+    ----------
+    labels_ : ndarray (n_items,)
+        Cluster of every item.
+    n_clusters_ : int
+        Number of clusters.
+    preferences_ : ndarray (n_items, n_items)
+        The preference matrix, row against column.
+    singular_values_ : ndarray (n_items,)
+        Its spectrum, in pairs of equal values; L clusters have 2 L large ones.
+    utilities_ : ndarray (n_items,)
+        Utility of every item within its cluster, mean 0 there.
+    ranks_ : ndarray (n_items,)
+        Place of every item within its cluster, from 1.
+
+    Notes
+    -----
+    With L clusters the true matrix is Σ (f_l 1_l' - 1_l f_l'), of rank 2 L (equation 7 of the paper): k-means is run on
+    its leading 2 L singular vectors. Utilities are the means of the rows of the matrix within each cluster.
+
+    References
+    ----------
+    Chau, González and Sejdinovic, "Learning inconsistent preferences with Gaussian processes", 2022, section 3.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preflearn import Comparisons
+    >>> from preflearn.structure import ComparableClusters
+    >>> first, second = np.triu_indices(8, 1)
+    >>> same = (first < 4) == (second < 4)  # items 0 to 3 and 4 to 7 are compared among themselves
+    >>> data = Comparisons(8, first[same], second[same])
+    >>> ComparableClusters(2, "svd", random_state=0).fit(data).ranks_
+    array([1, 2, 3, 4, 1, 2, 3, 4])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "method": [StrOptions({"gpgp", "svd", "partial"})],
+        "model": [HasMethods(["fit", "preference_matrix"]), None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | Literal["auto"] = "auto",
+        method: Literal["gpgp", "svd", "partial"] = "gpgp",
+        *,
+        model: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.method = method
+        self.model = model
+        self.random_state = random_state
+
+    def fit(self, X: Comparisons, y: None = None) -> Self:
+        """Find the clusters of the items of comparisons.
+
+        Parameters
+        ----------
+        X : Comparisons
+            What was compared, with what outcome.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        ComparableClusters
+            Itself, fitted.
+        """
+        self._validate_params()
+        if not isinstance(X, Comparisons):
+            raise TypeError(f"ComparableClusters learns from Comparisons; got {type(X).__name__}.")
+        if self.n_clusters != "auto" and self.n_clusters > X.n_items:
+            raise ValueError(f"ComparableClusters: n_clusters={self.n_clusters}, but there are {X.n_items} items.")
+        G = self._matrix(X)
+        U, s, _ = np.linalg.svd(G)
+        self.n_clusters_ = _by_gap(s) if self.n_clusters == "auto" else int(self.n_clusters)
+        vectors = U[:, : 2 * self.n_clusters_]
+        if self.n_clusters_ == 1:
+            self.labels_ = np.zeros(X.n_items, dtype=np.intp)
+        else:
+            self.labels_ = KMeans(self.n_clusters_, n_init=20, random_state=self.random_state).fit(vectors).labels_
+        self.preferences_, self.singular_values_ = G, s
+        self.utilities_, self.ranks_ = np.zeros(X.n_items), np.zeros(X.n_items, dtype=np.intp)
+        for label in range(self.n_clusters_):
+            members = np.flatnonzero(self.labels_ == label)
+            within = G[np.ix_(members, members)].mean(axis=1)
+            self.utilities_[members] = within - within.mean()
+            self.ranks_[members[np.argsort(-within, kind="stable")]] = np.arange(1, members.shape[0] + 1)
+        return self
+
+    def _matrix(self, X: Comparisons) -> FloatArray:
+        if self.method == "gpgp":
+            model = self.model
+            if model is None:
+                model = PreferenceGP(cyclic_kernel="rbf", random_state=self.random_state)
+            return np.asarray(model.fit(X).preference_matrix().mean)
+        flow = Flow.of(X)
+        net = flow.net
+        if self.method == "partial":
+            P = PreferenceGP(random_state=self.random_state).fit(X).preference_matrix().probability
+            sure = np.maximum(P, 1 - P)[flow.low, flow.high]
+            net = np.where(sure < ABSTAIN, 0.0, net)
+        G = np.zeros((X.n_items, X.n_items))
+        G[flow.low, flow.high], G[flow.high, flow.low] = net, -net
+        return G
+
+
+def _by_gap(s: FloatArray) -> int:
+    """Return the number of pairs of singular values before the largest relative gap."""
+    pairs = s[: 2 * (s.shape[0] // 2)].reshape(-1, 2).mean(axis=1)[: MOST + 1]
+    if pairs.shape[0] < 2 or pairs[0] == 0:
+        return 1
+    floor = 1e-3 * pairs[0]
+    return int(np.argmax(pairs[:-1] / np.maximum(pairs[1:], floor))) + 1

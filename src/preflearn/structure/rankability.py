@@ -1,0 +1,246 @@
+"""Whether comparisons can be ranked at all, and if not, what is going on."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import ConstantKernel
+from sklearn.utils.validation import check_is_fitted
+
+from preflearn.data import Comparisons
+from preflearn.exceptions import DataWarning
+from preflearn.models import PreferenceGP
+from preflearn.structure.graph import FloatArray, Flow, average_clustering, cyclic_triads, smith_sizes, strongest_cycles
+from preflearn.structure.hodge import Hodge, hodge
+
+__all__ = ["Rankability", "rankability"]
+
+# Nats that a free parameter must earn. A search over parameters that the truth does not need gains more than this in
+# fewer than one case of twenty; see the simulation in tests/test_structure_rankability.py.
+PRICE = 1.5
+SURE = math.log(3)  # log odds from which on a verdict is given
+NOISE = 3.0  # nats above chance below which there is nothing to explain
+EP_UP_TO = 400  # distinct pairs for which EP is affordable several times
+MOST_DRAWN = 60  # items whose preferences are drawn jointly
+
+
+@dataclass(frozen=True)
+class Rankability:
+    """Whether comparisons can be ranked.
+
+    Attributes
+    ----------
+    verdict : {"rankable", "cyclic", "partly cyclic", "undecided", "only noise"}
+        In one word; "partly cyclic": a ranking explains some, circles the rest.
+    log_odds : float
+        Logarithm of the odds of circles against a single ranking.
+    log_evidence : dict
+        Log evidence of the three models and of chance: "ranking", "circles", "both", "chance".
+    ranking_share, cyclic_share : float
+        Shares of the preferences between all items, as squares of their means, that the two parts of the combined model
+        explain.
+    hodge : Hodge
+        Gradient, curl and harmonic shares of the observed net preferences.
+    triads : (int, int)
+        Circles of three, and triples that were compared with each other.
+    clustering : float
+        Average clustering coefficient of the comparison graph.
+    cycles : list of (float, list)
+        Strongest cycles: the probability of the weakest preference, and items by name, each preferred to the next.
+    condorcet, smith : list of (name, float)
+        Items with the probability of beating every other one, and of belonging to the smallest set that beats everybody
+        outside; the most probable first.
+    models : dict
+        The fitted models: "ranking", "circles", "both".
+    """
+
+    verdict: str
+    log_odds: float
+    log_evidence: dict[str, float]
+    ranking_share: float
+    cyclic_share: float
+    hodge: Hodge
+    triads: tuple[int, int]
+    clustering: float
+    cycles: list[tuple[float, list[Any]]]
+    condorcet: list[tuple[Any, float]]
+    smith: list[tuple[Any, float]]
+    models: dict[str, PreferenceGP]
+
+    def __str__(self) -> str:
+        """Return the verdict in words, with the figures behind it."""
+        odds = math.exp(min(abs(self.log_odds), 50.0))
+        against = f"odds {odds:,.0f} to 1" if odds < 1e6 else "odds beyond a million to 1"
+        told = {
+            "rankable": f"A single ranking explains these comparisons ({against} against circles).",
+            "cyclic": f"These preferences run in circles and no ranking explains them ({against}).",
+            "partly cyclic": f"A ranking explains some of these preferences, circles the rest ({against} for circles).",
+            "undecided": "These comparisons do not decide between a ranking and circles.",
+            "only noise": "These comparisons show neither a ranking nor circles that chance would not.",
+        }[self.verdict]
+        circles, triples = self.triads
+        lines = [
+            told,
+            f"  learned preferences: a ranking explains {self.ranking_share:.0%}, circles {self.cyclic_share:.0%}",
+            f"  observed: gradient {self.hodge.gradient:.0%}, circles of three {self.hodge.curl:.0%}, longer circles "
+            f"{self.hodge.harmonic:.0%}; {circles} of {triples} triples run in a circle",
+            "  log evidence: " + ", ".join(f"{name} {value:.1f}" for name, value in self.log_evidence.items()),
+        ]
+        for probability, names in self.cycles[:3]:
+            lines.append(f"  cycle: {' > '.join(map(str, [*names, names[0]]))} (weakest preference {probability:.0%})")
+        name, probability = self.condorcet[0] if self.condorcet else ("", 0.0)
+        if probability > 0.1 and self.verdict != "only noise":
+            lines.append(f"  beats everybody: {name} with probability {probability:.0%}")
+        return "\n".join(lines)
+
+
+def rankability(
+    X: Comparisons | PreferenceGP,
+    *,
+    inference: Literal["laplace", "ep", "auto"] = "auto",
+    likelihood: Any = "probit",
+    n_cycles: int = 5,
+    n_samples: int = 2000,
+    random_state: Any = 0,
+) -> Rankability:
+    """Say whether comparisons can be ranked, by comparing what a ranking and circles explain.
+
+    Parameters
+    ----------
+    X : Comparisons, or a fitted PreferenceGP
+        A model stands for the comparisons it was fitted on, its likelihood and its inference.
+    inference : {"auto", "laplace", "ep"}, default="auto"
+        "auto" is EP for up to 400 distinct pairs, Laplace's method beyond.
+    likelihood : {"probit", "logit"} or likelihood, default="probit"
+        How outcomes depend on preferences.
+    n_cycles : int, default=5
+        Most cycles to look for.
+    n_samples : int, default=2000
+        Joint draws for Condorcet winner and Smith set, among the 60 items of the highest mean preference at most.
+    random_state : int, RandomState, Generator or None, default=0
+        Source of random starts and draws.
+
+    Returns
+    -------
+    Rankability
+        Verdict, odds and what lies behind them; printing it says it in words.
+
+    Notes
+    -----
+    Three models are fitted: a utility, a cyclic part (equation 4 of the paper; independent from pair to pair for items
+    without features), and both. The odds of circles are those of the better of the last two against the first by their
+    evidences, each free parameter having to earn 1.5 nats. Without features only repeated comparisons, or circles, can
+    tell a cyclic part from noise.
+
+    References
+    ----------
+    Chau, González and Sejdinovic, "Learning inconsistent preferences with Gaussian processes", 2022.
+    Jiang, Lim, Yao and Ye, "Statistical ranking and combinatorial Hodge theory", 2011.
+
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> from preflearn.structure import rankability
+    >>> throws = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[9, 9, 9])
+    >>> rankability(throws).verdict
+    'cyclic'
+    """
+    if isinstance(X, PreferenceGP):
+        check_is_fitted(X)
+        inference, likelihood, X = X.inference, X.likelihood_, X.comparisons_
+    if not isinstance(X, Comparisons):
+        raise TypeError(f"rankability: give Comparisons or a fitted PreferenceGP; got {type(X).__name__}.")
+    flow = Flow.of(X)
+    if inference == "auto":
+        inference = "ep" if flow.low.shape[0] <= EP_UP_TO else "laplace"
+    models = _fit(X, inference, likelihood, random_state)
+    weight = len(X) if X.weight is None else float(X.weight.sum())
+    evidence = {name: model.log_evidence_ for name, model in models.items()}
+    evidence["chance"] = -weight * math.log(2.0)
+    earned = {name: model.log_evidence_ - PRICE * len(model.theta_) for name, model in models.items()}
+    log_odds = max(earned["circles"], earned["both"]) - earned["ranking"]
+    ranking_share, cyclic_share = _shares(models["both"])
+    names = models["both"].preference_matrix().names
+    best = models[max(earned, key=lambda name: earned[name])]
+    condorcet, smith = _winners(best, names, n_samples, random_state)
+    return Rankability(
+        _verdict(log_odds, earned, evidence["chance"]),
+        log_odds,
+        evidence,
+        ranking_share,
+        cyclic_share,
+        hodge(flow),
+        cyclic_triads(flow),
+        average_clustering(flow),
+        _cycles(best, names, n_cycles),
+        condorcet,
+        smith,
+        models,
+    )
+
+
+def _fit(X: Comparisons, inference: Any, likelihood: Any, random_state: Any) -> dict[str, PreferenceGP]:
+    bare: Any = ConstantKernel() if X.items is None else "rbf"
+    ties = bool((X.outcome == 0).any())
+    kernels = {
+        "ranking": {"kernel": bare},
+        "circles": {"cyclic_kernel": bare},
+        "both": {"kernel": bare, "cyclic_kernel": bare},
+    }
+    models = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # that nothing but noise is found is a verdict here
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for name, kernel in kernels.items():
+            model = PreferenceGP(likelihood=likelihood, inference=inference, ties=ties, random_state=random_state)
+            models[name] = model.set_params(**kernel).fit(X)
+    return models
+
+
+def _verdict(log_odds: float, earned: dict[str, float], chance: float) -> str:
+    if max(earned.values()) - chance < NOISE - PRICE:
+        return "only noise"
+    if abs(log_odds) < SURE:
+        return "undecided"
+    if log_odds < 0:
+        return "rankable"
+    return "partly cyclic" if earned["both"] > earned["circles"] + SURE else "cyclic"
+
+
+def _shares(model: PreferenceGP) -> tuple[float, float]:
+    """Return the shares of ranking and circles in the learned preferences between all items."""
+    G = model.preference_matrix().mean
+    f = model.predict_utility()
+    F = f[:, None] - f[None, :]
+    ranking, cyclic = float(np.sum(F**2)), float(np.sum((G - F) ** 2))
+    total = ranking + cyclic
+    return (ranking / total, cyclic / total) if total > 0 else (0.0, 0.0)
+
+
+def _cycles(model: PreferenceGP, names: Any, count: int) -> list[tuple[float, list[Any]]]:
+    P = model.preference_matrix().probability
+    first, second = np.nonzero(P > 0.5)
+    found = strongest_cycles(first, second, P[first, second], count)
+    return [(strength, [names[item] for item in cycle]) for strength, cycle in found]
+
+
+def _winners(
+    model: PreferenceGP, names: Any, n_samples: int, random_state: Any
+) -> tuple[list[tuple[Any, float]], list[tuple[Any, float]]]:
+    mean: FloatArray = model.preference_matrix().mean.sum(axis=1)
+    some = np.sort(np.argsort(-mean, kind="stable")[:MOST_DRAWN])
+    table = names[some] if model.item_names_ is not None else some
+    beats = model.sample_preferences(table, n_samples, random_state) > 0
+    everybody = (beats.sum(axis=2) == len(some) - 1).mean(axis=0)
+    member = smith_sizes(beats)[1].mean(axis=0)
+
+    def listed(share: FloatArray) -> list[tuple[Any, float]]:
+        order = np.argsort(-share, kind="stable")
+        return [(names[some[item]], float(share[item])) for item in order if share[item] > 0]
+
+    return listed(everybody), listed(member)

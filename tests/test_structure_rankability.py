@@ -1,0 +1,149 @@
+"""Can it be ranked? Verdicts on truths that are known, and how often they are wrong."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import ConstantKernel
+
+from preflearn import Comparisons, PreferenceGP
+from preflearn.structure import ComparableClusters, rankability
+
+
+def votes(G, per_pair, rng, share=1.0):
+    """Return noisy votes for a table of preferences."""
+    n = len(G)
+    first, second = np.triu_indices(n, 1)
+    kept = np.flatnonzero(rng.random(len(first)) < share)
+    first, second = np.repeat(first[kept], per_pair), np.repeat(second[kept], per_pair)
+    return first, second, np.where(G[first, second] + np.sqrt(2) * rng.normal(size=len(first)) > 0, 1.0, -1.0)
+
+
+def rankable(n, rng, size=1.5):
+    f = size * rng.normal(size=n)
+    return f[:, None] - f[None, :]
+
+
+def circles(n, rng, size=2.0):
+    G = size * np.triu(rng.normal(size=(n, n)), 1)
+    return G - G.T
+
+
+@pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
+def test_rock_paper_scissors_is_called_what_it_is():
+    data = Comparisons(None, ["rock", "scissors", "paper"] * 9, ["scissors", "paper", "rock"] * 9)
+    found = rankability(data)
+    assert found.verdict == "cyclic"
+    assert found.log_odds > 10
+    assert found.cyclic_share > 0.99
+    assert found.hodge.curl == pytest.approx(1)
+    assert found.triads == (1, 1)
+    assert found.clustering == 1.0
+    assert found.cycles[0][1] == ["rock", "scissors", "paper"]
+    assert all(p < 0.05 for _, p in found.condorcet)
+    assert {name for name, p in found.smith if p > 0.9} == {"rock", "paper", "scissors"}
+    text = str(found)
+    assert "run in circles" in text
+    assert "rock > scissors > paper > rock" in text
+
+
+def test_a_ranking_is_called_a_ranking_and_its_winner_named():
+    rng = np.random.default_rng(0)
+    first, second, y = votes(rankable(10, rng), 5, rng)
+    names = [f"player {k}" for k in range(10)]
+    data = Comparisons(None, [names[i] for i in first], [names[j] for j in second], y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = rankability(data)
+    assert found.verdict == "rankable"
+    assert found.ranking_share > 0.95
+    assert found.condorcet[0][1] > 0.3
+    assert found.condorcet[0][0] == found.models["ranking"].rank().names[0]
+    assert "A single ranking explains" in str(found)
+
+
+@pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
+def test_both_coins_and_models():
+    rng = np.random.default_rng(1)
+    both = rankable(10, rng, 2.0) + circles(10, rng, 2.5)
+    found = rankability(Comparisons(10, *votes(both, 8, rng)))
+    assert found.verdict == "partly cyclic"
+    assert 0.1 < found.cyclic_share < 0.9
+    coin = Comparisons(10, *votes(np.zeros((10, 10)), 2, rng))
+    assert rankability(coin).verdict == "only noise"
+    model = PreferenceGP(ConstantKernel(), "logit").fit(coin)
+    again = rankability(model)
+    assert again.verdict == "only noise"
+    assert type(again.models["both"].likelihood_).__name__ == "Logit"
+    with pytest.raises(TypeError, match="give Comparisons or a fitted PreferenceGP"):
+        rankability([1, 2])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
+@pytest.mark.parametrize("features", [False, True])
+def test_rankings_are_seldom_called_cyclic_and_circles_are_found(features):
+    wrong, right, n = 0, 0, 10
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, 2)) if features else n
+        truth = rankable(n, rng)
+        if features:
+            f = 2 * np.sin(X[:, 0]) + X[:, 1]
+            truth = f[:, None] - f[None, :]
+        data = Comparisons(X, *votes(truth, 3, rng, share=0.8))
+        wrong += rankability(data, inference="laplace", n_samples=10).verdict in ("cyclic", "partly cyclic")
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n, 2)) if features else n
+        truth = circles(n, rng)
+        if features:
+            truth = 4 * (X[:, :1] * X[:, 1] - X[:, 1:] * X[:, 0])
+        data = Comparisons(X, *votes(truth, 5, rng))
+        right += rankability(data, inference="laplace", n_samples=10).verdict in ("cyclic", "partly cyclic")
+    assert wrong <= 3
+    assert right >= 9
+
+
+def grouped(seed, n=24, n_clusters=2, share=0.9):
+    """Return items in clusters that are ranked within and tossed a coin for across, and their clusters."""
+    rng = np.random.default_rng(seed)
+    cluster = np.arange(n) % n_clusters
+    X = rng.normal(size=(n, 5)) + 2.0 * cluster[:, None]
+    f = X @ rng.normal(size=(n_clusters, 5)).T
+    first, second = np.triu_indices(n, 1)
+    kept = np.flatnonzero(rng.random(len(first)) < share)
+    first, second = first[kept], second[kept]
+    z = f[first, cluster[first]] - f[second, cluster[first]]
+    y = np.where(cluster[first] == cluster[second], np.sign(z), rng.choice([-1.0, 1.0], len(kept)))
+    return Comparisons(X, first, second, y), cluster
+
+
+@pytest.mark.parametrize(("method", "n"), [("gpgp", 24), ("svd", 80)])
+def test_clusters_of_comparable_items_are_found_with_their_rankings(method, n):
+    data, cluster = grouped(0, n)
+    found = ComparableClusters(2, method, random_state=0).fit(data)
+    agree = np.mean(found.labels_ == cluster)
+    assert max(agree, 1 - agree) > 0.8
+    assert found.labels_.tolist() == ComparableClusters(2, method, random_state=0).fit_predict(data).tolist()
+    np.testing.assert_array_equal(found.preferences_, -found.preferences_.T)
+    for label in (0, 1):
+        members = found.labels_ == label
+        assert sorted(found.ranks_[members]) == list(range(1, members.sum() + 1))
+        assert found.utilities_[members].mean() == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
+def test_partial_rankings_and_the_number_of_clusters():
+    data, _ = grouped(1)
+    assert ComparableClusters(2, "partial", random_state=0).fit(data).labels_.shape == (24,)
+    first, second = np.triu_indices(12, 1)
+    same = first % 3 == second % 3
+    apart = Comparisons(12, first[same], second[same], (second - first)[same] / 3.0)
+    assert ComparableClusters("auto", "svd", random_state=0).fit(apart).n_clusters_ == 3
+    single = Comparisons(6, *np.triu_indices(6, 1), np.diff(np.triu_indices(6, 1), axis=0)[0])
+    assert ComparableClusters("auto", "svd").fit(single).n_clusters_ == 1
+    with pytest.raises(TypeError, match="learns from Comparisons"):
+        ComparableClusters().fit([[1]])
+    with pytest.raises(ValueError, match="there are 12 items"):
+        ComparableClusters(13).fit(apart)
