@@ -2,5 +2,6 @@
 
 from preflearn.baselines.constraint_svm import ConstraintSVM
 from preflearn.baselines.constraint_svm_cv import ConstraintSVMCV
+from preflearn.baselines.pair_augmented import PairAugmented
 
-__all__ = ["ConstraintSVM", "ConstraintSVMCV"]
+__all__ = ["ConstraintSVM", "ConstraintSVMCV", "PairAugmented"]

@@ -1,0 +1,117 @@
+"""Any classifier on pairs: features of the two items side by side, in both orders."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from preflearn.data import Comparisons
+from preflearn.exceptions import DataError, first_few
+from preflearn.metrics import pairwise_accuracy
+
+__all__ = ["PairAugmented"]
+
+FloatArray = NDArray[np.float64]
+
+
+class PairAugmented(BaseEstimator):
+    """Predict outcomes by a classifier of concatenated features, trained on both orders of every pair.
+
+    Answers: who is preferred, when all that is assumed of preferences is that some classifier can learn them?
+
+    Parameters
+    ----------
+    estimator : classifier with ``predict_proba``, default=None
+        None is ``LogisticRegression()`` (PAIR-LOGREG of the paper); ``GaussianProcessClassifier(1.0 * RBF())`` is
+        PAIR-GP.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        The fitted classifier of (m, 2 n_features) rows.
+
+    Notes
+    -----
+    Every comparison is two rows, (x_i, x_j) with its outcome and (x_j, x_i) with the opposite one. That encourages
+    antisymmetry and does not give it: probabilities are averaged over both orders (equation 8 of the paper), and the
+    two of a pair then sum to 1 exactly. Twice as many rows as comparisons; a baseline.
+
+    References
+    ----------
+    Chau, González and Sejdinovic, "Learning inconsistent preferences with Gaussian processes", 2022, section 3.3.
+
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> from preflearn.baselines import PairAugmented
+    >>> data = Comparisons([[0.0], [1.0], [2.0]], [2, 1, 2], [0, 0, 1])
+    >>> PairAugmented().fit(data).predict(data)
+    array([1., 1., 1.])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"estimator": [HasMethods(["fit", "predict_proba"]), None]}
+
+    def __init__(self, estimator: Any = None) -> None:
+        self.estimator = estimator
+
+    def fit(self, X: Comparisons, y: None = None) -> Self:
+        """Learn from comparisons without ties, of items with features."""
+        self._validate_params()
+        rows = self._rows(X)
+        tied = np.flatnonzero(X.outcome == 0)
+        if tied.size:
+            raise DataError(
+                f"PairAugmented: {tied.size} of {len(X)} comparisons are ties (rows {first_few(tied)}), and a "
+                "classifier of two classes has no place for them. Drop them."
+            )
+        self.estimator_ = LogisticRegression() if self.estimator is None else clone(self.estimator)
+        extra: dict[str, Any] = {}
+        if X.weight is not None:
+            if not has_fit_parameter(self.estimator_, "sample_weight"):
+                raise DataError(f"PairAugmented: {type(self.estimator_).__name__} takes no weights. Drop them.")
+            extra["sample_weight"] = np.tile(X.weight, 2)
+        won = X.outcome > 0
+        self.estimator_.fit(np.vstack(rows), np.concatenate([won, ~won]), **extra)
+        self.n_features_in_ = X.n_features
+        self.classes_ = np.array([-1.0, 1.0])
+        return self
+
+    def predict_proba(self, X: Comparisons) -> FloatArray:
+        """Return P(second preferred) and P(first preferred), (m, 2), averaged over both orders."""
+        check_is_fitted(self)
+        straight, turned = (self.estimator_.predict_proba(rows) for rows in self._rows(X))
+        yes = int(np.flatnonzero(self.estimator_.classes_)[0])
+        # from the lower item's side, and then turned: swapping sides changes nothing but places
+        lower = X.first < X.second
+        of_lower = np.where(lower, straight[:, yes], turned[:, yes])
+        of_higher = np.where(lower, turned[:, yes], straight[:, yes])
+        p = (of_lower + (1.0 - of_higher)) / 2
+        first = np.where(lower, p, 1.0 - p)
+        return np.column_stack([np.where(lower, 1.0 - p, p), first])
+
+    def decision_function(self, X: Comparisons) -> FloatArray:
+        """Return P(first preferred) minus 1/2."""
+        return np.asarray(self.predict_proba(X)[:, 1] - 0.5)
+
+    def predict(self, X: Comparisons) -> FloatArray:
+        """Return +1 where the first item is predicted to be preferred, -1 where the second."""
+        return np.asarray(np.sign(self.decision_function(X)))
+
+    def score(self, X: Comparisons, y: None = None) -> float:
+        """Return the share of comparisons whose winner is predicted; ties are left out, equal predictions count 1/2."""
+        return float(pairwise_accuracy(X.outcome, self.decision_function(X), sample_weight=X.weight))
+
+    def _rows(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        if not isinstance(X, Comparisons):
+            raise TypeError(f"PairAugmented: expected Comparisons of two items each; got {type(X).__name__}.")
+        if X.items is None:
+            raise DataError("PairAugmented: the items have no features. Give Comparisons an item table.")
+        items: Any = X.items.toarray() if hasattr(X.items, "toarray") else X.items
+        first, second = items[X.first], items[X.second]
+        return np.hstack([first, second]), np.hstack([second, first])
