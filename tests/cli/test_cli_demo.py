@@ -15,6 +15,8 @@ def test_the_demo_runs_says_what_came_out_and_is_deterministic(run):
     for name in ("RankRLS", "RLS", "KPCRank", "KPCRank (rbf)", "RankRLS (linear)", "true utilities"):
         assert re.search(rf"^ {re.escape(name)} +.* \d+\.\d % +0\.\d{{4}} +0\.\d{{4}}$", out, re.MULTILINE), name
     assert max(map(len, out.splitlines())) <= 80
+    assert "A single ranking explains these comparisons." in out.partition("strengths")[2].partition("styles")[0]
+    assert "These preferences run in circles" in out.partition("styles\n")[2]
     assert run("demo", "--seed", 2)[1] == out
     assert run("demo", "--seed", 3)[1] != out
 

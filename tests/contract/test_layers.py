@@ -29,7 +29,18 @@ ALLOWED = {
     "plots": {"exceptions", "data", "metrics"},
     "model_file": {"_version", "exceptions", "data", "kernels", "metrics", "models"},
     "__main__": {"cli"},
-    "cli": {"_version", "exceptions", "data", "datasets", "kernels", "metrics", "models", "selection", "model_file"},
+    "cli": {
+        "_version",
+        "exceptions",
+        "data",
+        "datasets",
+        "kernels",
+        "metrics",
+        "models",
+        "selection",
+        "structure",
+        "model_file",
+    },
 }
 OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib"}
 FILES = sorted(SRC.rglob("*.py"))

@@ -1,4 +1,4 @@
-"""``preflearn demo``: three kinds of generated data, what was learned from each, and what came out."""
+"""``preflearn demo``: four kinds of generated data, what was learned from each, and what came out."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from preflearn.datasets import make_ltr, make_noisy_parse_ranking, make_sinc_pre
 from preflearn.exceptions import DataError
 from preflearn.metrics import disagreement_error, get_scorer
 from preflearn.models import RLS, KPCRankCV, RankRLSCV
+from preflearn.structure import rankability
 
 __all__ = ["Method", "compare", "run"]
 
@@ -32,13 +33,13 @@ class Method(NamedTuple):
 
 
 def run(seed: int) -> None:
-    """Run the three parts."""
+    """Run the four parts."""
     if seed < 0:
         raise DataError(f"--seed is {seed}; it must be 0 or more.")
     prose(
-        "Three small problems with generated data. The models see the training part only; every number below is "
-        "measured on held-out data. Right pairs: share of the held-out pairs that are put in the right order; 50 % is "
-        "guessing."
+        "Small problems with generated data. In the first three the models see the training part only, and every "
+        "number is measured on held-out data. Right pairs: share of the held-out pairs that are put in the right "
+        "order; 50 % is guessing."
     )
     for part in (_graded, _noisy, _pairs):
         with working("Learning"):
@@ -54,7 +55,16 @@ def run(seed: int) -> None:
         )
         prose(compare(*methods[:2]))
     prose("\nError: disagreement error, the share of held-out pairs in the wrong order; +/-: its standard error.")
-    prose('The same for your own files: "preflearn fit --help".')
+    prose("\n4. Can it be ranked at all?", heading=True)
+    prose(
+        "Two leagues of twelve players without features, four games of each pair. In the first a player's strength "
+        "decides; in the second every player has one of three styles, and each style beats the next."
+    )
+    for name, games in _leagues(seed).items():
+        with working("Comparing a ranking with circles"):
+            found = rankability(games, random_state=seed)
+        print(f"\n{name}\n{found}")
+    prose('\nThe same for your own files: "preflearn fit --help"; from Python: preflearn.structure.rankability.')
 
 
 def compare(one: Method, other: Method) -> str:
@@ -123,6 +133,24 @@ def _pairs(seed: int) -> tuple[str, str, list[Method]]:
         "other points to predict. No line can follow this wave, so the linear kernel has to fail."
     )
     return "3. Pairwise comparisons with margins", story, methods
+
+
+def _leagues(seed: int) -> dict[str, Comparisons]:
+    rng = np.random.default_rng(seed)
+    first, second = (np.repeat(side, 4) for side in np.triu_indices(12, 1))
+    strength, style = 1.5 * rng.standard_normal(12), np.arange(12) % 3
+    margins = {
+        "strengths": strength[first] - strength[second],
+        "styles": 2.0 * (np.mod(style[first] - style[second] + 1, 3) - 1),
+    }
+    leagues = {}
+    for name, margin in margins.items():
+        won = margin + math.sqrt(2.0) * rng.standard_normal(len(first)) > 0
+        code, times = np.unique(np.where(won, first * 12 + second, second * 12 + first), return_counts=True)
+        players = [f"player {k + 1}" for k in range(12)]
+        winners, losers = ([players[k] for k in side] for side in (code // 12, code % 12))
+        leagues[name] = Comparisons(None, winners, losers, weight=times)
+    return leagues
 
 
 def _size(data: Ratings) -> str:

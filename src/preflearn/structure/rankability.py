@@ -75,20 +75,22 @@ class Rankability:
     def __str__(self) -> str:
         """Return the verdict in words, with the figures behind it."""
         odds = math.exp(min(abs(self.log_odds), 50.0))
-        against = f"odds {odds:,.0f} to 1" if odds < 1e6 else "odds beyond a million to 1"
         told = {
-            "rankable": f"A single ranking explains these comparisons ({against} against circles).",
-            "cyclic": f"These preferences run in circles and no ranking explains them ({against}).",
-            "partly cyclic": f"A ranking explains some of these preferences, circles the rest ({against} for circles).",
+            "rankable": "A single ranking explains these comparisons.",
+            "cyclic": "These preferences run in circles, and no ranking explains them.",
+            "partly cyclic": "A ranking explains some of these preferences, circles the rest.",
             "undecided": "These comparisons do not decide between a ranking and circles.",
             "only noise": "These comparisons show neither a ranking nor circles that chance would not.",
         }[self.verdict]
         circles, triples = self.triads
         lines = [
             told,
+            f"  odds {f'{odds:,.1f}' if odds < 1e6 else 'beyond a million'} to 1 "
+            f"{'for' if self.log_odds > 0 else 'against'} circles",
             f"  learned preferences: a ranking explains {self.ranking_share:.0%}, circles {self.cyclic_share:.0%}",
-            f"  observed: gradient {self.hodge.gradient:.0%}, circles of three {self.hodge.curl:.0%}, longer circles "
-            f"{self.hodge.harmonic:.0%}; {circles} of {triples} triples run in a circle",
+            f"  observed ones: a ranking {self.hodge.gradient:.0%}, circles of three {self.hodge.curl:.0%}, "
+            f"longer circles {self.hodge.harmonic:.0%}",
+            f"  {circles} of {triples} triples run in a circle",
             "  log evidence: " + ", ".join(f"{name} {value:.1f}" for name, value in self.log_evidence.items()),
         ]
         for probability, names in self.cycles[:3]:
