@@ -15,7 +15,9 @@ from preflearn.exceptions import DataWarning, first_few, warn_user
 __all__ = ["warn_before_learning"]
 
 
-def warn_before_learning(data: Comparisons, owner: str, *, known: Comparisons | None = None) -> None:
+def warn_before_learning(
+    data: Comparisons, owner: str, *, known: Comparisons | None = None, parts: bool = True
+) -> None:
     """Warn about comparisons that can be learned from, but probably not as intended.
 
     Parameters
@@ -27,6 +29,8 @@ def warn_before_learning(data: Comparisons, owner: str, *, known: Comparisons | 
     known : Comparisons, default=None
         What was learned from before, the first rows of ``data``. Repeats are then looked for among the others only,
         since an answer asked for again is new evidence, and parts are worth a word only if there are more than before.
+    parts : bool, default=True
+        Whether items of parts that were never compared with each other are to be told apart by what is learned.
 
     Warns
     -----
@@ -42,7 +46,7 @@ def warn_before_learning(data: Comparisons, owner: str, *, known: Comparisons | 
             "and judge). They count as independent evidence: delete the repeats if they are not.",
             DataWarning,
         )
-    if data.items is not None or data.group is not None:
+    if not parts or data.items is not None or data.group is not None:
         return
     if _compared_parts(data) > (1 if known is None else _compared_parts(known)):
         sizes = np.sort(np.bincount(data.parts()))[::-1]

@@ -189,7 +189,7 @@ class PreferenceGP(UtilityPosterior):
         """
         self._validate_params()
         self._check_data(X)
-        warn_before_learning(X, type(self).__name__)
+        warn_before_learning(X, type(self).__name__, parts=self.cyclic_kernel is None or self.kernel is not None)
         likelihood, self._unit = likelihood_of(
             "PreferenceGP", self.likelihood, self.inference, X.outcome, X.weight, ties=self.ties
         )

@@ -1,0 +1,238 @@
+"""All preferences between some items: the matrix, its spectrum, the graph of comparisons, and what explains them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflearn.data import Comparisons
+from preflearn.plots._axes import BAND, GREY, LINE, MARK, axes_for, figure_class
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_comparison_graph", "plot_preferences", "plot_shares", "plot_spectrum"]
+
+FloatArray = NDArray[np.float64]
+_NAMED = 40  # items whose names are written at the sides
+
+
+def plot_preferences(model: Any, items: Any = None, *, clusters: Any = None, ax: Axes | None = None) -> Axes:
+    """Draw the probabilities of all preferences between some items, ordered so that structure shows.
+
+    Is there one order, are there several groups, or do preferences run in circles?
+
+    Parameters
+    ----------
+    model : PreferenceGP or PreferenceMatrix
+        A fitted model, or what its ``preference_matrix`` returns.
+    items : table, names or row numbers, default=None
+        Items to show, for a model; None is those of training.
+    clusters : ComparableClusters, default=None
+        Fitted on the same items: they are then ordered by cluster and by rank within it, with lines between clusters.
+        Otherwise by the number of items that each is preferred to.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With P(row is preferred to column): a ranking is dark above the diagonal and light below, a circle is not.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from preflearn import Comparisons, PreferenceGP
+    >>> from preflearn.plots import plot_preferences
+    >>> model = PreferenceGP(hyperparameters="fixed").fit(Comparisons(None, ["ann", "bob"], ["bob", "cy"]))
+    >>> ax = plot_preferences(model, ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['ann', 'bob', 'cy']
+    """
+    caller = "plot_preferences"
+    figure_class(caller)
+    if hasattr(model, "preference_matrix"):
+        model = model.preference_matrix(items)
+    elif items is not None:
+        raise TypeError(f"{caller}: items are chosen with a model; a PreferenceMatrix has them already.")
+    if not (hasattr(model, "probability") and hasattr(model, "names")):
+        raise TypeError(
+            f"{caller}: a fitted PreferenceGP or its preference_matrix() is wanted; got {type(model).__name__}."
+        )
+    P, names = np.asarray(model.probability), np.asarray(model.names)
+    n = P.shape[0]
+    if clusters is None:
+        order, ends = np.argsort(-P.sum(axis=1), kind="stable"), []
+    else:
+        labels = np.asarray(clusters.labels_)
+        if labels.shape[0] != n:
+            raise ValueError(f"{caller}: clusters are of {labels.shape[0]} items, and {n} are to be drawn.")
+        order = np.lexsort([clusters.ranks_, labels])
+        ends = (np.flatnonzero(np.diff(labels[order])) + 0.5).tolist()
+
+    ax = axes_for(ax, caller, (5.6, 4.8))
+    image = ax.imshow(P[np.ix_(order, order)], cmap="RdBu", vmin=0, vmax=1, interpolation="nearest")
+    for end in ends:
+        ax.axhline(end, color="black", linewidth=1)
+        ax.axvline(end, color="black", linewidth=1)
+    if n <= _NAMED:
+        ax.set_yticks(range(n), [str(names[k]) for k in order], fontsize=8)
+        ax.set_xticks(range(n), [str(names[k]) for k in order], fontsize=8, rotation=90)
+    else:
+        ax.set_xlabel(f"{n} items")
+        ax.set_yticks([])
+        ax.set_xticks([])
+    ax.figure.colorbar(image, ax=ax, label="P(row is preferred to column)")
+    return ax
+
+
+def plot_spectrum(clusters: Any, *, n_values: int = 20, ax: Axes | None = None) -> Axes:
+    """Draw the singular values of the preference matrix of ComparableClusters, in their pairs.
+
+    How many clusters do the preferences suggest: where is the gap?
+
+    Parameters
+    ----------
+    clusters : ComparableClusters
+        Fitted.
+    n_values : int, default=20
+        How many values to show.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With a marker for each value, those of the clusters filled.
+    """
+    caller = "plot_spectrum"
+    figure_class(caller)
+    if not hasattr(clusters, "singular_values_"):
+        raise TypeError(f"{caller}: fitted ComparableClusters are wanted; got {type(clusters).__name__}.")
+    s = np.asarray(clusters.singular_values_)[:n_values]
+    used = min(2 * clusters.n_clusters_, len(s))
+    ax = axes_for(ax, caller, (5.4, 3.6))
+    x = np.arange(1, len(s) + 1)
+    ax.plot(x, s, color=GREY, linewidth=0.8)
+    ax.plot(x[:used], s[:used], "o", color=LINE, label=f"of {clusters.n_clusters_} clusters")
+    ax.plot(x[used:], s[used:], "o", color=LINE, markerfacecolor="white", label="others")
+    ax.set_xticks(x[1::2])
+    ax.set_xlabel("singular value, two for each cluster")
+    ax.set_ylabel("size")
+    ax.set_ylim(bottom=0)
+    ax.legend(frameon=False)
+    return ax
+
+
+def plot_shares(found: Any, *, ax: Axes | None = None) -> Axes:
+    """Draw what explains preferences: a ranking or circles, in what was learned and in what was observed.
+
+    Parameters
+    ----------
+    found : Rankability
+        What `preflearn.structure.rankability` returns.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With two bars of shares.
+    """
+    caller = "plot_shares"
+    figure_class(caller)
+    if not (hasattr(found, "hodge") and hasattr(found, "ranking_share")):
+        raise TypeError(f"{caller}: what rankability() returns is wanted; got {type(found).__name__}.")
+    rows = {
+        "learned": (found.ranking_share, found.cyclic_share, 0.0),
+        "observed": (found.hodge.gradient, found.hodge.curl, found.hodge.harmonic),
+    }
+    kinds = (("ranking", LINE), ("circles (observed: of three)", MARK), ("longer circles", BAND))
+    ax = axes_for(ax, caller, (6.4, 2.2))
+    for row, (name, shares) in enumerate(rows.items()):
+        left = 0.0
+        for (kind, color), share in zip(kinds, shares, strict=True):
+            ax.barh(row, share, left=left, color=color, height=0.6, label=kind if name == "observed" else None)
+            if share > 0.06:
+                ax.text(left + share / 2, row, f"{share:.0%}", ha="center", va="center", color="white", fontsize=9)
+            left += share
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.set_xlim(0, 1)
+    ax.set_xlabel("share of the squared preferences")
+    ax.legend(frameon=False, ncols=3, loc="lower left", bbox_to_anchor=(0, 1), fontsize=8)
+    return ax
+
+
+def plot_comparison_graph(comparisons: Comparisons, *, cycles: Any = None, ax: Axes | None = None) -> Axes:
+    """Draw who beat whom as arrows between items on a circle, with cycles marked.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+        What was compared; an arrow leads from the item that won more often to the other.
+    cycles : list, default=None
+        Cycles to mark, as lists of names (or row numbers), or as in ``Rankability.cycles``.
+    ax : matplotlib Axes, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        With a dot for every item that was compared, ordered by its share of wins, clockwise from the top.
+    """
+    caller = "plot_comparison_graph"
+    figure_class(caller)
+    if not isinstance(comparisons, Comparisons):
+        raise TypeError(f"{caller}: Comparisons are wanted; got {type(comparisons).__name__}.")
+    n = comparisons.n_items
+    weight = np.ones(len(comparisons)) if comparisons.weight is None else comparisons.weight
+    net = np.zeros((n, n))
+    np.add.at(net, (comparisons.first, comparisons.second), weight * np.sign(comparisons.outcome))
+    net = net - net.T
+    used = comparisons.used_items()
+    order = used[np.argsort(-net[used].sum(axis=1), kind="stable")]
+    names = np.arange(n) if comparisons.names is None else np.asarray(comparisons.names)
+    angle = np.pi / 2 - 2 * np.pi * np.arange(len(order)) / len(order)
+    where = {int(item): (np.cos(a), np.sin(a)) for item, a in zip(order, angle, strict=True)}
+    marked = _edges(cycles, names, n, caller)
+
+    ax = axes_for(ax, caller, (5.4, 5.4))
+    for winner, loser in zip(*np.nonzero(net > 0), strict=True):
+        on = (int(winner), int(loser)) in marked
+        _arrow(ax, where[int(winner)], where[int(loser)], MARK if on else GREY, 1.8 if on else 0.5, 1.0 if on else 0.35)
+    x, y = np.array([where[int(item)] for item in order]).T
+    ax.plot(x, y, "o", color=LINE, markersize=6)
+    if len(order) <= _NAMED:
+        for item in order:
+            a, b = where[int(item)]
+            ax.text(1.1 * a, 1.1 * b, str(names[item]), ha=_side(a), va="center", fontsize=8)
+    ax.set_aspect("equal")
+    ax.set_xlim(-1.5, 1.5)
+    ax.set_ylim(-1.3, 1.3)
+    ax.set_axis_off()
+    return ax
+
+
+def _side(x: float) -> str:
+    return "center" if abs(x) < 0.2 else "left" if x > 0 else "right"
+
+
+def _arrow(ax: Axes, start: Any, end: Any, color: str, width: float, alpha: float) -> None:
+    style = {"arrowstyle": "-|>", "color": color, "linewidth": width, "alpha": alpha, "shrinkA": 5, "shrinkB": 5}
+    ax.annotate("", xy=end, xytext=start, arrowprops=style, zorder=3 if width > 1 else 1)
+
+
+def _edges(cycles: Any, names: Any, n: int, caller: str) -> set[tuple[int, int]]:
+    """Return the edges of cycles as pairs of row numbers."""
+    place = {name: row for row, name in enumerate(names)}
+    edges = set()
+    for cycle in [] if cycles is None else cycles:
+        members = cycle[1] if isinstance(cycle, tuple) and len(cycle) == 2 and isinstance(cycle[1], list) else cycle
+        unknown = [name for name in members if name not in place]
+        if unknown:
+            raise ValueError(f"{caller}: {unknown[0]!r} of a cycle is not among the {n} items.")
+        rows = [place[name] for name in members]
+        edges |= set(zip(rows, [*rows[1:], rows[0]], strict=True))
+    return edges
