@@ -185,6 +185,6 @@ def test_without_matplotlib_the_message_names_the_extra():
         "    except ImportError as error: print(error)\n"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()
-    assert len(out) == 5
+    assert len(out) == 9
     assert all('pip install "preflearn[plot]"' in line for line in out)
     assert out[0].startswith("plot_calibration draws with matplotlib")
