@@ -75,3 +75,29 @@ def test_195100_sparse_features_are_ranked_without_being_made_dense(data_dir):
     assert model.coef_.shape == (195100,)
     assert model.score(test) > 0.65
     assert KPCRank(20, "linear").fit(train).score(test) > 0.55
+
+
+@pytest.mark.slow
+def test_simulations_of_inconsistent_preferences_run_in_small():
+    out = run("-W", "ignore", "examples/inconsistent_preferences.py", "--repeats", "2", "--small")
+    assert len(re.findall(r"^\| [1235], 0\.5 \|", out, flags=re.MULTILINE)) == 5
+    ranked = re.search(r"^\| 1, 0\.5 \| ([\d.]+)", out, flags=re.MULTILINE)[1]
+    assert float(ranked) > 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_real_inconsistent_preferences_run_in_small(data_dir):
+    arguments = (str(data_dir), "--repeats", "1", "--small", "--parts", "real")
+    out = run("-W", "ignore", "examples/inconsistent_preferences.py", *arguments)
+    for name in ("chameleons", "flat lizards", "NFL, 2 seasons", "citations"):
+        assert re.search(rf"^\| {name}.*0\.\d", out, flags=re.MULTILINE), name
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_pairs_runs_in_small():
+    out = run("-m", "benchmarks.cyclic", "--small", "--threads", "1")
+    evidence = re.findall(r"^\| 1: .*MB \| ([-\d.]+) \|", out, flags=re.MULTILINE)
+    assert len(evidence) == 2
+    assert float(evidence[0]) == pytest.approx(float(evidence[1]), abs=0.15)
+    assert "times faster" in out

@@ -134,3 +134,17 @@ def test_scores_rank_and_a_ring_of_four_is_harmonic(monkeypatch):
     first, second = np.triu_indices(6, 1)
     part = hodge(Flow.of(Comparisons(6, first, second, np.random.default_rng(0).normal(size=15))))
     assert not part.complete
+
+
+@pytest.mark.data
+def test_clustering_coefficients_are_those_of_the_paper(data_dir):
+    examples = data_dir / "chameleons" / "matches.csv"
+    rows = [line.split(",") for line in examples.read_text().splitlines()[1:]]
+    pairs = [frozenset((row[-2], row[-1])) for row in rows]
+    once = [row for row, pair in zip(rows, pairs, strict=True) if pairs.count(pair) == 1]
+    flow = Flow.of(Comparisons(None, [row[-2] for row in once], [row[-1] for row in once]))
+    assert flow.low.shape[0] == 104
+    assert average_clustering(flow) == pytest.approx(0.33, abs=0.005)
+    rows = [line.split(",") for line in (data_dir / "flatlizards" / "contest.csv").read_text().splitlines()[1:]]
+    flow = Flow.of(Comparisons(None, [row[-2] for row in rows], [row[-1] for row in rows]))
+    assert average_clustering(flow) == pytest.approx(0.0735, abs=0.0005)
