@@ -127,6 +127,9 @@ def table_row(label, found):
     gpgp, cells = NAMES.index("GPGP"), []
     for k in range(len(NAMES)):
         accuracy = found[:, k, 0]
+        if np.isnan(accuracy).all():
+            cells.append("")
+            continue
         worse = accuracy.mean() < found[:, gpgp, 0].mean()
         star = worse and len(found) > 1 and ranksums(accuracy, found[:, gpgp, 0]).pvalue < 0.05
         cells.append(f"{accuracy.mean():.3f} ± {accuracy.std():.3f}{'*' if star else ''}")
