@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, CompoundKernel, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, CompoundKernel, DotProduct, WhiteKernel
 
 from preflearn import Comparisons, LabelPreferenceGP, PreferenceGP
 from preflearn.data import from_class_labels
@@ -78,6 +78,11 @@ def test_kernels_that_cannot_be(data, kernel, message):
             model.fit(data)
     with pytest.raises((TypeError, ValueError), match=message):
         LabelPreferenceGP(kernel).fit(np.eye(4), list("abab"))
+
+
+def test_a_fixed_parameter_may_be_zero(data):
+    kernel = 1.0 * DotProduct(0.0, "fixed")
+    assert PreferenceGP(kernel, n_restarts=0).fit(data).score(data) > 0.7
 
 
 @pytest.mark.parametrize("model", [PreferenceGP(), PreferenceGP(cyclic_kernel="rbf")])

@@ -60,8 +60,7 @@ def _check(owner: str, kernel: Any) -> None:
         )
     for free in kernel.hyperparameters:
         value = np.asarray(kernel.get_params()[free.name], dtype=np.float64)
-        wrong = not (np.isfinite(value).all() and (value > 0).all())
-        if wrong:
+        if not np.isfinite(value).all() or (value < 0).any() or (not free.fixed and (value == 0).any()):
             raise ValueError(f"{owner}: {free.name} of the kernel is {value}; it must be positive and finite.")
         if not free.fixed:
             bounds = np.asarray(free.bounds, dtype=np.float64)
