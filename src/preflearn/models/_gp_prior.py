@@ -28,6 +28,7 @@ Prior = ItemPrior | PairParts
 # Distinct pairs from which on skew functions are tried, and beyond which the covariance of pairs is not held at all.
 BASIS_FROM, MANY_PAIRS = 500, 5_000
 MOST_FUNCTIONS, LOST = 1_000, 1e-3  # as many functions as lose at most this share of the variance, and not more
+OUTGROWN = 0.01  # share lost from which on they are chosen anew, or given up for the pairs themselves
 DENSE_COST = 3.0  # of one evaluation over pairs, in cubes of their number
 FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer latents, with room for their overhead
 
@@ -49,7 +50,7 @@ def problem_of(model: Any, X: Comparisons, used: IntArray, ends: Pairs, known: A
         basis = SkewBasis.build(cyclic.gram()[0], MOST_FUNCTIONS, LOST)
         prior = SkewBasisPrior(utility, cyclic, n, basis)
         size = basis.kept[0].shape[0] + (0 if utility is None else n)
-        complete = prior.kept_share(ends) >= 1 - 2 * LOST
+        complete = prior.kept_share(ends) >= 1 - OUTGROWN
         cheaper = size**2 * (m + size) < DENSE_COST * float(distinct.shape[0]) ** 3
         if distinct.shape[0] > MANY_PAIRS or (complete and cheaper):
             A = pair_operator(first, second, n) if utility is not None else sp.csr_array((m, 0))
@@ -60,7 +61,7 @@ def problem_of(model: Any, X: Comparisons, used: IntArray, ends: Pairs, known: A
 
 def outgrown(prior: Prior, theta: FloatArray, ends: Pairs) -> bool:
     """Say whether the skew functions of a prior lose too much of the cyclic part at other parameters."""
-    return isinstance(prior, SkewBasisPrior) and prior.with_theta(theta).kept_share(ends) < 1 - 10 * LOST
+    return isinstance(prior, SkewBasisPrior) and prior.with_theta(theta).kept_share(ends) < 1 - OUTGROWN
 
 
 def _parts(model: Any, X: Comparisons, used: IntArray) -> Parts:
