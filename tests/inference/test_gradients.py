@@ -8,13 +8,13 @@ from evidence_gradients import COMBINATIONS, KERNELS
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(("likelihood", "inference"), COMBINATIONS)
 def test_gradients_of_the_evidence(likelihood, kernel, inference):
-    for seed in range(2):
-        assert evidence_gradients.error(seed, likelihood, kernel, inference) < 1e-8, seed
+    # weights, some below 1
+    assert evidence_gradients.error(1, likelihood, kernel, inference) < 1e-8
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("likelihood", "inference"), COMBINATIONS)
 def test_gradients_of_the_evidence_on_many_problems(likelihood, inference):
-    for seed in range(2, 12):
+    for seed in [0, *range(2, 12)]:
         for kernel in KERNELS:
             assert evidence_gradients.error(seed, likelihood, kernel, inference) < 1e-8, (kernel, seed)
