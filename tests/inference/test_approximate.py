@@ -75,6 +75,7 @@ def test_ep_of_choix():
     np.testing.assert_allclose(covariance, CHOIX["ep_probit_prior_variance_1_cov"], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["laplace", "ep"])
 @pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
 def test_gradients_of_the_evidence(method, likelihood):

@@ -40,8 +40,8 @@ def check(seed, inference, *, free=False):
 
 
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
-def test_a_hundred_hostile_problems(inference):
-    converged = [check(seed, inference) for seed in range(100)]
+def test_fifty_hostile_problems(inference):
+    converged = [check(seed, inference) for seed in range(50)]
     assert np.mean(converged) >= 0.95
 
 

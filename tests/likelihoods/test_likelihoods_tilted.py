@@ -207,6 +207,7 @@ def test_powers_deep_in_the_tail_keep_their_digits(outcome, tie):
         assert d.log_z[0] == pytest.approx(log_z, rel=1e-15)
 
 
+@pytest.mark.slow
 @every
 @settings(deadline=None)
 @given(size=st.floats(-2.0, 25.0), log_variance=st.floats(-14.0, 25.0), power=st.floats(1e-12, 1.0), side=st.booleans())

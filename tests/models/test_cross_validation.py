@@ -111,6 +111,7 @@ def test_nothing_is_learned_from_rounding(estimator):
     estimator.set_params(cv=None)
 
 
+@pytest.mark.slow
 def test_rankings_are_left_out_whole():
     items = np.random.default_rng(3).normal(size=(300, 3))
     rankings = [list(np.random.default_rng(k).permutation(5) + 5 * k) for k in range(60)]

@@ -335,6 +335,7 @@ def test_scikit_learn_takes_it(matches):
     assert pipe.predict_proba(matches).shape == (150, 2)
 
 
+@pytest.mark.slow
 def test_two_processes_agree_to_the_last_bit(matches, tmp_path):
     code = (
         "import numpy as np, sys; from preflearn import Comparisons, PreferenceGP\n"

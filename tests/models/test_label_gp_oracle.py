@@ -157,6 +157,7 @@ def test_everything_is_as_with_all_latents_at_once(graph, kernel, shared, form, 
         assert P[i, a, b] == pytest.approx(norm.cdf((mean[i, a] - mean[i, b]) / np.sqrt(2 + variance)), abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["arrow", "dense"])
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("graph", ["classes", "all pairs", "ragged", "apart"])
