@@ -26,6 +26,7 @@ def test_the_demo_is_deterministic(run):
     assert run("demo", "--seed", 3)[1] != out
 
 
+@pytest.mark.slow
 def test_the_numbers_of_the_demo_are_those_of_the_library(run):
     from preflearn import RankRLSCV
     from preflearn.datasets import make_sinc_preferences

@@ -280,6 +280,7 @@ def test_own_effects_explain_what_features_do_not():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [ConstantKernel(2.0, "fixed") * RBF(0.8), None])
 def test_averaging_over_hyperparameters_is_the_integral(matches, kernel):
     data = matches[:40]
