@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from preflearn.priors.items import ItemPrior, Items
+from preflearn.priors.parts import OfParts
 
 __all__ = ["LabelPrior", "contrasts", "selection"]
 
@@ -58,7 +59,7 @@ def selection(first: IntArray, second: IntArray, n_labels: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class LabelPrior:
+class LabelPrior(OfParts):
     """Blocks g with f = H g + rest: one item prior for all blocks, or one for each; ``theta`` one after the other."""
 
     parts: tuple[ItemPrior, ...]
@@ -68,14 +69,9 @@ class LabelPrior:
     build: Callable[[list[FloatArray]], Any]  # from the parts' covariances to a factor of that of all blocks
 
     @property
-    def theta(self) -> FloatArray:
-        """Free parameters."""
-        return np.concatenate([part.theta for part in self.parts])
-
-    @property
-    def bounds(self) -> FloatArray:
-        """Bounds of the free parameters, (n_theta, 2)."""
-        return np.concatenate([part.bounds for part in self.parts])
+    def item_priors(self) -> tuple[ItemPrior, ...]:
+        """The parts."""
+        return self.parts
 
     @property
     def names(self) -> tuple[str, ...]:

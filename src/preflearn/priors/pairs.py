@@ -8,6 +8,7 @@ absent. The latents of inference are g at the distinct pairs that were compared.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from preflearn.kernels.pairs import difference_gram, difference_pullback, skew_diag, skew_gram, skew_pullback
 from preflearn.priors.items import ItemPrior, Items
+from preflearn.priors.parts import OfParts
 
 __all__ = ["PairParts", "PairPrior"]
 
@@ -27,7 +29,7 @@ Pullback = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True)
-class PairParts:
+class PairParts(OfParts):
     """The two parts of g, and what does not depend on the form of the latents.
 
     ``theta`` are the utility's parameters, then those of the cyclic part. ``cyclic`` is an item prior, too: its
@@ -40,19 +42,9 @@ class PairParts:
     n_items: int
 
     @property
-    def parts(self) -> tuple[ItemPrior, ...]:
+    def item_priors(self) -> tuple[ItemPrior, ...]:
         """The parts that are there."""
         return tuple(part for part in (self.utility, self.cyclic) if part is not None)
-
-    @property
-    def theta(self) -> FloatArray:
-        """Free parameters."""
-        return np.concatenate([part.theta for part in self.parts])
-
-    @property
-    def bounds(self) -> FloatArray:
-        """Bounds of the free parameters, (n_theta, 2)."""
-        return np.concatenate([part.bounds for part in self.parts])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -96,9 +88,9 @@ class PairParts:
         shared = (variance[first] + variance[second] - cyclic.difference_variance(new, first, second)) / 2
         return skew_diag((variance[first], variance[second]), shared)
 
+    @abstractmethod
     def cross_pairs(self, new: Items, pairs: Pairs) -> FloatArray:
         """Return the covariance (p, latents) of g at pairs of new items with the latents."""
-        raise NotImplementedError
 
     def pair_covariance(self, new: Items, pairs: Pairs) -> FloatArray:
         """Return the prior covariance (p, p) of g at pairs of items."""
