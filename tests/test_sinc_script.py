@@ -14,6 +14,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import PreferenceGP
 from preflearn.datasets import make_sinc_preferences
+from preflearn.likelihoods import Flipped
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -80,3 +81,13 @@ def test_held_out_pairs_are_of_test_points_and_flipped_by_the_share(sinc, data):
     assert (pairs.outcome != truth).sum() == 50
     assert len({*zip(pairs.first.tolist(), pairs.second.tolist(), strict=True)}) == 500
     assert not set(pairs.items[:, 0]) & set(data.train.items[:, 0])
+
+
+@pytest.mark.slow
+def test_a_flip_rate_ends_where_its_search_ended():
+    # from nothing EP does not converge at this optimum; from the sites of the search it is there already
+    data = make_sinc_preferences(flip=0.05, margins=False, random_state=4)
+    kernel = ConstantKernel(10.0, (1e-2, 1e6)) * RBF(0.5, (0.05, 20.0))
+    model = PreferenceGP(kernel, Flipped(), inference="ep", n_restarts=0).fit(data.train)
+    assert model.info_.converged
+    assert model.log_evidence_ == pytest.approx(model.optima_[0].evidence, abs=1e-6)

@@ -16,7 +16,7 @@ from preflearn.kernels.pairs import skew_gram
 from preflearn.likelihoods import Logit, Probit
 from preflearn.models._evidence import Evidence
 from preflearn.models._gp_items import items_of_table
-from preflearn.priors import ItemPrior, PairPrior, SkewBasisPrior
+from preflearn.priors import ItemPrior, PairPrior, SkewBasis, SkewBasisPrior
 
 IDENTITY = ConstantKernel(1.0, (1e-3, 1e4))
 SKEW = ConstantKernel(2.0) * RBF(1.0)
@@ -342,3 +342,34 @@ def test_draws_of_preferences_have_the_moments_of_the_matrix(kwargs):
     if "cyclic_kernel" in kwargs:
         with pytest.raises(ValueError, match="at most 100 items"):
             model.sample_preferences(np.zeros((101, 2)))
+
+
+def test_the_share_that_functions_hold_is_that_of_the_variances():
+    X = np.random.default_rng(0).normal(size=(9, 2))
+    cyclic = ItemPrior(X, SKEW, None, 9)
+    pairs = np.triu_indices(9, 1)
+    basis = SkewBasis.build(SKEW(X), 10, 0.0)
+    prior = SkewBasisPrior(None, cyclic, 9, basis)
+    for theta in (SKEW.theta, SKEW.theta - 0.5):
+        moved = prior.with_theta(theta)
+        K = SKEW.clone_with_theta(theta)(X)
+        Psi = basis.features(basis.V, pairs)
+        held = (Psi @ skew_gram(basis.V.T @ K @ basis.V, basis.kept, basis.kept) @ Psi.T).trace()
+        assert moved.kept_share(pairs) == pytest.approx(held / skew_gram(K, pairs, pairs).trace(), rel=1e-9)
+        assert 0.2 < moved.kept_share(pairs) < 0.999
+    assert SkewBasisPrior(None, cyclic, 9, SkewBasis.build(SKEW(X), 100, 0.0)).kept_share(pairs) == pytest.approx(1)
+
+
+def test_a_search_that_outgrows_its_functions_gets_others(monkeypatch):
+    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(20, 1))
+    first, second = np.triu_indices(20, 1)
+    z = 8 * np.sin(3 * (X[first, 0] - X[second, 0]))  # rough, and the search starts smooth
+    data = Comparisons(X, first, second, np.sign(z))
+    kernel = ConstantKernel(2.0, (0.1, 100)) * RBF(1.0, (0.05, 50.0))
+    model = PreferenceGP(cyclic_kernel=kernel, n_restarts=0).fit(data)
+    assert model._solution.prior.kept_share(model._ends) > 0.99
+    assert model._evidence.design.shape[1] > 20
+    assert model.score(data) > 0.9

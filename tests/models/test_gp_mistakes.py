@@ -43,6 +43,12 @@ def test_answers_do_not_depend_on_the_unit_of_margins(margins, more):
         model = PreferenceGP(**{"likelihood": "gaussian", "random_state": 0, **more}).fit(data)
         return model.predict_proba(data), model.predict_difference(data) / unit, model.sigma_
 
+    def untouched(unit):
+        data = Comparisons(X, first, second, unit * y)
+        model = PreferenceGP(likelihood="gaussian", hyperparameters="fixed").fit(data)
+        return model.predict_proba(data)
+
+    np.testing.assert_allclose(untouched(1.0), untouched(1e3), atol=1e-9)
     for unit in (1e-6, 1e3, 1e6):
         for one, other in zip(answer(1.0), answer(unit), strict=True):
             np.testing.assert_allclose(one, other, rtol=0.02, atol=0.01)

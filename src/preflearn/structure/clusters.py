@@ -134,7 +134,7 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         for label in range(self.n_clusters_):
             members = np.flatnonzero(self.labels_ == label)
             within = G[np.ix_(members, members)].mean(axis=1)
-            self.utilities_[members] = within - within.mean()
+            self.utilities_[members] = within  # their mean is 0, as the matrix is antisymmetric
             self.ranks_[members[np.argsort(-within, kind="stable")]] = np.arange(1, members.shape[0] + 1)
         return self
 
