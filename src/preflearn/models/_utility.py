@@ -232,7 +232,9 @@ class UtilityPosterior(BaseEstimator):
         check_is_fitted(self)
         new, names = items_of_table(self, items)
         low, high = (side.astype(np.intp) for side in np.triu_indices(len(new.number), 1))
-        return preference_matrix_of(np.asarray(names), low, high, self._pairs(new, low, high), self._mixture)
+        return preference_matrix_of(
+            np.asarray(names), low, high, self._pairs(new, low, high, low.shape[0]), self._mixture
+        )
 
     def decision_function(self, X: Comparisons) -> FloatArray:
         """Return the posterior mean of the utility differences, first minus second."""
@@ -264,31 +266,37 @@ class UtilityPosterior(BaseEstimator):
         check_is_fitted(self)
         if not isinstance(X, Comparisons):
             raise TypeError(f"PreferenceGP: expected Comparisons of two items each; got {type(X).__name__}.")
+        return self._differences_of(X, len(X))
+
+    def _differences_of(self, X: Comparisons, total: int) -> list[tuple[float, FloatArray, FloatArray]]:
+        """Return the differences of all of ``total`` comparisons or of a part of them."""
         used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
         m = len(X)
         if used.shape[0] * self._used.shape[0] > BLOCK and m > 1:  # many items: a part of the comparisons at a time
             half = m // 2
-            both = zip(self._differences(X[:half]), self._differences(X[half:]), strict=True)
+            both = zip(self._differences_of(X[:half], total), self._differences_of(X[half:], total), strict=True)
             return [(w, np.concatenate([m1, m2]), np.concatenate([v1, v2])) for (w, m1, v1), (_, m2, v2) in both]
         # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.
         first, second = place[:m], place[m:]
         low, high = np.minimum(first, second).astype(np.intp), np.maximum(first, second).astype(np.intp)
-        answers = self._pairs(items_of_comparisons(self, X, used), low, high)
+        answers = self._pairs(items_of_comparisons(self, X, used), low, high, total)
         return [(w, np.where(first == low, mean, -mean), variance) for w, mean, variance in answers]
 
-    def _pairs(self, new: Items, low: IntArray, high: IntArray) -> list[tuple[float, FloatArray, FloatArray]]:
-        """Return weight, means and variances of listed pairs of items, for each solution of the mixture."""
+    def _pairs(
+        self, new: Items, low: IntArray, high: IntArray, total: int
+    ) -> list[tuple[float, FloatArray, FloatArray]]:
+        """Return weight, means and variances of listed pairs, some of ``total``, for each solution of the mixture."""
         answers = []
         with few_threads(max(self._used.shape[0], len(new.number))):
             for w, s in self._mixture:
                 variance = s.prior.difference_variance(new, low, high)
                 if not isinstance(s.prior, PairParts):
                     operator = pair_operator(low, high, len(new.number))
-                    answers.append((w, *s.posterior.moments(s.prior.cross(new), variance, operator)))
+                    answers.append((w, *s.posterior.moments(s.prior.cross(new), variance, operator, total=total)))
                     continue
                 step = max(1, BLOCK // s.posterior.a.shape[0])
                 parts = [
-                    s.posterior.moments(s.prior.cross_pairs(new, (low[rows], high[rows])), variance[rows])
+                    s.posterior.moments(s.prior.cross_pairs(new, (low[rows], high[rows])), variance[rows], total=total)
                     for rows in (slice(start, start + step) for start in range(0, low.shape[0], step))
                 ]
                 answers.append((w, np.concatenate([m for m, _ in parts]), np.concatenate([v for _, v in parts])))
