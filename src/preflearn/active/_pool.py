@@ -49,6 +49,12 @@ class Pool:
             raise TypeError(f"{owner}: the model is a {type(model).__name__}; pass a fitted PreferenceGP.")
         check_is_fitted(model)
         check_likelihood(model.likelihood_, owner)
+        for part, what in (("judge_kernel", "tells judges apart"), ("cyclic_kernel", "has a cyclic part")):
+            if getattr(model, part, None) is not None:
+                raise TypeError(
+                    f"{owner}: the model {what}, and what outcomes say about its utilities is not worked out. Fit "
+                    f"PreferenceGP with {part}=None."
+                )
         train = model.comparisons_
         known = ItemTable(train.items, train.names, train.feature_names, train.n_items)
         if items is None:
@@ -99,6 +105,7 @@ class Pool:
             weight=None,
             group=None,
             judge=None,
+            judges=None,
             names=self.table.names,
             feature_names=self.table.feature_names,
             n_items=self.table.n_items,

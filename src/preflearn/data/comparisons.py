@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from preflearn.data import _graph
 from preflearn.data._checks import Frozen, as_column, check_choice, check_labels, check_weight, codes, rows_text
-from preflearn.data._items import check_items
+from preflearn.data._items import ItemTable, check_items
+from preflearn.data._judges import check_judges
 from preflearn.data._sides import check_outcome, check_rows, named_items
 from preflearn.exceptions import DataError, DataWarning, first_few
 
@@ -40,6 +41,9 @@ class Comparisons(Frozen):
         How much each comparison counts, at least 0; weight 2 is the same as listing it twice.
     group, judge : sequences of shape (n_comparisons,), default=None
         Labels: which ranking, choice or query a comparison came from; who judged ("" if nobody knows).
+    judges : table of shape (n_judges, n_judge_features), default=None
+        Features of the judges, for models that ask how judges differ: a data frame with their names in a column called
+        ``judge`` (or user, worker, annotator, name, id), or an array, of which judges are row numbers.
     names : sequence of shape (n_items,), default=None
         Distinct labels of the items.
     self_comparisons : {"error", "drop"}, default="error"
@@ -55,6 +59,8 @@ class Comparisons(Frozen):
         Outcomes or margins.
     weight, group, judge : array of shape (n_comparisons,) or None
         As given.
+    judges : ItemTable or None
+        Names and features of the judges.
     names : array of shape (n_items,) or None
         Names as objects.
     feature_names : tuple of str or None
@@ -96,6 +102,7 @@ class Comparisons(Frozen):
     weight: NDArray[np.float64] | None
     group: NDArray[Any] | None
     judge: NDArray[Any] | None
+    judges: ItemTable | None
     names: NDArray[Any] | None
     feature_names: tuple[str, ...] | None
     n_items: int
@@ -110,6 +117,7 @@ class Comparisons(Frozen):
         weight: Any = None,
         group: Any = None,
         judge: Any = None,
+        judges: Any = None,
         names: Any = None,
         self_comparisons: Literal["error", "drop"] = "error",
     ) -> None:
@@ -121,6 +129,7 @@ class Comparisons(Frozen):
             weight=weight,
             group=group,
             judge=judge,
+            judges=judges,
             names=names,
             self_comparisons=self_comparisons,
         )
@@ -143,6 +152,7 @@ class Comparisons(Frozen):
         weight: Any = None,
         group: Any = None,
         judge: Any = None,
+        judges: Any = None,
         names: Any = None,
         self_comparisons: str = "error",
     ) -> None:
@@ -161,6 +171,7 @@ class Comparisons(Frozen):
         lookup = None if table.names is None else {name: row for row, name in enumerate(table.names)}
         rows_first = check_rows(first, table.n_items, lookup, "first", owner)
         rows_second = check_rows(second, table.n_items, lookup, "second", owner)
+        who = None if judge is None else check_labels(judge, n_rows, "judge", owner, "comparison")
         self._fill(
             items=table.values,
             first=rows_first,
@@ -168,7 +179,8 @@ class Comparisons(Frozen):
             outcome=check_outcome(outcome, n_rows, owner),
             weight=check_weight(weight, n_rows, owner, "comparison"),
             group=None if group is None else check_labels(group, n_rows, "group", owner, "comparison"),
-            judge=None if judge is None else check_labels(judge, n_rows, "judge", owner, "comparison"),
+            judge=who,
+            judges=check_judges(judges, who, owner),
             names=table.names,
             feature_names=table.feature_names,
             n_items=table.n_items,
@@ -247,7 +259,7 @@ class Comparisons(Frozen):
         """
         labels = self._label_codes() if keep_labels else np.zeros(len(self), dtype=np.intp)
         pairs = _graph.merge_pairs(self.first, self.second, self.outcome, self.weight, labels)
-        dropped: dict[str, Any] = {} if keep_labels else {"group": None, "judge": None}
+        dropped: dict[str, Any] = {} if keep_labels else {"group": None, "judge": None, "judges": None}
         return self._take(
             pairs.source,
             first=pairs.first,

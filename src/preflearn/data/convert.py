@@ -135,6 +135,7 @@ def from_scores(
         weight=None if row_weight is None else _pair_weight(row_weight, better, worse),
         group=None if labels is None else labels[better],
         judge=None,
+        judges=None,
         names=None if known is None else check_names(known, n_rows, owner),
         feature_names=table.feature_names,
         n_items=n_rows,

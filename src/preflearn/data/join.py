@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from preflearn.data._checks import label_array
+from preflearn.data._judges import join_judges
 from preflearn.data.comparisons import Comparisons
 from preflearn.exceptions import DataError, first_few
 
@@ -65,6 +66,7 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
         fields["group"] = label_array(_labels(old, "group") + _labels(new, "group"))
     if old.judge is not None or new.judge is not None:
         fields["judge"] = label_array(_labels(old, "judge") + _labels(new, "judge"))
+    fields["judges"] = join_judges(old.judges, new.judges, "update")
     return Comparisons._from_fields(**fields)
 
 

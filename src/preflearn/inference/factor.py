@@ -162,6 +162,11 @@ class Covariance:
             spread[start : start + block] = np.einsum("ij,ij->i", D, D)
         return spread
 
+    def between(self, design: Design, rows: IntArray) -> FloatArray:
+        """Return A C A' for some rows of A."""
+        A = design.A[rows]
+        return np.asarray(A @ (A @ self.C).T)
+
     def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
         """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
         Lam = _formed(Lam)

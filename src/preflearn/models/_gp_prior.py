@@ -13,6 +13,8 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.features import FeatureDesign
+from preflearn.models._answers import base_prior
+from preflearn.models._gp_judges import with_judges
 from preflearn.models._gp_kernel import VARIANCE, start_kernel
 from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import FloatArray, IntArray
@@ -33,20 +35,31 @@ DENSE_COST = 3.0  # of one evaluation over pairs, in cubes of their number
 FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer latents, with room for their overhead
 
 
-def problem_of(model: Any, X: Comparisons, used: IntArray, ends: Pairs, known: Any) -> tuple[Prior, Any]:
+def problem_of(
+    model: Any, X: Comparisons, used: IntArray, ends: Pairs, judge: IntArray | None, known: Any
+) -> tuple[Any, Any]:
     """Return the prior over latents, and the design that says what comparisons of these items see of them.
 
     Latents are the utilities of the items, or without a cyclic part the differences of compared pairs where there are
     fewer of these; with one, the distinct pairs, or, where these are many and items have features, utilities and
-    weights of skew functions. ``known`` is a prior whose parameters are taken over, or None.
+    weights of skew functions. With ``judge``, the number of each comparison's judge, there are those of the judges
+    besides. ``known`` is a prior whose parameters are taken over, or None.
     """
-    utility, cyclic = _parts(model, X, used) if known is None else _moved(known, X, used)
+    utility, cyclic = _parts(model, X, used) if known is None else _moved(base_prior(known), X, used)
     first, second = ends
     n, m = used.shape[0], first.shape[0]
     distinct, place = np.unique(first * n + second, return_inverse=True)
-    if utility is not None and cyclic is None and distinct.shape[0] > FEW_PAIRS * n:
+    if judge is not None:
+        if cyclic is None and utility is not None:
+            return with_judges(model, X, utility, pair_operator(first, second, n), judge, known)
+        if distinct.shape[0] > MANY_PAIRS:
+            raise DataError(
+                f"PreferenceGP: {distinct.shape[0]} distinct pairs were compared; with judge_kernel and cyclic_kernel "
+                f"together at most {MANY_PAIRS} can be learned. Leave one of the two out, or use fewer items."
+            )
+    elif utility is not None and cyclic is None and distinct.shape[0] > FEW_PAIRS * n:
         return utility, Design(pair_operator(first, second, n))
-    if cyclic is not None and cyclic.X is not None and distinct.shape[0] > BASIS_FROM:
+    if judge is None and cyclic is not None and cyclic.X is not None and distinct.shape[0] > BASIS_FROM:
         basis = SkewBasis.build(cyclic.gram()[0], MOST_FUNCTIONS, LOST)
         prior = SkewBasisPrior(utility, cyclic, n, basis)
         size = basis.kept[0].shape[0] + (0 if utility is None else n)
@@ -56,7 +69,8 @@ def problem_of(model: Any, X: Comparisons, used: IntArray, ends: Pairs, known: A
             A = pair_operator(first, second, n) if utility is not None else sp.csr_array((m, 0))
             return prior, FeatureDesign(A, basis.features(basis.V, ends))
     A = sp.csr_array((np.ones(m), place.ravel(), np.arange(m + 1)), shape=(m, distinct.shape[0]))
-    return PairPrior(utility, cyclic, n, (distinct // n, distinct % n)), Design(A)
+    pairs = PairPrior(utility, cyclic, n, (distinct // n, distinct % n))
+    return (pairs, Design(A)) if judge is None else with_judges(model, X, pairs, A, judge, known)
 
 
 def outgrown(prior: Prior, theta: FloatArray, ends: Pairs) -> bool:

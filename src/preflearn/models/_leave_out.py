@@ -6,6 +6,7 @@ in closed form. That is exact for Gaussian margins; for the others the remaining
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from preflearn.data import Comparisons
 from preflearn.models._evidence import Evidence, Solution
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["without_comparisons", "without_items"]
+__all__ = ["without_comparisons", "without_items", "without_judges"]
 
 Mixture = list[tuple[float, Solution]]
 Moments = tuple[FloatArray, FloatArray]
@@ -44,6 +45,22 @@ def without_items(
     return sides[0], sides[1]
 
 
+def without_judges(
+    mixture: Mixture, evidence: Evidence, X: Comparisons, merged: IntArray, judge: IntArray
+) -> FloatArray:
+    """Return the same under the posterior without any comparison of the same judge.
+
+    ``judge`` is the judge of each row of the design.
+    """
+    answers = []
+    for _, solution in mixture:
+        mean, variance = np.empty(judge.shape[0]), np.empty(judge.shape[0])
+        for rows, moments in _without_groups(solution, evidence, judge):
+            mean[rows], variance[rows] = moments
+        answers.append((mean[merged], variance[merged]))
+    return _probabilities(mixture, X, answers)
+
+
 def _probabilities(mixture: Mixture, X: Comparisons, answers: list[Moments]) -> FloatArray:
     turned = X.first > X.second  # merged rows have their lower item first
     p = sum(
@@ -63,22 +80,28 @@ def _without_part(solution: Solution, evidence: Evidence, merged: IntArray, weig
 
 def _without_each_item(solution: Solution, evidence: Evidence, ends: tuple[IntArray, IntArray]) -> Moments:
     """Return moments (rows of the design, 2): without the lower item, without the higher."""
+    m = ends[0].shape[0]
+    mean, variance = np.empty((m, 2)), np.empty((m, 2))
+    for places, moments in _without_groups(solution, evidence, np.concatenate(ends)):
+        rows, side = places % m, places // m
+        mean[rows, side], variance[rows, side] = moments
+    return mean, variance
+
+
+def _without_groups(solution: Solution, evidence: Evidence, group: IntArray) -> Iterator[tuple[IntArray, Moments]]:
+    """Leave out one group of rows of the design after the other; yield the places of each and their moments.
+
+    ``group`` has an entry for each row, or several times as many where a row belongs to several groups.
+    """
     posterior, design = solution.posterior, evidence.design
-    mean, variance = np.empty((design.shape[0], 2)), np.empty((design.shape[0], 2))
     covariance: Any = posterior.factor.covariance(posterior.curvature.LB)
-    C = covariance.C
     z = design.A @ posterior.factor.forward(posterior.u)
     tau, nu = evidence.weight * solution.tau, evidence.weight * solution.nu
-    order = np.argsort(np.concatenate(ends), kind="stable")
-    starts = np.searchsorted(np.concatenate(ends)[order], np.arange(max(part.max() for part in ends) + 2))
-    for item in range(starts.shape[0] - 1):
-        rows = np.sort(order[starts[item] : starts[item + 1]] % ends[0].shape[0])
-        A = design.A[rows]
-        V = A @ (A @ C).T
+    order = np.argsort(group, kind="stable")
+    for places in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+        rows = places % design.shape[0]
+        V = covariance.between(design, rows)
         # (V⁻¹ - T)⁻¹ = (I - VT)⁻¹ V, and its mean (I - VT)⁻¹ (z - V ν)
         target = np.column_stack([z[rows] - V @ nu[rows], V])
         solved = np.asarray(np.linalg.solve(np.eye(len(rows)) - V * tau[rows], target))
-        side = np.where(ends[0][rows] == item, 0, 1)
-        mean[rows, side] = solved[:, 0]
-        variance[rows, side] = np.maximum(solved[:, 1:].diagonal(), 1e-300)
-    return mean, variance
+        yield places, (solved[:, 0], np.maximum(solved[:, 1:].diagonal(), 1e-300))

@@ -11,15 +11,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.inference.design import pair_operator
 from preflearn.linalg import cholesky_pivoted
 from preflearn.metrics import pairwise_accuracy
+from preflearn.models._answers import item_joint, item_moments, pair_joint, pair_moments
 from preflearn.models._evidence import Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
+from preflearn.models._gp_judges import asked_by, asked_of
 from preflearn.models.preference_matrix import PreferenceMatrix, preference_matrix_of
 from preflearn.models.ranking import Ranking, rank_draws
 from preflearn.operators import FloatArray, IntArray
-from preflearn.priors import Items, PairParts
+from preflearn.priors import Asked, Items
 
 __all__ = ["DifferencePosterior", "UtilityPosterior", "generator", "share_ties"]
 
@@ -57,7 +58,9 @@ class UtilityPosterior(BaseEstimator):
     comparisons_: Comparisons
 
     @available_if(_has_utility)  # type: ignore[untyped-decorator]
-    def predict_utility(self, items: Any = None, *, return_std: bool = False, return_cov: bool = False) -> Any:
+    def predict_utility(
+        self, items: Any = None, *, return_std: bool = False, return_cov: bool = False, judge: Any = None
+    ) -> Any:
         """Return posterior means of utilities of items, with standard deviations or the covariance if wanted.
 
         Parameters
@@ -66,6 +69,8 @@ class UtilityPosterior(BaseEstimator):
             Items, seen in training or new; None is those of training.
         return_std, return_cov : bool, default=False
             What to return beside the means; not both.
+        judge : label, default=None
+            Whose utilities, where the model tells judges apart; None is the population that judges come from.
 
         Returns
         -------
@@ -78,30 +83,39 @@ class UtilityPosterior(BaseEstimator):
         if return_std and return_cov:
             raise ValueError("predict_utility: ask for return_std or return_cov, not both.")
         new, _ = items_of_table(self, items)
+        asked = asked_by(self, judge, len(new.number), "predict_utility")
         if return_cov:
-            return self._joint(new)
+            return self._joint(new, asked)
         with few_threads(max(self._used.shape[0], len(new.number))):
-            parts = [(w, *s.posterior.moments(s.prior.cross(new), s.prior.variance(new))) for w, s in self._mixture]
+            parts = [(w, *item_moments(s, new, asked)) for w, s in self._mixture]
         mean, variance = _mix(parts)
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def _joint(self, new: Any) -> tuple[FloatArray, FloatArray]:
+    def _joint(self, new: Any, asked: Asked | None) -> tuple[FloatArray, FloatArray]:
         with few_threads(max(self._used.shape[0], len(new.number))):
-            parts = [(w, *s.posterior.joint(s.prior.cross(new), s.prior.covariance(new))) for w, s in self._mixture]
+            parts = [(w, *item_joint(s, new, asked)) for w, s in self._mixture]
         if len(parts) == 1:
             return parts[0][1], parts[0][2]
         mean = np.sum([w * m for w, m, _ in parts], axis=0)
         return mean, np.sum([w * (C + np.outer(m - mean, m - mean)) for w, m, C in parts], axis=0)
 
     @available_if(_has_utility)  # type: ignore[untyped-decorator]
-    def sample_utilities(self, items: Any = None, n_samples: int = 1000, random_state: Any = None) -> FloatArray:
+    def sample_utilities(
+        self, items: Any = None, n_samples: int = 1000, random_state: Any = None, *, judge: Any = None
+    ) -> FloatArray:
         """Return draws of the utilities of items from their joint posterior, (n_samples, n_items)."""
         check_is_fitted(self)
         rng = generator(random_state, "sample_utilities")
-        return self._draw(items_of_table(self, items)[0], n_samples, rng)
+        new = items_of_table(self, items)[0]
+        return self._draw(new, n_samples, rng, asked_by(self, judge, len(new.number), "sample_utilities"))
 
     def _draw(
-        self, new: Any, n_samples: int, rng: np.random.Generator, pairs: tuple[IntArray, IntArray] | None = None
+        self,
+        new: Any,
+        n_samples: int,
+        rng: np.random.Generator,
+        asked: Asked | None,
+        pairs: tuple[IntArray, IntArray] | None = None,
     ) -> FloatArray:
         """Return draws of utilities, or of preferences between listed pairs."""
         _check_count("n_samples", n_samples)
@@ -113,17 +127,18 @@ class UtilityPosterior(BaseEstimator):
             for count, (_, s) in zip(counts, self._mixture, strict=True):
                 if count:
                     if pairs is None:
-                        mean, covariance = s.posterior.joint(s.prior.cross(new), s.prior.covariance(new))
+                        mean, covariance = item_joint(s, new, asked)
                     else:
-                        cross, prior = s.prior.cross_pairs(new, pairs), s.prior.pair_covariance(new, pairs)
-                        mean, covariance = s.posterior.joint(cross, prior)
+                        mean, covariance = pair_joint(s, new, pairs, asked)
                     L, order = cholesky_pivoted(covariance)
                     draws = np.empty((count, mean.shape[0]))
                     draws[:, order] = rng.standard_normal((count, L.shape[1])) @ L.T
                     blocks.append(draws + mean)
         return np.concatenate(blocks)
 
-    def sample_preferences(self, items: Any = None, n_samples: int = 1000, random_state: Any = None) -> FloatArray:
+    def sample_preferences(
+        self, items: Any = None, n_samples: int = 1000, random_state: Any = None, *, judge: Any = None
+    ) -> FloatArray:
         """Return draws of all preferences between some items from their joint posterior.
 
         Parameters
@@ -134,6 +149,8 @@ class UtilityPosterior(BaseEstimator):
             Number of draws.
         random_state : int, RandomState, Generator or None, default=None
             Source of the draws.
+        judge : label, default=None
+            Whose preferences, where the model tells judges apart; None is the population that judges come from.
 
         Returns
         -------
@@ -144,8 +161,9 @@ class UtilityPosterior(BaseEstimator):
         rng = generator(random_state, "sample_preferences")
         new, _ = items_of_table(self, items)
         n = len(new.number)
+        asked = asked_by(self, judge, n, "sample_preferences")
         if getattr(self, "cyclic_kernel", None) is None:
-            f = self._draw(new, n_samples, rng)
+            f = self._draw(new, n_samples, rng, asked)
             return np.asarray(f[:, :, None] - f[:, None, :])
         if n > MOST_DRAWN:
             raise ValueError(
@@ -154,12 +172,19 @@ class UtilityPosterior(BaseEstimator):
             )
         low, high = (side.astype(np.intp) for side in np.triu_indices(n, 1))
         draws = np.zeros((int(n_samples), n, n))
-        draws[:, low, high] = self._draw(new, n_samples, rng, (low, high))
+        draws[:, low, high] = self._draw(new, n_samples, rng, asked, (low, high))
         return draws - draws.transpose(0, 2, 1)
 
     @available_if(_has_utility)  # type: ignore[untyped-decorator]
     def rank(
-        self, items: Any = None, *, k: int = 3, level: float = 0.9, n_samples: int = 4000, random_state: Any = 0
+        self,
+        items: Any = None,
+        *,
+        k: int = 3,
+        level: float = 0.9,
+        n_samples: int = 4000,
+        random_state: Any = 0,
+        judge: Any = None,
     ) -> Ranking:
         """Rank items, with intervals for utilities and places, P(best) and P(top k), from their joint posterior.
 
@@ -175,6 +200,8 @@ class UtilityPosterior(BaseEstimator):
             Joint draws that places and probabilities are counted over.
         random_state : int, Generator, RandomState or None, default=0
             Source of the draws.
+        judge : label, default=None
+            Whose ranking, where the model tells judges apart; None is the population that judges come from.
 
         Returns
         -------
@@ -187,8 +214,9 @@ class UtilityPosterior(BaseEstimator):
             raise ValueError(f"rank: level={level!r} must be between 0 and 1, for example 0.9.")
         rng = generator(random_state, "rank")
         new, names = items_of_table(self, items)
-        mean, covariance = self._joint(new)
-        return rank_draws(names, mean, covariance, self._draw(new, n_samples, rng), int(k), level)
+        asked = asked_by(self, judge, len(new.number), "rank")
+        mean, covariance = self._joint(new, asked)
+        return rank_draws(names, mean, covariance, self._draw(new, n_samples, rng, asked), int(k), level)
 
     def predict_difference(self, X: Comparisons, *, return_std: bool = False) -> Any:
         """Return the posterior mean of the utility differences, first minus second, and their deviations if wanted."""
@@ -216,13 +244,15 @@ class UtilityPosterior(BaseEstimator):
             for (w, mean, variance), (_, s) in zip(self._differences(X), self._mixture, strict=True)
         ]
 
-    def preference_matrix(self, items: Any = None) -> PreferenceMatrix:
+    def preference_matrix(self, items: Any = None, *, judge: Any = None) -> PreferenceMatrix:
         """Return who is preferred to whom, by how much and how surely, for all pairs of some items.
 
         Parameters
         ----------
         items : table (n_items, n_features), names or row numbers of training items, or None, default=None
             Items, seen in training or new; None is those of training.
+        judge : label, default=None
+            Whose preferences, where the model tells judges apart; None is the population that judges come from.
 
         Returns
         -------
@@ -232,9 +262,9 @@ class UtilityPosterior(BaseEstimator):
         check_is_fitted(self)
         new, names = items_of_table(self, items)
         low, high = (side.astype(np.intp) for side in np.triu_indices(len(new.number), 1))
-        return preference_matrix_of(
-            np.asarray(names), low, high, self._pairs(new, low, high, low.shape[0]), self._mixture
-        )
+        asked = asked_by(self, judge, low.shape[0], "preference_matrix")
+        parts = self._pairs(new, low, high, asked, low.shape[0])
+        return preference_matrix_of(np.asarray(names), low, high, parts, self._mixture)
 
     def decision_function(self, X: Comparisons) -> FloatArray:
         """Return the posterior mean of the utility differences, first minus second."""
@@ -279,28 +309,15 @@ class UtilityPosterior(BaseEstimator):
         # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.
         first, second = place[:m], place[m:]
         low, high = np.minimum(first, second).astype(np.intp), np.maximum(first, second).astype(np.intp)
-        answers = self._pairs(items_of_comparisons(self, X, used), low, high, total)
+        answers = self._pairs(items_of_comparisons(self, X, used), low, high, asked_of(self, X), total)
         return [(w, np.where(first == low, mean, -mean), variance) for w, mean, variance in answers]
 
     def _pairs(
-        self, new: Items, low: IntArray, high: IntArray, total: int
+        self, new: Items, low: IntArray, high: IntArray, asked: Asked | None, total: int
     ) -> list[tuple[float, FloatArray, FloatArray]]:
         """Return weight, means and variances of listed pairs, some of ``total``, for each solution of the mixture."""
-        answers = []
         with few_threads(max(self._used.shape[0], len(new.number))):
-            for w, s in self._mixture:
-                variance = s.prior.difference_variance(new, low, high)
-                if not isinstance(s.prior, PairParts):
-                    operator = pair_operator(low, high, len(new.number))
-                    answers.append((w, *s.posterior.moments(s.prior.cross(new), variance, operator, total=total)))
-                    continue
-                step = max(1, BLOCK // s.posterior.a.shape[0])
-                parts = [
-                    s.posterior.moments(s.prior.cross_pairs(new, (low[rows], high[rows])), variance[rows], total=total)
-                    for rows in (slice(start, start + step) for start in range(0, low.shape[0], step))
-                ]
-                answers.append((w, np.concatenate([m for m, _ in parts]), np.concatenate([v for _, v in parts])))
-        return answers
+            return [(w, *pair_moments(s, new, (low, high), asked, total)) for w, s in self._mixture]
 
 
 def _check_count(name: str, value: Any) -> None:

@@ -10,19 +10,22 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
+from preflearn.data._checks import object_array
 from preflearn.data.join import concatenate
 from preflearn.data.learning import warn_before_learning
 from preflearn.inference.average import average
 from preflearn.inference.evidence import maximise, starts
 from preflearn.likelihoods import Gaussian
+from preflearn.models._answers import base_prior
 from preflearn.models._evidence import Evidence, Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons
+from preflearn.models._gp_judges import average_similarity, judge_names, judge_numbers
 from preflearn.models._gp_kernel import length_scales
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_merge import merge
 from preflearn.models._gp_prior import outgrown, problem_of
 from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
-from preflearn.models._leave_out import without_comparisons, without_items
+from preflearn.models._leave_out import without_comparisons, without_items, without_judges
 from preflearn.models._utility import UtilityPosterior, generator, share_ties
 from preflearn.operators import FloatArray
 from preflearn.priors import ItemPrior
@@ -69,6 +72,11 @@ class PreferenceGP(UtilityPosterior):
         Kernel between items for preferences that no utility explains, such as circles: g(i, j) = f_i - f_j + c(i, j),
         c(i, j) = -c(j, i), with covariance k(i, k) k(j, l) - k(i, l) k(j, k). With ``kernel=None`` there is no utility
         at all (GPGP); for items without features, ConstantKernel() makes c independent from pair to pair.
+    judge_kernel : {"identity", "rbf", "ard"}, Kernel or None, default=None
+        How judges differ (`Comparisons.judge`). None: not at all. "identity": beside what all share, each has
+        preferences of its own, independent of the others', with the same kernels times a learned share;
+        ConstantKernel(0.5) starts at that share. A kernel between features of judges (`Comparisons.judges`): similar
+        judges also have similar preferences, and new judges are known by their features.
     n_restarts : int, default=2
         Random starts of the search, beside the kernel's own values; every optimum is kept in ``optima_``.
     n_points : int, default=64
@@ -85,9 +93,12 @@ class PreferenceGP(UtilityPosterior):
     log_evidence_ : float
         Log evidence of the comparisons there.
     sigma_ : float
-        Noise of one item's utility relative to the prior deviation of utilities: the σ of the paper.
+        Noise of one item's utility relative to the prior deviation of utilities (a judge's): the σ of the paper.
     own_variance_ : float or None
         Variance of the items' own effects.
+    judges_, judge_share_, judge_kernel_ : ndarray, float, Kernel or None
+        Names of the judges, the variance of a judge's own preferences in units of the population's, and the kernel
+        between judges, where there is a ``judge_kernel``.
     optima_ : list of Optimum
         Every optimum found, the best first.
     hyperposterior_ : HyperPosterior
@@ -142,6 +153,7 @@ class PreferenceGP(UtilityPosterior):
         "ties": ["boolean"],
         "own_effect": ["boolean"],
         "cyclic_kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
+        "judge_kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"identity", "rbf", "ard"}), None],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
         "n_points": [Interval(Integral, 8, None, closed="left")],
         "random_state": ["random_state"],
@@ -157,6 +169,7 @@ class PreferenceGP(UtilityPosterior):
         ties: bool = False,
         own_effect: bool = False,
         cyclic_kernel: Any = None,
+        judge_kernel: Any = None,
         n_restarts: int = 2,
         n_points: int = 64,
         random_state: Any = None,
@@ -168,6 +181,7 @@ class PreferenceGP(UtilityPosterior):
         self.ties = ties
         self.own_effect = own_effect
         self.cyclic_kernel = cyclic_kernel
+        self.judge_kernel = judge_kernel
         self.n_restarts = n_restarts
         self.n_points = n_points
         self.random_state = random_state
@@ -245,13 +259,17 @@ class PreferenceGP(UtilityPosterior):
 
     def _evidence_of(self, X: Comparisons, prior: Any, likelihood: Any) -> Evidence:
         """Merge comparisons and put the prior on the items, or pairs of items, that occur."""
-        first, second, outcome, weight, merged = merge(X, exact=isinstance(likelihood, Gaussian))
-        used, place = np.unique(np.concatenate([first, second]), return_inverse=True)
-        m = first.shape[0]
+        judge = None
+        if self.judge_kernel is not None:
+            names = judge_names(X)
+            self.judges_, judge = object_array(names), judge_numbers(X, names)
+        merged = merge(X, judge, exact=isinstance(likelihood, Gaussian))
+        used, place = np.unique(np.concatenate([merged.first, merged.second]), return_inverse=True)
+        m = merged.first.shape[0]
         ends = place[:m].astype(np.intp), place[m:].astype(np.intp)
-        new, design = problem_of(self, X, used, ends, prior)
+        new, design = problem_of(self, X, used, ends, None if judge is None else merged.judge, prior)
         self._used, self._merged, self._ends = used, merged, ends
-        return Evidence(new, likelihood, design, outcome, weight, self.inference)
+        return Evidence(new, likelihood, design, merged.outcome, merged.weight, self.inference)
 
     def _learn(self, X: Comparisons, evidence: Evidence, first: list[FloatArray], rng: Any, points: Any = None) -> None:
         """Choose hyperparameters from the given starts, infer, and keep what prediction needs."""
@@ -279,8 +297,12 @@ class PreferenceGP(UtilityPosterior):
                 ]
             elif hasattr(self, "hyperposterior_"):
                 del self.hyperposterior_
-        prior = self._solution.prior
+        prior = base_prior(self._solution.prior)
         self._evidence, self.comparisons_ = evidence, X
+        if self.judge_kernel is not None:
+            judges = self._solution.prior
+            self.judge_share_ = float(judges.share.constant_value)
+            self.judge_kernel_ = getattr(judges, "kernel_judges", None)
         self.kernel_ = prior.own if prior.kernel is None else prior.kernel
         cyclic = getattr(prior, "cyclic", None)
         self.cyclic_kernel_ = None if cyclic is None else cyclic.own if cyclic.kernel is None else cyclic.kernel
@@ -310,11 +332,14 @@ class PreferenceGP(UtilityPosterior):
     def sigma_(self) -> float:
         """Noise of one item's utility in units of the prior deviation of utilities."""
         check_is_fitted(self)
-        prior, items = self._solution.prior, items_of_comparisons(self, self.comparisons_, self._used)
+        prior = base_prior(self._solution.prior)
+        items = items_of_comparisons(self, self.comparisons_, self._used)
         utility = prior if isinstance(prior, ItemPrior) else prior.utility
         variance = 0.0 if utility is None else 2 * np.mean(utility.variance(items))
         if self.cyclic_kernel_ is not None:
             variance += np.mean(prior.cyclic_variance(items, *self._ends))
+        if self.judge_kernel is not None:
+            variance *= average_similarity(self._solution.prior)
         return float(self.likelihood_.noise_deviation / np.sqrt(variance))
 
     @property
@@ -340,13 +365,14 @@ class PreferenceGP(UtilityPosterior):
             value, slope = self._evidence(given)
         return (value, slope) if gradient else value
 
-    def leave_one_out(self, by: Literal["comparison", "item"] = "comparison") -> Any:
+    def leave_one_out(self, by: Literal["comparison", "item", "judge"] = "comparison") -> Any:
         """Return predicted probabilities for the training comparisons without having learned from them.
 
         Parameters
         ----------
-        by : {"comparison", "item"}, default="comparison"
-            "comparison" takes out each comparison alone (its repeats stay), "item" all comparisons of one of its items.
+        by : {"comparison", "item", "judge"}, default="comparison"
+            "comparison" takes out each comparison alone (its repeats stay), "item" all comparisons of one of its items,
+            "judge" all comparisons of its judge (with a ``judge_kernel``).
 
         Returns
         -------
@@ -357,13 +383,22 @@ class PreferenceGP(UtilityPosterior):
         Notes
         -----
         Each comparison's Gaussian part is taken out of the posterior in closed form; hyperparameters stay. Exact for
-        Gaussian margins. Cost O(n³ + m), by item also the cube of the number of opponents of each item.
+        Gaussian margins. Cost O(n³ + m), by item also the cube of the number of opponents of each item, by judge that
+        of the comparisons of each judge.
         """
         check_is_fitted(self)
-        if by not in ("comparison", "item"):
-            raise ValueError(f'leave_one_out: by={by!r} is not one of "comparison", "item".')
+        if by not in ("comparison", "item", "judge"):
+            raise ValueError(f'leave_one_out: by={by!r} is not one of "comparison", "item", "judge".')
+        if by == "judge" and self.judge_kernel is None:
+            raise ValueError(
+                "leave_one_out: the model does not tell judges apart. Fit it with "
+                'PreferenceGP(judge_kernel="identity"), or give by="comparison".'
+            )
+        X, merged = self.comparisons_, self._merged
         with few_threads(self._evidence.design.shape[1]):
             if by == "comparison":
-                return share_ties(without_comparisons(self._mixture, self._evidence, self.comparisons_, self._merged))
-            first, second = without_items(self._mixture, self._evidence, self.comparisons_, self._merged, self._ends)
+                return share_ties(without_comparisons(self._mixture, self._evidence, X, merged.row))
+            if by == "judge":
+                return share_ties(without_judges(self._mixture, self._evidence, X, merged.row, merged.judge))
+            first, second = without_items(self._mixture, self._evidence, X, merged.row, self._ends)
         return LeftOut(share_ties(first), share_ties(second))

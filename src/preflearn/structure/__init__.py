@@ -2,6 +2,7 @@
 
 from preflearn.structure.clusters import ComparableClusters
 from preflearn.structure.hodge import Hodge
+from preflearn.structure.judges import JudgeReport, judge_report
 from preflearn.structure.rankability import Rankability, rankability
 
-__all__ = ["ComparableClusters", "Hodge", "Rankability", "rankability"]
+__all__ = ["ComparableClusters", "Hodge", "JudgeReport", "Rankability", "judge_report", "rankability"]

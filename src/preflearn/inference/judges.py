@@ -1,0 +1,298 @@
+"""Latents of a population and of the judges in it: judge a sees f + h_a at the latents it was asked about.
+
+f has covariance K over n latents, items or pairs of items. h_a is independent from judge to judge, with covariance ρ K
+over the k latents of the judge's own comparisons. All judges meet in f only, so that they are eliminated one by one:
+with Λ_a the precisions of judge a's comparisons between its latents, ρ K_a = R_a R_a' and B_a = I + R_a'Λ_aR_a,
+
+    Λ̃_a = (Λ_a⁻¹ + ρ K_a)⁻¹ = Λ_a - Λ_a R_a B_a⁻¹ R_a' Λ_a        is what its comparisons say about f,
+    V_a = R_a B_a⁻¹ R_a'                                           the covariance of h_a for known f,
+    D_a = V_a + (I - V_aΛ_a) C (I - V_aΛ_a)'                       that of f + h_a, C being that of f,
+
+and what is left is the problem of f alone with precisions Λ̃ = ΣΛ̃_a: Σk³ + n³ instead of (n + Σk)³. R_a is the
+symmetric root, which changes smoothly with K. Judges with equally many latents are done together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from preflearn.inference.factor import Factor
+from preflearn.inference.judge_design import Blocks, JudgeLaplacian, Plan, ravel
+from preflearn.inference.posterior import Curvature, Posterior, cholesky_at_least_one
+from preflearn.linalg import EPS
+from preflearn.operators import FloatArray, IntArray
+
+__all__ = [
+    "JudgeCovariance",
+    "JudgeCurvature",
+    "JudgeFactor",
+    "joint",
+    "moments",
+]
+
+
+def _turned(M: FloatArray) -> FloatArray:
+    return M.transpose(0, 2, 1)
+
+
+@dataclass(frozen=True)
+class JudgeFactor:
+    """K = diag(R R', ρ K_1, ρ K_2, ...)."""
+
+    plan: Plan
+    base: Factor
+    share: float  # ρ
+    roots: Blocks  # R_a
+    inverses: Blocks  # R_a⁻¹ where K_a has any variance
+
+    @classmethod
+    def build(cls, K: FloatArray, share: float, plan: Plan) -> JudgeFactor:
+        """Factor K, and ρ K between the latents of each judge; judges of the same latents share their root."""
+        roots, inverses = [], []
+        for latents in plan.latents:
+            distinct, which = np.unique(latents, axis=0, return_inverse=True)
+            values, V = np.linalg.eigh(share * K[distinct[:, :, None], distinct[:, None, :]])
+            kept = values > latents.shape[1] * EPS * values[:, -1:]
+            root = np.sqrt(np.where(kept, values, 0.0))
+            inverse = np.divide(1.0, root, out=np.zeros_like(root), where=kept)
+            roots.append(((V * root[:, None, :]) @ _turned(V))[which.ravel()])
+            inverses.append(((V * inverse[:, None, :]) @ _turned(V))[which.ravel()])
+        return cls(plan, Factor.build(K), share, roots, inverses)
+
+    def whiten_own(self, judge: int, Q: FloatArray) -> FloatArray:
+        """Return the covariance (k, p) of u_a with new values of h_a, given that of new values of f with f (p, n)."""
+        size, k = self.plan.places[judge]
+        return np.asarray(self.inverses[size][k] @ (self.share * Q[:, self.plan.latents[size][k]].T))
+
+    @property
+    def order(self) -> IntArray | None:
+        """None if the factor changes smoothly with the parameters."""
+        return self.base.order
+
+    @property
+    def rank(self) -> int:
+        """Number of columns of R."""
+        return self.base.rank + int(self.plan.offsets[-1])
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return R u."""
+        r = self.base.rank
+        own = [R @ x for R, x in zip(self.roots, self.plan.split(u[r:]), strict=True)]
+        return np.concatenate([self.base.forward(u[:r]), ravel(own)])
+
+    def back(self, f: FloatArray) -> FloatArray:
+        """Return R'f."""
+        n = self.plan.n
+        own = [R @ x for R, x in zip(self.roots, self.plan.split(f[n:]), strict=True)]
+        return np.concatenate([self.base.back(f[:n]), ravel(own)])
+
+    def congruence(self, Lam: Any) -> FloatArray:
+        """Not formed: judges are eliminated one by one."""
+        raise NotImplementedError
+
+    def curvature(self, Lam: JudgeLaplacian) -> JudgeCurvature:
+        """Eliminate the judges, and factor what is left."""
+        inverses, halves, effective = [], [], []
+        for R, L in zip(self.roots, Lam.blocks, strict=True):
+            RL = R @ L
+            inverse = _inverse_cholesky(RL @ R)
+            Y = inverse @ RL
+            inverses.append(inverse)
+            halves.append(Y)
+            effective.append(L - _turned(Y) @ Y)
+        Lam_f = self.plan.scatter_blocks(effective)
+        return JudgeCurvature(Lam, self, inverses, halves, Curvature.build(self.base, Lam_f))
+
+    def covariance(self, LB: JudgeCurvature) -> JudgeCovariance:
+        """Return C = R B⁻¹ R'."""
+        return JudgeCovariance(self, LB)
+
+    def whiten(self, Q: Any) -> FloatArray:
+        """Not formed: predictions go through the judge they are for."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class JudgeCurvature:
+    """B = I + R'ΛR with the judges eliminated; in place of a `Curvature`."""
+
+    Lam: JudgeLaplacian
+    factor: JudgeFactor
+    inverses: Blocks  # inverse lower Cholesky factors of B_a
+    halves: Blocks  # those times R_a'Λ_a
+    point: Curvature  # what is left of B for f
+
+    @property
+    def LB(self) -> JudgeCurvature:
+        """The factor itself, as `Curvature` calls it."""
+        return self
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Size of B."""
+        return self.factor.rank, self.factor.rank
+
+    @property
+    def log_det(self) -> float:
+        """Return log |B|."""
+        own = sum(float(np.log(np.diagonal(one, axis1=1, axis2=2)).sum()) for one in self.inverses)
+        return self.point.log_det - 2.0 * own
+
+    def half(self, judge: int, W: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return LB⁻¹ W for columns W (k, p) of one judge: its own part (k, p), and what moves to f (n, p)."""
+        size, k = self.factor.plan.places[judge]
+        first = self.inverses[size][k] @ W
+        moved = np.zeros((self.factor.plan.n, W.shape[1]))
+        moved[self.factor.plan.latents[size][k]] = self.halves[size][k].T @ first
+        return first, moved
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return B⁻¹ b for one vector."""
+        factor, plan = self.factor, self.factor.plan
+        r = factor.base.rank
+        half = [one @ x for one, x in zip(self.inverses, plan.split(b[r:]), strict=True)]
+        moved = plan.scatter([_turned(Y) @ x for Y, x in zip(self.halves, half, strict=True)])
+        v = self.point.solve(b[:r] - factor.base.back(moved))
+        seen = plan.gather(factor.base.forward(v))
+        own = [_turned(one) @ (x - Y @ f) for one, Y, x, f in zip(self.inverses, self.halves, half, seen, strict=True)]
+        return np.concatenate([v, ravel(own)])
+
+
+@dataclass(frozen=True)
+class JudgeCovariance:
+    """Posterior covariances of f and of f + h_a."""
+
+    factor: JudgeFactor
+    curvature: JudgeCurvature
+
+    @cached_property
+    def population(self) -> FloatArray:
+        """Covariance of f, (n, n)."""
+        return self.factor.base.covariance(self.curvature.point.LB).C
+
+    @cached_property
+    def own(self) -> Blocks:
+        """V_a."""
+        halves = [one @ R for one, R in zip(self.curvature.inverses, self.factor.roots, strict=True)]
+        return [_turned(H) @ H for H in halves]
+
+    @cached_property
+    def passed(self) -> Blocks:
+        """I - V_aΛ_a: how much of a change of f is one of f + h_a."""
+        return [np.eye(V.shape[1]) - V @ L for V, L in zip(self.own, self.curvature.Lam.blocks, strict=True)]
+
+    @cached_property
+    def D(self) -> Blocks:
+        """Covariance of f + h_a."""
+        C, latents = self.population, self.factor.plan.latents
+        return [
+            V + W @ C[one[:, :, None], one[:, None, :]] @ _turned(W)
+            for V, W, one in zip(self.own, self.passed, latents, strict=True)
+        ]
+
+    def spread(self, design: Any) -> FloatArray:
+        """Return diag(ACA')."""
+        return np.asarray(design.spread(self.D))
+
+    def between(self, design: Any, rows: IntArray) -> FloatArray:
+        """Return ACA' for some rows of A."""
+        plan = self.factor.plan
+        own = design.own[rows]
+        lifted = (own @ plan.diagonal(self.passed)) @ sp.csr_array(
+            (np.ones(plan.flat.shape[0]), plan.flat, np.arange(plan.flat.shape[0] + 1)), (plan.flat.shape[0], plan.n)
+        )
+        alone = own @ plan.diagonal(self.own) @ own.T
+        return np.asarray(lifted @ (lifted @ self.population).T + alone.toarray())
+
+    def sensitivity(
+        self, Lam: JudgeLaplacian, plus: FloatArray, minus: FloatArray | None = None
+    ) -> tuple[FloatArray, float]:
+        """Return the derivatives of the evidence by K and by log ρ."""
+        plan, share = self.factor.plan, self.factor.share
+        minus = np.zeros_like(plus) if minus is None else minus
+        p, q = plus[: plan.n], minus[: plan.n]
+        own = [
+            0.5 * share * (L @ D @ L - L + x @ _turned(x) - y @ _turned(y))
+            for L, D, x, y in zip(
+                Lam.blocks, self.D, plan.split(plus[plan.n :]), plan.split(minus[plan.n :]), strict=True
+            )
+        ]
+        # for f alone: ΛCΛ - Λ with the precisions that the judges leave
+        effective = self.curvature.point.Lam
+        M = 0.5 * (effective @ self.population @ effective - effective + np.outer(p, p) - np.outer(q, q))
+        of_share = sum(float(np.sum(N * (R @ R))) for N, R in zip(own, self.factor.roots, strict=True)) / share
+        return M + plan.scatter_blocks(own), of_share
+
+
+def moments(
+    posterior: Posterior, Q: FloatArray, prior_variance: FloatArray, judge: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return means and variances of new latents, each as one judge sees it, or of f itself where that is negative.
+
+    ``Q`` (p, n) is the covariance of their population part with f, ``prior_variance`` (p,) its variance.
+    """
+    factor: Any = posterior.factor
+    curvature: Any = posterior.curvature
+    mean, W = Q @ posterior.a[: Q.shape[1]], factor.base.whiten(Q)
+    variance = np.maximum(prior_variance - np.einsum("rp,rp->p", W, W), 0.0)
+    moved = np.zeros((factor.plan.n, Q.shape[0]))
+    for one in np.unique(judge[judge >= 0]).tolist():
+        here = np.flatnonzero(judge == one)
+        own = factor.whiten_own(one, Q[here])
+        first, moved[:, here] = curvature.half(one, own)
+        mean[here] += factor.share * Q[np.ix_(here, _latents(factor, one))] @ _own_part(posterior, one)
+        unseen = factor.share * prior_variance[here] - np.einsum("kp,kp->p", own, own)
+        variance[here] += np.maximum(unseen, 0.0) + np.einsum("kp,kp->p", first, first)
+    V = curvature.point.whiten(W - factor.base.back(moved))
+    return mean, variance + np.einsum("rp,rp->p", V, V)
+
+
+def joint(posterior: Posterior, Q: FloatArray, prior: FloatArray, judge: int) -> tuple[FloatArray, FloatArray]:
+    """Return the mean (p,) and the covariance (p, p) of new latents as one judge sees them, or of f (negative)."""
+    factor: Any = posterior.factor
+    curvature: Any = posterior.curvature
+    mean, W = Q @ posterior.a[: Q.shape[1]], factor.base.whiten(Q)
+    covariance = prior - W.T @ W
+    if judge >= 0:
+        own = factor.whiten_own(judge, Q)
+        first, moved = curvature.half(judge, own)
+        covariance += factor.share * prior - own.T @ own + first.T @ first
+        mean = mean + factor.share * Q[:, _latents(factor, judge)] @ _own_part(posterior, judge)
+        W = W - factor.base.back(moved)
+    V = curvature.point.whiten(W)
+    np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), 0.0))  # rounding, as in `moments`
+    covariance += V.T @ V
+    return mean, np.asarray((covariance + covariance.T) / 2)
+
+
+def _latents(factor: JudgeFactor, judge: int) -> IntArray:
+    size, k = factor.plan.places[judge]
+    return np.asarray(factor.plan.latents[size][k])
+
+
+def _own_part(posterior: Posterior, judge: int) -> FloatArray:
+    factor: Any = posterior.factor
+    size, k = factor.plan.places[judge]
+    return np.asarray(factor.plan.split(posterior.a[factor.plan.n :])[size][k, :, 0])
+
+
+def _inverse_cholesky(G: FloatArray) -> FloatArray:
+    """Return the inverses of the lower Cholesky factors of I + G, (judges, k, k)."""
+    eye = np.eye(G.shape[1])
+    try:
+        L = np.linalg.cholesky(G + eye)
+    except np.linalg.LinAlgError:
+        L = np.stack([_one_by_one(one) for one in G])
+    return np.asarray(np.linalg.solve(L, np.broadcast_to(eye, L.shape)))
+
+
+def _one_by_one(G: FloatArray) -> FloatArray:
+    values = np.linalg.eigvalsh((G + G.T) / 2)
+    if values[0] < -1e-8 * max(1.0, values[-1]):
+        raise np.linalg.LinAlgError("B is not positive definite")
+    return cholesky_at_least_one(G)

@@ -1,0 +1,89 @@
+"""Reports on judges: the careless, the contrary and those with a taste of their own are told apart."""
+
+import numpy as np
+import pytest
+
+from preflearn import Comparisons, PreferenceGP
+from preflearn.exceptions import DataError
+from preflearn.structure import judge_report
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")
+
+
+def crowd(seed, each=40):
+    """Eight good judges, one who throws coins, one who means the contrary, and one with another taste."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 2))
+    names = [*(f"good {k}" for k in range(8)), "coin", "contrary", "other"]
+    judge = np.repeat(names, each)
+    m = len(judge)
+    first = rng.integers(0, 12, m)
+    second = (first + rng.integers(1, 12, m)) % 12
+    taste = np.where(judge == "other", 1, 0)
+    strength = np.select([judge == "coin", judge == "contrary"], [0.0, -4.0], 4.0)
+    z = strength * (X[first, taste] - X[second, taste]) + rng.normal(size=m)
+    return Comparisons(X, first, second, np.sign(z), judge=judge)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_verdicts(seed):
+    report = judge_report(crowd(seed))
+    verdict = dict(zip(report.judge, report.verdict, strict=True))
+    assert verdict["coin"] == "like chance"
+    assert verdict["contrary"] == "contrary"
+    assert verdict["other"] in ("on its own", "as expected", "contrary")
+    assert all(verdict[f"good {k}"] == "as expected" for k in range(8))
+    numbers = dict(zip(report.judge, range(len(report)), strict=True))
+    other, coin = numbers["other"], numbers["coin"]
+    assert report.consistency[other] > 0.5
+    assert report.consistency[coin] < 0.5
+    assert report.circles[coin] > report.circles[other]
+    assert report.likeness[numbers["contrary"]] < -0.5
+    assert report.likeness[numbers["good 1"]] > 0.5
+    assert list(report.reliability) == sorted(report.reliability)
+    lines = str(report).splitlines()
+    assert len(lines) == 12
+    assert len(report.to_dict()["verdict"]) == 11
+
+
+def test_contradictions_ties_and_few_answers():
+    data = Comparisons(
+        None,
+        ["a", "b", "a", "b", "a", "d"],
+        ["b", "a", "b", "c", "c", "c"],
+        [1, 1, 1, 1, 0, -1],
+        judge=["x", "x", "y", "y", "y", ""],
+    )
+    model = PreferenceGP(ties=True, judge_kernel="identity", hyperparameters="fixed").fit(data)
+    report = judge_report(model)
+    assert sorted(report.judge) == ["x", "y"]
+    x = list(report.judge).index("x")
+    assert report.contradictions[x] == 1
+    assert report.n_comparisons[x] == 2
+    assert set(report.verdict) == {"too few"}
+    assert np.isnan(report.circles).all()
+
+
+def test_reliability_is_one_for_judges_who_answer_as_the_model_does():
+    rng = np.random.default_rng(0)
+    n, each, n_judges = 15, 60, 30
+    utility = rng.normal(0, 1.0, n)
+    judge = np.repeat(np.arange(n_judges), each)
+    first = rng.integers(0, n, len(judge))
+    second = (first + rng.integers(1, n, len(judge))) % n
+    outcome = np.sign(utility[first] - utility[second] + rng.normal(size=len(judge)))
+    report = judge_report(Comparisons(None, first, second, outcome, judge=judge))
+    # shrunken towards 1, so that deviations are smaller than those of the answers alone
+    standard = (report.reliability - 1) / report.std
+    assert abs(standard.mean()) < 3 / np.sqrt(n_judges)
+    assert (report.verdict == "as expected").all()
+
+
+def test_mistakes():
+    data = Comparisons(None, ["a"], ["b"])
+    with pytest.raises(DataError, match="who judged"):
+        judge_report(data)
+    with pytest.raises(ValueError, match="does not tell judges apart"):
+        judge_report(PreferenceGP(hyperparameters="fixed").fit(data))
+    with pytest.raises(TypeError, match="got int"):
+        judge_report(3)
