@@ -50,6 +50,11 @@ class Design:
         """Return A itself if it is prepared already (also in another way: `preflearn.inference.features`)."""
         return A if hasattr(A, "laplacian") else cls(A)
 
+    @property
+    def size(self) -> int:
+        """Order of the matrix that is factored."""
+        return self.shape[1]
+
     def laplacian(self, tau: FloatArray) -> Any:
         """Return Λ = A'diag(τ)A, (n, n): an array, or a sparse array where most of it is zero."""
         n = self.shape[1]

@@ -149,7 +149,7 @@ def ep(
                 break
     tau, nu = sweep.sites
     a = problem.design.AT @ (weight * (nu - tau * sweep.z))
-    posterior = Posterior(factor, sweep.curvature, sweep.u, a, sweep.evidence(problem))
+    posterior = Posterior.of(factor, sweep.curvature, sweep.u, a, sweep.evidence(problem))
     return posterior, Info(steps, sweep.gap, tol, sweep.gap <= good), sweep.sites
 
 

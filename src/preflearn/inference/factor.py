@@ -9,6 +9,9 @@ a factor of its own:
         spread(design)              diag(A C A')
         sensitivity(Λ, p, q)        ½ (ΛCΛ - Λ + pp' - qq'), the derivative of the evidence by K
     whiten(Q)                   covariance of new latents with u
+
+One that knows a shape of B has ``curvature(Λ, semidefinite)`` for `Curvature.build`, in place of the congruence; one
+whose latents are asked about in a way of their own has ``posterior`` for `Posterior.of`, in place of whiten.
 """
 
 from __future__ import annotations
@@ -162,9 +165,8 @@ class Covariance:
             spread[start : start + block] = np.einsum("ij,ij->i", D, D)
         return spread
 
-    def between(self, design: Design, rows: IntArray) -> FloatArray:
-        """Return A C A' for some rows of A."""
-        A = design.A[rows]
+    def among(self, A: Any) -> FloatArray:
+        """Return A C A' for some rows A of a design."""
         return np.asarray(A @ (A @ self.C).T)
 
     def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:

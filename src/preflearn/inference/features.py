@@ -56,6 +56,11 @@ class FeatureDesign:
         self.AT = _Transposed(self.A)
         self.shape = self.A.shape
 
+    @property
+    def size(self) -> int:
+        """Order of the matrix that is factored."""
+        return int(self.shape[1])
+
     def laplacian(self, tau: FloatArray) -> FeatureLaplacian:
         """Return Λ, not formed yet."""
         return FeatureLaplacian(self, tau)

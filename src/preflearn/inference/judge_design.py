@@ -129,6 +129,11 @@ class JudgeDesign:
         inner = np.concatenate([np.tile(np.arange(one.shape[1]), one.shape[0]) for one in latents])
         return np.asarray(first[self._own._left] + inner[self._own._right], dtype=np.intp)
 
+    @property
+    def size(self) -> int:
+        """Order of the largest matrix that is factored."""
+        return self.plan.n
+
     def laplacian(self, tau: FloatArray) -> JudgeLaplacian:
         """Return Λ = A'diag(τ)A."""
         design, latents = self._own, self.plan.latents

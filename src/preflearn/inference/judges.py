@@ -95,18 +95,18 @@ class JudgeFactor:
         """Not formed: judges are eliminated one by one."""
         raise NotImplementedError
 
-    def curvature(self, Lam: JudgeLaplacian) -> JudgeCurvature:
-        """Eliminate the judges, and factor what is left."""
+    def curvature(self, Lam: JudgeLaplacian, *, semidefinite: bool) -> JudgeCurvature:
+        """Eliminate the judges, and factor what is left; see `Curvature.build` for ``semidefinite``."""
         inverses, halves, effective = [], [], []
         for R, L in zip(self.roots, Lam.blocks, strict=True):
             RL = R @ L
-            inverse = _inverse_cholesky(RL @ R)
+            inverse = _inverse_cholesky(RL @ R, semidefinite=semidefinite)
             Y = inverse @ RL
             inverses.append(inverse)
             halves.append(Y)
             effective.append(L - _turned(Y) @ Y)
         Lam_f = self.plan.scatter_blocks(effective)
-        return JudgeCurvature(Lam, self, inverses, halves, Curvature.build(self.base, Lam_f))
+        return JudgeCurvature(Lam, self, inverses, halves, Curvature.build(self.base, Lam_f, semidefinite=semidefinite))
 
     def covariance(self, LB: JudgeCurvature) -> JudgeCovariance:
         """Return C = R B⁻¹ R'."""
@@ -199,10 +199,10 @@ class JudgeCovariance:
         """Return diag(ACA')."""
         return np.asarray(design.spread(self.D))
 
-    def between(self, design: Any, rows: IntArray) -> FloatArray:
-        """Return ACA' for some rows of A."""
+    def among(self, A: Any) -> FloatArray:
+        """Return A C A' for some rows A of a design."""
         plan = self.factor.plan
-        own = design.own[rows]
+        own = A[:, plan.n :]
         lifted = (own @ plan.diagonal(self.passed)) @ sp.csr_array(
             (np.ones(plan.flat.shape[0]), plan.flat, np.arange(plan.flat.shape[0] + 1)), (plan.flat.shape[0], plan.n)
         )
@@ -281,18 +281,13 @@ def _own_part(posterior: Posterior, judge: int) -> FloatArray:
     return np.asarray(factor.plan.split(posterior.a[factor.plan.n :])[size][k, :, 0])
 
 
-def _inverse_cholesky(G: FloatArray) -> FloatArray:
+def _inverse_cholesky(G: FloatArray, *, semidefinite: bool) -> FloatArray:
     """Return the inverses of the lower Cholesky factors of I + G, (judges, k, k)."""
     eye = np.eye(G.shape[1])
     try:
         L = np.linalg.cholesky(G + eye)
     except np.linalg.LinAlgError:
-        L = np.stack([_one_by_one(one) for one in G])
+        if not semidefinite:
+            raise
+        L = np.stack([cholesky_at_least_one(one) for one in G])
     return np.asarray(np.linalg.solve(L, np.broadcast_to(eye, L.shape)))
-
-
-def _one_by_one(G: FloatArray) -> FloatArray:
-    values = np.linalg.eigvalsh((G + G.T) / 2)
-    if values[0] < -1e-8 * max(1.0, values[-1]):
-        raise np.linalg.LinAlgError("B is not positive definite")
-    return cholesky_at_least_one(G)

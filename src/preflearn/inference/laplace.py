@@ -74,7 +74,7 @@ def laplace(
         if norm <= 1e-3 * tol or before <= tol or steps >= max_steps:
             break
         before = norm
-        if curvature is None or factor.rank <= FACTOR_ALWAYS:
+        if curvature is None or min(factor.rank, design.size) <= FACTOR_ALWAYS:
             curvature = Curvature.build(factor, Lam)
             step = curvature.solve(gradient)
         else:
@@ -105,7 +105,7 @@ def laplace(
     z = design.A @ factor.forward(u)
     digits = 1e-6 * float(np.sqrt(u @ u - (weight * d.second) @ z**2))  # √(u'Bu), a sum of squares
     residual = min(norm, float(np.sqrt(max(float(gradient @ step), 0.0))) / max(1.0, digits))
-    return Posterior(factor, curvature, u, a, evidence), Info(steps, residual, tol, residual <= 100 * tol)
+    return Posterior.of(factor, curvature, u, a, evidence), Info(steps, residual, tol, residual <= 100 * tol)
 
 
 def _conjugate(

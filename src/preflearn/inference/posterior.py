@@ -56,7 +56,7 @@ class Curvature:
         definite, and a `LinAlgError` says so.
         """
         if hasattr(factor, "curvature"):
-            return cast(Curvature, factor.curvature(Lam))
+            return cast(Curvature, factor.curvature(Lam, semidefinite=semidefinite))
         B = factor.congruence(Lam)
         B.flat[:: B.shape[0] + 1] += 1.0
         if not B.size:
@@ -99,6 +99,11 @@ class Posterior:
     u: FloatArray
     a: FloatArray  # (n,): the mean of any latent is its prior covariance with f times a
     log_evidence: float
+
+    @classmethod
+    def of(cls, factor: PriorFactor, *rest: Any) -> Posterior:
+        """Return the posterior from its fields, of the kind that the factor asks for if it asks for one."""
+        return cast(Posterior, getattr(factor, "posterior", cls)(factor, *rest))
 
     def moments(
         self, Q: FloatArray, prior_variance: FloatArray, A: Any | None = None, *, total: int = 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from preflearn.inference import judges
 from preflearn.inference.design import pair_operator
+from preflearn.inference.pair_effects import EffectPosterior
 from preflearn.models._evidence import Solution
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import UNKNOWN, Asked, Items, JudgeKernelPrior, JudgePrior, PairParts
@@ -46,6 +47,8 @@ def pair_moments(s: Solution, new: Items, pairs: tuple[IntArray, IntArray], aske
     """Return means and variances (p,) of preferences between pairs of items, some of ``total``."""
     prior = base_prior(s.prior)
     low, high = pairs
+    if isinstance(s.posterior, EffectPosterior):
+        return s.posterior.pairs(prior.cross_pairs(new, pairs), total)
     variance = prior.difference_variance(new, low, high)
     if isinstance(prior, PairParts):
 

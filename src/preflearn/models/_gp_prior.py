@@ -13,14 +13,15 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.features import FeatureDesign
+from preflearn.inference.pair_effects import EffectDesign, EffectFactor
 from preflearn.models._answers import base_prior
 from preflearn.models._gp_judges import with_judges
 from preflearn.models._gp_kernel import VARIANCE, start_kernel
 from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import FloatArray, IntArray
-from preflearn.priors import ItemPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior
+from preflearn.priors import ItemPrior, PairEffectPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior
 
-__all__ = ["outgrown", "problem_of"]
+__all__ = ["outgrown", "problem_of", "warm_start"]
 
 Pairs = tuple[IntArray, IntArray]
 
@@ -41,9 +42,9 @@ def problem_of(
     """Return the prior over latents, and the design that says what comparisons of these items see of them.
 
     Latents are the utilities of the items, or without a cyclic part the differences of compared pairs where there are
-    fewer of these; with one, the distinct pairs, or, where these are many and items have features, utilities and
-    weights of skew functions. With ``judge``, the number of each comparison's judge, there are those of the judges
-    besides. ``known`` is a prior whose parameters are taken over, or None.
+    fewer of these; with one, the distinct pairs, or, where these are many, utilities and weights of skew functions, or
+    for items without features effects of pairs. With ``judge``, the number of each comparison's judge, there are those
+    of the judges besides. ``known`` is a prior whose parameters are taken over, or None.
     """
     utility, cyclic = _parts(model, X, used) if known is None else _moved(base_prior(known), X, used)
     first, second = ends
@@ -59,6 +60,11 @@ def problem_of(
             )
     elif utility is not None and cyclic is None and distinct.shape[0] > FEW_PAIRS * n:
         return utility, Design(pair_operator(first, second, n))
+    pairs = distinct // n, distinct % n
+    featureless = judge is None and cyclic is not None and cyclic.X is None
+    if featureless and (utility is None or distinct.shape[0] > FEW_PAIRS * n):
+        A = pair_operator(*pairs, n) if utility is not None else sp.csr_array((distinct.shape[0], 0))
+        return PairEffectPrior(utility, cyclic, n, pairs, EffectFactor.build), EffectDesign(A, place.ravel())
     if judge is None and cyclic is not None and cyclic.X is not None and distinct.shape[0] > BASIS_FROM:
         basis = SkewBasis.build(cyclic.gram()[0], MOST_FUNCTIONS, LOST)
         prior = SkewBasisPrior(utility, cyclic, n, basis)
@@ -69,13 +75,34 @@ def problem_of(
             A = pair_operator(first, second, n) if utility is not None else sp.csr_array((m, 0))
             return prior, FeatureDesign(A, basis.features(basis.V, ends))
     A = sp.csr_array((np.ones(m), place.ravel(), np.arange(m + 1)), shape=(m, distinct.shape[0]))
-    pairs = PairPrior(utility, cyclic, n, (distinct // n, distinct % n))
-    return (pairs, Design(A)) if judge is None else with_judges(model, X, pairs, A, judge, known)
+    dense = PairPrior(utility, cyclic, n, pairs)
+    return (dense, Design(A)) if judge is None else with_judges(model, X, dense, A, judge, known)
 
 
 def outgrown(prior: Prior, theta: FloatArray, ends: Pairs) -> bool:
     """Say whether the skew functions of a prior lose too much of the cyclic part at other parameters."""
     return isinstance(prior, SkewBasisPrior) and prior.with_theta(theta).kept_share(ends) < 1 - OUTGROWN
+
+
+def warm_start(old: Prior, old_used: IntArray, a: FloatArray, new: Prior, used: IntArray) -> FloatArray | None:
+    """Return the ``a`` of an old posterior in the latents of a prior that has all of the old ones, None if it has not.
+
+    ``used`` are the rows of the items of each.
+    """
+    place = np.searchsorted(used, old_used)
+    items = np.zeros(used.shape[0])
+    if isinstance(old, ItemPrior) and isinstance(new, ItemPrior):
+        items[place] = a
+        return items
+    if not (isinstance(old, PairEffectPrior) and isinstance(new, PairEffectPrior)):
+        return None
+    first, second = (place[side] for side in old.pairs)
+    n, effects = used.shape[0], np.zeros(new.pairs[0].shape[0])
+    effects[np.searchsorted(new.pairs[0] * n + new.pairs[1], first * n + second)] = a[-first.shape[0] :]
+    if new.utility is None:
+        return effects
+    items[place] = a[: -first.shape[0]]
+    return np.concatenate([items, effects])
 
 
 def _parts(model: Any, X: Comparisons, used: IntArray) -> Parts:

@@ -100,7 +100,7 @@ def _without_groups(solution: Solution, evidence: Evidence, group: IntArray) -> 
     order = np.argsort(group, kind="stable")
     for places in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
         rows = places % design.shape[0]
-        V = covariance.between(design, rows)
+        V = covariance.among(design.A[rows])
         # (V⁻¹ - T)⁻¹ = (I - VT)⁻¹ V, and its mean (I - VT)⁻¹ (z - V ν)
         target = np.column_stack([z[rows] - V @ nu[rows], V])
         solved = np.asarray(np.linalg.solve(np.eye(len(rows)) - V * tau[rows], target))

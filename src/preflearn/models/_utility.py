@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
+from preflearn.inference.pair_effects import EffectPosterior
 from preflearn.linalg import cholesky_pivoted
 from preflearn.metrics import pairwise_accuracy
 from preflearn.models._answers import item_joint, item_moments, pair_joint, pair_moments
@@ -126,6 +127,10 @@ class UtilityPosterior(BaseEstimator):
         with few_threads(max(self._used.shape[0], len(new.number))):
             for count, (_, s) in zip(counts, self._mixture, strict=True):
                 if count:
+                    if pairs is not None and isinstance(s.posterior, EffectPosterior):
+                        listed = s.prior.cross_pairs(new, pairs)
+                        blocks.append(s.posterior.draw(listed, s.prior.covariance(new), count, rng))
+                        continue
                     if pairs is None:
                         mean, covariance = item_joint(s, new, asked)
                     else:
@@ -144,7 +149,8 @@ class UtilityPosterior(BaseEstimator):
         Parameters
         ----------
         items : table (n_items, n_features), names or row numbers of training items, or None, default=None
-            Items; None is those of training. With a cyclic part at most 100: all their pairs are drawn together.
+            Items; None is those of training. With features and a cyclic part at most 100: all their pairs are drawn
+            together.
         n_samples : int, default=1000
             Number of draws.
         random_state : int, RandomState, Generator or None, default=None
@@ -165,7 +171,7 @@ class UtilityPosterior(BaseEstimator):
         if getattr(self, "cyclic_kernel", None) is None:
             f = self._draw(new, n_samples, rng, asked)
             return np.asarray(f[:, :, None] - f[:, None, :])
-        if n > MOST_DRAWN:
+        if n > MOST_DRAWN and not all(isinstance(s.posterior, EffectPosterior) for _, s in self._mixture):
             raise ValueError(
                 f"sample_preferences: {n} items have {n * (n - 1) // 2} pairs, which would be drawn together. Give at "
                 f"most {MOST_DRAWN} items, for example those of the highest preference_matrix().mean.sum(axis=1)."
@@ -173,7 +179,8 @@ class UtilityPosterior(BaseEstimator):
         low, high = (side.astype(np.intp) for side in np.triu_indices(n, 1))
         draws = np.zeros((int(n_samples), n, n))
         draws[:, low, high] = self._draw(new, n_samples, rng, asked, (low, high))
-        return draws - draws.transpose(0, 2, 1)
+        draws[:, high, low] = -draws[:, low, high]
+        return draws
 
     @available_if(_has_utility)  # type: ignore[untyped-decorator]
     def rank(

@@ -3,6 +3,7 @@
 from preflearn.priors.items import ItemPrior, Items
 from preflearn.priors.judges import POPULATION, UNKNOWN, Asked, JudgeKernelPrior, JudgePrior
 from preflearn.priors.labels import LabelPrior
+from preflearn.priors.pair_effects import PairEffectPrior
 from preflearn.priors.pairs import PairParts, PairPrior
 from preflearn.priors.skew_basis import SkewBasis, SkewBasisPrior
 
@@ -15,6 +16,7 @@ __all__ = [
     "JudgeKernelPrior",
     "JudgePrior",
     "LabelPrior",
+    "PairEffectPrior",
     "PairParts",
     "PairPrior",
     "SkewBasis",

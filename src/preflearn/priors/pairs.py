@@ -89,7 +89,7 @@ class PairParts(OfParts):
         return skew_diag((variance[first], variance[second]), shared)
 
     @abstractmethod
-    def cross_pairs(self, new: Items, pairs: Pairs) -> FloatArray:
+    def cross_pairs(self, new: Items, pairs: Pairs) -> Any:
         """Return the covariance (p, latents) of g at pairs of new items with the latents."""
 
     def pair_covariance(self, new: Items, pairs: Pairs) -> FloatArray:
