@@ -1,10 +1,11 @@
 """Preferences over pairs at scale: against a plain dense Laplace approximation, and 50,000 comparisons of 500 items.
 
-    python -m benchmarks.cyclic [--small] [--rows 1 2 3 4] [--threads N]
+    python -m benchmarks.cyclic [--small] [--rows 1 2 3 4 5] [--threads N]
 
 Rows: 1, 2 GPGP with two hyperparameters on 2,000 and 5,000 distinct pairs, ours and the dense reference
 (`benchmarks.dense_gpgp`), from the same start; 3 utility and cyclic part together on 50,000 comparisons of 500 items;
-4 accuracy of our automatic choice and of the dense covariance of all pairs, on the same 2,900 pairs.
+4 accuracy of our automatic choice and of the dense covariance of all pairs, on the same 2,900 pairs; 5 items without
+features, 50,000 distinct pairs of 500 items, with a cyclic part that is independent from pair to pair and without it.
 
 Items have five features; preferences are 2 (sin x₁ - sin x₁') + 2 (x₂ x₃' - x₃ x₂'), without the first part for rows 1
 and 2, and logistic noise. Accuracy is over 20,000 other pairs whose true order is known. Every run is a process of its
@@ -25,8 +26,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = {
-    False: {1: (200, 2000), 2: (300, 5000), 3: (500, 50_000), 4: (500, 2900)},
-    True: dict.fromkeys((1, 2, 3, 4), (30, 300)),
+    False: {1: (200, 2000), 2: (300, 5000), 3: (500, 50_000), 4: (500, 2900), 5: (500, 50_000)},
+    True: dict.fromkeys((1, 2, 3, 4, 5), (30, 300)),
 }
 
 
@@ -62,6 +63,9 @@ def job(order):
     X, (i, j, y), held = problem(order["n"], order["m"], order["ranked"], order["distinct"])
     start, bounds = np.log([1.0, 3.0]), np.log([(1e-2, 1e2), (0.1, 30.0)])
     kernel = ConstantKernel(1.0, (1e-2, 1e2)) * RBF(3.0, (0.1, 30.0))
+    utility = "rbf" if order["ranked"] else None
+    if order["featureless"]:
+        X, kernel, utility = order["n"], ConstantKernel() if order["who"] == "ours" else None, ConstantKernel()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     begin = time.perf_counter()
     if order["who"] == "dense":
@@ -70,7 +74,7 @@ def job(order):
     else:
         if order["who"] == "all pairs":
             _gp_prior.BASIS_FROM = _gp_prior.MANY_PAIRS = 10**9
-        model = PreferenceGP("rbf" if order["ranked"] else None, "logit", cyclic_kernel=kernel, n_restarts=0)
+        model = PreferenceGP(utility, "logit", cyclic_kernel=kernel, n_restarts=0)
         model.fit(Comparisons(X, i, j, y))
         found = {"seconds": time.perf_counter() - begin, "evidence": model.log_evidence_}
         found["evaluations"] = model.optima_[0].evaluations
@@ -104,7 +108,7 @@ def line(name, found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="tiny sizes: only to see that everything runs")
-    parser.add_argument("--rows", type=int, nargs="+", choices=(1, 2, 3, 4), default=[1, 2, 3, 4])
+    parser.add_argument("--rows", type=int, nargs="+", choices=(1, 2, 3, 4, 5), default=[1, 2, 3, 4, 5])
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--job", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -116,7 +120,7 @@ def main():
     ratios = []
     for row in sorted(set(options.rows)):
         n, m = SIZES[options.small][row]
-        order = {"n": n, "m": m, "ranked": row > 2, "distinct": row != 3}
+        order = {"n": n, "m": m, "ranked": row > 2, "distinct": row != 3, "featureless": row == 5}
         if row < 3:
             found = {who: run(options.threads, who=who, **order) for who in ("dense", "ours")}
             for who, one in found.items():
@@ -124,6 +128,9 @@ def main():
             ratios.append(f"row {row}: {found['dense']['seconds'] / found['ours']['seconds']:.1f} times faster")
         elif row == 3:
             line(f"{row}: both parts, {m:,} comparisons of {n} items", run(options.threads, who="ours", **order))
+        elif row == 5:
+            for who in ("utility alone", "ours"):
+                line(f"{row}: no features, {m:,} pairs of {n} items, {who}", run(options.threads, who=who, **order))
         else:
             for who in ("all pairs", "ours"):
                 line(f"{row}: both parts, {m:,} pairs of {n} items, {who}", run(options.threads, who=who, **order))

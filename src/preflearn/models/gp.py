@@ -126,7 +126,7 @@ class PreferenceGP(UtilityPosterior):
     weights. An evaluation of the evidence and its gradient costs O(n³) for n compared items and O(m) for m comparisons,
     whatever the number of hyperparameters; memory a few n x n matrices. With a cyclic part n is the number of distinct
     pairs, and also without where that is smaller; for items without features it stays that of the items, and 50,000
-    distinct pairs of 500 items cost little more than without a cyclic part. *Differences from the paper*: the noise is
+    distinct pairs of 500 items cost about as much as without a cyclic part. *Differences from the paper*: the noise is
     fixed and the kernel has a variance, which is the same model (``sigma_``); logit, margins, ties, weights, own
     effects, EP and averaging are additions.
 
