@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from preflearn import Comparisons
+from preflearn.structure import graph as graph_module
 from preflearn.structure import hodge as hodge_module
 from preflearn.structure.graph import Flow, average_clustering, cyclic_triads, smith_sizes, strongest_cycles
 from preflearn.structure.hodge import hodge, triangles
@@ -76,6 +77,23 @@ def test_the_strongest_cycle_has_the_strongest_weakest_edge(seed):
         edges = [G[a, b] for a, b in zip(cycle, (*cycle[1:], cycle[0]), strict=True)]
         assert min(edges) == pytest.approx(strength)
     assert [s for s, _ in found] == sorted((s for s, _ in found), reverse=True)
+
+
+def test_no_cycle_is_searched_where_there_is_none(monkeypatch):
+    searched = []
+    shortest = graph_module._shortest
+    monkeypatch.setattr(graph_module, "_shortest", lambda *args: searched.append(args[1:]) or shortest(*args))
+    rng = np.random.default_rng(0)
+    order = rng.permutation(40)
+    low, high = np.triu_indices(40, 1)
+    strength = rng.random(len(low))
+    assert strongest_cycles(order[low], order[high], strength, 3) == []
+    assert searched == []
+    strength[-1] = 0.0
+    first, second = np.append(order[low], order[39]), np.append(order[high], order[0])
+    found = strongest_cycles(first, second, np.append(strength, 0.0), 3)
+    assert [(s, set(cycle)) for s, cycle in found] == [(0.0, {order[0], order[39]})]
+    assert len(searched) == 1
 
 
 def test_smith_sets_are_the_smallest_that_beat_all_outside():
