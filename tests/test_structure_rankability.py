@@ -79,6 +79,30 @@ def test_both_coins_and_models():
         rankability([1, 2])
 
 
+def test_preferences_between_all_items_are_computed_once_for_each_model(monkeypatch):
+    asked = []
+    matrix = PreferenceGP.preference_matrix
+    monkeypatch.setattr(PreferenceGP, "preference_matrix", lambda model: asked.append(model) or matrix(model))
+    rng = np.random.default_rng(1)
+    found = rankability(Comparisons(8, *votes(rankable(8, rng, 2.0) + circles(8, rng, 2.5), 8, rng)))
+    assert found.models["both"] in asked
+    assert len(asked) == len({id(model) for model in asked})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["rankable", "partly cyclic"])
+def test_twenty_thousand_distinct_pairs_without_features(kind):
+    rng = np.random.default_rng(0)
+    truth = rankable(210, rng) + (circles(210, rng, 1.5) if kind == "partly cyclic" else 0.0)
+    first, second, y = votes(truth, 3, rng, share=0.95)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = rankability(Comparisons(210, first, second, y))
+    assert found.verdict == kind
+    assert not found.hodge.complete
+    assert len(found.cycles) == (5 if kind == "partly cyclic" else 0)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 @pytest.mark.parametrize("features", [False, True])

@@ -60,11 +60,8 @@ def hodge(flow: Flow) -> Hodge:
     curl = np.zeros(m)
     if i.shape[0]:
         # a flow of the curl part is W⁻¹C'φ for a potential φ of the triangles i < j < k
-        edge = {(a, b): e for e, (a, b) in enumerate(zip(flow.low.tolist(), flow.high.tolist(), strict=True))}
-        sides = [
-            np.array([edge[pair] for pair in zip(a.tolist(), b.tolist(), strict=True)])
-            for a, b in ((i, j), (j, k), (i, k))
-        ]
+        code = flow.low * n + flow.high  # in this order
+        sides = [np.searchsorted(code, a * n + b) for a, b in ((i, j), (j, k), (i, k))]
         t = np.arange(i.shape[0])
         C = sp.csr_array(
             (np.repeat([1.0, 1.0, -1.0], t.shape[0]), (np.concatenate(sides), np.tile(t, 3))), shape=(m, t.shape[0])

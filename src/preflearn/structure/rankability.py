@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataWarning
 from preflearn.models import PreferenceGP
+from preflearn.models.preference_matrix import PreferenceMatrix
 from preflearn.structure.graph import FloatArray, Flow, average_clustering, cyclic_triads, smith_sizes, strongest_cycles
 from preflearn.structure.hodge import Hodge, hodge
 
@@ -166,10 +167,11 @@ def rankability(
     evidence["chance"] = -weight * math.log(2.0)
     earned = {name: model.log_evidence_ - PRICE * len(model.theta_) for name, model in models.items()}
     log_odds = max(earned["circles"], earned["both"]) - earned["ranking"]
-    ranking_share, cyclic_share = _shares(models["both"])
-    names = models["both"].preference_matrix().names
-    best = models[max(earned, key=lambda name: earned[name])]
-    condorcet, smith = _winners(best, names, n_samples, random_state)
+    both, best = models["both"], models[max(earned, key=lambda name: earned[name])]
+    learned = both.preference_matrix()
+    ranking_share, cyclic_share = _shares(both, learned)
+    believed = learned if best is both else best.preference_matrix()
+    condorcet, smith = _winners(best, believed, n_samples, random_state)
     return Rankability(
         _verdict(log_odds, earned, evidence["chance"]),
         log_odds,
@@ -179,7 +181,7 @@ def rankability(
         hodge(flow),
         cyclic_triads(flow),
         average_clustering(flow),
-        _cycles(best, names, n_cycles),
+        _cycles(believed, n_cycles),
         condorcet,
         smith,
         models,
@@ -214,9 +216,9 @@ def _verdict(log_odds: float, earned: dict[str, float], chance: float) -> str:
     return "partly cyclic" if earned["both"] > earned["circles"] + SURE else "cyclic"
 
 
-def _shares(model: PreferenceGP) -> tuple[float, float]:
+def _shares(model: PreferenceGP, matrix: PreferenceMatrix) -> tuple[float, float]:
     """Return the shares of ranking and circles in the learned preferences between all items."""
-    G = model.preference_matrix().mean
+    G = matrix.mean
     f = model.predict_utility()
     F = f[:, None] - f[None, :]
     ranking, cyclic = float(np.sum(F**2)), float(np.sum((G - F) ** 2))
@@ -224,17 +226,17 @@ def _shares(model: PreferenceGP) -> tuple[float, float]:
     return (ranking / total, cyclic / total) if total > 0 else (0.0, 0.0)
 
 
-def _cycles(model: PreferenceGP, names: Any, count: int) -> list[tuple[float, list[Any]]]:
-    P = model.preference_matrix().probability
+def _cycles(matrix: PreferenceMatrix, count: int) -> list[tuple[float, list[Any]]]:
+    P, names = matrix.probability, matrix.names
     first, second = np.nonzero(P > 0.5)
     found = strongest_cycles(first, second, P[first, second], count)
     return [(strength, [names[item] for item in cycle]) for strength, cycle in found]
 
 
 def _winners(
-    model: PreferenceGP, names: Any, n_samples: int, random_state: Any
+    model: PreferenceGP, matrix: PreferenceMatrix, n_samples: int, random_state: Any
 ) -> tuple[list[tuple[Any, float]], list[tuple[Any, float]]]:
-    mean: FloatArray = model.preference_matrix().mean.sum(axis=1)
+    names, mean = matrix.names, matrix.mean.sum(axis=1)
     some = np.sort(np.argsort(-mean, kind="stable")[:MOST_DRAWN])
     table = names[some] if model.item_names_ is not None else some
     beats = model.sample_preferences(table, n_samples, random_state) > 0
