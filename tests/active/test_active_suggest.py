@@ -334,10 +334,12 @@ def test_items_of_the_model_and_of_the_pool_are_of_one_kind():
         suggest(unnamed, [0, 9])
 
 
-@pytest.mark.parametrize("options", [{"judge_kernel": "identity"}, {"cyclic_kernel": "rbf"}])
+@pytest.mark.parametrize(
+    "options", [{"judge_kernel": "identity"}, {"cyclic_kernel": "rbf"}, {"cyclic_kernel": "rbf", "kernel": None}]
+)
 def test_models_with_more_than_utilities_are_refused(options):
     rng = np.random.default_rng(0)
     data = Comparisons(rng.normal(size=(4, 2)), [0, 1, 2], [1, 2, 3], judge=["x", "y", "x"])
-    model = PreferenceGP("rbf", hyperparameters="fixed", **options).fit(data)
+    model = PreferenceGP(**{"kernel": "rbf", "hyperparameters": "fixed", **options}).fit(data)
     with pytest.raises(TypeError, match=f"{next(iter(options))}=None"):
         suggest(model, 2)

@@ -45,16 +45,16 @@ class Pool:
     @classmethod
     def build(cls, model: Any, items: Any, owner: str) -> Pool:
         """Return the pool of ``items``, or of the items that the model was fitted on."""
-        if not (hasattr(model, "predict_utility") and hasattr(model, "predict_difference")):
-            raise TypeError(f"{owner}: the model is a {type(model).__name__}; pass a fitted PreferenceGP.")
-        check_is_fitted(model)
-        check_likelihood(model.likelihood_, owner)
         for part, what in (("judge_kernel", "tells judges apart"), ("cyclic_kernel", "has a cyclic part")):
             if getattr(model, part, None) is not None:
                 raise TypeError(
                     f"{owner}: the model {what}, and what outcomes say about its utilities is not worked out. Fit "
                     f"PreferenceGP with {part}=None."
                 )
+        if not (hasattr(model, "predict_utility") and hasattr(model, "predict_difference")):
+            raise TypeError(f"{owner}: the model is a {type(model).__name__}; pass a fitted PreferenceGP.")
+        check_is_fitted(model)
+        check_likelihood(model.likelihood_, owner)
         train = model.comparisons_
         known = ItemTable(train.items, train.names, train.feature_names, train.n_items)
         if items is None:
