@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from preflearn._version import __version__
 
 if TYPE_CHECKING:
-    from preflearn.data import Comparisons, LabelPreferences, Ratings
+    from preflearn.data import Bags, Comparisons, LabelPreferences, Ratings
     from preflearn.kernels import Nystroem, RandomFourier
     from preflearn.model_file import load_model, save_model
     from preflearn.models import (
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KPCR",
     "RLS",
+    "Bags",
     "Comparisons",
     "KPCRank",
     "KPCRankCV",
@@ -44,6 +45,7 @@ __all__ = [
 
 # Imported on first use: the command line must not wait for scikit-learn to say how it is called.
 _HOME = {
+    "Bags": "preflearn.data",
     "Comparisons": "preflearn.data",
     "LabelPreferences": "preflearn.data",
     "Ratings": "preflearn.data",

@@ -11,7 +11,16 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from preflearn.data import Comparisons, Ratings, from_choices, from_frame, from_rankings, from_scores, from_winners
+from preflearn.data import (
+    Bags,
+    Comparisons,
+    Ratings,
+    from_choices,
+    from_frame,
+    from_rankings,
+    from_scores,
+    from_winners,
+)
 from preflearn.exceptions import DataError, DataWarning
 
 X = np.arange(12.0).reshape(4, 3)
@@ -207,6 +216,58 @@ MISTAKES: list[tuple[str, Callable[[], Any], type[Exception], list[str]]] = [
         TypeError,
         ["item_name", "ndarray"],
     ),
+    ("empty bag", lambda: Bags([X, X[:0]], names=["u", "v"]), DataError, ["bag 1", '"v"', "empty", "drop it"]),
+    ("empty list as a bag", lambda: Bags([X, []]), DataError, ["bag 1", "empty", "drop it"]),
+    ("no bags", lambda: Bags([]), DataError, ["no bags", "at least one"]),
+    ("bags of other columns", lambda: Bags([X, X[:, :2]]), DataError, ["1 of 2", "bag 0 has 3", "bag 1 has 2"]),
+    ("nan in a bag", lambda: Bags([X, broken(1, 2, np.nan)]), DataError, ["1 values", "bag 1, point 1, column 2"]),
+    (
+        "inf in a named bag",
+        lambda: Bags([X, broken(0, 1, np.inf)], NAMES[:2], ["a", "b", "c"]),
+        DataError,
+        ['bag 1 ("C07"), point 0, column "b"', "inf", "impute"],
+    ),
+    ("a table as bags", lambda: Bags(X), TypeError, ["bag 0", "(3,)", "table[:, None, :]"]),
+    ("bags in bags", lambda: Bags([X[None]]), TypeError, ["(1, 4, 3)", "one row per point"]),
+    ("text in a bag", lambda: Bags([[["tall"]]]), TypeError, ["bag 0", "real numbers"]),
+    ("complex bag", lambda: Bags([X * 1j]), TypeError, ["bag 0", "complex"]),
+    ("ragged bag", lambda: Bags([[[1, 2], [3]]]), TypeError, ["bag 0", "real numbers"]),
+    ("sparse bag", lambda: Bags([sparse.csr_array(X)]), TypeError, ["bag 0", "toarray()"]),
+    ("sparse table as bags", lambda: Bags(sparse.csr_array(X)), TypeError, ["sequence of arrays", "csr_array"]),
+    ("number of bags", lambda: Bags(3), TypeError, ["sequence of arrays", "int"]),
+    ("bags without columns", lambda: Bags([np.zeros((2, 0))]), DataError, ["no columns"]),
+    ("repeated bag names", lambda: Bags([X, X], names=["u", "u"]), DataError, ['"u"', "rows 0 and 1", "rename"]),
+    ("too few bag names", lambda: Bags([X, X], names=["u"]), DataError, ["1 values", "2 items"]),
+    ("feature names of bags", lambda: Bags([X], feature_names=["a"]), DataError, ["1 feature names", "3 columns"]),
+    ("frame as bags", lambda: Bags(FRAME), TypeError, ["Bags.from_table"]),
+    ("list as long table", lambda: Bags.from_table([X], "a"), TypeError, ["list", "Bags([array, ...])"]),
+    ("unknown item column", lambda: Bags.from_table(FRAME, "aa"), DataError, ["item='aa'", 'nearest names: "a"']),
+    ("text in long table", lambda: Bags.from_table(FRAME, "a"), TypeError, ["2 of 3", '"b"', "one-hot"]),
+    (
+        "missing item in long table",
+        lambda: Bags.from_table(pd.DataFrame({"p": ["u", None], "x": [1, 2]}), "p"),
+        DataError,
+        ["1 of 2", "row 1"],
+    ),
+    (
+        "nan in long table",
+        lambda: Bags.from_table(pd.DataFrame({"p": ["u", "v", "u"], "x": [1, 2, None]}), "p"),
+        DataError,
+        ['bag 0 ("u"), point 1, column "x"'],
+    ),
+    (
+        "empty long table",
+        lambda: Bags.from_table(pd.DataFrame({"p": [], "x": []}), "p"),
+        DataError,
+        ["no rows", "at least one"],
+    ),
+    (
+        "long table of names only",
+        lambda: Bags.from_table(pd.DataFrame({"p": ["u", "v"]}), "p"),
+        DataError,
+        ["no columns", "at least one feature"],
+    ),
+    ("bags as an array", lambda: np.asarray(Bags([X])), TypeError, [".means()", ".points", "PreferenceGP"]),
 ]
 
 

@@ -186,7 +186,7 @@ def read_rows(saved: Saved, path: Path) -> Ratings:
 
     saved.needs_features(path)
     rows = read_svmlight(path, n_features=saved.n_features, zero_based=bool(saved.notes.get("zero_based", False)))
-    X = rows.items
+    X: Any = rows.items
     used = np.flatnonzero(X.any(axis=0)) if isinstance(X, np.ndarray) else X.indices
     last = int(used.max(initial=-1)) + 1
     if 2 * last <= saved.n_features:

@@ -1,6 +1,7 @@
 """Data in: comparisons, ratings, converters and readers."""
 
 from preflearn.data._items import ItemTable
+from preflearn.data.bags import Bags
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.convert import from_frame, from_scores, from_winners
 from preflearn.data.label_graphs import from_class_labels, from_label_hierarchy, from_ordinal_labels
@@ -12,6 +13,7 @@ from preflearn.data.read_tables import read_comparisons, read_items
 from preflearn.data.svmlight import read_svmlight
 
 __all__ = [
+    "Bags",
     "Comparisons",
     "ItemTable",
     "LabelPreferences",

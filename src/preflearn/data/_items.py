@@ -14,9 +14,11 @@ from preflearn.data._checks import unmask
 from preflearn.exceptions import DataError, first_few, nearest_names
 
 if TYPE_CHECKING:
-    ItemArray: TypeAlias = NDArray[np.float64] | sparse.csr_array[np.float64]
+    from preflearn.data.bags import Bags
 
-__all__ = ["ItemTable", "check_items", "frame_columns", "frame_of"]
+    ItemArray: TypeAlias = NDArray[np.float64] | sparse.csr_array[np.float64] | Bags
+
+__all__ = ["ItemTable", "check_items", "frame_columns", "frame_of", "numeric_columns"]
 
 NAME_COLUMNS = ("item", "name", "id")
 
@@ -36,8 +38,12 @@ class ItemTable(NamedTuple):
 
 def check_items(items: Any, owner: str, names: Any = None) -> ItemTable:
     """Return the item table; ``names`` are only used to speak of items in messages."""
+    from preflearn.data.bags import Bags  # which is built from frames by this module
+
     if isinstance(items, ItemTable):
         return items
+    if isinstance(items, Bags):
+        return ItemTable(items._bare(), items.names, items.feature_names, len(items))
     if isinstance(items, bool | np.bool_ | str | bytes):
         raise TypeError(f"{owner}: items must be a table, a number of items or None; got {type(items).__name__}.")
     if isinstance(items, int | np.integer):
@@ -147,6 +153,12 @@ def _from_frame(frame: nw.DataFrame[Any], native: Any, owner: str) -> ItemTable:
         if index is not None and len(index) and all(isinstance(label, str) for label in index):
             names = np.array(list(index), dtype=object)
     features = [column for column in frame.columns if column != name_column]
+    return ItemTable(numeric_columns(frame, features, owner), names, tuple(features), len(frame))
+
+
+def numeric_columns(frame: nw.DataFrame[Any], features: list[str], owner: str) -> NDArray[np.float64]:
+    """Return columns as a new table of floats; columns of anything but numbers raise."""
+    schema = frame.schema
     text = [c for c in features if not (schema[c].is_numeric() or schema[c] == nw.Boolean)]
     if text:
         raise TypeError(
@@ -157,7 +169,7 @@ def _from_frame(frame: nw.DataFrame[Any], native: Any, owner: str) -> ItemTable:
     values = np.empty((len(frame), len(features)), dtype=np.float64)
     for number, column in enumerate(features):
         values[:, number] = frame[column].cast(nw.Float64).to_numpy()
-    return ItemTable(values, names, tuple(features), len(frame))
+    return values
 
 
 _LABEL_TYPES = (nw.String, nw.Categorical, nw.Enum, nw.Object)
@@ -165,7 +177,7 @@ _LABEL_TYPES = (nw.String, nw.Categorical, nw.Enum, nw.Object)
 
 def _check_finite(table: ItemTable, owner: str, names: Any) -> None:
     """Raise DataError naming the first cells that are missing or infinite."""
-    values = table.values
+    values: Any = table.values
     if isinstance(values, np.ndarray):
         # The sum is finite unless a cell is not (or on overflow): one pass without an n x d mask.
         with np.errstate(over="ignore", invalid="ignore"):

@@ -26,13 +26,13 @@ class Comparisons(Frozen):
 
     Parameters
     ----------
-    items : array, sparse matrix or data frame of shape (n_items, n_features), int or None
+    items : array, sparse matrix, data frame or Bags of shape (n_items, n_features), int or None
         One row of features per item. Of a data frame (pandas, polars, pyarrow, ...) a column called ``item``,
         ``name`` or ``id``, or a pandas index of strings, becomes the names and the other columns must be numbers.
         An int is the number of items without features. None means no features: the items are then ``names`` or,
         without names, the distinct values of ``first`` and ``second`` in order of appearance.
         A precomputed kernel is an array of shape (n_items, n_items).
-        An array is copied unless it is read-only float64 already.
+        An array is copied unless it is read-only float64 already. `Bags` are items that are samples of vectors.
     first, second : sequences of shape (n_comparisons,)
         The two sides: row numbers of items, or names. Integers are row numbers unless the names are integers.
     outcome : float or sequence of shape (n_comparisons,), default=1
@@ -51,7 +51,7 @@ class Comparisons(Frozen):
 
     Attributes
     ----------
-    items : array or csr_array of shape (n_items, n_features), or None
+    items : array, csr_array or Bags of shape (n_items, n_features), or None
         Features, float64 and read-only.
     first, second : array of shape (n_comparisons,)
         Row numbers of the items.

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from preflearn.data._checks import label_array
 from preflearn.data._judges import join_judges
+from preflearn.data.bags import Bags
 from preflearn.data.comparisons import Comparisons
 from preflearn.exceptions import DataError, first_few
 
@@ -42,6 +43,10 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
         raise DataError("update: the old and the new comparisons must both have item features, or both have none.")
     if (old.names is None) != (new.names is None):
         raise DataError("update: the items of the old or the new comparisons have no names. Name both or neither.")
+    if isinstance(old.items, Bags) != isinstance(new.items, Bags):
+        raise DataError(
+            "update: the items of the old or the new comparisons are bags. Give Bags to both or to neither."
+        )
     table = _columns_like(old, new)
     if old.names is not None:
         place, extra = _match_names(old, new, table)
@@ -115,6 +120,8 @@ def _same_row(old: Comparisons, place: NDArray[np.intp], table: Any, row: int) -
 
 
 def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, Bags) or isinstance(b, Bags):
+        return isinstance(a, Bags) and isinstance(b, Bags) and a._keys() == b._keys()
     if a.shape != b.shape:
         return False
     if sparse.issparse(a) or sparse.issparse(b):
@@ -123,6 +130,8 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _stack(a: Any, b: Any) -> Any:
+    if isinstance(a, Bags):
+        return a._joined(b)
     if sparse.issparse(a) or sparse.issparse(b):
         return sparse.csr_array(sparse.vstack([a, b]))
     return np.concatenate([a, b])

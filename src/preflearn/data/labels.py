@@ -34,10 +34,10 @@ class LabelPreferences(Frozen):
 
     Parameters
     ----------
-    items : array, sparse matrix or data frame of shape (n_items, n_features)
+    items : array, sparse matrix, data frame or Bags of shape (n_items, n_features)
         One row of features per item (the paper's instances). Of a data frame (pandas, polars, pyarrow, ...) a column
         called ``item``, ``name`` or ``id``, or a pandas index of strings, becomes the names and the other columns must
-        be numbers. An array is copied unless it is read-only float64 already.
+        be numbers. An array is copied unless it is read-only float64 already. `Bags` are samples of vectors.
     item : sequence of shape (n_edges,)
         The item that each edge is about: row numbers, or names.
     first, second : sequences of shape (n_edges,)
@@ -54,7 +54,7 @@ class LabelPreferences(Frozen):
 
     Attributes
     ----------
-    items : array or csr_array of shape (n_items, n_features)
+    items : array, csr_array or Bags of shape (n_items, n_features)
         Features, float64 and read-only.
     item : array of shape (n_edges,)
         Row numbers of items.

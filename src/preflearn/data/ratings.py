@@ -24,10 +24,10 @@ class Ratings(Frozen):
 
     Parameters
     ----------
-    items : array, sparse matrix or data frame of shape (n_items, n_features)
+    items : array, sparse matrix, data frame or Bags of shape (n_items, n_features)
         One row of features per scored item. Of a data frame (pandas, polars, pyarrow, ...) a column called ``item``,
         ``name`` or ``id``, or a pandas index of strings, becomes the names and the other columns must be numbers.
-        An array is copied unless it is read-only float64 already.
+        An array is copied unless it is read-only float64 already. `Bags` are items that are samples of vectors.
     score : sequence of shape (n_items,)
         Finite scores; only differences inside a group mean anything.
     group : sequence of shape (n_items,), default=None
@@ -39,7 +39,7 @@ class Ratings(Frozen):
 
     Attributes
     ----------
-    items : array or csr_array of shape (n_items, n_features)
+    items : array, csr_array or Bags of shape (n_items, n_features)
         Features, float64 and read-only.
     score : array of shape (n_items,)
         Scores.
