@@ -16,6 +16,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, Produc
 from sklearn.utils import check_random_state
 
 from preflearn.exceptions import DataError
+from preflearn.kernels.bags import bag_means, is_bags
 from preflearn.kernels.distances import is_sparse
 from preflearn.kernels.gram import gram
 from preflearn.kernels.parts import Space, as_rows
@@ -54,7 +55,8 @@ class Nystroem(BaseEstimator):
     n_components : int, default=100
         Number of basis rows; all rows are used where there are fewer.
     method : {"random", "kmeans++"}, default="random"
-        How basis rows are picked from the data: uniformly without replacement, or far from each other.
+        How basis rows are picked from the data: uniformly without replacement, or far from each other (bags: by their
+        means).
     random_state : int, RandomState instance or None, default=None
         Seed of the pick.
 
@@ -85,7 +87,7 @@ class Nystroem(BaseEstimator):
 
     def fit_map(self, kernel: Any, X: Any) -> BasisMap:
         """Pick the basis from the rows of X and return the map of the kernel (an object or a name)."""
-        X = as_rows(X)
+        X = X if is_bags(X) else as_rows(X)
         kernel = resolve_kernel(kernel, X)
         n = X.shape[0]
         n_basis = min(_count(self.n_components, "Nystroem"), n)
@@ -95,7 +97,8 @@ class Nystroem(BaseEstimator):
         elif self.method == "kmeans++":
             from sklearn.cluster import kmeans_plusplus
 
-            _, picked = kmeans_plusplus(X, n_basis, random_state=random)
+            rows = bag_means(X, X.points) if is_bags(X) else X
+            _, picked = kmeans_plusplus(rows, n_basis, random_state=random)
         else:
             raise ValueError(f'Nystroem: method is {self.method!r}; it must be "random" or "kmeans++".')
         basis = X[np.unique(picked)]
@@ -115,7 +118,12 @@ class FourierMap:
     amplitude: float
 
     def transform(self, X: Any) -> FloatArray:
-        """Return the feature rows. Cost: n_items n_features r / 2 multiplications, n_items r sines."""
+        """Return the feature rows, of bags the means over their points.
+
+        Cost: n_items n_features r / 2 multiplications, n_items r sines.
+        """
+        if is_bags(X):
+            return bag_means(X, self.transform(X.points))
         X = as_rows(X)
         n_features, r = self.frequencies.shape
         if X.shape[1] != n_features:
@@ -169,8 +177,8 @@ class RandomFourier(BaseEstimator):
 
     def fit_map(self, kernel: Any, X: Any) -> FourierMap:
         """Draw the frequencies for the features of X and return the map of the kernel (an object or a name)."""
-        X = as_rows(X)
         kernel = resolve_kernel(kernel, X)
+        X = as_rows(X.points if is_bags(X) else X)
         constant, leaf = _scaled_radial(kernel)
         n_frequencies = (_count(self.n_components, "RandomFourier") + 1) // 2
         random = check_random_state(self.random_state)

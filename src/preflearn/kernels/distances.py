@@ -130,17 +130,19 @@ def squared_distances(U: Rows, V: Rows | None = None) -> FloatArray:
     return D
 
 
-def contract_squared_differences(P: FloatArray, U: Rows, D: FloatArray) -> FloatArray:
-    """Return ``sum_ij P_ij (u_il - u_jl)^2`` for every column l, without an n x n x d array.
+def contract_squared_differences(P: FloatArray, U: Rows, D: FloatArray, V: Rows | None = None) -> FloatArray:
+    """Return ``sum_ij P_ij (u_il - v_jl)^2`` for every column l, without an n x m x d array.
 
     Parameters
     ----------
-    P : ndarray of shape (n, n)
+    P : ndarray of shape (n, m)
         Weights, symmetric or not. Overwritten.
     U : array or CSR matrix of shape (n, d)
         Rows; dense ones centred.
-    D : ndarray of shape (n, n)
-        Their squared distances.
+    D : ndarray of shape (n, m)
+        Their squared distances from those of V.
+    V : array or CSR matrix of shape (m, d), default=None
+        Other rows; None is those of U.
 
     Returns
     -------
@@ -148,8 +150,8 @@ def contract_squared_differences(P: FloatArray, U: Rows, D: FloatArray) -> Float
 
     Notes
     -----
-    With row sums r and column sums c of P the sum is ``(r + c)'u_l^2 - 2 u_l'P u_l``: one product P U for all
-    columns, n^2 d multiplications. Near pairs, for which this cancels, are summed from their differences.
+    With row sums r and column sums c of P the sum is ``r'u_l^2 + c'v_l^2 - 2 u_l'P v_l``: one product P V for all
+    columns, n m d multiplications. Near pairs, for which this cancels, are summed from their differences.
 
     Examples
     --------
@@ -158,27 +160,33 @@ def contract_squared_differences(P: FloatArray, U: Rows, D: FloatArray) -> Float
     >>> contract_squared_differences(np.ones((2, 2)), U, squared_distances(U))
     array([ 2., 18.])
     """
-    n, d = U.shape
-    near_sums = np.zeros(d)
-    np.fill_diagonal(P, 0.0)  # its differences are zero; it need not be among the near pairs
+    n, m = P.shape
+    near_sums = np.zeros(U.shape[1])
+    if V is None:
+        np.fill_diagonal(P, 0.0)  # its differences are zero; it need not be among the near pairs
+    other = U if V is None else V
     u = squared_norms(U)
-    for rows in row_blocks(n, n):
+    v = u if V is None else squared_norms(V)
+    for rows in row_blocks(n, m):
         block = P[rows]
-        near = np.flatnonzero((D[rows] <= NEAR * (u[rows, np.newaxis] + u)) & (block != 0.0))
+        near = np.flatnonzero((D[rows] <= NEAR * (u[rows, np.newaxis] + v)) & (block != 0.0))
         if near.size:
-            i, j = np.divmod(near, n)
-            near_sums += _pair_contraction(block[i, j], U, i + rows.start, j)
+            i, j = np.divmod(near, m)
+            near_sums += _pair_contraction(block[i, j], U, other, i + rows.start, j)
             block[i, j] = 0.0
-    both = P.sum(axis=0)
-    both += P.sum(axis=1)
-    PU = P @ U
-    if is_sparse(U):
-        squares = np.asarray(U.multiply(U).T @ both).ravel()
-        products = np.asarray(U.multiply(PU).sum(axis=0)).ravel()
+    if V is None:
+        both = P.sum(axis=0)
+        both += P.sum(axis=1)
+        squares = _weighted_squares(both, U)
     else:
-        squares = both @ np.square(U)
-        products = np.einsum("il,il->l", U, PU)
+        squares = _weighted_squares(P.sum(axis=1), U) + _weighted_squares(P.sum(axis=0), V)
+    PV = P @ other
+    products = np.asarray(U.multiply(PV).sum(axis=0)).ravel() if is_sparse(U) else np.einsum("il,il->l", U, PV)
     return np.asarray(near_sums + (squares - 2.0 * products))
+
+
+def _weighted_squares(weight: FloatArray, U: Rows) -> FloatArray:
+    return np.asarray(np.asarray(U.multiply(U).T @ weight).ravel() if is_sparse(U) else weight @ np.square(U))
 
 
 def _pairs(U: Rows, V: Rows, i: NDArray[np.intp], j: NDArray[np.intp]) -> Iterator[tuple[slice, Any]]:
@@ -197,10 +205,12 @@ def _pair_distances(U: Rows, V: Rows, i: NDArray[np.intp], j: NDArray[np.intp]) 
     return out
 
 
-def _pair_contraction(weight: FloatArray, U: Rows, i: NDArray[np.intp], j: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return ``sum_k weight_k (u_(i_k) - u_(j_k))^2`` column by column for listed pairs."""
+def _pair_contraction(
+    weight: FloatArray, U: Rows, V: Rows, i: NDArray[np.intp], j: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return ``sum_k weight_k (u_(i_k) - v_(j_k))^2`` column by column for listed pairs."""
     out = np.zeros(U.shape[1])
-    for chunk, difference in _pairs(U, U, i, j):
+    for chunk, difference in _pairs(U, V, i, j):
         squares = difference.multiply(difference) if is_sparse(difference) else np.square(difference)
         out += np.asarray(squares.T @ weight[chunk]).ravel()
     return out

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.gaussian_process.kernels import ConstantKernel, DotProduct, Exponentiation, Product, Sum
 
+from preflearn.kernels.bags import bag_means, is_bags
 from preflearn.kernels.distances import is_sparse
 from preflearn.kernels.gram import gram
 from preflearn.kernels.parts import as_rows
@@ -53,8 +54,11 @@ class LinearMap:
     bias: float = 0.0
 
     def transform(self, X: Any) -> Any:
-        """Return the feature rows, sparse if X is; X itself (no copy) if scale is 1 and there is no bias."""
-        X = as_rows(X)
+        """Return the feature rows, sparse if X is; X itself (no copy) if scale is 1 and there is no bias.
+
+        Those of bags are the features of their means.
+        """
+        X = bag_means(X, X.points) if is_bags(X) else as_rows(X)
         Z = X if self.scale == 1.0 else X * self.scale
         if self.bias == 0.0:
             return Z

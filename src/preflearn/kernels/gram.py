@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from preflearn.kernels.bags import bag_diag, bag_gram, is_bags
 from preflearn.kernels.parts import Space
 from preflearn.kernels.rules import diagonal, evaluate
 
@@ -22,9 +23,9 @@ def gram(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
         Kernel object; see `resolve_kernel` for names.
-    X : array-like or sparse matrix of shape (n_x, n_features)
-        Rows.
-    Y : array-like or sparse matrix of shape (n_y, n_features), default=None
+    X : array-like, sparse matrix or Bags of shape (n_x, n_features)
+        Rows, or bags of points; the kernel of two bags is its mean over all pairs of their points.
+    Y : array-like, sparse matrix or Bags of shape (n_y, n_features), default=None
         Other rows (the items of fit, if X are new ones). With None, X against itself, including the
         ``WhiteKernel``; with Y the noise is left out, even if Y equals X, as in scikit-learn.
 
@@ -52,6 +53,8 @@ def gram(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
     >>> gram(2.0 * RBF() + WhiteKernel(0.5), np.array([[0.0]]), X).round(4)
     array([[2.    , 1.2131]])
     """
+    if is_bags(X) or is_bags(Y):
+        return bag_gram(kernel, X, Y)
     space = Space.build(kernel, X, Y)
     part, _ = evaluate(kernel, space, keep=False)
     return part.toarray(space.shape, keep=False)
@@ -64,8 +67,8 @@ def gram_diag(kernel: Any, X: Any) -> FloatArray:
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
         Kernel object.
-    X : array-like or sparse matrix of shape (n_items, n_features)
-        Rows.
+    X : array-like, sparse matrix or Bags of shape (n_items, n_features)
+        Rows, or bags of points.
 
     Returns
     -------
@@ -82,4 +85,6 @@ def gram_diag(kernel: Any, X: Any) -> FloatArray:
     >>> gram_diag(DotProduct(sigma_0=1.0) + RBF(), np.array([[0.0], [2.0]]))
     array([2., 6.])
     """
+    if is_bags(X):
+        return bag_diag(kernel, X)
     return diagonal(kernel, Space.build(kernel, X).X)

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk
 
+from preflearn.kernels.bags import bag_paired, is_bags
 from preflearn.kernels.distances import is_sparse
 from preflearn.kernels.gram import gram
 from preflearn.kernels.radial import PROFILES
 
-__all__ = ["gram_paired"]
+__all__ = ["gram_listed", "gram_paired"]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 _ROWS = 1 << 14
 
 
@@ -25,7 +27,7 @@ def gram_paired(kernel: Any, X: Any, Y: Any) -> FloatArray:
     ----------
     kernel : Kernel
         scikit-learn kernel object.
-    X, Y : array or sparse matrix of shape (m, d)
+    X, Y : array, sparse matrix or Bags of shape (m, d)
         Rows, paired by position.
 
     Returns
@@ -44,10 +46,30 @@ def gram_paired(kernel: Any, X: Any, Y: Any) -> FloatArray:
     >>> gram_paired(RBF(1.0), np.zeros((2, 1)), np.array([[0.0], [1.0]])).round(4)
     array([1.    , 0.6065])
     """
+    if is_bags(X):
+        return bag_paired(kernel, X, Y)
     out = np.empty(X.shape[0])
     for i in range(0, X.shape[0], _ROWS):
         out[i : i + _ROWS] = _values(kernel, X[i : i + _ROWS], Y[i : i + _ROWS])
     return out
+
+
+def gram_listed(kernel: Any, X: Any, first: IntArray, second: IntArray) -> FloatArray:
+    """Return k(x_i, x_j) for listed pairs (i, j) of the rows of one table.
+
+    Noise counts nothing. Bags of which many pairs are listed are better compared all with all: their points would be
+    copied for every pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import DotProduct
+    >>> gram_listed(DotProduct(0.0), np.array([[1.0], [2.0], [3.0]]), np.array([0, 1]), np.array([2, 1]))
+    array([3., 4.])
+    """
+    if is_bags(X) and 8 * first.shape[0] > X.shape[0] ** 2:
+        return np.asarray(gram(kernel, X, X)[first, second])
+    return gram_paired(kernel, X[first], X[second])
 
 
 def _values(kernel: Any, X: Any, Y: Any) -> FloatArray:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.exceptions import DataError
+from preflearn.kernels.bags import bag_gram_and_pullback, is_bags
 from preflearn.kernels.parts import Space
 from preflearn.kernels.rules import evaluate
 
@@ -29,8 +30,8 @@ def pullback(kernel: Any, X: Any, M: FloatArray) -> FloatArray:
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
         Kernel object.
-    X : array-like or sparse matrix of shape (n_items, n_features)
-        Rows.
+    X : array-like, sparse matrix or Bags of shape (n_items, n_features)
+        Rows, or bags of points.
     M : ndarray of shape (n_items, n_items)
         Weights; they need not be symmetric, and are neither copied nor changed.
 
@@ -59,6 +60,8 @@ def pullback(kernel: Any, X: Any, M: FloatArray) -> FloatArray:
     >>> np.einsum("ij,ijk->k", M, kernel(X, eval_gradient=True)[1]).round(6)
     array([1.471518, 1.471518, 1.471518])
     """
+    if is_bags(X):
+        return bag_gram_and_pullback(kernel, X)[1](M)
     space = Space.build(kernel, X)
     M = _checked(M, space)
     return evaluate(kernel, space, keep=True)[1](M)
@@ -71,8 +74,8 @@ def gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Callable[[FloatA
     ----------
     kernel : sklearn.gaussian_process.kernels.Kernel
         Kernel object; not to be changed before the last call of ``pull``.
-    X : array-like or sparse matrix of shape (n_items, n_features)
-        Rows.
+    X : array-like, sparse matrix or Bags of shape (n_items, n_features)
+        Rows, or bags of points.
 
     Returns
     -------
@@ -89,6 +92,8 @@ def gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Callable[[FloatA
     >>> pull(np.ones((2, 2))).round(6)
     array([1.213061])
     """
+    if is_bags(X):
+        return bag_gram_and_pullback(kernel, X)
     space = Space.build(kernel, X)
     part, pull = evaluate(kernel, space, keep=True)
     return part.toarray(space.shape, keep=True), lambda M: pull(_checked(M, space))

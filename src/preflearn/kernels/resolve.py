@@ -19,6 +19,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from preflearn.exceptions import DataError, nearest_names
+from preflearn.kernels.bags import is_bags, point_weights
 from preflearn.kernels.centre import probability
 from preflearn.kernels.distances import is_sparse
 from preflearn.kernels.parts import as_rows
@@ -51,7 +52,7 @@ def resolve_kernel(kernel: Any, X: Any, weight: ArrayLike | None = None) -> Any:
     ----------
     kernel : str or sklearn.gaussian_process.kernels.Kernel
         A name in ``KERNEL_NAMES``, or a kernel object, of which a clone is returned.
-    X : array-like or sparse matrix of shape (n_items, n_features)
+    X : array-like, sparse matrix or Bags of shape (n_items, n_features)
         Rows from which named radial kernels take their length scale; not looked at for other kernels.
     weight : array-like of shape (n_items,), default=None
         Weights of the rows in the variance of X, so that a weight of 2 is a row listed twice and a weight of 0
@@ -72,7 +73,8 @@ def resolve_kernel(kernel: Any, X: Any, weight: ArrayLike | None = None) -> Any:
     -----
     The length scale l of the named radial kernels is that of ``SVC(gamma="scale")``:
     ``1 / (2 l^2) = 1 / (n_features * X.var())``, with 1 on the right if all entries of X are the same. For sparse
-    rows the variance includes the zeros. ``"linear"`` is ``x'y``, ``"poly2"`` and ``"poly3"`` are ``(x'y + 1)^p``,
+    rows the variance includes the zeros; of bags it is that of their points, every bag counting the same.
+    ``"linear"`` is ``x'y``, ``"poly2"`` and ``"poly3"`` are ``(x'y + 1)^p``,
     ``"laplacian"`` is ``exp(-|x - y| / l)``. Cost: one pass over X.
 
     Examples
@@ -113,8 +115,9 @@ def resolve_kernel(kernel: Any, X: Any, weight: ArrayLike | None = None) -> Any:
 
 def _length_scale(X: Any, weight: ArrayLike | None) -> float:
     """Return l with 1 / (2 l^2) = 1 / (n_features * X.var()), or with 1 on the right if X does not vary."""
-    X = as_rows(X)
+    rows = as_rows(X.points if is_bags(X) else X)
     p = probability(weight, X.shape[0], "resolve_kernel")
+    X, p = rows, point_weights(X, p) if is_bags(X) else p
     if not p.all():
         X, p = X[p > 0.0], p[p > 0.0]
     p = p / X.shape[1]  # weights of the entries

@@ -98,7 +98,8 @@ def _white(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
     noise = float(kernel.noise_level)
 
     def pull(M: FloatArray) -> FloatArray:
-        return _vector(noise * np.trace(M)) if _free(kernel, "noise_level") else _vector()
+        seen = np.trace(M) if space.Y is None else 0.0
+        return _vector(noise * seen) if _free(kernel, "noise_level") else _vector()
 
     return Part(diagonal=noise if space.Y is None else 0.0), pull
 
@@ -137,7 +138,7 @@ def _radial(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
                 P = np.empty_like(D)
                 for b in row_blocks(*D.shape):
                     np.multiply(M[b], profile.slope(kernel, D[b], K[b]), out=P[b])
-                parts.extend(contract_squared_differences(P, U, D))
+                parts.extend(contract_squared_differences(P, U, D, V))
             else:
                 blocks = row_blocks(*D.shape)
                 parts.append(sum(np.vdot(M[b] * profile.slope(kernel, D[b], K[b]), D[b]) for b in blocks))
@@ -157,7 +158,9 @@ def _ask(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
         )
 
     def pull(M: FloatArray) -> FloatArray:
-        n, p = K.shape[0], n_free(kernel)
+        # kernels know the gradient of rows against themselves only, so X and Y are one set of rows
+        n_x, p = K.shape[0], n_free(kernel)
+        n, rows = (n_x, space.X) if space.Y is None else (sum(K.shape), np.concatenate([space.X, space.Y]))
         if p == 0:
             return _vector()
         if n * n * p * 8 > GRADIENT_LIMIT:
@@ -167,8 +170,8 @@ def _ask(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
                 "  Fix hyperparameters, use fewer items, or use one of "
                 f"{', '.join(sorted(known.__name__ for known in RULES))}."
             )
-        _, gradient = kernel(space.X, eval_gradient=True)
-        return np.asarray(np.einsum("ij,ijk->k", M, gradient))
+        _, gradient = kernel(rows, eval_gradient=True)
+        return np.asarray(np.einsum("ij,ijk->k", M, gradient if space.Y is None else gradient[:n_x, n_x:]))
 
     return Part(dense=K), pull
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.kernels import gram, gram_and_pullback, gram_diag
-from preflearn.kernels.paired import gram_paired
+from preflearn.kernels.paired import gram_listed
 
 __all__ = ["ItemPrior", "Items"]
 
@@ -118,7 +118,7 @@ class ItemPrior:
         variance = self.variance(new)
         shared = np.where(new.number[first] == new.number[second], self._own(), 0.0)
         if self.kernel is not None:
-            shared = shared + gram_paired(self.kernel, new.X[first], new.X[second])
+            shared = shared + gram_listed(self.kernel, new.X, first, second)
         return np.asarray(np.maximum(variance[first] + variance[second] - 2 * shared, 0.0))
 
     def _own(self) -> float:
