@@ -6,7 +6,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, CompoundKernel, DotProduct, WhiteKernel
 
-from preflearn import Comparisons, LabelPreferenceGP, PreferenceGP
+from preflearn import Bags, Comparisons, LabelPreferenceGP, PreferenceGP
 from preflearn.data import from_class_labels
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference.posterior import Info
@@ -188,3 +188,41 @@ def test_the_table_of_training_means_the_items_of_training_also_where_some_are_a
     model = PreferenceGP(1.0 * RBF(), own_effect=True, hyperparameters="fixed").fit(data)
     np.testing.assert_array_equal(model.predict_utility(Z.copy()), model.predict_utility())
     assert model.predict_utility(Z)[0] > model.predict_utility(Z)[1]
+
+
+@pytest.mark.parametrize("model", [PreferenceGP(hyperparameters="fixed"), PreferenceGP(cyclic_kernel="rbf")])
+def test_rows_and_bags_are_not_mixed_up(margins, model):
+    X, first, second, y = margins
+    bags = Bags(X[:, None])
+    rows = Comparisons(X, first, second, np.sign(y))
+    of_bags = rows.with_items(bags)
+    model.fit(of_bags)
+    for ask in (lambda: model.predict_proba(rows), lambda: model.preference_matrix(X), lambda: model.predict(rows)):
+        with pytest.raises(DataError, match=r"fitted on Bags and got a table.*Bags\(table\[:, None, :\]\)"):
+            ask()
+    with pytest.raises(DataError, match="Give Bags to both or to neither"):
+        model.update(rows)
+    model.fit(rows)
+    for ask in (lambda: model.predict_proba(of_bags), lambda: model.preference_matrix(bags)):
+        with pytest.raises(DataError, match=r"got Bags. Fit it on Bags, or give bags.means\(\)"):
+            ask()
+
+
+def test_bags_of_equal_distributions_are_named_as_the_reason():
+    bags = Bags([[[0.0], [1.0]], [[1.0], [0.0]], [[1.0], [1.0], [0.0], [0.0]]])
+    with pytest.warns(DataWarning) as caught:
+        PreferenceGP(hyperparameters="fixed").fit(Comparisons(bags, [0, 1], [1, 2]))
+    assert "all 3 items that occur have the same features" in str(caught[0].message)
+
+
+def test_bags_whose_squares_overflow():
+    with pytest.raises(DataError, match="whose squares overflow"):
+        PreferenceGP().fit(Comparisons(Bags([[[1e200]], [[0.0], [1.0]]]), [0], [1]))
+
+
+def test_a_feature_that_is_constant_but_for_rounding_has_bounds_of_ordinary_size():
+    X = np.column_stack([np.arange(3.0), np.full(3, 0.1)])
+    assert X[:, 1].var() > 0  # by rounding
+    for items in (X, Bags(X[:, None])):
+        model = PreferenceGP("ard", hyperparameters="fixed").fit(Comparisons(items, [0, 1], [1, 2]))
+        np.testing.assert_allclose(np.exp(model.bounds_[2]), [0.05, 20 * np.sqrt(2)])

@@ -11,6 +11,7 @@ from sklearn.model_selection import ShuffleSplit
 from preflearn import (
     KPCR,
     RLS,
+    Bags,
     Comparisons,
     KPCRank,
     KPCRankCV,
@@ -21,6 +22,7 @@ from preflearn import (
     RankRLSCV,
     Ratings,
 )
+from preflearn.baselines import ConstraintSVM, PairAugmented
 from preflearn.exceptions import DataWarning
 
 X = np.random.default_rng(0).normal(size=(12, 3))
@@ -28,6 +30,7 @@ y = np.arange(12.0)
 qid = np.repeat([0, 1, 2, 3], 3)
 matches = Comparisons(X, [0, 1, 2], [3, 4, 5])
 bare = Comparisons(4, [0, 1, 2], [1, 2, 3])
+bags = Bags([X[row : row + 2] for row in range(11)] + [X[:1]])
 W = sp.csr_array(np.ones((12, 12)))
 
 # what was done, the kind of error, fragments of the message: cause and cure
@@ -220,6 +223,57 @@ MISTAKES = {
         lambda: Comparisons(X, [0, 1], [1, 2], np.ma.masked_array([1.0, 2.0], [0, 1])),
         ValueError,
         ["outcome is missing", "row 1"],
+    ),
+    "rows for a model of bags": (
+        lambda: RankRLS(kernel="rbf").fit(bags, y).predict(X),
+        ValueError,
+        ["fitted on Bags", "Bags(table[:, None, :])"],
+    ),
+    "a frame for a model of bags": (
+        lambda: RankRLS().fit(Ratings(bags, y)).predict(Ratings(X, y)),
+        ValueError,
+        ["fitted on Bags", "Bags(table[:, None, :])"],
+    ),
+    "bags for a model of rows": (
+        lambda: KPCRank().fit(X, y).predict(bags),
+        ValueError,
+        ["got Bags", "Fit it on Bags", "bags.means()"],
+    ),
+    "bags as a kernel matrix": (
+        lambda: RankRLS(kernel="precomputed").fit(bags, y),
+        ValueError,
+        ["precomputed", "got Bags", "preflearn.kernels.gram"],
+    ),
+    "bags compared as a kernel matrix": (
+        lambda: KPCRank(kernel="precomputed").fit(Comparisons(bags, [0], [1])),
+        ValueError,
+        ["precomputed", "got Bags"],
+    ),
+    "bags of other features": (
+        lambda: RankRLS(kernel="rbf").fit(bags, y).predict(bags[:, [0]]),
+        ValueError,
+        ["1 features", "fitted on 3"],
+    ),
+    "too few scores of bags": (
+        lambda: RankRLS(kernel="rbf").fit(bags, y[:3]),
+        ValueError,
+        ["3 values for 12 items"],
+    ),
+    "one bag": (lambda: RankRLS(kernel="rbf").fit(bags[:1], y[:1]), ValueError, ["one bag", "at least two"]),
+    "missing scores of bags": (
+        lambda: RankRLS().fit(bags, np.where(y == 2, np.nan, y)),
+        ValueError,
+        ["y is missing", "row 2"],
+    ),
+    "bags for an SVM of rows": (
+        lambda: ConstraintSVM().fit(Comparisons(bags, [0], [1])),
+        ValueError,
+        ["takes rows", "PreferenceGP", "bags.means()"],
+    ),
+    "bags for rows of pairs": (
+        lambda: PairAugmented().fit(Comparisons(bags, [0], [1])),
+        ValueError,
+        ["takes rows", "PreferenceGP", "bags.means()"],
     ),
 }
 

@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Comparisons
+from preflearn.data import Bags, Comparisons
 from preflearn.data.learning import warn_before_learning
 from preflearn.exceptions import DataError
 from preflearn.kernels import gram, resolve_kernel
@@ -45,6 +45,11 @@ class Wins(NamedTuple):
             )
         if X.items is None:
             raise DataError(f"{owner}: the items have no features. Give Comparisons an item table.")
+        if isinstance(X.items, Bags):
+            raise DataError(
+                f"{owner}: the items are Bags and this baseline takes rows. Use PreferenceGP, or means of bags: "
+                "comparisons.with_items(bags.means())."
+            )
         ties = np.flatnonzero(X.outcome == 0)
         if ties.shape[0]:
             raise DataError(

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from preflearn.data import Comparisons
+from preflearn.data import Bags, Comparisons
 from preflearn.exceptions import DataError, first_few
 from preflearn.metrics import pairwise_accuracy
 
@@ -112,6 +112,11 @@ class PairAugmented(BaseEstimator):
             raise TypeError(f"PairAugmented: expected Comparisons of two items each; got {type(X).__name__}.")
         if X.items is None:
             raise DataError("PairAugmented: the items have no features. Give Comparisons an item table.")
+        if isinstance(X.items, Bags):
+            raise DataError(
+                "PairAugmented: the items are Bags and this baseline takes rows. Use PreferenceGP, or the means of the "
+                "bags: comparisons.with_items(bags.means())."
+            )
         items: Any = X.items.toarray() if hasattr(X.items, "toarray") else X.items
         first, second = items[X.first], items[X.second]
         return np.hstack([first, second]), np.hstack([second, first])

@@ -62,12 +62,15 @@ class Bags(Frozen):
 
     Examples
     --------
-    >>> from preflearn import Bags
+    >>> from preflearn import Bags, Comparisons, PreferenceGP
     >>> players = Bags([[[1.0], [3.0]], [[2.0]], [[0.0], [1.0], [5.0]]], names=["ann", "bob", "cy"])
     >>> players
     Bags(3 items of 1 to 3 points with 1 features, named)
     >>> players.means().ravel()
     array([2., 2., 2.])
+    >>> model = PreferenceGP(hyperparameters="fixed").fit(Comparisons(players, ["bob", "ann"], ["ann", "cy"]))
+    >>> model.rank().names  # the steady before the unsteady, though their means are equal
+    array(['bob', 'ann', 'cy'], dtype=object)
     """
 
     _ROW_FIELDS: ClassVar = ("offsets",)

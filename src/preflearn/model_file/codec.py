@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as gp
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
 
+from preflearn.data import Bags
 from preflearn.exceptions import DataError
 from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
 from preflearn.kernels.factor import LinearMap
@@ -117,6 +118,8 @@ class Encoder:
         if _SPARSE.get(name) is type(value):
             parts = {part: self._array(getattr(value, part), where) for part in ("data", "indices", "indptr")}
             return {"$": "sparse", "class": name, "shape": list(value.shape), "parts": parts}
+        if type(value) is Bags:
+            return {"$": "bags", "points": self._array(value.points, where), "sizes": self._array(value.sizes, where)}
         if KERNELS.get(name) is type(value):
             return self._tagged("kernel", value, list(value.get_params(deep=False)), where)
         if _RECORDS.get(name) is type(value):
@@ -172,6 +175,11 @@ class Decoder:
             return self._array(value["number"], value["dtype"], value["shape"])
         if tag == "sparse":
             return self._sparse(value)
+        if tag == "bags":
+            points, sizes = self.decode(value["points"]), self.decode(value["sizes"])
+            if sizes.ndim != 1 or not len(sizes) or sizes.min() < 1 or sizes.sum() != len(points):
+                raise DataError("sizes of bags that are not those of their points")
+            return Bags(np.split(points, np.cumsum(sizes)[:-1]))
         if tag == "function":
             return _listed(_FUNCTIONS, value["name"])
         if tag == "random":

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from preflearn.data import Bags
 from preflearn.exceptions import DataError
 from preflearn.models._components import Components
 
@@ -32,7 +33,9 @@ def check_sizes(estimator: Any) -> None:
         if hasattr(estimator, name) and not np.isfinite(getattr(estimator, name)).all():
             raise DataError(f"{name} has values that are not finite")
     # What is still wrong, such as a kernel with the wrong number of length scales, shows in a prediction.
-    row = sp.csr_array((1, n_features)) if sparse else np.zeros((1, n_features))
+    row: Any = sp.csr_array((1, n_features)) if sparse else np.zeros((1, n_features))
+    if getattr(estimator, "on_bags_", False):
+        row = Bags([row])
     if np.shape(estimator._utilities(row)) != (1,):
         raise DataError("a prediction for one row is not one number")
 

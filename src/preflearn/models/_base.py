@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from preflearn.data import Comparisons, ItemTable, Ratings
+from preflearn.data import Bags, Comparisons, ItemTable, Ratings
 from preflearn.data._items import frame_of
 from preflearn.exceptions import GroupsLostWarning, NumericalWarning
 from preflearn.metrics import disagreement_error, pairwise_accuracy
 from preflearn.models._input import PairData, RowData, is_precomputed, read_rows
-from preflearn.models._match import item_table, match_columns
+from preflearn.models._match import check_kind, item_table, match_columns
 from preflearn.models._space import Space, utilities
 from preflearn.operators import FloatArray
 
@@ -38,7 +38,7 @@ class LeastSquares(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix (n_items, n_features), Ratings, Comparisons or ItemTable
+        X : array-like or sparse matrix (n_items, n_features), Ratings, Comparisons, ItemTable or Bags
             Items; for ``kernel="precomputed"`` the kernel between them and the training rows. Columns of data objects
             are matched by name with those of training; a plain frame must have them in the same order.
 
@@ -61,6 +61,9 @@ class LeastSquares(RegressorMixin, BaseEstimator):
             return match_columns(self, X.items, X.feature_names)
         if isinstance(X, ItemTable) and X.values is not None:
             return match_columns(self, X.values, X.feature_names)
+        if isinstance(X, Bags):
+            return match_columns(self, X, X.feature_names)
+        check_kind(self, X)
         known = getattr(self, "feature_names_in_", None)
         frame = None if known is None else frame_of(X, type(self).__name__)
         if known is not None and frame is not None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import GroupKFold, check_cv
 
-from preflearn.data import Comparisons
+from preflearn.data import Bags, Comparisons
 from preflearn.exceptions import DataError
 from preflearn.metrics import RankingScorer, get_scorer
 from preflearn.models._input import PairData, RowData
@@ -254,6 +254,10 @@ def _distinct_pairs(data: PairData, precomputed: bool) -> IntArray:
 
 def _distinct_items(X: Any, precomputed: bool) -> IntArray:
     """Return numbers of distinct items in the lexical order of their features, the same for sparse and dense rows."""
+    if isinstance(X, Bags):
+        keys = X._keys()
+        place = {key: row for row, key in enumerate(sorted(set(keys)))}
+        return np.array([place[key] for key in keys], dtype=np.intp)
     if precomputed:
         # a kernel's rows are known by their values in any order of columns: permuting items permutes columns, too
         dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)

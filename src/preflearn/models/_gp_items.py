@@ -8,7 +8,7 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from preflearn.data import Comparisons, ItemTable, Ratings
+from preflearn.data import Bags, Comparisons, ItemTable, Ratings
 from preflearn.data._items import check_items, frame_of
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.models._match import match_columns
@@ -174,25 +174,33 @@ def _numbers_of_names(model: Any, names: Any, rows: Any) -> IntArray:
 
 
 def _numbers_of_rows(model: Any, rows: Any) -> IntArray:
-    """Find items of training by their features: an item is known if exactly one training item has its features."""
+    """Find items of training by their features: an item is known if exactly one training item has its features.
+
+    Bags have the same features if they have the same distribution.
+    """
     number = _new_numbers(model, rows.shape[0])
     if not model.own_effect or sparse.issparse(rows):
         return number
-    place: dict[bytes, int] = {}
-    for row, values in enumerate(np.asarray(model.comparisons_.items) + 0.0):
-        key = values.tobytes()
+    place: dict[Any, int] = {}
+    for row, key in enumerate(_keys(model.comparisons_.items)):
         place[key] = -1 if key in place else row
-    for index, values in enumerate(np.asarray(rows) + 0.0):
-        row = place.get(values.tobytes(), -1)
+    for index, key in enumerate(_keys(rows)):
+        row = place.get(key, -1)
         if row >= 0:
             number[index] = _numbers(model, np.array([row]))[0]
     return number
+
+
+def _keys(rows: Any) -> list[Any]:
+    return rows._keys() if isinstance(rows, Bags) else [values.tobytes() for values in np.asarray(rows) + 0.0]
 
 
 def _same_table(model: Any, rows: Any) -> bool:
     known = model.comparisons_.items
     if rows is known:
         return True
+    if isinstance(rows, Bags):
+        return bool(rows._keys() == known._keys())
     if rows.shape != known.shape or sparse.issparse(rows) != sparse.issparse(known):
         return False
     return bool(abs(rows - known).nnz == 0 if sparse.issparse(rows) else np.array_equal(rows, known))

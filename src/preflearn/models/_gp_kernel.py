@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, Kernel, WhiteKernel
 
 from preflearn.exceptions import DataError
+from preflearn.kernels.bags import is_bags, point_weights
 from preflearn.operators import FloatArray
 
 __all__ = ["length_scales", "start_kernel"]
@@ -72,7 +73,13 @@ def _check(owner: str, kernel: Any) -> None:
 
 
 def _sizes(owner: str, items: Any) -> tuple[float, float, FloatArray, FloatArray]:
-    """Return typical and largest distance of two items, and the deviation and range of every feature."""
+    """Return typical and largest distance of two items, and the deviation and range of every feature.
+
+    Of bags these are distances of points, every bag counting the same.
+    """
+    share = None
+    if is_bags(items):
+        share, items = point_weights(items, np.full(items.shape[0], 1 / items.shape[0])), items.points
     size = float(abs(items).max()) if items.shape[1] else 0.0
     if size > 1e100:
         raise DataError(
@@ -85,7 +92,9 @@ def _sizes(owner: str, items: Any) -> tuple[float, float, FloatArray, FloatArray
         variance = np.maximum(square - mean**2, 0.0)
         extent = np.asarray((items.max(axis=0) - items.min(axis=0)).todense()).ravel()
     else:
-        variance, extent = items.var(axis=0), np.ptp(items, axis=0)
+        variance = items.var(axis=0) if share is None else share @ np.square(items - share @ items)
+        extent = np.ptp(items, axis=0)
+        variance = np.where(extent > 0, variance, 0.0)
     spread = np.where(variance > 0, np.sqrt(variance), 1.0)
     extent = np.where(extent > 0, extent, 1.0)
     typical = float(np.sqrt(2 * variance.sum())) or 1.0

@@ -11,8 +11,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from preflearn.data import Comparisons, Ratings
-from preflearn.data._checks import check_labels, check_weight, codes
+from preflearn.data import Bags, Comparisons, Ratings
+from preflearn.data._checks import check_labels, check_real, check_weight, codes
 from preflearn.data.learning import warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.operators import Edges, FloatArray, Groups, IntArray, Rows
@@ -155,7 +155,7 @@ def read_training(
         _no_extras(owner, "Comparisons", y=y, qid=qid, sample_weight=sample_weight, graph=graph)
         warn_before_learning(X, owner)
         return _read_pairs(estimator, X, pairwise)
-    names = X.feature_names if isinstance(X, Ratings) else None
+    names = X.feature_names if isinstance(X, Ratings | Bags) else None
     X, y, qid, sample_weight = _unpack(owner, X, y, qid, sample_weight)
     X = _unmask(X)
     if y is None:
@@ -163,16 +163,20 @@ def read_training(
             f"{owner} requires y to be passed, but the target y is None. "
             "Call fit(X, y) with one score per row, or fit(Comparisons) or fit(Ratings)."
         )
-    X, y = validate_data(
-        estimator,
-        X,
-        y,
-        accept_sparse="csr",
-        dtype=np.float64,
-        y_numeric=True,
-        ensure_min_samples=2,
-        reset=True,
-    )
+    _note_bags(estimator, X, pairwise)
+    if isinstance(X, Bags):
+        X, y = _bags_with_scores(estimator, X, y)
+    else:
+        X, y = validate_data(
+            estimator,
+            X,
+            y,
+            accept_sparse="csr",
+            dtype=np.float64,
+            y_numeric=True,
+            ensure_min_samples=2,
+            reset=True,
+        )
     _keep_names(estimator, names)
     y = np.asarray(y, dtype=np.float64)
     n = y.shape[0]
@@ -229,6 +233,7 @@ def _read_pairs(estimator: Any, data: Comparisons, pairwise: bool) -> PairData:
             f"{type(estimator).__name__}: all {len(data)} comparisons have weight zero. "
             "Give some of them a positive weight."
         )
+    _note_bags(estimator, X, pairwise)
     estimator.n_features_in_ = X.shape[1]
     estimator.featureless_ = data.items is None
     _keep_names(estimator, data.feature_names)
@@ -252,6 +257,24 @@ def _read_pairs(estimator: Any, data: Comparisons, pairwise: bool) -> PairData:
 def identity(n: int) -> Any:
     """Return the features of n items that have none: all alike and all different, K = I."""
     return sp.eye_array(n, format="csr")
+
+
+def _note_bags(estimator: Any, X: Any, pairwise: bool) -> None:
+    """Set ``on_bags_``, whether items are bags of points."""
+    estimator.on_bags_ = isinstance(X, Bags)
+    if estimator.on_bags_ and pairwise:
+        raise DataError(
+            f'{type(estimator).__name__}: kernel="precomputed" needs a kernel matrix and got Bags. Use a kernel, '
+            'such as "rbf", or pass preflearn.kernels.gram(kernel, bags).'
+        )
+
+
+def _bags_with_scores(estimator: Any, X: Bags, y: Any) -> tuple[Any, FloatArray]:
+    owner = type(estimator).__name__
+    if len(X) < 2:
+        raise DataError(f"{owner}: there is one bag, and learning needs at least two. Give more items.")
+    estimator.n_features_in_ = X.shape[1]
+    return X._bare(), check_real(y, len(X), "y", owner, "item")
 
 
 def _unpack(owner: str, X: Any, y: Any, qid: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:

@@ -6,11 +6,11 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Comparisons
+from preflearn.data import Bags, Comparisons
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.models._input import identity
 
-__all__ = ["item_table", "match_columns"]
+__all__ = ["check_kind", "item_table", "match_columns"]
 
 
 def item_table(estimator: Any, comparisons: Comparisons) -> Any:
@@ -52,9 +52,25 @@ def item_table(estimator: Any, comparisons: Comparisons) -> Any:
     return identity(wanted)
 
 
+def check_kind(estimator: Any, X: Any) -> None:
+    """Raise unless new items are bags where those of training were, and rows where they were rows."""
+    owner, bags = type(estimator).__name__, getattr(estimator, "on_bags_", False)
+    if bags and not isinstance(X, Bags):
+        raise DataError(
+            f"{owner}: the model was fitted on Bags and got a table with one row per item. Give Bags; a row alone is a "
+            "bag of one point: Bags(table[:, None, :])."
+        )
+    if isinstance(X, Bags) and not bags:
+        raise DataError(
+            f"{owner}: the model was fitted on a table with one row per item and got Bags. Fit it on Bags, or give "
+            "bags.means() if the rows of training were means."
+        )
+
+
 def match_columns(estimator: Any, X: Any, names: Any) -> Any:
     """Return X with its columns in the order of training, by name where both have names."""
     owner, wanted = type(estimator).__name__, estimator.n_features_in_
+    check_kind(estimator, X)
     known = getattr(estimator, "feature_names_in_", None)
     if known is not None and names is not None and list(names) != list(known):
         missing = [name for name in known if name not in set(names)]

@@ -66,7 +66,7 @@ class UtilityPosterior(BaseEstimator):
 
         Parameters
         ----------
-        items : table (n_items, n_features), names or row numbers of training items, or None, default=None
+        items : table or Bags (n_items, n_features), names or row numbers of training items, or None, default=None
             Items, seen in training or new; None is those of training.
         return_std, return_cov : bool, default=False
             What to return beside the means; not both.
@@ -148,7 +148,7 @@ class UtilityPosterior(BaseEstimator):
 
         Parameters
         ----------
-        items : table (n_items, n_features), names or row numbers of training items, or None, default=None
+        items : table or Bags (n_items, n_features), names or row numbers of training items, or None, default=None
             Items; None is those of training. With features and a cyclic part at most 100: all their pairs are drawn
             together.
         n_samples : int, default=1000
@@ -197,7 +197,7 @@ class UtilityPosterior(BaseEstimator):
 
         Parameters
         ----------
-        items : table (n_items, n_features), names or row numbers of training items, or None, default=None
+        items : table or Bags (n_items, n_features), names or row numbers of training items, or None, default=None
             Items to rank; None is those of training.
         k : int, default=3
             How many count as the top.
@@ -256,7 +256,7 @@ class UtilityPosterior(BaseEstimator):
 
         Parameters
         ----------
-        items : table (n_items, n_features), names or row numbers of training items, or None, default=None
+        items : table or Bags (n_items, n_features), names or row numbers of training items, or None, default=None
             Items, seen in training or new; None is those of training.
         judge : label, default=None
             Whose preferences, where the model tells judges apart; None is the population that judges come from.

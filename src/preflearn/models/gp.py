@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Comparisons
+from preflearn.data import Bags, Comparisons
 from preflearn.data._checks import object_array
 from preflearn.data.join import concatenate
 from preflearn.data.learning import warn_before_learning
@@ -310,7 +310,7 @@ class PreferenceGP(UtilityPosterior):
         self.log_evidence_ = self._solution.posterior.log_evidence
         self.info_ = self._solution.info
         self.theta_, self.bounds_, self.theta_names_ = theta, bounds, evidence.names
-        self.featureless_ = X.items is None
+        self.featureless_, self.on_bags_ = X.items is None, isinstance(X.items, Bags)
         self.n_items_, self.n_features_in_, self.item_names_ = X.n_items, X.n_features, X.names
         self.__dict__.pop("feature_names_in_", None)
         if X.feature_names is not None:

@@ -45,7 +45,7 @@ class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquar
 
         Parameters
         ----------
-        X : array-like or sparse matrix (n_items, n_features), Ratings or Comparisons
+        X : array-like, sparse matrix or Bags (n_items, n_features), Ratings or Comparisons
             Items (of Comparisons: its item table).
 
         Returns
@@ -130,7 +130,7 @@ class KPCR(OnComponents):
 
         Parameters
         ----------
-        X : array-like or sparse matrix (n_items, n_features), or Ratings
+        X : array-like, sparse matrix or Bags (n_items, n_features), or Ratings
             Items; the kernel matrix for ``kernel="precomputed"``.
         y : array-like (n_items,)
             Scores.
@@ -239,7 +239,7 @@ class KPCRank(OnComponents):
 
         Parameters
         ----------
-        X : array-like or sparse matrix (n_items, n_features), Ratings or Comparisons
+        X : array-like, sparse matrix or Bags (n_items, n_features), Ratings or Comparisons
             Items; the kernel matrix for ``kernel="precomputed"``. Ratings and Comparisons are passed alone.
         y : array-like (n_items,), default=None
             Scores.

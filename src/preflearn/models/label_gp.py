@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import LabelPreferences
+from preflearn.data import Bags, LabelPreferences
 from preflearn.data._checks import check_labels, label_array
 from preflearn.data.labels import label_codes
 from preflearn.inference.blocks import BlockDesign
@@ -187,7 +187,7 @@ class LabelPreferenceGP(BaseEstimator):
         self.log_evidence_ = solution.posterior.log_evidence
         self.theta_, self.bounds_, self.theta_names_ = theta, evidence.bounds, evidence.names
         self.labels_ = label_array(data.labels.tolist())
-        self.n_features_in_ = data.n_features
+        self.n_features_in_, self.on_bags_ = data.n_features, isinstance(data.items, Bags)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if data.feature_names is not None:
             self.feature_names_in_ = np.asarray(data.feature_names, dtype=object)

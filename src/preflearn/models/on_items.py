@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Comparisons, ItemTable, LabelPreferences, Ratings
+from preflearn.data import Bags, Comparisons, ItemTable, LabelPreferences, Ratings
 from preflearn.data._items import check_items, frame_of
 from preflearn.exceptions import DataError, first_few
 
@@ -38,7 +38,7 @@ class OnItems(TransformerMixin, BaseEstimator):
     -----
     It is fitted on the items that occur in the training comparisons (or have edges between labels) only, each once, so
     that nothing is learned from items held out. Columns have names after it if those of training had names and
-    the transformer says which (``get_feature_names_out``).
+    the transformer says which (``get_feature_names_out``). Of `Bags` the points are the rows.
 
     Examples
     --------
@@ -73,7 +73,8 @@ class OnItems(TransformerMixin, BaseEstimator):
         """
         self._validate_params()
         self.feature_names_ = getattr(X, "feature_names", None)
-        self.transformer_ = clone(self.transformer).fit(self._rows(X))
+        rows = self._rows(X)
+        self.transformer_ = clone(self.transformer).fit(rows.points if isinstance(rows, Bags) else rows)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -101,11 +102,17 @@ class OnItems(TransformerMixin, BaseEstimator):
             given = check_items(X, "OnItems")
             table = self._table(self._columns(given.values, given.feature_names))
             return table._replace(names=given.names)
+        if isinstance(X, Bags):
+            table = self._table(self._columns(X._bare(), X.feature_names))
+            return table if X.names is None else table._replace(names=X.names)
         return self.transformer_.transform(X)
 
     def _table(self, rows: Any) -> ItemTable:
         """Transform feature rows; the new columns have the names that the transformer gives them."""
-        table = check_items(self.transformer_.transform(rows), "OnItems")
+        if isinstance(rows, Bags):
+            table = check_items(rows._with_points(self.transformer_.transform(rows.points), "OnItems"), "OnItems")
+        else:
+            table = check_items(self.transformer_.transform(rows), "OnItems")
         if self.feature_names_ is None:
             return table
         try:

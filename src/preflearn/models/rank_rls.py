@@ -82,7 +82,7 @@ class RLS(LeastSquares):
 
         Parameters
         ----------
-        X : array-like or sparse matrix (n_items, n_features), or Ratings
+        X : array-like, sparse matrix or Bags (n_items, n_features), or Ratings
             Items; the kernel matrix for ``kernel="precomputed"``.
         y : array-like (n_items,)
             Scores.
@@ -196,7 +196,7 @@ class RankRLS(LeastSquares):
 
         Parameters
         ----------
-        X : array-like or sparse matrix (n_items, n_features), Ratings or Comparisons
+        X : array-like, sparse matrix or Bags (n_items, n_features), Ratings or Comparisons
             Items; the kernel matrix for ``kernel="precomputed"``. Ratings and Comparisons are passed alone.
         y : array-like (n_items,), default=None
             Scores.

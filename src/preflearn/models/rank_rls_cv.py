@@ -132,7 +132,7 @@ class RankRLSCV(LeastSquares):
 
         Parameters
         ----------
-        X : array-like or sparse matrix (n_items, n_features), Ratings or Comparisons
+        X : array-like, sparse matrix or Bags (n_items, n_features), Ratings or Comparisons
             Items; the kernel matrix for ``kernel="precomputed"``. Ratings and Comparisons are passed alone.
         y : array-like (n_items,), default=None
             Scores.

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from preflearn.data import Bags
 from preflearn.exceptions import first_few, nearest_names
 
 __all__ = ["column_of", "feature_names", "parameter_names", "require", "training_items"]
@@ -36,6 +37,11 @@ def training_items(model: Any, items: Any, caller: str) -> FloatArray:
         raise ValueError(
             f"{caller}: the items have no features, so there is nothing to draw along. "
             "Use plot_ranking for the utilities of items by name."
+        )
+    if isinstance(table, Bags):
+        raise ValueError(
+            f"{caller}: the items are bags of points, which have no single value of a feature to draw along. Use "
+            "plot_ranking for the utilities of items."
         )
     dense = np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
     if dense.ndim != 2 or not dense.shape[0] or dense.shape[1] != model.n_features_in_:
