@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from preflearn.data._checks import lock
 from preflearn.data._items import ItemTable, check_items, frame_of
+from preflearn.data.bags import Bags
 from preflearn.exceptions import DataError, first_few, nearest_names
 
 __all__ = ["check_judges", "join_judges"]
@@ -25,6 +26,8 @@ def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTab
     table = _read(judges, owner)
     if table.values is None:
         raise DataError(f"{owner}: judges has no features. Leave it out: judge=... alone tells judges apart.")
+    if isinstance(table.values, Bags):
+        raise TypeError(f"{owner}: judges are Bags; give one row of features per judge, for example their means().")
     if not isinstance(table.values, np.ndarray):
         table = table._replace(values=np.asarray(table.values.todense()))
     names = np.arange(table.n_items).astype(object) if table.names is None else table.names
