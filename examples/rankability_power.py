@@ -1,0 +1,103 @@
+"""How often is a ranking called cyclic, and from how many comparisons on are circles found?
+
+    python examples/rankability_power.py [--repeats 40] [--items 16] [--plot FILE] [--small]
+
+Truths: a ranking, circles, and both (half of the variance each). Items have two features that explain all of it, or
+none, and every compared pair has three votes with probit noise. The share of pairs that are compared varies. Counted
+are the verdicts of `preflearn.structure.rankability`: for a ranking how often it is called cyclic or partly cyclic
+(false alarms, which should be below 5 %), for circles and both how often circles are found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+
+import numpy as np
+from sklearn.gaussian_process.kernels import RBF
+
+from preflearn import Comparisons
+from preflearn.structure import rankability
+
+SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
+TRUTHS = ("ranking", "circles", "both")
+VOTES = 3
+DEVIATION = 2.0  # of true preferences, in units of the noise of one utility
+
+
+def preferences(truth, X, n, rng):
+    """Return true preferences between all items, (n, n), with a deviation of `DEVIATION` over pairs."""
+    if X is None:
+        f, C = rng.normal(size=n), rng.normal(size=(n, n))
+    else:
+        root = np.linalg.cholesky(RBF(1.5)(X) + 1e-10 * np.eye(n))
+        f, C = root @ rng.normal(size=n), root @ rng.normal(size=(n, n)) @ root.T
+    parts = {"ranking": f[:, None] - f[None, :], "circles": C - C.T}
+    upper = np.triu_indices(n, 1)
+    scaled = {name: G / G[upper].std() for name, G in parts.items()}
+    G = sum(scaled.values()) / np.sqrt(2) if truth == "both" else scaled[truth]
+    return DEVIATION * G
+
+
+def problem(truth, features, share, n, seed):
+    rng = np.random.default_rng([seed, TRUTHS.index(truth), int(features), round(100 * share)])
+    X = rng.normal(size=(n, 2)) if features else None
+    G = preferences(truth, X, n, rng)
+    low, high = np.triu_indices(n, 1)
+    kept = np.sort(rng.choice(len(low), max(3, round(share * len(low))), replace=False))
+    first, second = np.repeat(low[kept], VOTES), np.repeat(high[kept], VOTES)
+    outcome = np.sign(G[first, second] + np.sqrt(2) * rng.normal(size=len(first)))
+    return Comparisons(n if X is None else X, first, second, outcome)
+
+
+def found_circles(truth, features, share, n, repeats):
+    count = 0
+    for seed in range(repeats):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # three votes for each pair repeat each other
+            verdict = rankability(problem(truth, features, share, n, seed), n_samples=10).verdict
+        count += verdict in ("cyclic", "partly cyclic")
+    return count / repeats
+
+
+def plot(table, path, repeats, n):
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
+    for axis, features in zip(axes, (True, False), strict=True):
+        for truth, style in zip(TRUTHS, ("o-", "s-", "^-"), strict=True):
+            p = np.array([table[truth, features, share] for share in SHARES])
+            axis.errorbar(SHARES, p, np.sqrt(p * (1 - p) / repeats), fmt=style, capsize=2, label=f"truth: {truth}")
+        axis.axhline(0.05, color="grey", linewidth=0.8, linestyle=":")
+        axis.set(title="items with features" if features else "items without features", ylim=(-0.03, 1.03))
+        axis.set_xlabel(f"share of the {n * (n - 1) // 2} pairs compared, {VOTES} votes each")
+    axes[0].set_ylabel("share called cyclic or partly cyclic")
+    axes[1].legend(loc="center right")
+    figure.savefig(path, dpi=120)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=40)
+    parser.add_argument("--items", type=int, default=16)
+    parser.add_argument("--plot", metavar="FILE")
+    parser.add_argument("--small", action="store_true", help="two repeats: only to see that everything runs")
+    options = parser.parse_args()
+    repeats = 2 if options.small else options.repeats
+    table = {}
+    print(f"| truth | features | {' | '.join(f'{share:.0%} of pairs' for share in SHARES)} |")
+    print("|" + "---|" * (len(SHARES) + 2), flush=True)
+    for truth in TRUTHS:
+        for features in (True, False):
+            for share in SHARES:
+                table[truth, features, share] = found_circles(truth, features, share, options.items, repeats)
+                print(f"{truth}, features {features}, share {share}", file=sys.stderr, flush=True)
+            cells = " | ".join(f"{table[truth, features, share]:.2f}" for share in SHARES)
+            print(f"| {truth} | {'yes' if features else 'no'} | {cells} |", flush=True)
+    if options.plot:
+        plot(table, options.plot, repeats, options.items)
+
+
+if __name__ == "__main__":
+    main()
