@@ -101,3 +101,23 @@ def test_the_benchmark_of_pairs_runs_in_small():
     assert len(evidence) == 2
     assert float(evidence[0]) == pytest.approx(float(evidence[1]), abs=0.15)
     assert "times faster" in out
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_judges_of_cars_are_told_apart(data_dir):
+    out = run("-W", "ignore", "examples/judges.py", str(data_dir / "car_preferences"), "--small")
+    accuracy = dict(re.findall(r"^\| ([a-z ,]+) \| [-\d.]+ \| (0\.\d+)", out, flags=re.MULTILINE))
+    assert len(accuracy) == 4
+    assert float(accuracy["and one for each"]) > float(accuracy["one for all"]) + 0.1
+    assert "rank correlation" in out
+
+
+@pytest.mark.slow
+def test_the_power_of_the_verdict_is_counted_in_small():
+    out = run("-W", "ignore", "examples/rankability_power.py", "--small", "--items", "8")
+    rows = re.findall(r"^\| (ranking|circles|both) \| (?:yes|no) \|(.*)\|$", out, flags=re.MULTILINE)
+    assert len(rows) == 6
+    found = {name: [float(cell) for cell in cells.split("|")] for name, cells in rows}
+    assert found["circles"][-1] == 1.0  # without features, the last of the two
+    assert found["ranking"][-1] == 0.0

@@ -227,11 +227,11 @@ def _contradictions(own: Comparisons | None) -> int:
 
 
 def _verdict(slope: float, deviation: float, itself: tuple[float, float]) -> str:
-    if deviation > 0.7 * PRIOR_DEVIATION:
-        return "too few"
     if slope < -SURE * deviation:
         return "contrary"
     if slope > SURE * deviation:
         return "as expected"
+    if deviation > 0.7 * PRIOR_DEVIATION:
+        return "too few"
     # nothing that the others would lead to expect; its own other answers may
     return "on its own" if itself[0] > SURE * itself[1] else "like chance"
