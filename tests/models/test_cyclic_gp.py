@@ -373,3 +373,21 @@ def test_a_search_that_outgrows_its_functions_gets_others(monkeypatch):
     assert model._solution.prior.kept_share(model._ends) > 0.99
     assert model._evidence.design.shape[1] > 20
     assert model.score(data) > 0.9
+
+
+@pytest.mark.slow
+def test_restarts_find_what_functions_of_the_first_start_cannot_show(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(28, 1))
+    first, second = np.triu_indices(28, 1)
+    z = 4 * np.sin(6 * np.pi * (X[first, 0] - X[second, 0]))
+    data = Comparisons(X, first, second, np.sign(z + rng.normal(size=len(z))))
+    model = PreferenceGP(cyclic_kernel=1.0 * RBF(1.0), n_restarts=3, random_state=0)
+    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 100)
+    found = clone(model).fit(data)
+    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 10**6)
+    dense = model.fit(data)
+    assert isinstance(found._solution.prior, SkewBasisPrior)
+    assert found.score(data) > 0.85
+    assert found.log_evidence_ == pytest.approx(dense.log_evidence_, abs=1.0)
+    assert len(found.optima_) == 4

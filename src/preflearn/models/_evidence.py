@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-from preflearn.inference.design import Design
 from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.factor import Factor
 from preflearn.inference.laplace import laplace, laplace_gradient
@@ -66,7 +65,7 @@ class Evidence:
 
     prior: Any
     likelihood: Any
-    design: Design
+    design: Any  # a `Design`, or what answers like one
     y: FloatArray
     weight: FloatArray
     inference: Literal["laplace", "ep"]

@@ -21,7 +21,7 @@ from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior, PairEffectPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior
 
-__all__ = ["outgrown", "problem_of", "warm_start"]
+__all__ = ["outgrown", "problem_of", "warm_start", "with_functions"]
 
 Pairs = tuple[IntArray, IntArray]
 
@@ -31,6 +31,7 @@ Prior = ItemPrior | PairParts
 # Distinct pairs from which on skew functions are tried, and beyond which the covariance of pairs is not held at all.
 BASIS_FROM, MANY_PAIRS = 500, 5_000
 MOST_FUNCTIONS, LOST = 1_000, 1e-3  # as many functions as lose at most this share of the variance, and not more
+ROUGHER = 2.0  # by how much shorter the length scales are at which functions are chosen
 OUTGROWN = 0.01  # share lost from which on they are chosen anew, or given up for the pairs themselves
 DENSE_COST = 3.0  # of one evaluation over pairs, in cubes of their number
 FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer latents, with room for their overhead
@@ -66,17 +67,35 @@ def problem_of(
         A = pair_operator(*pairs, n) if utility is not None else sp.csr_array((distinct.shape[0], 0))
         return PairEffectPrior(utility, cyclic, n, pairs, EffectFactor.build), EffectDesign(A, place.ravel())
     if judge is None and cyclic is not None and cyclic.X is not None and distinct.shape[0] > BASIS_FROM:
-        basis = SkewBasis.build(cyclic.gram()[0], MOST_FUNCTIONS, LOST)
-        prior = SkewBasisPrior(utility, cyclic, n, basis)
-        size = basis.kept[0].shape[0] + (0 if utility is None else n)
+        prior, design = with_functions(utility, cyclic, n, ends)
+        size = design.shape[1]
         complete = prior.kept_share(ends) >= 1 - OUTGROWN
         cheaper = size**2 * (m + size) < DENSE_COST * float(distinct.shape[0]) ** 3
         if distinct.shape[0] > MANY_PAIRS or (complete and cheaper):
-            A = pair_operator(first, second, n) if utility is not None else sp.csr_array((m, 0))
-            return prior, FeatureDesign(A, basis.features(basis.V, ends))
+            return prior, design
     A = sp.csr_array((np.ones(m), place.ravel(), np.arange(m + 1)), shape=(m, distinct.shape[0]))
     dense = PairPrior(utility, cyclic, n, pairs)
     return (dense, Design(A)) if judge is None else with_judges(model, X, dense, A, judge, known)
+
+
+def with_functions(
+    utility: ItemPrior | None, cyclic: ItemPrior, n: int, ends: Pairs
+) -> tuple[SkewBasisPrior, FeatureDesign]:
+    """Return the prior over utilities and weights of the skew functions that suit its parameters, and the design."""
+    basis = SkewBasis.build(_rougher(cyclic).gram()[0], MOST_FUNCTIONS, LOST)
+    A = pair_operator(*ends, n) if utility is not None else sp.csr_array((ends[0].shape[0], 0))
+    return SkewBasisPrior(utility, cyclic, n, basis), FeatureDesign(A, basis.features(basis.V, ends))
+
+
+def _rougher(prior: ItemPrior) -> ItemPrior:
+    """Return a prior with shorter length scales, whose functions show a search where rougher ones would be better."""
+    theta, place = prior.theta.copy(), 0
+    for free in prior.kernel.hyperparameters:
+        count = 0 if free.fixed else free.n_elements
+        if free.name.endswith("length_scale"):
+            theta[place : place + count] -= np.log(ROUGHER)
+        place += count
+    return prior.with_theta(np.maximum(theta, prior.bounds[:, 0]) if theta.shape[0] else theta)
 
 
 def outgrown(prior: Prior, theta: FloatArray, ends: Pairs) -> bool:
