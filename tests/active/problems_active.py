@@ -8,7 +8,7 @@ from scipy.special import expit, ndtr
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
-from preflearn.likelihoods import Gaussian, Logit, Probit
+from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
 
 LIKELIHOODS = [
     Probit(),
@@ -16,6 +16,8 @@ LIKELIHOODS = [
     Logit(),
     Probit(tie=0.6, tie_fixed=True),
     Logit(scale=2.0, tie=5.0, tie_fixed=True),
+    Flipped(Probit(), 0.05, rate_fixed=True),
+    Flipped(Logit(scale=2.0, tie=1.0, tie_fixed=True), 0.2, rate_fixed=True),
 ]
 
 
@@ -30,7 +32,8 @@ def with_features(n_items=12, n_comparisons=20, likelihood=None, seed=0, n_new=0
     outcome = z if isinstance(likelihood, Gaussian) else np.sign(z)
     data = Comparisons(X[:n_items], first, second, outcome)
     kernel = ConstantKernel(3.0, "fixed") * RBF(0.9, "fixed")
-    return PreferenceGP(kernel, likelihood).fit(data), data, X
+    inference = "ep" if isinstance(likelihood, Flipped) else "laplace"
+    return PreferenceGP(kernel, likelihood, inference).fit(data), data, X
 
 
 def by_name(outcomes=(("ann", "bob"), ("ann", "cy"), ("bob", "cy"), ("cy", "dee")), likelihood=None, variance=2.0):
@@ -42,6 +45,9 @@ def by_name(outcomes=(("ann", "bob"), ("ann", "cy"), ("bob", "cy"), ("cy", "dee"
 
 def probabilities(likelihood, z):
     """P(first), P(tie), P(second) given z, from the definition of the link."""
+    if isinstance(likelihood, Flipped):
+        p = probabilities(likelihood.base, z)
+        return (1 - likelihood.rate) * p + likelihood.rate * p[..., ::-1] * [1, 0, 1] + likelihood.rate * p * [0, 1, 0]
     cdf = ndtr if isinstance(likelihood, Probit) else expit
     tie = 0.0 if likelihood.tie is None else likelihood.tie
     z = np.asarray(z, dtype=float)

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from preflearn import Comparisons, RankRLS
 from preflearn.active import information_gain
 from preflearn.active._outcomes import curvature, information, link_of
-from preflearn.likelihoods import Gaussian, Logit, Probit
+from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
 
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
@@ -85,7 +85,9 @@ def test_tabulated_probabilities_are_the_likelihoods(likelihood):
         np.testing.assert_allclose(listed[1], exact[:, 1], atol=1e-12)
 
 
-@pytest.mark.parametrize("likelihood", [Probit(), Logit(), Probit(tie=0.6, tie_fixed=True)], ids=repr)
+@pytest.mark.parametrize(
+    "likelihood", [Probit(), Logit(), Probit(tie=0.6, tie_fixed=True), Flipped(rate=0.1, rate_fixed=True)], ids=repr
+)
 def test_it_is_the_fall_of_entropy_of_the_utilities(likelihood):
     """The posterior of two utilities on a grid, before and after each outcome."""
     model, _, X = with_features(likelihood=likelihood)

@@ -154,7 +154,8 @@ def _screen(likelihood: Any, mean: FloatArray, variance: FloatArray) -> FloatArr
     """Return about the information of an outcome: normal noise, entropy given z as a bell curve, ties left aside."""
     if isinstance(likelihood, Gaussian):
         return variance
-    noise = likelihood.scale * (1.7 if isinstance(likelihood, Logit) else 1.0)
+    logistic = isinstance(getattr(likelihood, "base", likelihood), Logit)
+    noise = likelihood.scale * (1.7 if logistic else 1.0)
     m2, v = np.square(mean) / noise**2, variance / noise**2
     upset = ndtr(-np.sqrt(m2 / (1.0 + v)))
     entropy = -xlogy(upset, upset) - xlogy(1.0 - upset, 1.0 - upset)

@@ -13,7 +13,8 @@ In units of the noise:
 - v <= 1: the trapezoidal rule over the normal density, which is shorter than the features of h;
 - v > 1: the trapezoidal rule over the table, since h is nearly zero away from the thresholds.
 
-Both rules converge exponentially; the error is about 1e-13. For Gaussian margins I = log(1 + v * precision) / 2.
+Both rules converge exponentially; the error is about 1e-13. For Gaussian margins I = log(1 + v * precision) / 2. Where
+outcomes may be reversed at some rate, h and the probability of an upset do not vanish: tables hold what is above that.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from preflearn.likelihoods import Gaussian
+from preflearn.likelihoods import Flipped, Gaussian
 from preflearn.likelihoods.ties import ThresholdLikelihood
 from preflearn.operators import FloatArray
 
@@ -45,10 +46,11 @@ _BLOCK = 1 << 17
 
 @dataclass(frozen=True)
 class Table:
-    """An even function that vanishes beyond ``end``, in polynomial pieces of equal length."""
+    """An even function that is ``floor`` beyond ``end``, in polynomial pieces of equal length above that."""
 
     coefficients: FloatArray  # (6, n_pieces), of powers of the position inside a piece, 0 to 1
     end: float
+    floor: float
 
     def __call__(self, t: FloatArray) -> FloatArray:
         """Return the function at t."""
@@ -59,11 +61,13 @@ class Table:
         for row in self.coefficients[4::-1]:
             value *= position
             value += row[piece]
-        return np.where(np.abs(t) >= self.end, 0.0, value)
+        return np.where(np.abs(t) >= self.end, self.floor, value + self.floor)
 
     @classmethod
-    def through(cls, value: FloatArray, first: FloatArray, second: FloatArray, step: float) -> Table:
-        """Return the quintic Hermite interpolant of values and two derivatives at equal steps from 0."""
+    def through(
+        cls, value: FloatArray, first: FloatArray, second: FloatArray, step: float, floor: float = 0.0
+    ) -> Table:
+        """Return the quintic Hermite interpolant of values above a floor and two derivatives at equal steps from 0."""
         a, b, c = value[:-1], first[:-1] * step, second[:-1] * (0.5 * step * step)
         # what is missing at the right end of a piece: value, slope and curvature
         r0 = value[1:] - (a + b + c)
@@ -72,7 +76,7 @@ class Table:
         coefficients = np.stack(
             [a, b, c, 10.0 * r0 - 4.0 * r1 + 0.5 * r2, -15.0 * r0 + 7.0 * r1 - r2, 6.0 * r0 - 3.0 * r1 + 0.5 * r2]
         )
-        return cls(coefficients, step * (value.shape[0] - 1))
+        return cls(coefficients, step * (value.shape[0] - 1), floor)
 
 
 @dataclass(frozen=True)
@@ -96,10 +100,10 @@ class Link:
 
 def check_likelihood(likelihood: Any, owner: str) -> None:
     """Raise TypeError for a likelihood whose outcomes are not known here."""
-    if not isinstance(likelihood, ThresholdLikelihood | Gaussian):
+    if not isinstance(likelihood, ThresholdLikelihood | Flipped | Gaussian):
         raise TypeError(
             f"{owner}: the likelihood is a {type(likelihood).__name__}; information is known for Probit, Logit (with "
-            "or without ties) and Gaussian. Fit the model with one of these."
+            "or without ties), these Flipped, and Gaussian. Fit the model with one of these."
         )
 
 
@@ -115,9 +119,9 @@ def information(likelihood: Any, mean: FloatArray, variance: FloatArray) -> Floa
     """
     if isinstance(likelihood, Gaussian):
         return np.asarray(0.5 * np.log1p(np.asarray(variance) * likelihood.precision))
+    s = likelihood.scale
     m, v = np.broadcast_arrays(
-        np.abs(np.asarray(mean, dtype=np.float64)) / likelihood.scale,
-        np.asarray(variance, dtype=np.float64) / likelihood.scale**2,
+        np.abs(np.asarray(mean, dtype=np.float64)) / s, np.asarray(variance, dtype=np.float64) / s**2
     )
     gain = np.empty(m.shape)
     tiny, wide = v <= _SERIES, v > _NARROW
@@ -125,7 +129,7 @@ def information(likelihood: Any, mean: FloatArray, variance: FloatArray) -> Floa
     gain[tiny] = _series(likelihood, m[tiny], v[tiny])
     for rows, rule in ((narrow, _narrow), (wide, _wide)):
         if rows.any():
-            p = likelihood.probability(m[rows] * likelihood.scale, v[rows] * likelihood.scale**2)
+            p = likelihood.probability(m[rows] * s, v[rows] * s**2)
             gain[rows] = -xlogy(p, p).sum(axis=-1) - rule(likelihood, m[rows], v[rows])
     return np.maximum(gain, 0.0)
 
@@ -152,6 +156,7 @@ def curvature(likelihood: Any, mean: FloatArray, variance: FloatArray) -> FloatA
 @lru_cache(maxsize=16)
 def link_of(likelihood: Any) -> Link:
     """Return what a likelihood says of outcomes given z, as tables over |z| / scale."""
+    rate = likelihood.rate if isinstance(likelihood, Flipped) else 0.0
     threshold = 0.0 if likelihood.tie is None else likelihood.tie / likelihood.scale
     t = np.arange(math.ceil((threshold + _REACH) * _PIECES) + 1) / _PIECES
     entropy = np.zeros((3, t.shape[0]))
@@ -160,14 +165,12 @@ def link_of(likelihood: Any) -> Link:
         g, g1, g2, _ = likelihood.log_density(np.full(t.shape, y), t * likelihood.scale)
         g1, g2, p = g1 * likelihood.scale, g2 * likelihood.scale**2, np.exp(g)
         curved = g2 + g1 * g1
-        tables[y] = Table.through(p, p * g1, p * curved, 1.0 / _PIECES)
+        floor = rate if y < 0 else 0.0
+        tables[y] = Table.through(p - floor, p * g1, p * curved, 1.0 / _PIECES, floor)
         entropy -= p * g, p * g1 * (g + 1.0), p * (curved * (g + 1.0) + g1 * g1)
-    return Link(
-        Table.through(entropy[0], entropy[1], entropy[2], 1.0 / _PIECES),
-        tables[-1.0],
-        tables.get(0.0),
-        likelihood.scale,
-    )
+    floor = -float(xlogy(rate, rate) + xlogy(1 - rate, 1 - rate))
+    h = Table.through(entropy[0] - floor, entropy[1], entropy[2], 1.0 / _PIECES, floor)
+    return Link(h, tables[-1.0], tables.get(0.0), likelihood.scale)
 
 
 def _series(likelihood: Any, m: FloatArray, v: FloatArray) -> FloatArray:
@@ -195,11 +198,11 @@ def _wide(likelihood: Any, m: FloatArray, v: FloatArray) -> FloatArray:
     # every _STEP-th value of the table, mirrored; those that are nearly zero between and beyond thresholds drop out
     h = table.coefficients[0, ::_STEP]
     t = np.arange(h.shape[0]) * (_STEP / _PIECES)
-    kept = h > 1e-20
+    kept = np.abs(h) > 1e-20
     t, h = np.concatenate([-t[kept & (t > 0)], t[kept]]), np.concatenate([h[kept & (t > 0)], h[kept]])
     out = np.empty(m.shape)
     step = max(1, _BLOCK // t.size)
     for i in range(0, m.size, step):
         density = np.exp(np.square(t - m[i : i + step, None]) * (-0.5 / v[i : i + step, None]))
         out[i : i + step] = density @ h * (_STEP / _PIECES) / np.sqrt(2.0 * np.pi * v[i : i + step])
-    return out
+    return out + table.floor

@@ -19,7 +19,7 @@ from preflearn.data import Bags, Comparisons
 from preflearn.data.learning import warn_before_learning
 from preflearn.exceptions import DataError
 from preflearn.kernels import gram, resolve_kernel
-from preflearn.metrics import pairwise_accuracy
+from preflearn.metrics.pairs import score_of_margins
 from preflearn.models._match import item_table, match_columns
 
 __all__ = ["ConstraintSVM", "Wins", "difference_gram", "solve"]
@@ -262,7 +262,7 @@ class ConstraintSVM(BaseEstimator):
 
     def score(self, X: Comparisons, y: None = None) -> float:
         """Return the share of comparisons whose winner is predicted (`preflearn.metrics.pairwise_accuracy`)."""
-        return float(pairwise_accuracy(X.outcome, self.decision_function(X), sample_weight=X.weight))
+        return score_of_margins(X, self.decision_function(X))
 
     def _utilities(self, items: Any) -> FloatArray:
         f = np.empty(items.shape[0])

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from preflearn.data import Bags, Comparisons
 from preflearn.exceptions import DataError, first_few
-from preflearn.metrics import pairwise_accuracy
+from preflearn.metrics.pairs import score_of_margins
 
 __all__ = ["PairAugmented"]
 
@@ -105,7 +105,7 @@ class PairAugmented(BaseEstimator):
 
     def score(self, X: Comparisons, y: None = None) -> float:
         """Return the share of comparisons whose winner is predicted; ties are left out, equal predictions count 1/2."""
-        return float(pairwise_accuracy(X.outcome, self.decision_function(X), sample_weight=X.weight))
+        return score_of_margins(X, self.decision_function(X))
 
     def _rows(self, X: Any) -> tuple[FloatArray, FloatArray]:
         if not isinstance(X, Comparisons):

@@ -83,6 +83,16 @@ class Flipped:
         return (*self.base.names, *(() if self.rate_fixed else ("flip rate",)))
 
     @property
+    def scale(self) -> float:
+        """That of the base."""
+        return self.base.scale
+
+    @property
+    def tie(self) -> float | None:
+        """That of the base."""
+        return self.base.tie
+
+    @property
     def noise_deviation(self) -> float:
         """That of the base: flips are no noise on the difference."""
         return self.base.noise_deviation

@@ -9,10 +9,18 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from preflearn.data import Comparisons
 from preflearn.metrics._counts import average_ranks, block_starts, pair_sums
 from preflearn.metrics._inputs import Floats, average_groups, check_option, check_rows, divide
 
-__all__ = ["concordance_index", "disagreement_error", "kendall_tau_b", "pairwise_accuracy", "spearman"]
+__all__ = [
+    "concordance_index",
+    "disagreement_error",
+    "kendall_tau_b",
+    "pairwise_accuracy",
+    "score_of_margins",
+    "spearman",
+]
 
 _NO_PAIR = "no two rows of a group (with positive weight) have different true values"
 _NO_PAIR_CURE = "Pass rows with different true values in one group, and check that qid is not unique to each row"
@@ -290,3 +298,9 @@ def pairwise_accuracy(
     values = divide(hits, np.bincount(codes, weight, minlength=n_groups))
     why = "every comparison (with positive weight) is a tie"
     return average_groups(caller, values, average, why, "Pass comparisons with an outcome other than 0")
+
+
+def score_of_margins(X: Comparisons, margin: ArrayLike) -> float:
+    """Return the ``score`` of an estimator that predicts these margins: `pairwise_accuracy`, averaged over groups."""
+    average = "pairs" if X.group is None else "groups"
+    return float(pairwise_accuracy(X.outcome, margin, sample_weight=X.weight, group=X.group, average=average))

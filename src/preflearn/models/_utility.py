@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.inference.pair_effects import EffectPosterior
 from preflearn.linalg import cholesky_pivoted
-from preflearn.metrics import pairwise_accuracy
+from preflearn.metrics.pairs import score_of_margins
 from preflearn.models._answers import item_joint, item_moments, pair_joint, pair_moments
 from preflearn.models._evidence import Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
@@ -295,9 +295,7 @@ class UtilityPosterior(BaseEstimator):
 
     def score(self, X: Comparisons, y: None = None) -> float:
         """Return the share of comparisons whose winner is predicted; ties are left out, equal predictions count 1/2."""
-        margin = self.decision_function(X)
-        average = "pairs" if X.group is None else "groups"
-        return float(pairwise_accuracy(X.outcome, margin, sample_weight=X.weight, group=X.group, average=average))
+        return score_of_margins(X, self.decision_function(X))
 
     def _differences(self, X: Comparisons) -> list[tuple[float, FloatArray, FloatArray]]:
         check_is_fitted(self)
