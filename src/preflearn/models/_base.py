@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from preflearn.data import Bags, Comparisons, ItemTable, Ratings
 from preflearn.data._items import frame_of
 from preflearn.exceptions import GroupsLostWarning, NumericalWarning
-from preflearn.metrics import disagreement_error, pairwise_accuracy
+from preflearn.metrics import disagreement_error
+from preflearn.metrics.pairs import score_of_margins
 from preflearn.models._input import PairData, RowData, is_precomputed, read_rows
 from preflearn.models._match import check_kind, item_table, match_columns
 from preflearn.models._space import Space, utilities
@@ -93,8 +94,7 @@ class LeastSquares(RegressorMixin, BaseEstimator):
         """
         margin = self.predict(X)
         if isinstance(X, Comparisons):
-            average = "pairs" if X.group is None else "groups"
-            return float(pairwise_accuracy(X.outcome, margin, sample_weight=X.weight, group=X.group, average=average))
+            return score_of_margins(X, margin)
         _, y, qid, sample_weight = read_rows(type(self).__name__, X, y, qid, sample_weight)
         if qid is None and getattr(self, "n_groups_", 1) > 1:
             warnings.warn(
