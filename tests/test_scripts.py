@@ -121,3 +121,11 @@ def test_the_power_of_the_verdict_is_counted_in_small():
     found = {name: [float(cell) for cell in cells.split("|")] for name, cells in rows}
     assert found["circles"][-1] == 1.0  # without features, the last of the two
     assert found["ranking"][-1] == 0.0
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_judges_runs_in_small():
+    out = run("-m", "benchmarks.judges", "--small")
+    evidence = re.findall(r"MB \| ([-\d.]+) \|", out)
+    assert len(evidence) == 2
+    assert float(evidence[0]) == pytest.approx(float(evidence[1]), abs=0.11)
