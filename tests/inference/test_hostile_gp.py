@@ -39,9 +39,9 @@ def check(seed, inference, *, free=False):
     return model.info_.converged
 
 
-@pytest.mark.parametrize("inference", ["laplace", "ep"])
-def test_fifty_hostile_problems(inference):
-    converged = [check(seed, inference) for seed in range(50)]
+@pytest.mark.parametrize(("inference", "n_problems"), [("laplace", 50), ("ep", 20)])
+def test_some_hostile_problems(inference, n_problems):
+    converged = [check(seed, inference) for seed in range(n_problems)]
     assert np.mean(converged) >= 0.95
 
 

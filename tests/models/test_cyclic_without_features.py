@@ -270,6 +270,7 @@ def test_twenty_thousand_pairs_need_no_matrix_of_their_size():
     assert np.corrcoef(f, model.predict_utility())[0, 1] > 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_hostile_problems(seed):
     rng = np.random.default_rng(seed)
