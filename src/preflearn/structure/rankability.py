@@ -18,6 +18,7 @@ from preflearn.models import PreferenceGP
 from preflearn.models.preference_matrix import PreferenceMatrix
 from preflearn.structure.graph import FloatArray, Flow, average_clustering, cyclic_triads, smith_sizes, strongest_cycles
 from preflearn.structure.hodge import Hodge, hodge
+from preflearn.structure.residuals import chance, cyclic_residuals
 
 __all__ = ["Rankability", "rankability"]
 
@@ -25,6 +26,8 @@ __all__ = ["Rankability", "rankability"]
 # fewer than one case of twenty; see the simulation in tests/test_structure_rankability.py.
 PRICE = 1.5
 SURE = math.log(3)  # log odds from which on a verdict is given
+CLEAR, NO_SIGN = 0.01, 0.2  # p-values up to which odds stand as they are, and from which on circles have no sign
+ALL = 0.95  # share of preferences from which on a ranking explains all of them, whatever model they are from
 NOISE = 3.0  # nats above chance below which there is nothing to explain
 EP_UP_TO = 400  # distinct pairs for which EP is affordable several times
 MOST_DRAWN = 60  # items whose preferences are drawn jointly
@@ -40,11 +43,13 @@ class Rankability:
         In one word; "partly cyclic": a ranking explains some, circles the rest.
     log_odds : float
         Logarithm of the odds of circles against a single ranking.
+    p_value : float
+        How often a ranking, as learned, leaves residuals that run in circles as much as those observed.
     log_evidence : dict
         Log evidence of the three models and of chance: "ranking", "circles", "both", "chance".
     ranking_share, cyclic_share : float
-        Shares of the preferences between all items, as squares of their means, that the two parts of the combined model
-        explain.
+        Shares of the learned preferences between all items (by the model that the odds favour), as squares, that the
+        best ranking explains, and the rest.
     hodge : Hodge
         Gradient, curl and harmonic shares of the observed net preferences.
     triads : (int, int)
@@ -56,12 +61,15 @@ class Rankability:
     condorcet, smith : list of (name, float)
         Items with the probability of beating every other one, and of belonging to the smallest set that beats everybody
         outside; the most probable first.
+    n_judges : int
+        Judges whose comparisons were taken together, 0 where nobody is named.
     models : dict
         The fitted models: "ranking", "circles", "both".
     """
 
     verdict: str
     log_odds: float
+    p_value: float
     log_evidence: dict[str, float]
     ranking_share: float
     cyclic_share: float
@@ -71,6 +79,7 @@ class Rankability:
     cycles: list[tuple[float, list[Any]]]
     condorcet: list[tuple[Any, float]]
     smith: list[tuple[Any, float]]
+    n_judges: int
     models: dict[str, PreferenceGP]
 
     def __str__(self) -> str:
@@ -87,13 +96,16 @@ class Rankability:
         lines = [
             told,
             f"  odds {f'{odds:,.1f}' if odds < 1e6 else 'beyond a million'} to 1 "
-            f"{'for' if self.log_odds > 0 else 'against'} circles",
+            f"{'for' if self.log_odds > 0 else 'against'} circles; rankings leave residuals as cyclic as these in "
+            f"{self.p_value:.1%} of cases",
             f"  learned preferences: a ranking explains {self.ranking_share:.0%}, circles {self.cyclic_share:.0%}",
             f"  observed ones: a ranking {self.hodge.gradient:.0%}, circles of three {self.hodge.curl:.0%}, "
             f"longer circles {self.hodge.harmonic:.0%}",
             f"  {circles} of {triples} triples run in a circle",
             "  log evidence: " + ", ".join(f"{name} {value:.1f}" for name, value in self.log_evidence.items()),
         ]
+        if self.n_judges > 1:
+            lines.append(f"  {self.n_judges} judges are taken together; judge_report says how far they agree")
         for probability, names in self.cycles[:3]:
             lines.append(f"  cycle: {' > '.join(map(str, [*names, names[0]]))} (weakest preference {probability:.0%})")
         name, probability = self.condorcet[0] if self.condorcet else ("", 0.0)
@@ -140,6 +152,11 @@ def rankability(
     evidences, each free parameter having to earn 1.5 nats. Without features only repeated comparisons, or circles, can
     tell a cyclic part from noise.
 
+    Evidence for circles may only mean that the prior finds such a ranking unlikely, as that of a ladder on which
+    only neighbours met. So outcomes are also simulated from the ranking that was learned: circles are found only
+    if its residuals run in circles (score test of the cyclic part's variance) more than those of simulations. Judges
+    are taken together.
+
     References
     ----------
     Chau, González and Sejdinovic, "Learning inconsistent preferences with Gaussian processes", 2022.
@@ -162,19 +179,19 @@ def rankability(
     if inference == "auto":
         inference = "ep" if flow.low.shape[0] <= EP_UP_TO else "laplace"
     models = _fit(X, inference, likelihood, random_state)
-    weight = len(X) if X.weight is None else float(X.weight.sum())
     evidence = {name: model.log_evidence_ for name, model in models.items()}
-    evidence["chance"] = -weight * math.log(2.0)
+    evidence["chance"] = chance(X, models["ranking"].likelihood_)
     earned = {name: model.log_evidence_ - PRICE * len(model.theta_) for name, model in models.items()}
-    log_odds = max(earned["circles"], earned["both"]) - earned["ranking"]
-    both, best = models["both"], models[max(earned, key=lambda name: earned[name])]
-    learned = both.preference_matrix()
-    ranking_share, cyclic_share = _shares(both, learned)
-    believed = learned if best is both else best.preference_matrix()
+    p_value = cyclic_residuals(models["ranking"], models["circles"], random_state)
+    log_odds = _bounded(max(earned["circles"], earned["both"]) - earned["ranking"], p_value)
+    best = models["ranking" if log_odds < 0 else max(earned, key=lambda name: earned[name])]
+    believed = best.preference_matrix()
+    ranking_share, cyclic_share = _shares(believed.mean)
     condorcet, smith = _winners(best, believed, n_samples, random_state)
     return Rankability(
-        _verdict(log_odds, earned, evidence["chance"]),
+        _verdict(log_odds, earned, evidence["chance"], ranking_share),
         log_odds,
+        p_value,
         evidence,
         ranking_share,
         cyclic_share,
@@ -184,6 +201,7 @@ def rankability(
         _cycles(believed, n_cycles),
         condorcet,
         smith,
+        0 if X.judge is None else len(set(X.judge.tolist()) - {""}),
         models,
     )
 
@@ -206,24 +224,35 @@ def _fit(X: Comparisons, inference: Any, likelihood: Any, random_state: Any) -> 
     return models
 
 
-def _verdict(log_odds: float, earned: dict[str, float], chance: float) -> str:
+def _bounded(log_odds: float, p_value: float) -> float:
+    """Return log odds of circles that are not above what the residuals of the ranking allow.
+
+    Odds that a p-value can mean are at most 1 / (-e p log p) (Sellke, Bayarri and Berger, 2001); without any sign of
+    circles in the residuals a cyclic part has not earned its parameter.
+    """
+    if p_value <= CLEAR:
+        return log_odds
+    if p_value >= NO_SIGN:
+        return min(log_odds, -PRICE)
+    return min(log_odds, -math.log(-math.e * p_value * math.log(p_value)))
+
+
+def _verdict(log_odds: float, earned: dict[str, float], chance: float, ranking_share: float) -> str:
     if max(earned.values()) - chance < NOISE - PRICE:
         return "only noise"
-    if abs(log_odds) < SURE:
-        return "undecided"
-    if log_odds < 0:
+    if log_odds < -SURE or (log_odds < SURE and ranking_share > ALL):
         return "rankable"
-    return "partly cyclic" if earned["both"] > earned["circles"] + SURE else "cyclic"
+    if log_odds < SURE:
+        return "undecided"
+    return "partly cyclic" if earned["both"] > earned["circles"] + SURE or ranking_share > 0.5 else "cyclic"
 
 
-def _shares(model: PreferenceGP, matrix: PreferenceMatrix) -> tuple[float, float]:
-    """Return the shares of ranking and circles in the learned preferences between all items."""
-    G = matrix.mean
-    f = model.predict_utility()
-    F = f[:, None] - f[None, :]
-    ranking, cyclic = float(np.sum(F**2)), float(np.sum((G - F) ** 2))
-    total = ranking + cyclic
-    return (ranking / total, cyclic / total) if total > 0 else (0.0, 0.0)
+def _shares(G: FloatArray) -> tuple[float, float]:
+    """Return the shares of preferences (n, n) that differences of utilities explain best, and of the rest."""
+    f = G.mean(axis=1)
+    total = float(np.sum(G**2))
+    ranking = float(np.sum((f[:, None] - f[None, :]) ** 2))
+    return (ranking / total, max(total - ranking, 0.0) / total) if total > 0 else (0.0, 0.0)
 
 
 def _cycles(matrix: PreferenceMatrix, count: int) -> list[tuple[float, list[Any]]]:
