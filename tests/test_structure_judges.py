@@ -79,7 +79,34 @@ def test_reliability_is_one_for_judges_who_answer_as_the_model_does():
     assert (report.verdict == "as expected").all()
 
 
+def test_few_answers_accuse_nobody():
+    accused = 0
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        f = rng.normal(0, 1.5, 8)
+        judge = np.repeat(np.arange(8), 10)
+        first = rng.integers(0, 8, 80)
+        second = (first + rng.integers(1, 8, 80)) % 8
+        z = f[first] - f[second] + rng.normal(size=80)
+        report = judge_report(Comparisons(8, first, second, np.sign(z), judge=judge))
+        accused += sum(verdict not in ("as expected", "too few") for verdict in report.verdict)
+    assert accused <= 3
+
+
+def test_symmetric_judges_are_like_nobody():
+    orders = {"x": "abc", "y": "bca", "z": "cab"}
+    rows = [(o[i], o[j], judge) for judge, o in orders.items() for i, j in ((0, 1), (0, 2), (1, 2)) for _ in range(10)]
+    first, second, judge = zip(*rows, strict=True)
+    assert np.isnan(judge_report(Comparisons(None, first, second, judge=judge)).likeness).all()
+
+
 def test_mistakes():
+    with pytest.raises(DataError, match="nobody in particular"):
+        judge_report(Comparisons(None, ["a", "b"], ["b", "c"], judge=["", ""]))
+    data = crowd(0)
+    tied = judge_report(data._take(slice(None), outcome=np.where(np.arange(len(data)) % 5, data.outcome, 0.0)))
+    assert len(tied) == 11
+
     data = Comparisons(None, ["a"], ["b"])
     with pytest.raises(DataError, match="who judged"):
         judge_report(data)

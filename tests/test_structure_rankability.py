@@ -140,7 +140,7 @@ def test_preferences_between_all_items_are_computed_once_for_each_model(monkeypa
     matrix = PreferenceGP.preference_matrix
     monkeypatch.setattr(PreferenceGP, "preference_matrix", lambda model: asked.append(model) or matrix(model))
     rng = np.random.default_rng(1)
-    found = rankability(Comparisons(8, *votes(rankable(8, rng, 2.0) + circles(8, rng, 2.5), 8, rng)))
+    rankability(Comparisons(8, *votes(rankable(8, rng, 2.0) + circles(8, rng, 2.5), 8, rng)))
     assert len(asked) == 1
 
 

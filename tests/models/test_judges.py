@@ -13,7 +13,7 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 
 from inference.hostile_problems import problem as problem_of
 from preflearn import Comparisons, PreferenceGP
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference.design import Design
 from preflearn.inference.ep import ep
 from preflearn.inference.factor import Factor
@@ -289,7 +289,7 @@ def test_repeats_of_one_judge_are_merged_and_those_of_two_are_not():
     ]
     assert fits[1].log_evidence_ == pytest.approx(fits[2].log_evidence_, abs=1e-10)
     assert fits[0].log_evidence_ != pytest.approx(fits[1].log_evidence_, abs=1e-3)
-    other = Comparisons(None, ["a", "a", "b"], ["b", "b", "c"], judge=["x", "x", "x"])
+    other = Comparisons(None, ["a", "a", "b"], ["b", "b", "c"], judge=["x", "x", ""])
     pooled = PreferenceGP(judge_kernel="identity", hyperparameters="fixed").fit(other)
     assert pooled.log_evidence_ != pytest.approx(fits[0].log_evidence_, abs=1e-3)
 
@@ -301,7 +301,7 @@ def table(**columns):
 MISTAKES = {
     "no judge": (lambda: PreferenceGP(judge_kernel="identity").fit(Comparisons(None, ["a"], ["b"])), "who judged"),
     "no features": (
-        lambda: PreferenceGP(judge_kernel="rbf").fit(Comparisons(None, ["a"], ["b"], judge=["x"])),
+        lambda: PreferenceGP(judge_kernel="rbf").fit(Comparisons(None, ["a", "b"], ["b", "c"], judge=["x", "y"])),
         "judges=table",
     ),
     "table without labels": (
@@ -330,6 +330,41 @@ def test_mistakes(mistake):
     action, words = MISTAKES[mistake]
     with pytest.raises((DataError, TypeError), match=words):
         action()
+
+
+def test_numbers_that_became_floats_are_still_names():
+    frame = pd.DataFrame({"judge": [1.0, 0.0], "age": [20.0, 60.0]})
+    data = Comparisons(np.eye(3), [0, 1, 2, 0], [1, 2, 0, 2], judge=[0.0, 1.0, 0.0, 1.0], judges=frame)
+    assert list(data.judges.names) == [1, 0]
+    assert data.judges.feature_names == ("age",)
+    model = PreferenceGP(fixed(1.0, rbf(1.0)), judge_kernel="rbf", hyperparameters="fixed").fit(data)
+    np.testing.assert_array_equal(model._solution.prior.X.ravel(), [60.0, 20.0])
+    items = Comparisons(pd.DataFrame({"id": [7.0, 8.0], "x": [1.0, 2.0]}), [7], [8])
+    assert list(items.names) == [7, 8]
+    with pytest.raises(DataError, match="words or whole numbers"):
+        Comparisons(3, [0], [1], judge=[1], judges=pd.DataFrame({"judge": [1.5], "age": [20.0]}))
+
+
+def test_one_judge_is_warned_about_and_two_ways_of_writing_are_not_mixed():
+    with pytest.warns(DataWarning, match="by one judge"):
+        PreferenceGP(judge_kernel="identity", hyperparameters="fixed").fit(
+            Comparisons(None, ["a", "b"], ["b", "c"], judge=["x", "x"])
+        )
+    data = Comparisons(None, ["a", "b"], ["b", "c"], judge=[1, 2])
+    model = PreferenceGP(judge_kernel="identity", hyperparameters="fixed").fit(data)
+    with pytest.raises(DataError, match="the same way as in training"):
+        model.predict_proba(Comparisons(None, ["a"], ["b"], judge=["1"]))
+
+
+def test_a_judge_known_by_features_alone():
+    rng = np.random.default_rng(0)
+    data = camps(rng, n_judges=14)
+    model = PreferenceGP("rbf", judge_kernel="rbf", n_restarts=0).fit(data[data.judge < 12])
+    for judge, sign in ((12, 1), (13, -1)):
+        assert sign * np.corrcoef(model.predict_utility(judge=judge), data.items[:, 0])[0, 1] > 0.7
+        asked = Comparisons(data.items, [0, 1], [2, 3], judge=[judge] * 2, judges=data.judges)
+        p = model.predict_difference(asked)
+        np.testing.assert_allclose(model.preference_matrix(judge=judge).mean[[0, 1], [2, 3]], p, atol=1e-9)
 
 
 def test_mistakes_of_prediction():

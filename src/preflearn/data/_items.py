@@ -142,6 +142,7 @@ def _first_not_number(table: NDArray[Any]) -> tuple[int, int]:
 
 def _from_frame(frame: nw.DataFrame[Any], native: Any, owner: str) -> ItemTable:
     """Split a frame in names (a column called item, name or id, or a pandas index of strings) and features."""
+    frame = _whole_names(frame)
     schema = frame.schema
     labelled = {c.lower(): c for c in frame.columns if schema[c] in _LABEL_TYPES or schema[c].is_integer()}
     name_column = next((labelled[word] for word in NAME_COLUMNS if word in labelled), None)
@@ -170,6 +171,17 @@ def numeric_columns(frame: nw.DataFrame[Any], features: list[str], owner: str) -
     for number, column in enumerate(features):
         values[:, number] = frame[column].cast(nw.Float64).to_numpy()
     return values
+
+
+def _whole_names(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return the frame with whole numbers as names where a gap in some table has made them floating-point numbers."""
+    for column in frame.columns:
+        if column.lower() not in NAME_COLUMNS or not frame.schema[column].is_float():
+            continue
+        values = frame[column].to_numpy()
+        if np.isfinite(values).all() and (values == np.round(values)).all() and np.abs(values).max(initial=0) < 2**53:
+            frame = frame.with_columns(nw.col(column).cast(nw.Int64))
+    return frame
 
 
 _LABEL_TYPES = (nw.String, nw.Categorical, nw.Enum, nw.Object)

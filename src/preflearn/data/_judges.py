@@ -55,9 +55,13 @@ def _read(judges: Any, owner: str) -> ItemTable:
         if given is not None:
             judges = frame.rename({given: "name"}).to_native()
     try:
-        return check_items(judges, owner)
+        table = check_items(judges, owner)
     except (TypeError, ValueError) as error:
-        raise type(error)(str(error).replace("items", "judges")) from None
+        text = str(error).replace("items", "judges").replace("called item, name or id", "called judge, name or id")
+        raise type(error)(text) from None
+    if frame is not None and table.names is None and any(c.lower() in ("name", "judge") for c in frame.columns):
+        raise DataError(f"{owner}: the names of the judges must be words or whole numbers, without gaps.")
+    return table
 
 
 def _repeats(names: NDArray[Any]) -> bool:

@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 
 from preflearn.data import Comparisons
 from preflearn.data._judges import join_judges
-from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.exceptions import DataError, DataWarning, first_few, nearest_names, warn_user
 from preflearn.inference.design import Design
 from preflearn.inference.judge_design import JudgeDesign
 from preflearn.inference.judges import JudgeFactor
@@ -32,6 +32,12 @@ def judge_names(X: Comparisons) -> list[Any]:
             "Comparisons judge=..., or leave judge_kernel=None."
         )
     names = set(X.judge.tolist()) - {""}
+    if len(names) == 1 and not (X.judge == "").any():
+        warn_user(
+            f"PreferenceGP: all comparisons are by one judge ({first_few(list(names))}): what is its own and what all "
+            "share cannot be told apart, so answers for others are guesses. Leave judge_kernel=None.",
+            DataWarning,
+        )
     try:
         return sorted(names)
     except TypeError:  # numbers and words
@@ -56,7 +62,7 @@ def with_judges(
     plan = design.plan
     share = ConstantKernel(1.0, SHARE)
     if isinstance(model.judge_kernel, ConstantKernel):
-        share = start_kernel("PreferenceGP", model.judge_kernel, np.zeros((2, 1)))
+        share = start_kernel("PreferenceGP", model.judge_kernel, np.zeros((2, 1)), parameter="judge_kernel")
         if _untold(model.judge_kernel):
             share = ConstantKernel(share.constant_value, SHARE)
     if known is not None:
@@ -71,7 +77,7 @@ def with_judges(
             f"things (at most {MOST_TOGETHER}: a matrix of that size squared is held). Use "
             'judge_kernel="identity", which has no such limit, or fewer comparisons.'
         )
-    kernel = start_kernel("PreferenceGP", model.judge_kernel, features) if known is None else known.kernel_judges
+    kernel = start_kernel("PreferenceGP", model.judge_kernel, features, parameter="judge_kernel") if known is None else known.kernel_judges
     who = np.concatenate([np.repeat(one, k.shape[1]) for one, k in zip(plan.judges, plan.latents, strict=True)])
     return JudgeKernelPrior(base, share, kernel, features, plan.flat, who), Design(design.own)
 
@@ -118,6 +124,14 @@ def asked_of(model: Any, X: Comparisons) -> Asked | None:
     if X.judge is None:
         return Asked(np.full(len(X), UNKNOWN))
     place: dict[Any, int] = {name: number for number, name in enumerate(model.judges_)}
+    labels = list(dict.fromkeys(X.judge.tolist()))
+    written = {str(name): name for name in model.judges_}
+    alike = [label for label in labels if label not in place and str(label) in written]
+    if alike:
+        raise DataError(
+            f"{type(model).__name__}: judge {alike[0]!r} is not among those of training, but "
+            f"{written[str(alike[0])]!r} is. Write judges as words or as numbers, the same way as in training."
+        )
     features = None
     if not _is_identity(model.judge_kernel) and X.judges is not None:
         table: Any = join_judges(model.comparisons_.judges, X.judges, type(model).__name__)
@@ -137,10 +151,14 @@ def asked_by(model: Any, judge: Any, count: int, owner: str) -> Asked | None:
             'PreferenceGP(judge_kernel="identity").'
         )
     names = list(model.judges_)
-    if judge not in names:
-        hint = nearest_names(str(judge), [str(name) for name in names])
-        raise DataError(
-            f"{owner}: judge {judge!r} is not among the {len(names)} of training{'; ' + hint if hint else ''}. "
-            "Leave judge=None for the population that judges come from."
-        )
-    return Asked(np.full(count, names.index(judge)))
+    if judge in names:
+        return Asked(np.full(count, names.index(judge)))
+    table = model.comparisons_.judges
+    if not _is_identity(model.judge_kernel) and table is not None and judge in list(table.names):
+        number = model._solution.prior.n_judges + list(table.names).index(judge)  # known by its features alone
+        return Asked(np.full(count, number), table.values)
+    hint = nearest_names(str(judge), [repr(name) for name in names])
+    raise DataError(
+        f"{owner}: judge {judge!r} is not among the {len(names)} of training{'; ' + hint if hint else ''}. "
+        "Leave judge=None for the population that judges come from."
+    )

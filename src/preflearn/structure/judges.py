@@ -40,13 +40,14 @@ class JudgeReport:
     agreement, expected : ndarray (n_judges,)
         Share of answers that are those expected from the others, and what share would be of a judge like the others.
     likeness : ndarray (n_judges,)
-        Correlation of what the judge is believed to prefer with what the population does, over the compared pairs.
+        Correlation of what the judge is believed to prefer with what the population does, over the pairs it compared.
     circles : ndarray (n_judges,)
         Share of the triples that the judge compared with each other which run in a circle; NaN without triples.
     contradictions : ndarray (n_judges,)
         Pairs that the judge decided both ways.
     verdict : ndarray (n_judges,)
-        "as expected", "like chance", "contrary", "on its own" (follows neither the others nor chance) or "too few".
+        "as expected", "like chance", "contrary", "on its own" (follows neither the others nor chance), or "too few":
+        what was answered does not tell.
     """
 
     judge: Any
@@ -163,7 +164,10 @@ def _model(X: Any) -> PreferenceGP:
     if isinstance(X, Comparisons):
         if X.judge is None:
             raise DataError("judge_report: the comparisons do not say who judged. Give Comparisons judge=...")
-        return PreferenceGP(judge_kernel="identity", random_state=0).fit(X)
+        if not (X.judge != "").any():
+            raise DataError('judge_report: every judge is "", nobody in particular. Name the judges.')
+        ties = bool((X.outcome == 0).any())
+        return PreferenceGP(judge_kernel="identity", ties=ties, random_state=0).fit(X)
     if not isinstance(X, PreferenceGP):
         raise TypeError(f"judge_report takes Comparisons or a fitted PreferenceGP; got {type(X).__name__}.")
     check_is_fitted(X)
@@ -194,19 +198,21 @@ def _mean(values: Any, weight: FloatArray) -> float:
 
 
 def _likeness(model: PreferenceGP) -> dict[Any, float]:
-    """Return the correlation of each judge's believed preferences with the population's, over compared pairs."""
-    X = model.comparisons_
-    pairs = np.unique(np.column_stack([np.minimum(X.first, X.second), np.maximum(X.first, X.second)]), axis=0)
-    pairs = pairs[:: max(1, len(pairs) // 2000)]
-    asked = X._take(np.zeros(len(pairs), dtype=np.intp), first=pairs[:, 0], second=pairs[:, 1])
-    items = np.unique(pairs)
-    place = np.searchsorted(items, pairs)
-    together = model.preference_matrix(items if X.names is None else X.names[items]).mean[place[:, 0], place[:, 1]]
+    """Return the correlation of what each judge is believed to prefer with what the population does.
+
+    Over the pairs that the judge compared, whose posterior means are at hand.
+    """
+    X, posterior, merged = model.comparisons_, model._solution.posterior, model._merged
+    own = np.asarray(model._evidence.design.A @ posterior.factor.forward(posterior.u))
+    items = X.used_items()
+    low, high = np.searchsorted(items, merged.first), np.searchsorted(items, merged.second)
+    together = model.preference_matrix(items if X.names is None else X.names[items]).mean[low, high]
     found = {}
-    for name in model.judges_:
-        own = model.predict_difference(asked._take(slice(None), judge=np.full(len(pairs), name)))
-        size = float(np.linalg.norm(own) * np.linalg.norm(together))
-        found[name] = float(own @ together) / size if size > 0 else np.nan
+    for number, name in enumerate(model.judges_):
+        a, b = own[merged.judge == number], together[merged.judge == number]
+        size = float(np.linalg.norm(a) * np.linalg.norm(b))
+        clear = float(np.linalg.norm(b)) > 1e-6 * float(np.linalg.norm(a))
+        found[name] = float(a @ b) / size if size > 0 and clear else np.nan
     return found
 
 
@@ -231,7 +237,9 @@ def _verdict(slope: float, deviation: float, itself: tuple[float, float]) -> str
         return "contrary"
     if slope > SURE * deviation:
         return "as expected"
-    if deviation > 0.7 * PRIOR_DEVIATION:
-        return "too few"
-    # nothing that the others would lead to expect; its own other answers may
-    return "on its own" if itself[0] > SURE * itself[1] else "like chance"
+    own, own_deviation = itself
+    less, careless = slope + SURE * deviation < 1, own + SURE * own_deviation < 1
+    # less than the others would lead to expect: by a taste of its own, or by chance?
+    if own > SURE * own_deviation:
+        return "on its own" if less else "too few"
+    return "like chance" if less or careless else "too few"
