@@ -155,3 +155,17 @@ def test_bags_are_known_by_their_distribution():
     assert key != Bags([ARRAYS[0][[0, 0, 1, 2]]])._keys()[0]
     assert Bags([[[0.0]]])._keys() == Bags([[[-0.0]]])._keys()
     assert Bags([[[1.0, 2.0]]])._keys() != Bags([[[1.0], [2.0]]])._keys()
+
+
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_frames_are_matched_by_name(library):
+    one, other = library({"u": [1.0, 2.0], "v": [10, 20]}), library({"v": [30], "u": [3.0]})
+    bags = Bags([one, other])
+    assert bags.feature_names == ("u", "v")
+    assert same(bags, [[[1.0, 10.0], [2.0, 20.0]], [[3.0, 30.0]]])
+    turned = Bags([one, other], feature_names=["v", "u"])
+    assert turned.feature_names == ("v", "u")
+    assert same(turned, [[[10.0, 1.0], [20.0, 2.0]], [[30.0, 3.0]]])
+    renamed = Bags([one, other, np.array([[4.0, 40.0]])], feature_names=["height", "width"])
+    assert renamed.feature_names == ("height", "width")
+    assert same(renamed, [[[1.0, 10.0], [2.0, 20.0]], [[3.0, 30.0]], [[4.0, 40.0]]])

@@ -220,6 +220,30 @@ MISTAKES: list[tuple[str, Callable[[], Any], type[Exception], list[str]]] = [
     ("empty list as a bag", lambda: Bags([X, []]), DataError, ["bag 1", "empty", "drop it"]),
     ("no bags", lambda: Bags([]), DataError, ["no bags", "at least one"]),
     ("bags of other columns", lambda: Bags([X, X[:, :2]]), DataError, ["1 of 2", "bag 0 has 3", "bag 1 has 2"]),
+    (
+        "frames of other columns as bags",
+        lambda: Bags([pd.DataFrame({"u": [1], "v": [2]}), pd.DataFrame({"v": [2], "w": [1]})], names=["x", "y"]),
+        DataError,
+        ['bag 1 ("y")', 'bag 0 ("x")', 'has no "u"', 'has "w" besides'],
+    ),
+    (
+        "feature names of some columns of frames",
+        lambda: Bags([pd.DataFrame({"u": [1], "v": [2]})], feature_names=["u", "w"]),
+        DataError,
+        ['1 of the feature names are columns of the frames ("u")', 'columns: "u", "v"'],
+    ),
+    (
+        "text in a frame as a bag",
+        lambda: Bags([pd.DataFrame({"u": [1]}), pd.DataFrame({"u": ["tall"]})]),
+        TypeError,
+        ["bag 1", '"u"', "not numeric"],
+    ),
+    (
+        "repeated feature names of bags",
+        lambda: Bags([[[1, 2, 3]]], feature_names=["u", "v", "u"]),
+        DataError,
+        ["1 of the feature names", '"u"', "its own name"],
+    ),
     ("nan in a bag", lambda: Bags([X, broken(1, 2, np.nan)]), DataError, ["1 values", "bag 1, point 1, column 2"]),
     (
         "inf in a named bag",

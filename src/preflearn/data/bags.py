@@ -24,12 +24,13 @@ class Bags(Frozen):
 
     Parameters
     ----------
-    bags : sequence of n_items arrays of shape (n_points, n_features)
-        The points of every item; numbers of points may differ, columns are the same for all.
+    bags : sequence of n_items arrays or data frames of shape (n_points, n_features)
+        The points of every item; numbers of points may differ, columns are the same for all. Those of frames are
+        matched by name with the columns of the first.
     names : sequence of shape (n_items,), default=None
         Distinct labels of the items.
     feature_names : sequence of str of shape (n_features,), default=None
-        Names of the columns.
+        Distinct names of the columns; None is those of the frames. Names of all columns of frames say their order.
 
     Attributes
     ----------
@@ -40,7 +41,7 @@ class Bags(Frozen):
     names : array of shape (n_items,) or None
         Names as objects.
     feature_names : tuple of str or None
-        As given.
+        As given, or of the frames.
     sizes : array of shape (n_items,)
         Number of points of every item.
     n_points : int
@@ -82,7 +83,10 @@ class Bags(Frozen):
     feature_names: tuple[str, ...] | None
 
     def __init__(self, bags: Any, names: Any = None, feature_names: Any = None) -> None:
-        arrays = _arrays(bags, None if names is None else as_list(names, "names", "Bags"))
+        if feature_names is not None:
+            feature_names = [str(name) for name in as_list(feature_names, "feature_names", "Bags")]
+        labels = None if names is None else as_list(names, "names", "Bags")
+        arrays, feature_names = _arrays(bags, labels, feature_names)
         sizes = [len(array) for array in arrays]
         self._prepare(np.concatenate(arrays), np.concatenate([[0], np.cumsum(sizes)]), names, feature_names, "Bags")
 
@@ -93,11 +97,17 @@ class Bags(Frozen):
             raise DataError(f"{owner}: the points have no columns. Give at least one feature.")
         names = None if names is None else check_names(names, n_items, owner)
         if feature_names is not None:
-            feature_names = tuple(str(name) for name in as_list(feature_names, "feature_names", owner))
+            feature_names = tuple(str(name) for name in feature_names)
             if len(feature_names) != points.shape[1]:
                 raise DataError(
                     f"{owner}: there are {len(feature_names)} feature names for {points.shape[1]} columns. Give one "
                     "name per column."
+                )
+            repeated = [name for name in dict.fromkeys(feature_names) if feature_names.count(name) > 1]
+            if repeated:
+                raise DataError(
+                    f"{owner}: {len(repeated)} of the feature names occur more than once ({first_few(repeated)}). "
+                    "Every feature needs its own name."
                 )
         self._fill(points=points, offsets=np.asarray(offsets, dtype=np.intp), names=names, feature_names=feature_names)
         self._check_finite(owner)
@@ -259,15 +269,19 @@ class Bags(Frozen):
         return keys
 
 
-def _arrays(bags: Any, names: list[Any] | None) -> list[NDArray[np.float64]]:
-    """Return the points of every bag as arrays with the same number of columns."""
+def _arrays(
+    bags: Any, names: list[Any] | None, features: list[str] | None
+) -> tuple[list[NDArray[np.float64]], list[str] | None]:
+    """Return the points of every bag as arrays with the same number of columns, and the names of these."""
     if isinstance(bags, str | bytes | dict) or not isinstance(bags, Iterable) or sparse.issparse(bags):
         raise TypeError(
             f"Bags: bags must be a sequence of arrays of shape (n_points, n_features); got {type(bags).__name__}."
         )
     if frame_of(bags, "Bags") is not None:
         raise TypeError('Bags: got a data frame. Use Bags.from_table(frame, item="...") with the column of items.')
-    arrays = [_array(bag, _which(number, names)) for number, bag in enumerate(bags)]
+    bags = list(bags)
+    columns, features = _columns(bags, names, features)
+    arrays = [_array(bag, _which(number, names), columns) for number, bag in enumerate(bags)]
     if not arrays:
         raise DataError("Bags: there are no bags. Give at least one.")
     widths = [array.shape[1] for array in arrays]
@@ -278,16 +292,56 @@ def _arrays(bags: Any, names: list[Any] | None) -> list[NDArray[np.float64]]:
             f"Bags: {count} of {len(arrays)} bags have other numbers of columns than the first: {_which(0, names)} has "
             f"{widths[0]} and {_which(other, names)} has {widths[other]}. Give every point the same features."
         )
-    return arrays
+    return arrays, features
+
+
+def _columns(
+    bags: list[Any], names: list[Any] | None, features: list[str] | None
+) -> tuple[list[str] | None, list[str] | None]:
+    """Return the columns to take from every frame, in order, and the names of features; frames must have the same."""
+    columns: list[str] | None = None
+    for number, bag in enumerate(bags):
+        frame = _frame(bag, _which(number, names))
+        if frame is None:
+            continue
+        if columns is None:
+            columns, first = list(frame.columns), _which(number, names)
+        missing = [column for column in columns if column not in frame.columns]
+        extra = [column for column in frame.columns if column not in columns]
+        if missing or extra:
+            lacks = f" has no {first_few(missing)}" if missing else ""
+            has = f"{' and' if missing else ''} has {first_few(extra)} besides" if extra else ""
+            raise DataError(
+                f"Bags: the columns of {_which(number, names)} are not those of {first}: it{lacks}{has}. Give every "
+                "point the same features."
+            )
+    if columns is None or features is None:
+        return columns, columns if features is None else features
+    if set(features) == set(columns):
+        return list(features), features
+    known = [name for name in features if name in columns]
+    if known:
+        raise DataError(
+            f"Bags: {len(known)} of the feature names are columns of the frames ({first_few(known)}) and the others "
+            f"are not (columns: {first_few(columns, 8)}). Name all columns, or leave feature_names out."
+        )
+    return columns, features  # new names for all
+
+
+def _frame(bag: Any, which: str) -> Any:
+    return None if isinstance(bag, np.ndarray | list | tuple) else frame_of(bag, f"Bags: {which}")
 
 
 def _which(number: int, names: list[Any] | None) -> str:
     return f"bag {number}" if names is None or number >= len(names) else f"bag {number} ({first_few([names[number]])})"
 
 
-def _array(bag: Any, which: str) -> NDArray[np.float64]:
+def _array(bag: Any, which: str, columns: list[str] | None) -> NDArray[np.float64]:
     if sparse.issparse(bag):
         raise TypeError(f"Bags: {which} is sparse. Pass its toarray().")
+    frame = _frame(bag, which)
+    if frame is not None and columns is not None:
+        bag = numeric_columns(frame, columns, f"Bags: {which}")
     try:
         array = np.asarray(unmask(bag))
         if array.dtype.kind == "c":
