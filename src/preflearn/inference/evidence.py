@@ -48,11 +48,11 @@ def maximise(
     """Climb from every start by L-BFGS-B and return all optima, the highest first.
 
     ``evidence(theta)`` returns the value and its gradient; a value that is not finite is a wall to step back from.
-    Without free parameters the evidence is evaluated once.
+    Without free parameters (or with equal bounds of all) the evidence is evaluated once.
     """
     found = []
     for start in first:
-        if start.shape[0] == 0:
+        if start.shape[0] == 0 or (bounds[:, 0] == bounds[:, 1]).all():
             value, gradient = evidence(start)
             found.append(Optimum(start, value, gradient, 1, True, "nothing to optimise"))
             continue
