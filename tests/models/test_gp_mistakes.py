@@ -226,3 +226,36 @@ def test_a_feature_that_is_constant_but_for_rounding_has_bounds_of_ordinary_size
     for items in (X, Bags(X[:, None])):
         model = PreferenceGP("ard", hyperparameters="fixed").fit(Comparisons(items, [0, 1], [1, 2]))
         np.testing.assert_allclose(np.exp(model.bounds_[2]), [0.05, 20 * np.sqrt(2)])
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"cyclic_kernel": "rbf"}, {"judge_kernel": "identity"}, {"kernel": "rbf", "cyclic_kernel": "rbf"}]
+)
+def test_one_item_is_a_matrix_of_one_and_none_are_refused(margins, more):
+    X, first, second, y = margins
+    data = Comparisons(X, first, second, np.sign(y), judge=np.arange(60) % 3)
+    model = PreferenceGP(hyperparameters="fixed", **more).fit(data)
+    alone = model.preference_matrix([0])
+    assert alone.mean.tolist() == alone.std.tolist() == [[0.0]]
+    assert alone.probability.tolist() == [[0.5]]
+    asked = [model.preference_matrix]
+    if "kernel" in more or "cyclic_kernel" not in more:
+        asked += [model.rank, model.predict_utility]
+    for ask in asked:
+        for nothing in ([], np.array([])):
+            with pytest.raises(DataError, match=r"there are no items\. Give at least one"):
+                ask(nothing)
+
+
+@pytest.mark.parametrize(
+    ("items", "got"),
+    [
+        ([np.zeros((2, 2)), np.zeros((3, 2))], "rows of different lengths"),
+        ([np.zeros((2, 2)), np.zeros((2, 2))], "3 dimensions"),
+        ([[1.0, 2.0], [3.0]], "rows of different lengths"),
+    ],
+)
+def test_items_that_are_no_table_are_named(data, items, got):
+    model = PreferenceGP(hyperparameters="fixed").fit(data)
+    with pytest.raises(DataError, match=rf"all of the same length; got {got}.*pass Bags\(items\)"):
+        model.predict_utility(items)

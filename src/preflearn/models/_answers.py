@@ -47,6 +47,8 @@ def pair_moments(s: Solution, new: Items, pairs: tuple[IntArray, IntArray], aske
     """Return means and variances (p,) of preferences between pairs of items, some of ``total``."""
     prior = base_prior(s.prior)
     low, high = pairs
+    if not low.shape[0]:
+        return np.zeros(0), np.zeros(0)
     if isinstance(s.posterior, EffectPosterior):
         return s.posterior.pairs(prior.cross_pairs(new, pairs), total)
     variance = prior.difference_variance(new, low, high)

@@ -46,6 +46,17 @@ def items_of_comparisons(model: Any, X: Comparisons, used: IntArray) -> Items:
 
 def items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
     """Return items and their names from a table of features, from names or from row numbers of training."""
+    found, names = _items_of_table(model, items)
+    if not len(found.number):
+        raise _no_items(model)
+    return found, names
+
+
+def _no_items(model: Any) -> DataError:
+    return DataError(f"{type(model).__name__}: there are no items. Give at least one, or None for those of training.")
+
+
+def _items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
     owner = type(model).__name__
     if items is None:
         train = model.comparisons_
@@ -54,9 +65,11 @@ def items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
         return items_of_comparisons(model, train, rows), names
     if isinstance(items, Comparisons | Ratings):
         items = ItemTable(items.items, items.names, items.feature_names, items.n_items)
-    known_by_name = not isinstance(items, ItemTable) and _is_labels(items)
+    known_by_name = not isinstance(items, ItemTable) and _is_labels(owner, items)
     if known_by_name:
         labels = list(items)
+        if not labels:
+            raise _no_items(model)
         if _are_rows(model.item_names_, labels):
             numbers = _check_rows(model, labels)
             names = numbers if model.item_names_ is None else model.item_names_[numbers]
@@ -92,10 +105,22 @@ def _read(model: Any, items: Any) -> ItemTable:
     return check_items(items, type(model).__name__)
 
 
-def _is_labels(items: Any) -> bool:
-    if isinstance(items, str) or sparse.issparse(items) or np.ndim(items) != 1:
+def _is_labels(owner: str, items: Any) -> bool:
+    if isinstance(items, str | Bags) or sparse.issparse(items):
         return False
-    return not isinstance(nw.from_native(items, pass_through=True), nw.DataFrame)
+    if isinstance(nw.from_native(items, pass_through=True), nw.DataFrame):
+        return False
+    try:
+        ndim = np.ndim(items)
+    except ValueError:  # rows of different lengths, or arrays of different shapes
+        ndim = -1
+    if ndim < 0 or ndim > 2:
+        raise DataError(
+            f"{owner}: items must be rows of features, all of the same length; got "
+            f"{'rows of different lengths' if ndim < 0 else f'{ndim} dimensions'}. If every item is a sample of rows, "
+            "pass Bags(items)."
+        )
+    return ndim == 1
 
 
 def _are_rows(names: Any, labels: list[Any]) -> bool:
