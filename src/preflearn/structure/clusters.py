@@ -12,6 +12,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from preflearn.data import Comparisons
+from preflearn.exceptions import DataError
 from preflearn.models import PreferenceGP
 from preflearn.structure.graph import FloatArray, Flow
 
@@ -37,7 +38,7 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         How items are put into clusters: by how strongly they prefer and are preferred to each other, or by k-means on
         the leading singular vectors, as in the paper.
     model : PreferenceGP, default=None
-        For "gpgp" the model to fit; None is ``PreferenceGP(cyclic_kernel="rbf")``.
+        For "gpgp" the model to fit; None is ``PreferenceGP(cyclic_kernel="rbf")``, which needs features.
     random_state : int, RandomState or None, default=None
         Source of the starts of k-means and of the search for hyperparameters.
 
@@ -152,6 +153,12 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         if self.method == "gpgp":
             model = self.model
             if model is None:
+                if X.items is None:
+                    raise DataError(
+                        'ComparableClusters: the items have no features, which the model of method="gpgp" learns from. '
+                        'Use method="svd" or "partial", or model=PreferenceGP(cyclic_kernel=ConstantKernel()), which '
+                        "knows items by name; or give Comparisons an item table."
+                    )
                 model = PreferenceGP(cyclic_kernel="rbf", random_state=self.random_state)
             return np.asarray(model.fit(X).preference_matrix().mean)
         flow = Flow.of(X)

@@ -1,0 +1,22 @@
+"""Clusters of items without features: what the default cannot do is said, and what is advised works."""
+
+import numpy as np
+import pytest
+from sklearn.gaussian_process.kernels import ConstantKernel
+
+from preflearn import Comparisons, PreferenceGP
+from preflearn.exceptions import DataError
+from preflearn.structure import ComparableClusters
+
+
+@pytest.mark.filterwarnings("ignore:.*separate parts")
+def test_items_without_features_are_clustered_as_the_message_says():
+    first, second = np.triu_indices(8, 1)
+    same = (first < 4) == (second < 4)
+    data = Comparisons(8, first[same], second[same], weight=np.full(12, 5.0))
+    with pytest.raises(DataError, match=r'no features.*method="svd" or "partial".*cyclic_kernel=ConstantKernel\(\)'):
+        ComparableClusters(2).fit(data)
+    model = PreferenceGP(cyclic_kernel=ConstantKernel(), hyperparameters="fixed")
+    for options in ({"method": "svd"}, {"method": "partial"}, {"model": model}):
+        found = ComparableClusters(2, random_state=0, **options).fit(data)
+        assert found.ranks_.tolist() == [1, 2, 3, 4, 1, 2, 3, 4]
