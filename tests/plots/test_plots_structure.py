@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from sklearn.exceptions import NotFittedError
 from sklearn.gaussian_process.kernels import ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
@@ -82,3 +83,21 @@ def test_mistakes_are_explained(circle, groups, axes):
         plot_comparison_graph(model, ax=axes)
     with pytest.raises(ValueError, match="'spock' of a cycle"):
         plot_comparison_graph(circle, cycles=[["rock", "spock"]], ax=axes)
+    with pytest.raises(TypeError, match="fitted ComparableClusters are wanted; got list"):
+        plot_preferences(model, clusters=[0, 1], ax=axes)
+    for plot in (lambda clusters: plot_preferences(model, clusters=clusters, ax=axes), plot_spectrum):
+        with pytest.raises(NotFittedError, match=r"not fitted\. Call fit"):
+            plot(ComparableClusters(2))
+    for cycles in (3, "rock"):
+        with pytest.raises(TypeError, match="cycles must be a list of cycles, each a list of items; got"):
+            plot_comparison_graph(circle, cycles=cycles, ax=axes)
+    for cycles in ([3], ["rock", "paper"]):
+        with pytest.raises(TypeError, match="a cycle must be a list of items; got"):
+            plot_comparison_graph(circle, cycles=cycles, ax=axes)
+
+
+def test_one_item_is_drawn(axes):
+    data = Comparisons([[0.0], [1.0], [2.0]], ["a", "b"], ["b", "c"], names=["a", "b", "c"])
+    model = PreferenceGP(cyclic_kernel="rbf", hyperparameters="fixed").fit(data)
+    plot_preferences(model, items=["a"], ax=axes)
+    assert np.asarray(axes.images[0].get_array()).tolist() == [[0.5]]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import NotFittedError
 
 from preflearn.data import Comparisons
 from preflearn.plots._axes import BAND, GREY, LINE, MARK, axes_for, figure_class
@@ -66,6 +68,7 @@ def plot_preferences(model: Any, items: Any = None, *, clusters: Any = None, ax:
     if clusters is None:
         order, ends = np.argsort(-P.sum(axis=1), kind="stable"), []
     else:
+        _check_clusters(clusters, caller, "labels_")
         labels = np.asarray(clusters.labels_)
         if labels.shape[0] != n:
             raise ValueError(f"{caller}: clusters are of {labels.shape[0]} items, and {n} are to be drawn.")
@@ -86,6 +89,13 @@ def plot_preferences(model: Any, items: Any = None, *, clusters: Any = None, ax:
         ax.set_xticks([])
     ax.figure.colorbar(image, ax=ax, label="P(row is preferred to column)")
     return ax
+
+
+def _check_clusters(clusters: Any, caller: str, wanted: str) -> None:
+    if isinstance(clusters, type) or not hasattr(clusters, "n_clusters") or not hasattr(clusters, "assign"):
+        raise TypeError(f"{caller}: fitted ComparableClusters are wanted; got {type(clusters).__name__}.")
+    if not hasattr(clusters, wanted):
+        raise NotFittedError(f"{caller}: these ComparableClusters are not fitted. Call fit(comparisons) first.")
 
 
 def plot_spectrum(clusters: Any, *, n_values: int = 20, ax: Axes | None = None) -> Axes:
@@ -109,8 +119,7 @@ def plot_spectrum(clusters: Any, *, n_values: int = 20, ax: Axes | None = None) 
     """
     caller = "plot_spectrum"
     figure_class(caller)
-    if not hasattr(clusters, "singular_values_"):
-        raise TypeError(f"{caller}: fitted ComparableClusters are wanted; got {type(clusters).__name__}.")
+    _check_clusters(clusters, caller, "singular_values_")
     s = np.asarray(clusters.singular_values_)[:n_values]
     used = min(2 * clusters.n_clusters_, len(s))
     ax = axes_for(ax, caller, (5.4, 3.6))
@@ -228,7 +237,11 @@ def _edges(cycles: Any, names: Any, n: int, caller: str) -> set[tuple[int, int]]
     """Return the edges of cycles as pairs of row numbers."""
     place = {name: row for row, name in enumerate(names)}
     edges = set()
+    if isinstance(cycles, str) or not isinstance(cycles, Iterable | None):
+        raise TypeError(f"{caller}: cycles must be a list of cycles, each a list of items; got {cycles!r}.")
     for cycle in [] if cycles is None else cycles:
+        if isinstance(cycle, str) or not isinstance(cycle, Iterable):
+            raise TypeError(f"{caller}: a cycle must be a list of items; got {cycle!r}. Give [[a, b, c], ...].")
         members = cycle[1] if isinstance(cycle, tuple) and len(cycle) == 2 and isinstance(cycle[1], list) else cycle
         unknown = [name for name in members if name not in place]
         if unknown:
