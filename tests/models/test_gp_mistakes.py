@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, CompoundKernel, DotProduct, WhiteKernel
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    CompoundKernel,
+    ConstantKernel,
+    DotProduct,
+    Matern,
+    PairwiseKernel,
+    WhiteKernel,
+)
 
 from preflearn import Bags, Comparisons, LabelPreferenceGP, PreferenceGP
 from preflearn.data import from_class_labels
@@ -72,10 +80,17 @@ def test_answers_about_labels_do_not_depend_on_the_unit_either():
         (RBF(1.0, (10, 0.1)), r"bounds of length_scale .* pairs \(low, high\)"),
         (RBF(1.0, (-1, 1)), "bounds of length_scale"),
         (RBF(1.0, (np.nan, 1)), "bounds of length_scale"),
-        (RBF(-1.0), "length_scale of the kernel is -1"),
-        (0.0 * RBF(1.0), "constant_value of the kernel is 0"),
+        (RBF(1.0, (1, 2, 3)), r"bounds of length_scale of (cyclic_)?kernel are \(1, 2, 3\)"),
+        (RBF(1.0, "fix"), "bounds of length_scale of (cyclic_)?kernel are 'fix'"),
+        (RBF(-1.0), "length_scale of (cyclic_)?kernel is -1"),
+        (RBF("a"), "length_scale of (cyclic_)?kernel is 'a'; it must be positive and finite"),
+        (1.0 * RBF([1, "b"]), r"k2__length_scale of (cyclic_)?kernel is \[1, 'b'\]"),
+        (0.0 * RBF(1.0), "constant_value of (cyclic_)?kernel is 0"),
+        (Matern(nu=-1), "nu of (cyclic_)?kernel is -1; it must be a positive number"),
+        (RBF() ** "a", "exponent of (cyclic_)?kernel is 'a'"),
+        (PairwiseKernel(metric="precomputed"), "kernel is precomputed.*Give the features"),
         (CompoundKernel([RBF(), RBF()]), "sum or a product"),
-        (1.0 * RBF() + WhiteKernel(), "own_effect=True"),
+        (1.0 * RBF() + WhiteKernel(), "WhiteKernel, noise that every observation has anew"),
     ],
 )
 def test_kernels_that_cannot_be(data, kernel, message):
@@ -84,6 +99,19 @@ def test_kernels_that_cannot_be(data, kernel, message):
             model.fit(data)
     with pytest.raises((TypeError, ValueError), match=message):
         LabelPreferenceGP(kernel).fit(np.eye(4), list("abab"))
+
+
+def test_messages_about_kernels_name_the_parameter(data):
+    with pytest.raises(ValueError, match=r": length_scale of cyclic_kernel is -1\.0"):
+        PreferenceGP("rbf", cyclic_kernel=RBF(-1.0)).fit(data)
+    with pytest.raises(ValueError, match=r": length_scale of kernel is -1\.0"):
+        PreferenceGP(RBF(-1.0), cyclic_kernel="rbf").fit(data)
+    with pytest.raises(ValueError, match=r": kernel has a WhiteKernel.* own_effect=True"):
+        PreferenceGP(RBF() + WhiteKernel()).fit(data)
+    with pytest.raises(ValueError, match=r": cyclic_kernel has a WhiteKernel.* Leave it out\.$"):
+        PreferenceGP("rbf", cyclic_kernel=RBF() + WhiteKernel()).fit(data)
+    with pytest.raises(ValueError, match="constant_value of cyclic_kernel is -2"):
+        PreferenceGP(cyclic_kernel=ConstantKernel(-2.0)).fit(Comparisons(3, [0, 1], [1, 2]))
 
 
 def test_a_fixed_parameter_may_be_zero(data):

@@ -18,10 +18,11 @@ UNTOLD = (1e-5, 1e5)  # scikit-learn's default bounds: nobody has said anything 
 VARIANCE = (1e-4, 1e4)  # of utilities, in units of the noise
 
 
-def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0) -> Any:
+def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0, *, parameter: str = "kernel") -> Any:
     """Return the kernel to start from: a default, or the given one with bounds where it has none of its own.
 
-    ``unit`` is the unit of utilities, squared, which variances are multiples of.
+    ``unit`` is the unit of utilities, squared, which variances are multiples of; messages call the kernel
+    ``parameter``.
 
     A length scale is between a twentieth of the typical distance of two items and twenty times their largest (per
     feature: of its range): below, all items are unrelated; above, the kernel is linear.
@@ -30,7 +31,7 @@ def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0) -> Any:
     if kernel is None or isinstance(kernel, str):
         ard = kernel == "ard"
         kernel = ConstantKernel(unit) * RBF(spread * np.sqrt(2 * spread.shape[0]) if ard else typical)
-    _check(owner, kernel)
+    _check(owner, kernel, parameter)
     changed: dict[str, Any] = {}
     for name, value in kernel.get_params().items():
         if not name.endswith("_bounds") or isinstance(value, str) or np.shape(value) != (2,):
@@ -48,28 +49,65 @@ def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0) -> Any:
     return clone(kernel).set_params(**changed) if changed else kernel
 
 
-def _check(owner: str, kernel: Any) -> None:
+def _check(owner: str, kernel: Any, parameter: str) -> None:
     """Refuse kernels that cannot be the covariance of utilities, and parameters whose logarithms do not exist."""
     if isinstance(kernel, type):
-        raise TypeError(f"{owner}: kernel is the class {kernel.__name__}; pass an object, {kernel.__name__}(...).")
+        raise TypeError(f"{owner}: {parameter} is the class {kernel.__name__}; pass an object, {kernel.__name__}(...).")
     if isinstance(kernel, CompoundKernel):
-        raise TypeError(f"{owner}: a CompoundKernel is several kernels at once. Use a sum or a product of kernels.")
-    if any(isinstance(part, WhiteKernel) for part in _parts(kernel)):
-        raise ValueError(
-            f"{owner}: WhiteKernel is noise that every observation has anew; outcomes have noise of their own. For "
-            "what an item has beside its features use own_effect=True (PreferenceGP)."
+        raise TypeError(
+            f"{owner}: {parameter} is a CompoundKernel, several kernels at once. Use a sum or a product of kernels."
         )
-    for free in kernel.hyperparameters:
-        value = np.asarray(kernel.get_params()[free.name], dtype=np.float64)
-        if not np.isfinite(value).all() or (value < 0).any() or (not free.fixed and (value == 0).any()):
-            raise ValueError(f"{owner}: {free.name} of the kernel is {value}; it must be positive and finite.")
-        if not free.fixed:
-            bounds = np.asarray(free.bounds, dtype=np.float64)
-            if not (np.isfinite(bounds).all() and (bounds > 0).all() and (bounds[:, 0] <= bounds[:, 1]).all()):
+    for part in _parts(kernel):
+        if isinstance(part, WhiteKernel):
+            cure = " For what an item has beside its features use own_effect=True (PreferenceGP)."
+            raise ValueError(
+                f"{owner}: {parameter} has a WhiteKernel, noise that every observation has anew; outcomes have noise "
+                f"of their own.{cure if parameter == 'kernel' else ' Leave it out.'}"
+            )
+        if getattr(part, "metric", None) == "precomputed":
+            raise ValueError(
+                f"{owner}: {parameter} is precomputed, and a kernel between features is wanted. Give the features "
+                "themselves, or make a table whose inner products are the kernel's values and use DotProduct()."
+            )
+    _check_values(owner, kernel, parameter)
+
+
+def _check_values(owner: str, kernel: Any, parameter: str) -> None:
+    given = kernel.get_params()
+    for name, value in given.items():
+        if name.endswith("_bounds") and not (isinstance(value, str) and value == "fixed"):
+            bounds = _numbers(value)
+            known = bounds is not None and bounds.size > 0 and bounds.shape[-1:] == (2,)
+            low, high = bounds.reshape(-1, 2).T if bounds is not None and known else (np.zeros(1), np.zeros(1))
+            if not (np.isfinite([low, high]).all() and (low > 0).all() and (low <= high).all()):
+                shown = value.tolist() if isinstance(value, np.ndarray) else value
                 raise ValueError(
-                    f"{owner}: bounds of {free.name} of the kernel are {bounds.tolist()}; they must be pairs (low, "
-                    'high) of positive finite numbers, or "fixed".'
+                    f"{owner}: bounds of {name.removesuffix('_bounds')} of {parameter} are {shown!r}; they must be "
+                    'pairs (low, high) of positive finite numbers, or "fixed".'
                 )
+        elif name.rpartition("__")[2] in ("nu", "exponent"):
+            number = _numbers(value)
+            if number is None or number.ndim or not number > 0:
+                raise ValueError(f"{owner}: {name} of {parameter} is {value!r}; it must be a positive number.")
+    for free in kernel.hyperparameters:
+        value = given[free.name]
+        values = _numbers(value)
+        if (
+            values is None
+            or not np.isfinite(values).all()
+            or (values < 0).any()
+            or (not free.fixed and not values.all())
+        ):
+            shown = value if values is None else values.tolist()
+            raise ValueError(f"{owner}: {free.name} of {parameter} is {shown!r}; it must be positive and finite.")
+
+
+def _numbers(value: Any) -> FloatArray | None:
+    """Return a value as real numbers, or None where it is something else; NaN stays."""
+    try:
+        return np.asarray(value, dtype=np.float64) if value is not None and not isinstance(value, str) else None
+    except (TypeError, ValueError):
+        return None
 
 
 def _sizes(owner: str, items: Any) -> tuple[float, float, FloatArray, FloatArray]:

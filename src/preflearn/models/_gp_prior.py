@@ -158,10 +158,11 @@ def _item_prior(
     unit = float(np.sqrt(model._unit)) if cyclic else model._unit
     start = unit * (1.0 if X.items is None else 0.1)
     bounds = VARIANCE[0] * unit, VARIANCE[1] * unit
+    parameter = "cyclic_kernel" if cyclic else "kernel"
     own = ConstantKernel(start, bounds) if own_effect or X.items is None else None
     if X.items is None:
         if isinstance(kernel, ConstantKernel):
-            own = start_kernel("PreferenceGP", kernel, np.zeros((2, 1)), unit)
+            own = start_kernel("PreferenceGP", kernel, np.zeros((2, 1)), unit, parameter=parameter)
         elif kernel is not None:
             raise DataError(
                 "PreferenceGP: the items have no features, so a kernel over features cannot be used. "
@@ -171,4 +172,5 @@ def _item_prior(
     items = X.items[used]
     if not cyclic and not own_effect:
         warn_if_equal("PreferenceGP", items)
-    return ItemPrior(items, start_kernel("PreferenceGP", kernel, items, unit), own, used.shape[0])
+    learned = start_kernel("PreferenceGP", kernel, items, unit, parameter=parameter)
+    return ItemPrior(items, learned, own, used.shape[0])
