@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from numbers import Integral
+from types import MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
@@ -29,13 +30,26 @@ MOST_DRAWN = 100  # items whose pairs are drawn jointly
 BLOCK = 2**22  # covariances between new and training items that are held at a time
 
 
-def _has_utility(model: Any) -> bool:
-    if getattr(model, "cyclic_kernel", None) is None or model.kernel is not None:
-        return True
-    raise AttributeError(
-        f"{type(model).__name__}: with cyclic_kernel and kernel=None items have no utilities: preferences may run in "
-        'circles. Use preference_matrix, or give kernel="rbf" beside cyclic_kernel.'
-    )
+class _OfUtilities:
+    """A method that only models with utilities have; others raise AttributeError, and say why.
+
+    As scikit-learn's ``available_if``, whose message leaves the reason out.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        if model is None:
+            return self.function
+        if getattr(model, "cyclic_kernel", None) is not None and model.kernel is None:
+            raise AttributeError(
+                f"{type(model).__name__}: with cyclic_kernel and kernel=None items have no utilities, so there is no "
+                f"{self.function.__name__}: preferences may run in circles. Use preference_matrix, or give "
+                'kernel="rbf" beside cyclic_kernel.'
+            )
+        return MethodType(self.function, model)
 
 
 class DifferencePosterior(NamedTuple):
@@ -58,7 +72,7 @@ class UtilityPosterior(BaseEstimator):
     _used: IntArray
     comparisons_: Comparisons
 
-    @available_if(_has_utility)  # type: ignore[untyped-decorator]
+    @_OfUtilities
     def predict_utility(
         self, items: Any = None, *, return_std: bool = False, return_cov: bool = False, judge: Any = None
     ) -> Any:
@@ -100,7 +114,7 @@ class UtilityPosterior(BaseEstimator):
         mean = np.sum([w * m for w, m, _ in parts], axis=0)
         return mean, np.sum([w * (C + np.outer(m - mean, m - mean)) for w, m, C in parts], axis=0)
 
-    @available_if(_has_utility)  # type: ignore[untyped-decorator]
+    @_OfUtilities
     def sample_utilities(
         self, items: Any = None, n_samples: int = 1000, random_state: Any = None, *, judge: Any = None
     ) -> FloatArray:
@@ -182,7 +196,7 @@ class UtilityPosterior(BaseEstimator):
         draws[:, high, low] = -draws[:, low, high]
         return draws
 
-    @available_if(_has_utility)  # type: ignore[untyped-decorator]
+    @_OfUtilities
     def rank(
         self,
         items: Any = None,
