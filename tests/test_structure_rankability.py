@@ -77,6 +77,9 @@ def test_both_coins_and_models():
     assert type(again.models["both"].likelihood_).__name__ == "Logit"
     with pytest.raises(TypeError, match="give Comparisons or a fitted PreferenceGP"):
         rankability([1, 2])
+    for wrong in ({"n_cycles": -1}, {"n_cycles": 1.5}, {"n_samples": "x"}, {"n_samples": 0}):
+        with pytest.raises(ValueError, match="must be a whole number of at least"):
+            rankability(coin, **wrong)
 
 
 def ladder(n, far):

@@ -77,7 +77,11 @@ def with_judges(
             f"things (at most {MOST_TOGETHER}: a matrix of that size squared is held). Use "
             'judge_kernel="identity", which has no such limit, or fewer comparisons.'
         )
-    kernel = start_kernel("PreferenceGP", model.judge_kernel, features, parameter="judge_kernel") if known is None else known.kernel_judges
+    kernel = (
+        start_kernel("PreferenceGP", model.judge_kernel, features, parameter="judge_kernel")
+        if known is None
+        else known.kernel_judges
+    )
     who = np.concatenate([np.repeat(one, k.shape[1]) for one, k in zip(plan.judges, plan.latents, strict=True)])
     return JudgeKernelPrior(base, share, kernel, features, plan.flat, who), Design(design.own)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -175,6 +176,9 @@ def rankability(
         inference, likelihood, X = X.inference, X.likelihood_, X.comparisons_
     if not isinstance(X, Comparisons):
         raise TypeError(f"rankability: give Comparisons or a fitted PreferenceGP; got {type(X).__name__}.")
+    for name, value, least in (("n_cycles", n_cycles, 0), ("n_samples", n_samples, 1)):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+            raise ValueError(f"rankability: {name}={value!r} must be a whole number of at least {least}.")
     flow = Flow.of(X)
     if inference == "auto":
         inference = "ep" if flow.low.shape[0] <= EP_UP_TO else "laplace"
