@@ -176,7 +176,8 @@ def rankability(
         inference, likelihood, X = X.inference, X.likelihood_, X.comparisons_
     if not isinstance(X, Comparisons):
         raise TypeError(f"rankability: give Comparisons or a fitted PreferenceGP; got {type(X).__name__}.")
-    for name, value, least in (("n_cycles", n_cycles, 0), ("n_samples", n_samples, 1)):
+    counts: tuple[tuple[str, Any, int], ...] = (("n_cycles", n_cycles, 0), ("n_samples", n_samples, 1))
+    for name, value, least in counts:
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ValueError(f"rankability: {name}={value!r} must be a whole number of at least {least}.")
     flow = Flow.of(X)
