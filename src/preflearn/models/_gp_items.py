@@ -108,7 +108,7 @@ def _read(model: Any, items: Any) -> ItemTable:
 def _is_labels(owner: str, items: Any) -> bool:
     if isinstance(items, str | Bags) or sparse.issparse(items):
         return False
-    if isinstance(nw.from_native(items, pass_through=True), nw.DataFrame):
+    if hasattr(items, "columns") or isinstance(nw.from_native(items, pass_through=True), nw.DataFrame):
         return False
     try:
         ndim = np.ndim(items)

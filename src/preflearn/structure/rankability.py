@@ -97,8 +97,8 @@ class Rankability:
         lines = [
             told,
             f"  odds {f'{odds:,.1f}' if odds < 1e6 else 'beyond a million'} to 1 "
-            f"{'for' if self.log_odds > 0 else 'against'} circles; rankings leave residuals as cyclic as these in "
-            f"{self.p_value:.1%} of cases",
+            f"{'for' if self.log_odds > 0 else 'against'} circles",
+            f"  {self.p_value:.1%} of rankings like this one would leave residuals as cyclic",
             f"  learned preferences: a ranking explains {self.ranking_share:.0%}, circles {self.cyclic_share:.0%}",
             f"  observed ones: a ranking {self.hodge.gradient:.0%}, circles of three {self.hodge.curl:.0%}, "
             f"longer circles {self.hodge.harmonic:.0%}",
