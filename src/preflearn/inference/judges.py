@@ -91,10 +91,6 @@ class JudgeFactor:
         own = [R @ x for R, x in zip(self.roots, self.plan.split(f[n:]), strict=True)]
         return np.concatenate([self.base.back(f[:n]), ravel(own)])
 
-    def congruence(self, Lam: Any) -> FloatArray:
-        """Not formed: judges are eliminated one by one."""
-        raise NotImplementedError
-
     def curvature(self, Lam: JudgeLaplacian, *, semidefinite: bool) -> JudgeCurvature:
         """Eliminate the judges, and factor what is left; see `Curvature.build` for ``semidefinite``."""
         inverses, halves, effective = [], [], []
@@ -111,10 +107,6 @@ class JudgeFactor:
     def covariance(self, LB: JudgeCurvature) -> JudgeCovariance:
         """Return C = R B⁻¹ R'."""
         return JudgeCovariance(self, LB)
-
-    def whiten(self, Q: Any) -> FloatArray:
-        """Not formed: predictions go through the judge they are for."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
