@@ -21,7 +21,7 @@ __all__ = ["Evidence", "Solution", "few_threads"]
 UNKNOWN = 1e-3
 
 # Up to this many latents two BLAS threads spend more time waiting for each other than they save.
-ONE_THREAD = 1_000
+ONE_THREAD = 999
 
 
 def few_threads(n_latents: int) -> Any:

@@ -83,6 +83,8 @@ def with_functions(
 ) -> tuple[SkewBasisPrior, FeatureDesign]:
     """Return the prior over utilities and weights of the skew functions that suit its parameters, and the design."""
     basis = SkewBasis.build(_rougher(cyclic).gram()[0], MOST_FUNCTIONS, LOST)
+    if basis.kept[0].shape[0] >= MOST_FUNCTIONS:  # rougher ones would be kept at the expense of those that count
+        basis = SkewBasis.build(cyclic.gram()[0], MOST_FUNCTIONS, LOST)
     A = pair_operator(*ends, n) if utility is not None else sp.csr_array((ends[0].shape[0], 0))
     return SkewBasisPrior(utility, cyclic, n, basis), FeatureDesign(A, basis.features(basis.V, ends))
 
