@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from preflearn.inference.factor import Factor
 from preflearn.inference.judge_design import Blocks, JudgeLaplacian, Plan, ravel
-from preflearn.inference.posterior import Curvature, Posterior, cholesky_at_least_one
+from preflearn.inference.posterior import Curvature, Eliminated, Posterior, cholesky_at_least_one
 from preflearn.linalg import EPS
 from preflearn.operators import FloatArray, IntArray
 
@@ -110,7 +110,7 @@ class JudgeFactor:
 
 
 @dataclass(frozen=True)
-class JudgeCurvature:
+class JudgeCurvature(Eliminated):
     """B = I + R'ΛR with the judges eliminated; in place of a `Curvature`."""
 
     Lam: JudgeLaplacian
@@ -118,16 +118,6 @@ class JudgeCurvature:
     inverses: Blocks  # inverse lower Cholesky factors of B_a
     halves: Blocks  # those times R_a'Λ_a
     point: Curvature  # what is left of B for f
-
-    @property
-    def LB(self) -> JudgeCurvature:
-        """The factor itself, as `Curvature` calls it."""
-        return self
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Size of B."""
-        return self.factor.rank, self.factor.rank
 
     @property
     def log_det(self) -> float:

@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.factor import Covariance, Factor
-from preflearn.inference.posterior import Curvature, Posterior
+from preflearn.inference.posterior import Curvature, Eliminated, Posterior
 from preflearn.linalg import cholesky_pivoted
 from preflearn.operators import FloatArray, IntArray
 
@@ -144,23 +144,13 @@ class EffectFactor:
 
 
 @dataclass(frozen=True)
-class EffectCurvature:
+class EffectCurvature(Eliminated):
     """B with the effects eliminated; in place of a `Curvature`."""
 
     factor: EffectFactor
     Lam: EffectLaplacian
     gain: FloatArray  # G, (k,)
     inner: Curvature  # B̃
-
-    @property
-    def LB(self) -> EffectCurvature:
-        """The factor itself, as `Curvature` calls it."""
-        return self
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Size of B."""
-        return self.factor.rank, self.factor.rank
 
     @property
     def log_det(self) -> float:

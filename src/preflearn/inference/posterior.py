@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import scipy.linalg
@@ -23,7 +23,7 @@ from preflearn.inference.factor import Factor, PriorFactor
 from preflearn.linalg import cross_product
 from preflearn.operators import FloatArray
 
-__all__ = ["Curvature", "Info", "Posterior", "cholesky_at_least_one"]
+__all__ = ["Curvature", "Eliminated", "Info", "Posterior", "cholesky_at_least_one"]
 
 BLOCK = 2**20  # numbers held at a time for combinations of new latents
 MANY = 3  # new latents per training latent from which one product for each is worth a factor of its own
@@ -80,6 +80,22 @@ class Curvature:
     def log_det(self) -> float:
         """Return log |B| = log |I + KΛ|."""
         return 2.0 * float(np.log(self.LB.diagonal()).sum())
+
+
+class Eliminated:
+    """Base of factors of B that eliminate some latents and so are no matrix; they stand in place of a `Curvature`."""
+
+    factor: Any
+
+    @property
+    def LB(self) -> Self:
+        """The factor itself, as `Curvature` calls it."""
+        return self
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Size of B."""
+        return self.factor.rank, self.factor.rank
 
 
 def cholesky_at_least_one(G: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -15,7 +15,7 @@ from preflearn.data._checks import object_array
 from preflearn.data.join import concatenate
 from preflearn.data.learning import warn_before_learning
 from preflearn.inference.average import average
-from preflearn.inference.evidence import Optimum, maximise, starts
+from preflearn.inference.evidence import Optimum, starts
 from preflearn.likelihoods import Gaussian
 from preflearn.models._answers import base_prior
 from preflearn.models._evidence import Evidence, Solution, few_threads
@@ -24,16 +24,15 @@ from preflearn.models._gp_judges import average_similarity, judge_names, judge_n
 from preflearn.models._gp_kernel import length_scales
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_merge import merge
-from preflearn.models._gp_prior import outgrown, problem_of, warm_start, with_functions
+from preflearn.models._gp_prior import problem_of, warm_start
+from preflearn.models._gp_search import search
 from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.models._leave_out import without_comparisons, without_items, without_judges
 from preflearn.models._utility import UtilityPosterior, generator, share_ties
 from preflearn.operators import FloatArray
-from preflearn.priors import ItemPrior, SkewBasisPrior
+from preflearn.priors import ItemPrior
 
 __all__ = ["LeftOut", "PreferenceGP"]
-
-REBASED = 4  # times that a search goes on with skew functions chosen anew
 
 
 class LeftOut(NamedTuple):
@@ -275,8 +274,9 @@ class PreferenceGP(UtilityPosterior):
         """Choose hyperparameters from the given starts, infer, and keep what prediction needs."""
         theta, bounds = evidence.theta, evidence.bounds
         with few_threads(evidence.design.size):
-            evidence, self.optima_ = self._search(X, evidence, first) if first else (evidence, [])
+            self.optima_: list[Optimum] = []
             if first:
+                evidence, self.optima_ = search(evidence, first, self._ends, partial(self._evidence_of, X))
                 theta = self.optima_[0].theta
                 if self.hyperparameters == "average":
                     points = average(evidence, self.optima_, bounds, self.n_points, int(rng.integers(2**31)))
@@ -311,27 +311,6 @@ class PreferenceGP(UtilityPosterior):
             self.feature_names_in_ = np.array(X.feature_names, dtype=object)
         self.classes_ = np.array([-1.0, 1.0])
         self._warn(points)
-
-    def _search(self, X: Comparisons, evidence: Evidence, first: list[FloatArray]) -> tuple[Evidence, list[Optimum]]:
-        """Climb from every start; return the evidence that was climbed and all optima, the highest first."""
-        bounds = evidence.bounds
-        if not isinstance(evidence.prior, SkewBasisPrior):
-            return evidence, maximise(evidence, first, bounds)
-        # skew functions are chosen for some parameters: for every start its own, and anew where a search ends far away
-        climbed = []
-        for start in first:
-            prior, likelihood = evidence.split(start)
-            at_start, design = with_functions(prior.utility, prior.cyclic, prior.n_items, self._ends)
-            here = replace(evidence, prior=at_start, likelihood=likelihood, design=design, warm=None)
-            found = maximise(here, [start], bounds)[0]
-            for _ in range(REBASED):
-                if not outgrown(here.prior, found.theta, self._ends):
-                    break
-                here = self._evidence_of(X, *here.split(found.theta))
-                found = maximise(here, [found.theta], bounds)[0]
-            climbed.append((here, found))
-        climbed.sort(key=lambda one: -one[1].evidence)
-        return climbed[0][0], [found for _, found in climbed]
 
     def _warn(self, points: Any) -> None:
         owner = type(self).__name__
