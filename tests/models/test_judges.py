@@ -356,6 +356,13 @@ def test_one_judge_is_warned_about_and_two_ways_of_writing_are_not_mixed():
         model.predict_proba(Comparisons(None, ["a"], ["b"], judge=["1"]))
 
 
+def test_nobody_in_particular_needs_no_row_of_features_and_is_an_average_judge():
+    frame = table(judge=["x", "y"], age=[20.0, 60.0])
+    data = Comparisons(None, ["a", "b", "a"], ["b", "c", "c"], judge=["x", "y", ""], judges=frame)
+    model = PreferenceGP(judge_kernel="rbf", hyperparameters="fixed").fit(data)
+    np.testing.assert_array_equal(model._solution.prior.X.ravel(), [20.0, 60.0, 40.0])
+
+
 def test_a_judge_known_by_features_alone():
     rng = np.random.default_rng(0)
     data = camps(rng, n_judges=14)

@@ -60,13 +60,13 @@ def cyclic_residuals(ranking: Any, circles: Any, random_state: Any) -> float:
     K = getattr(prior, "utility", prior).gram()[0]
     step = np.linalg.solve(np.eye(n) + K @ (A.T @ sp.diags_array(W) @ A).toarray(), K)  # of utilities, by their slopes
     statistic, cost = _statistic(n, ends, None if X.items is None else circles._solution.prior.cyclic.gram()[0])
-    slope = A.T @ observed
+    slope, seen = A.T @ observed, statistic(observed)
     above, count = 0, SIMULATIONS if cost + n**2 < LARGE else FEWER
     smallest = 1e-12 * float(np.square(of_pairs(weight)).sum())  # rounding
     for _ in range(count):
         drawn = of_pairs(sign * draw())
         drawn -= W * (A @ (step @ (A.T @ drawn - slope)))
-        above += statistic(drawn) >= statistic(observed) * (1 - 1e-9) - smallest
+        above += statistic(drawn) >= seen * (1 - 1e-9) - smallest
     return float((1 + above) / (1 + count))
 
 
