@@ -4,10 +4,11 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.gaussian_process.kernels import ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.structure import ComparableClusters, rankability
+from preflearn.structure.residuals import _statistic
 
 
 def votes(G, per_pair, rng, share=1.0):
@@ -229,3 +230,13 @@ def test_partial_rankings_and_the_number_of_clusters():
         ComparableClusters().fit([[1]])
     with pytest.raises(ValueError, match="there are 12 items"):
         ComparableClusters(13).fit(apart)
+
+
+def test_no_part_of_a_utility_counts_as_a_circle():
+    rng = np.random.default_rng(0)
+    X, f = rng.normal(size=(8, 2)), rng.normal(size=8)
+    ends = np.triu_indices(8, 1)
+    statistic, _ = _statistic(8, ends, RBF(1.0)(X))
+    cyclic = X[ends[0], 0] * X[ends[1], 1] - X[ends[0], 1] * X[ends[1], 0]
+    assert statistic(f[ends[0]] - f[ends[1]]) < 1e-20
+    assert statistic(cyclic) > 1e-3

@@ -14,6 +14,7 @@ from preflearn.exceptions import DataWarning
 from preflearn.inference.design import Design, pair_operator
 from preflearn.kernels.pairs import skew_gram
 from preflearn.likelihoods import Logit, Probit
+from preflearn.models import _gp_search
 from preflearn.models._evidence import Evidence
 from preflearn.models._gp_items import items_of_table
 from preflearn.priors import ItemPrior, PairPrior, SkewBasis, SkewBasisPrior
@@ -391,3 +392,31 @@ def test_restarts_find_what_functions_of_the_first_start_cannot_show(monkeypatch
     assert found.score(data) > 0.85
     assert found.log_evidence_ == pytest.approx(dense.log_evidence_, abs=1.0)
     assert len(found.optima_) == 4
+
+
+def test_every_start_of_a_search_has_functions_of_its_own(monkeypatch):
+    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
+    asked, climbed = [], []
+    choose, climb = _gp_search.with_functions, _gp_search.maximise
+
+    def recorded(utility, cyclic, n, ends):
+        asked.append(cyclic.theta)
+        return choose(utility, cyclic, n, ends)
+
+    def maximise(evidence, first, bounds):
+        climbed.append((evidence.prior.basis, first[0]))
+        return climb(evidence, first, bounds)
+
+    monkeypatch.setattr(_gp_search, "with_functions", recorded)
+    monkeypatch.setattr(_gp_search, "maximise", maximise)
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2, 2, size=(12, 1))
+    first, second = np.triu_indices(12, 1)
+    data = Comparisons(X, first, second, np.sign(np.sin(2 * (X[first, 0] - X[second, 0]))))
+    PreferenceGP(cyclic_kernel=1.0 * RBF(1.0), n_restarts=2, random_state=0).fit(data)
+    begun = [start for basis, start in climbed if any(np.array_equal(start, theta) for theta in asked)]
+    assert len(asked) == 3
+    np.testing.assert_array_equal(begun, asked)
+    bases = [basis for basis, start in climbed if any(np.array_equal(start, theta) for theta in asked)]
+    assert len({id(basis) for basis in bases}) == 3
