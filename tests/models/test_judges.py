@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from sklearn.model_selection import GroupKFold, cross_val_score
 
 from inference.hostile_problems import problem as problem_of
@@ -425,3 +425,30 @@ def test_answers_that_may_be_reversed(parts):
     oracle = Oracle(data, questions, kernel, cyclic, similar, "ep", likelihood)
     assert model.log_evidence_ == pytest.approx(oracle.posterior.log_evidence, abs=1e-7)
     np.testing.assert_allclose(model.predict_difference(questions), oracle.mean, atol=1e-6)
+
+
+def test_own_share_beside_a_kernel_between_features():
+    data = problem(np.random.default_rng(7), features=True)
+    between = ConstantKernel(0.7, "fixed") * RBF(1.5, "fixed")
+    model = PreferenceGP(fixed(2.0, rbf(1.0)), judge_kernel=between, hyperparameters="fixed").fit(data)
+    assert model.judge_share_ == 1.0
+    given = clone(model).set_params(judge_kernel=WhiteKernel(0.3, "fixed") + between).fit(data)
+    turned = clone(model).set_params(judge_kernel=between + WhiteKernel(0.3, "fixed")).fit(data)
+    assert given.judge_share_ == turned.judge_share_ == 0.3
+    assert given.judge_kernel_ == turned.judge_kernel_ == between
+    assert given.log_evidence_ == turned.log_evidence_ != model.log_evidence_
+    assert "judge share" not in given.theta_names_
+    learned = PreferenceGP(fixed(2.0, rbf(1.0)), judge_kernel=WhiteKernel(0.3) + between, n_restarts=0).fit(data)
+    assert learned.log_evidence_ > given.log_evidence_
+    assert learned.theta_names_ == ("judge share",)
+
+
+def test_a_white_kernel_alone_is_a_share():
+    data = problem(np.random.default_rng(8))
+    evidence = [
+        PreferenceGP(fixed(2.0, rbf(1.0)), judge_kernel=kernel, hyperparameters="fixed").fit(data).log_evidence_
+        for kernel in (WhiteKernel(0.3), ConstantKernel(0.3))
+    ]
+    assert evidence[0] == evidence[1]
+    with pytest.raises(ValueError, match="judge_kernel has a WhiteKernel"):
+        PreferenceGP(judge_kernel=WhiteKernel(0.3) * RBF()).fit(problem(np.random.default_rng(8), features=True))

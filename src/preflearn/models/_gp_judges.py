@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce
+from operator import add
 from typing import Any
 
 import numpy as np
-from sklearn.gaussian_process.kernels import ConstantKernel
+from sklearn.gaussian_process.kernels import ConstantKernel, Sum, WhiteKernel
 
 from preflearn.data import Comparisons
 from preflearn.data._judges import join_judges
@@ -60,14 +61,9 @@ def with_judges(
     """Return the prior of judges over that of their population, and the design; ``A`` is what is seen of ``base``."""
     design = JudgeDesign(A, judge)
     plan = design.plan
-    share = ConstantKernel(1.0, SHARE)
-    if isinstance(model.judge_kernel, ConstantKernel):
-        share = start_kernel("PreferenceGP", model.judge_kernel, np.zeros((2, 1)), parameter="judge_kernel")
-        if _untold(model.judge_kernel):
-            share = ConstantKernel(share.constant_value, SHARE)
-    if known is not None:
-        share = known.share
-    if _is_identity(model.judge_kernel):
+    own, between = _parts(model.judge_kernel)
+    share = _share(own) if known is None else known.share
+    if between is None:
         build = partial(JudgeFactor.build, plan=plan)
         return JudgePrior(base, share, int(judge.max()) + 1, build), design
     features = _features(X, model.judges_, int(judge.max()) + 1)
@@ -78,7 +74,7 @@ def with_judges(
             'judge_kernel="identity", which has no such limit, or fewer comparisons.'
         )
     kernel = (
-        start_kernel("PreferenceGP", model.judge_kernel, features, parameter="judge_kernel")
+        start_kernel("PreferenceGP", between, features, parameter="judge_kernel")
         if known is None
         else known.kernel_judges
     )
@@ -86,8 +82,34 @@ def with_judges(
     return JudgeKernelPrior(base, share, kernel, features, plan.flat, who), Design(design.own)
 
 
+def _parts(kernel: Any) -> tuple[Any, Any]:
+    """Return the kernel whose value is a judge's own share, and that between features; None where nothing is said."""
+    if isinstance(kernel, str) and kernel == "identity":
+        return None, None
+    if isinstance(kernel, ConstantKernel):
+        return kernel, None
+    terms = _terms(kernel)
+    own = [term for term in terms if isinstance(term, WhiteKernel)]
+    if len(own) != 1:
+        return None, kernel
+    between = [term for term in terms if term is not own[0]]
+    return ConstantKernel(own[0].noise_level, own[0].noise_level_bounds), reduce(add, between) if between else None
+
+
+def _terms(kernel: Any) -> list[Any]:
+    return [*_terms(kernel.k1), *_terms(kernel.k2)] if isinstance(kernel, Sum) else [kernel]
+
+
+def _share(own: Any) -> Any:
+    """Return the share to start from, with bounds where it has none of its own."""
+    if own is None:
+        return ConstantKernel(1.0, SHARE)
+    start = start_kernel("PreferenceGP", own, np.zeros((2, 1)), parameter="judge_kernel")
+    return ConstantKernel(start.constant_value, SHARE) if _untold(own) else start
+
+
 def _is_identity(kernel: Any) -> bool:
-    return isinstance(kernel, ConstantKernel) or (isinstance(kernel, str) and kernel == "identity")
+    return _parts(kernel)[1] is None
 
 
 def _untold(kernel: Any) -> bool:

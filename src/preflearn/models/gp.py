@@ -76,7 +76,8 @@ class PreferenceGP(UtilityPosterior):
         How judges differ (`Comparisons.judge`). None: not at all. "identity": beside what all share, each has
         preferences of its own, independent of the others', with the same kernels times a learned share;
         ConstantKernel(0.5) starts at that share. A kernel between features of judges (`Comparisons.judges`): similar
-        judges also have similar preferences, and new judges are known by their features.
+        judges also have similar preferences, and new judges are known by their features; WhiteKernel(0.5) + kernel
+        starts at that share beside it.
     n_restarts : int, default=2
         Random starts of the search, beside the kernel's own values; every optimum is kept in ``optima_``.
     n_points : int, default=64
