@@ -1,7 +1,7 @@
 """Do preferences run in circles, and does it help to say so? Figs. 2 and 3 and Table 1 of the GPGP paper.
 
     python examples/inconsistent_preferences.py [DIRECTORY] [--repeats 20] [--parts cycles clusters real] [--small]
-                                                [--states 1 2 5] [--shares 0.2 0.4 0.6 0.8 1.0]
+                                                [--states 1 2 5] [--shares 0.2 0.4 0.6 0.8 1.0] [--sets NFL citations]
 
 cycles: 30 items with a hidden state each; a different utility for every pair of states decides between them (section
 4.1; one state is a ranking). clusters: items of one state are ranked, others are compared by a coin (section 4.2); the
@@ -278,14 +278,30 @@ def won_by_first(X, first, second, rng):
     return split(X, a, b, np.where(turned, -1.0, 1.0), rng)
 
 
-def real(directory, repeats, small):
+def real(directory, repeats, small, sets):
     print("\nSection 4.3: held-out accuracy on real comparisons\n")
     table_head("set")
-    measured = ("flat lizards, measurements alone", lambda directory: lizards(directory, tactic=False))
-    for name, load in (("chameleons", chameleons), ("flat lizards", lizards), measured):
-        X, first, second = load(directory)
-        found = [judge(*won_by_first(X, first, second, np.random.default_rng(seed))) for seed in range(repeats)]
-        table_row(name, np.array(found))
+    for name in sets:
+        {"chameleons": contests, "lizards": lizard_contests, "NFL": football, "citations": papers}[name](
+            directory, repeats, small
+        )
+    print("\nprinted in the paper:\n\n| set | GPGP | PGP | PAIR-GP | PAIR-LOGREG |\n|---|---|---|---|---|")
+    for name, figures in PAPER.items():
+        print(f"| {name} | {' | '.join(f'{figure:.2f}' for figure in figures)} |")
+
+
+def contests(directory, repeats, small, name="chameleons", load=chameleons):
+    X, first, second = load(directory)
+    found = [judge(*won_by_first(X, first, second, np.random.default_rng(seed))) for seed in range(repeats)]
+    table_row(name, np.array(found))
+
+
+def lizard_contests(directory, repeats, small):
+    contests(directory, repeats, small, "flat lizards", lizards)
+    contests(directory, repeats, small, "flat lizards, measurements alone", lambda path: lizards(path, tactic=False))
+
+
+def football(directory, repeats, small):
     years = range(2000, 2002) if small else range(2000, 2019)
     found = []
     for seed in range(repeats):
@@ -302,6 +318,9 @@ def real(directory, repeats, small):
         found.append(np.mean(of_years, axis=0))
         print(f"NFL, repeat {seed + 1} of {repeats}", file=sys.stderr, flush=True)
     table_row(f"NFL, {len(years)} seasons", np.array(found))
+
+
+def papers(directory, repeats, small):
     quick = ("PGP", "GPGP", "both", "PAIR-LOGREG")
     found = []
     for seed in range(min(repeats, 2) if small else repeats):
@@ -310,9 +329,6 @@ def real(directory, repeats, small):
         found.append(judge(*won_by_first(X, first, second, rng), quick))
         print(f"citations, repeat {seed + 1} of {repeats}", file=sys.stderr, flush=True)
     table_row("citations (Cora)", np.array(found))
-    print("\nprinted in the paper:\n\n| set | GPGP | PGP | PAIR-GP | PAIR-LOGREG |\n|---|---|---|---|---|")
-    for name, figures in PAPER.items():
-        print(f"| {name} | {' | '.join(f'{figure:.2f}' for figure in figures)} |")
 
 
 def main():
@@ -322,6 +338,8 @@ def main():
     parser.add_argument("--parts", nargs="+", choices=("cycles", "clusters", "real"), default=None)
     parser.add_argument("--states", nargs="+", type=int, default=(1, 2, 5), help="for the cycles")
     parser.add_argument("--shares", nargs="+", type=float, default=(0.2, 0.4, 0.6, 0.8, 1.0), help="for the cycles")
+    sets = ("chameleons", "lizards", "NFL", "citations")
+    parser.add_argument("--sets", nargs="+", choices=sets, default=sets, help="for the real data")
     parser.add_argument("--small", action="store_true", help="few settings: only to see that everything runs")
     options = parser.parse_args()
     parts = options.parts or ["cycles", "clusters", *(["real"] if options.directory else [])]
@@ -332,7 +350,7 @@ def main():
     if "clusters" in parts:
         clusters(options.repeats, options.small)
     if "real" in parts:
-        real(options.directory, options.repeats, options.small)
+        real(options.directory, options.repeats, options.small, options.sets)
 
 
 if __name__ == "__main__":
