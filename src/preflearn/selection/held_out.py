@@ -1,0 +1,253 @@
+"""How well comparisons are predicted that a model has not seen, and whether one model does it better than another."""
+
+from __future__ import annotations
+
+import contextlib
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from preflearn.data import Comparisons
+from preflearn.exceptions import DataError, DataWarning
+from preflearn.metrics import calibration_curve, comparison_log_loss, pairwise_accuracy
+from preflearn.metrics.probabilities import Calibration, calibration_error
+from preflearn.selection.splitters import GroupFolds, ItemFolds, PairFolds
+
+__all__ = ["HeldOut", "Paired", "held_out", "paired_difference"]
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+FLIPS = 9_999  # random signs of the paired test
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Predictions of comparisons by models that had not seen them.
+
+    Attributes
+    ----------
+    row : ndarray (p,)
+        Row numbers of the comparisons that were predicted; by item, those with two held-out items occur twice.
+    probability : ndarray (p,)
+        Predicted probability that the first item is preferred.
+    outcome, weight : ndarray (p,)
+        Of these comparisons; weights are 1 where there are none.
+    unit : ndarray (p,)
+        Number of the pair (item, judge) that was held out as a whole.
+    by : str
+        What was held out.
+    n_folds : int
+        Number of folds.
+    """
+
+    row: IntArray
+    probability: FloatArray
+    outcome: FloatArray
+    weight: FloatArray
+    unit: IntArray
+    by: str
+    n_folds: int
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the decided comparisons whose winner was predicted."""
+        return float(pairwise_accuracy(self.outcome, self.probability - 0.5, sample_weight=self.weight))
+
+    @property
+    def tau(self) -> float:
+        """Kendall's tau over the decided comparisons: 1 all as predicted, 0 chance, -1 all reversed."""
+        return 2 * self.accuracy - 1
+
+    @property
+    def log_loss(self) -> float:
+        """Mean surprise, in nats; ln 2 = 0.693 is that of a coin."""
+        with _no_warning():
+            return float(comparison_log_loss(self.outcome, self.probability, sample_weight=self.weight))
+
+    @property
+    def calibration(self) -> Calibration:
+        """Predicted probabilities in bins, with how often the predicted thing happened."""
+        with _no_warning():
+            return calibration_curve(self.outcome, self.probability, sample_weight=self.weight)
+
+    @property
+    def calibration_error(self) -> float:
+        """Mean distance between predicted probabilities and how often the predicted thing happened."""
+        return calibration_error(self.calibration)
+
+    @property
+    def losses(self) -> FloatArray:
+        """Surprise at each outcome, in nats."""
+        won = (1 + np.sign(self.outcome)) / 2
+        tiny = np.finfo(np.float64).tiny
+        p, q = np.maximum(self.probability, tiny), np.maximum(1 - self.probability, tiny)
+        return np.asarray(-(won * np.log(p) + (1 - won) * np.log(q)))
+
+
+def held_out(
+    build: Callable[[], Any],
+    data: Comparisons,
+    *,
+    by: Literal["pair", "item", "judge"] = "pair",
+    n_folds: int = 5,
+    random_state: int = 0,
+    progress: Callable[[str, float], None] | None = None,
+) -> HeldOut:
+    """Predict comparisons by models that were fitted without them.
+
+    Parameters
+    ----------
+    build : callable
+        Returns an unfitted estimator with ``predict_proba``, or with margins as predictions, whose probability is then
+        0, 1/2 or 1: right for accuracy, useless for log loss.
+    data : Comparisons
+        What to learn from and to predict.
+    by : {"pair", "item", "judge"}, default="pair"
+        What is held out as a whole: both items of a comparison in every comparison of the two, single items in all of
+        their comparisons (needs features), or judges in all of theirs.
+    n_folds : int, default=5
+        Number of folds; as many as there are pairs, items or judges if these are fewer.
+    random_state : int, default=0
+        Seed of the folds.
+    progress : callable, default=None
+        Called with what is done next and the share that is done.
+
+    Returns
+    -------
+    HeldOut
+        Predictions in the order of the comparisons, with accuracy, log loss and calibration.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from preflearn import Comparisons, PreferenceGP
+    >>> from preflearn.selection import held_out
+    >>> first, second = np.triu_indices(8, 1)
+    >>> found = held_out(PreferenceGP, Comparisons(8, first, second))
+    >>> found.accuracy > 0.7
+    True
+    """
+    unit, splits = _folds(data, by, n_folds, random_state)
+    probability = []
+    rows = []
+    for k, (train, test) in enumerate(splits):
+        if progress is not None:
+            progress(f"Fold {k + 1} of {len(splits)}", k / len(splits))
+        with _no_warning():
+            model = build().fit(data[train])
+            probability.append(_probability(model, data[test]))
+        rows.append(test)
+    row = np.concatenate(rows)
+    order = np.argsort(row, kind="stable")
+    row = row[order]
+    weight = np.ones(len(data)) if data.weight is None else np.asarray(data.weight, dtype=np.float64)
+    return HeldOut(row, np.concatenate(probability)[order], data.outcome[row], weight[row], unit[row], by, len(splits))
+
+
+def _folds(data: Comparisons, by: str, n_folds: int, random_state: int) -> tuple[IntArray, list[Any]]:
+    """Return the unit of each comparison and the splits."""
+    pair = np.minimum(data.first, data.second) * np.int64(data.n_items) + np.maximum(data.first, data.second)
+    unit = np.unique(pair, return_inverse=True)[1].astype(np.intp)
+    splitter: Any = PairFolds
+    groups = None
+    count, what = int(unit.max()) + 1, "different pairs"
+    if by == "item":
+        if data.items is None:
+            raise DataError(
+                "held_out: by item needs features: a model that knows items by name alone cannot predict new ones. "
+                "Give a table of items, or hold out pairs."
+            )
+        splitter, count, what = ItemFolds, len(data.used_items()), "compared items"
+    elif by == "judge":
+        if data.judge is None:
+            raise DataError("held_out: by judge needs to know who judged. Name the column of the judges.")
+        groups = np.unique(np.asarray(data.judge).astype(str), return_inverse=True)[1].astype(np.intp)
+        unit, splitter, count, what = groups, GroupFolds, int(groups.max()) + 1, "judges"
+    elif by != "pair":
+        raise ValueError(f'held_out: by={by!r} is not one of "pair", "item", "judge".')
+    if n_folds < 2:
+        raise DataError(f"held_out: {n_folds} folds; at least 2 are needed.")
+    if count < 2:
+        raise DataError(f"held_out: there is one of {what}, and nothing to learn from when it is held out.")
+    folds = splitter(min(n_folds, count), random_state=random_state)
+    bare = data._take(slice(None), group=None) if by == "judge" else data
+    return unit, list(folds.split(bare, None, groups))
+
+
+def _probability(model: Any, test: Comparisons) -> FloatArray:
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(test)[:, 1], dtype=np.float64)
+    return np.asarray((1 + np.sign(model.predict(test))) / 2)
+
+
+@dataclass(frozen=True)
+class Paired:
+    """A difference of two means over the same comparisons.
+
+    Attributes
+    ----------
+    mean, std_error : float
+        Mean difference, first less second, and its standard error.
+    p_value : float
+        How often random signs of the differences give a mean as large.
+    n_units : int
+        Pairs (items, judges) whose differences were taken together.
+    """
+
+    mean: float
+    std_error: float
+    p_value: float
+    n_units: int
+
+
+def paired_difference(one: HeldOut, other: HeldOut, *, random_state: int = 0) -> Paired:
+    """Return by how much the log loss of two models differs on the same held-out comparisons, and how sure that is.
+
+    Parameters
+    ----------
+    one, other : HeldOut
+        From the same data with the same folds.
+    random_state : int, default=0
+        Seed of the signs.
+
+    Returns
+    -------
+    Paired
+        Negative where ``one`` predicts better.
+
+    Notes
+    -----
+    Differences of the same pair of items (item, judge) are added up and keep one sign, since repeats are not
+    independent. The test flips these signs at random; it judges these models on these folds, and not how much they
+    would differ if trained on other data.
+    """
+    alike = (one.by, one.n_folds) == (other.by, other.n_folds)
+    if not (alike and np.array_equal(one.row, other.row) and np.array_equal(one.unit, other.unit)):
+        raise ValueError("paired_difference: the two were not held out alike. Use the same data, folds and seed.")
+    difference = one.weight * (one.losses - other.losses)
+    sums = np.bincount(np.unique(one.unit, return_inverse=True)[1], difference)
+    total, n = float(one.weight.sum()), sums.shape[0]
+    rng = np.random.default_rng(random_state)
+    mean = float(sums.sum() / total)
+    if not np.any(sums):
+        return Paired(0.0, 0.0, 1.0, n)
+    larger = 0
+    for start in range(0, FLIPS, 1000):
+        signs = rng.choice([-1.0, 1.0], size=(min(1000, FLIPS - start), n))
+        larger += int(np.count_nonzero(np.abs(signs @ sums) >= abs(sums.sum()) * (1 - 1e-12)))
+    return Paired(mean, float(np.sqrt(np.sum((sums - sums.mean()) ** 2)) / total), (larger + 1) / (FLIPS + 1), n)
+
+
+@contextlib.contextmanager
+def _no_warning() -> Iterator[None]:
+    """Be quiet about what the whole data were told already: their parts are disconnected more often."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
