@@ -34,6 +34,8 @@ class Ranking:
         Probability to be the best of them; sums to 1.
     p_top : ndarray (n_items,)
         Probability to be among the best ``k``; sums to k.
+    p_next : ndarray (n_items,)
+        Probability to be better than the next one of the ranking; NaN for the last.
     k : int
         How many count as the top.
     level : float
@@ -61,6 +63,7 @@ class Ranking:
     rank_high: IntArray
     p_best: FloatArray
     p_top: FloatArray
+    p_next: FloatArray
     k: int
     level: float
 
@@ -69,7 +72,19 @@ class Ranking:
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns as lists, ready for a data frame of any library."""
-        columns = ("rank", "names", "utility", "std", "low", "high", "rank_low", "rank_high", "p_best", "p_top")
+        columns = (
+            "rank",
+            "names",
+            "utility",
+            "std",
+            "low",
+            "high",
+            "rank_low",
+            "rank_high",
+            "p_best",
+            "p_top",
+            "p_next",
+        )
         return {("item" if name == "names" else name): list(getattr(self, name)) for name in columns}
 
     def __str__(self) -> str:
@@ -107,6 +122,9 @@ def rank_draws(
     np.put_along_axis(places, np.argsort(-draws, axis=1, kind="stable"), np.arange(1, n + 1)[None, :], axis=1)
     rank_low, rank_high = np.quantile(places, [tail, 1 - tail], axis=0, method="closest_observation").astype(np.intp)
     utility = mean - mean.mean()
+    sorted_draws = draws[:, order]
+    above = np.mean(sorted_draws[:, :-1] > sorted_draws[:, 1:], axis=0)
+    equal = np.mean(sorted_draws[:, :-1] == sorted_draws[:, 1:], axis=0)
     return Ranking(
         names=np.asarray(names)[order],
         row=order,
@@ -119,6 +137,7 @@ def rank_draws(
         rank_high=rank_high[order],
         p_best=(places == 1).mean(axis=0)[order],
         p_top=(places <= k).mean(axis=0)[order],
+        p_next=np.append(above + 0.5 * equal, np.nan),
         k=k,
         level=level,
     )
