@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from preflearn.models import (
         KPCR,
         RLS,
+        BradleyTerry,
         KPCRank,
         KPCRankCV,
         LabelPreferenceGP,
@@ -26,6 +27,7 @@ __all__ = [
     "KPCR",
     "RLS",
     "Bags",
+    "BradleyTerry",
     "Comparisons",
     "KPCRank",
     "KPCRankCV",
@@ -53,6 +55,7 @@ _HOME = {
     "save_model": "preflearn.model_file",
     "Nystroem": "preflearn.kernels",
     "RandomFourier": "preflearn.kernels",
+    "BradleyTerry": "preflearn.models",
     "KPCR": "preflearn.models",
     "KPCRank": "preflearn.models",
     "KPCRankCV": "preflearn.models",

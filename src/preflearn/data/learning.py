@@ -16,7 +16,7 @@ __all__ = ["warn_before_learning"]
 
 
 def warn_before_learning(
-    data: Comparisons, owner: str, *, known: Comparisons | None = None, parts: bool = True
+    data: Comparisons, owner: str, *, known: Comparisons | None = None, parts: bool = True, repeats: bool = True
 ) -> None:
     """Warn about comparisons that can be learned from, but probably not as intended.
 
@@ -31,6 +31,8 @@ def warn_before_learning(
         since an answer asked for again is new evidence, and parts are worth a word only if there are more than before.
     parts : bool, default=True
         Whether items of parts that were never compared with each other are to be told apart by what is learned.
+    repeats : bool, default=True
+        Whether repeats are worth a word; where matches are learned from they are the rule.
 
     Warns
     -----
@@ -39,10 +41,10 @@ def warn_before_learning(
         never compared with each other.
     """
     new = data if known is None else data[len(known) :]
-    repeats = exact_repeats(new.first, new.second, new.outcome, new._label_codes())
-    if repeats:
+    again = exact_repeats(new.first, new.second, new.outcome, new._label_codes()) if repeats else 0
+    if again:
         warn_user(
-            f"{owner}: {repeats} of {len(new)} comparisons repeat an earlier one exactly (same items, outcome, group "
+            f"{owner}: {again} of {len(new)} comparisons repeat an earlier one exactly (same items, outcome, group "
             "and judge). They count as independent evidence: delete the repeats if they are not.",
             DataWarning,
         )

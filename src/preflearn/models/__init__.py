@@ -1,5 +1,6 @@
 """Estimators: each chooses an operator, a form of the kernel and a way to solve, and nothing else."""
 
+from preflearn.models.bradley_terry import BradleyTerry, SideEffect
 from preflearn.models.gp import PreferenceGP
 from preflearn.models.kpc import KPCR, KPCRank
 from preflearn.models.kpc_cv import KPCRankCV
@@ -13,6 +14,7 @@ from preflearn.models.ranking import Ranking
 __all__ = [
     "KPCR",
     "RLS",
+    "BradleyTerry",
     "KPCRank",
     "KPCRankCV",
     "LabelPreferenceGP",
@@ -22,4 +24,5 @@ __all__ = [
     "RankRLS",
     "RankRLSCV",
     "Ranking",
+    "SideEffect",
 ]

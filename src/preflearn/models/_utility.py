@@ -20,7 +20,7 @@ from preflearn.models._evidence import Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
 from preflearn.models._gp_judges import asked_by, asked_of
 from preflearn.models.preference_matrix import PreferenceMatrix, preference_matrix_of
-from preflearn.models.ranking import Ranking, rank_draws
+from preflearn.models.ranking import Ranking, rank_draws, relative_deviations
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import Asked, Items
 
@@ -101,10 +101,13 @@ class UtilityPosterior(BaseEstimator):
         asked = asked_by(self, judge, len(new.number), "predict_utility")
         if return_cov:
             return self._joint(new, asked)
-        with few_threads(max(self._used.shape[0], len(new.number))):
-            parts = [(w, *item_moments(s, new, asked)) for w, s in self._mixture]
-        mean, variance = _mix(parts)
+        mean, variance = _mix(self._items(new, asked))
         return (mean, np.sqrt(variance)) if return_std else mean
+
+    def _items(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
+        """Return weight, means and variances of utilities, for each solution of the mixture."""
+        with few_threads(max(self._used.shape[0], len(new.number))):
+            return [(w, *item_moments(s, new, asked)) for w, s in self._mixture]
 
     def _joint(self, new: Any, asked: Asked | None) -> tuple[FloatArray, FloatArray]:
         with few_threads(max(self._used.shape[0], len(new.number))):
@@ -236,8 +239,13 @@ class UtilityPosterior(BaseEstimator):
         rng = generator(random_state, "rank")
         new, names = items_of_table(self, items)
         asked = asked_by(self, judge, len(new.number), "rank")
+        mean, std = self._relative(new, asked)
+        return rank_draws(names, mean, std, self._draw(new, n_samples, rng, asked), int(k), level)
+
+    def _relative(self, new: Items, asked: Asked | None) -> tuple[FloatArray, FloatArray]:
+        """Return means of utilities, and their deviations relative to the mean of all of them."""
         mean, covariance = self._joint(new, asked)
-        return rank_draws(names, mean, covariance, self._draw(new, n_samples, rng, asked), int(k), level)
+        return mean, relative_deviations(covariance)
 
     def predict_difference(self, X: Comparisons, *, return_std: bool = False) -> Any:
         """Return the posterior mean of the utility differences, first minus second, and their deviations if wanted."""
@@ -314,7 +322,7 @@ class UtilityPosterior(BaseEstimator):
     def _differences(self, X: Comparisons) -> list[tuple[float, FloatArray, FloatArray]]:
         check_is_fitted(self)
         if not isinstance(X, Comparisons):
-            raise TypeError(f"PreferenceGP: expected Comparisons of two items each; got {type(X).__name__}.")
+            raise TypeError(f"{type(self).__name__}: expected Comparisons of two items each; got {type(X).__name__}.")
         return self._differences_of(X, len(X))
 
     def _differences_of(self, X: Comparisons, total: int) -> list[tuple[float, FloatArray, FloatArray]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Ranking", "rank_draws"]
+__all__ = ["Ranking", "rank_draws", "relative_deviations"]
 
 
 @dataclass(frozen=True)
@@ -104,16 +104,14 @@ class Ranking:
         return "\n".join(lines)
 
 
-def rank_draws(
-    names: Any, mean: FloatArray, covariance: FloatArray, draws: FloatArray, k: int, level: float
-) -> Ranking:
-    """Rank items by their means; places and probabilities are counted over joint draws (n_draws, n_items)."""
+def rank_draws(names: Any, mean: FloatArray, std: FloatArray, draws: FloatArray, k: int, level: float) -> Ranking:
+    """Rank items by their means; places and probabilities are counted over joint draws (n_draws, n_items).
+
+    ``std`` are deviations relative to the mean of the items: the level of utilities is not known from comparisons.
+    """
     n = mean.shape[0]
     # utilities that are equal but for rounding keep the order of the items
     order = np.argsort(-np.round(mean / max(float(np.abs(mean).max(initial=0.0)), 1e-300), 10), kind="stable")
-    # relative to the mean of the ranked items: the level of utilities is not known from comparisons
-    rows = covariance.mean(axis=1)
-    std = np.sqrt(np.maximum(covariance.diagonal() - 2 * rows + rows.mean(), 0.0))
     relative = draws - draws.mean(axis=1, keepdims=True)
     tail = (1 - level) / 2
     low, high = np.quantile(relative, [tail, 1 - tail], axis=0)
@@ -141,3 +139,9 @@ def rank_draws(
         k=k,
         level=level,
     )
+
+
+def relative_deviations(covariance: FloatArray) -> FloatArray:
+    """Return the standard deviations of utilities relative to their mean."""
+    rows = covariance.mean(axis=1)
+    return np.asarray(np.sqrt(np.maximum(covariance.diagonal() - 2 * rows + rows.mean(), 0.0)))

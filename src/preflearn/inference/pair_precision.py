@@ -1,0 +1,320 @@
+"""Posterior precision of utilities with independent priors: P = I/v + Λ, and what is asked of its inverse C.
+
+Λ is the Laplacian of a graph of comparisons. Without a prior (v infinite) P = Λ is singular along the level of
+utilities, which comparisons do not see: then C is its pseudo-inverse, and utilities are centred.
+
+Up to `DENSE` items P is factored as a dense matrix and everything is exact. Beyond, no matrix of that size is held:
+systems are solved by conjugate gradients (with a sparse factor where the graph is narrow enough to have one, else with
+the diagonal as preconditioner), variances come from draws, x = P⁻¹(ε/√v + A'√τ η), and log |P| from Lanczos quadrature.
+Given its neighbours an item has variance 1/P_ii, so only the variance of its conditional mean is left to the draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse.linalg
+
+from preflearn.exceptions import DataError
+from preflearn.inference.pair_graph import PairGraph
+from preflearn.operators import FloatArray, IntArray
+
+__all__ = ["DENSE", "DensePrecision", "Precision", "SparsePrecision", "conjugate", "precision_of"]
+
+DENSE = 3_000  # items up to which a dense factor is the quickest, whatever the graph
+NARROW = 10  # entries of a sparse factor for each entry of P up to which it is quicker than many steps without
+EXACT, ROUGH = 1e-11, 1e-4  # relative residuals of means, and of draws that variances are estimated from
+MOST_STEPS = 20_000
+LANCZOS, PROBES = 30, 16  # steps of the quadrature, and its vectors of random signs
+BLOCK = 2**24  # numbers held at a time
+
+Solve = Callable[[FloatArray], FloatArray]
+
+
+class Precision(Protocol):
+    """What `DensePrecision` and `SparsePrecision` answer."""
+
+    def precondition(self, b: FloatArray) -> FloatArray:
+        """Return C b, or something like it."""
+        ...
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return C b, (n,) or (n, k)."""
+        ...
+
+    @property
+    def log_det(self) -> float:
+        """Log determinant of I + vΛ; without a prior there is none."""
+        ...
+
+    @property
+    def variances(self) -> FloatArray:
+        """Diagonal of C."""
+        ...
+
+    def spreads(self, low: IntArray, high: IntArray) -> FloatArray:
+        """Return the variances of f_low - f_high."""
+        ...
+
+    def joint(self, items: IntArray) -> FloatArray:
+        """Return the covariance of some items."""
+        ...
+
+    def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws of f around its mean, (n, count)."""
+        ...
+
+
+class DensePrecision:
+    """C = s (B⁻¹ - e 11'/n) with B = I + vΛ, s = v, e = 0, or without a prior B = sΛ + 11'/n, e = 1."""
+
+    def __init__(self, graph: PairGraph, tau: FloatArray, variance: float | None) -> None:
+        pairs = graph.pair_sums(tau)
+        degrees = graph.degrees(pairs)
+        n = graph.n_items
+        self.prior = variance is not None
+        self.scale = variance if variance is not None else n / max(float(degrees.sum()), 1e-300)
+        B = graph.dense(self.scale * pairs, self.scale * degrees + (1.0 if self.prior else 0.0))
+        if not self.prior:
+            B += 1.0 / n
+        self.L, failed = scipy.linalg.lapack.dpotrf(B, lower=1, clean=1, overwrite_a=0 if self.prior else 1)
+        if failed and self.prior:  # entries beyond 1e16 of each other: what is below 1 is rounding
+            values, vectors = np.linalg.eigh(B + np.tril(B, -1).T)
+            R: Any = np.linalg.qr(np.sqrt(np.maximum(values, 1.0))[:, None] * vectors.T, mode="r")
+            self.L = np.asfortranarray((R * np.sign(R.diagonal())[:, None]).T)
+        elif failed:
+            raise DataError(
+                "BradleyTerry: the comparisons hardly hold the items together, so that maximum likelihood loses all "
+                'digits. Use prior="evidence".'
+            )
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return C b."""
+        x = np.asarray(scipy.linalg.cho_solve((self.L, True), b, check_finite=False)) * self.scale
+        return x if self.prior else np.asarray(x - x.mean(axis=0))
+
+    precondition = solve
+
+    @property
+    def log_det(self) -> float:
+        """Exact."""
+        return 2.0 * float(np.log(self.L.diagonal()).sum())
+
+    @cached_property
+    def _inverse(self) -> FloatArray:
+        """Lower triangle of C."""
+        inverse = np.asarray(scipy.linalg.lapack.dpotri(self.L, lower=1)[0])
+        inverse *= self.scale
+        if not self.prior:
+            inverse -= self.scale / inverse.shape[0]
+        return inverse
+
+    @property
+    def variances(self) -> FloatArray:
+        """Exact."""
+        return np.maximum(self._inverse.diagonal(), 0.0)
+
+    def spreads(self, low: IntArray, high: IntArray) -> FloatArray:
+        """Return the exact variances of f_low - f_high."""
+        v, inverse = self._inverse.diagonal(), self._inverse
+        return np.maximum(v[low] + v[high] - 2.0 * inverse[np.maximum(low, high), np.minimum(low, high)], 0.0)
+
+    def joint(self, items: IntArray) -> FloatArray:
+        """Return the exact covariance of some items."""
+        lower = np.tril(self._inverse)
+        whole = lower + np.tril(lower, -1).T
+        return np.asarray(whole[np.ix_(items, items)])
+
+    def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws by the factor: L'x = ε."""
+        noise = rng.standard_normal((self.L.shape[0], count))
+        x = np.sqrt(self.scale) * scipy.linalg.solve_triangular(self.L, noise, lower=True, trans="T")
+        return np.asarray(x) if self.prior else np.asarray(x - x.mean(axis=0))
+
+
+class SparsePrecision:
+    """P as a sparse matrix; see the notes of the module for what is exact and what is estimated, and from what."""
+
+    def __init__(self, graph: PairGraph, tau: FloatArray, variance: float | None, n_draws: int = 64) -> None:
+        self.graph, self.tau, self.variance, self.n_draws = graph, tau, variance, n_draws
+        pairs = graph.pair_sums(tau)
+        diagonal = graph.degrees(pairs)
+        ridge = 0.0 if variance is None else 1.0 / variance
+        self.diagonal = np.maximum(diagonal + ridge, 1e-300)
+        self.P = graph.sparse(pairs, self.diagonal)
+        self.start: FloatArray | None = None  # draws of a nearby precision
+
+    @cached_property
+    def _factor(self) -> tuple[IntArray, Any] | None:
+        order, size = self.graph.narrow_order
+        if size > NARROW * self.P.nnz:
+            return None
+        P = self.P[order][:, order].tocsc()
+        if self.variance is None:
+            P = P + scipy.sparse.diags_array(1e-9 * self.diagonal[order])
+        options = {"SymmetricMode": True}
+        return order, scipy.sparse.linalg.splu(P.tocsc(), "NATURAL", diag_pivot_thresh=0.0, options=options)
+
+    def precondition(self, b: FloatArray) -> FloatArray:
+        """Return b through the sparse factor, or over the diagonal."""
+        if self._factor is None:
+            return np.asarray((b.T / self.diagonal).T)
+        order, lu = self._factor
+        x = np.empty_like(b)
+        x[order] = lu.solve(np.ascontiguousarray(b[order]))
+        return x
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return C b to the last digits but a few."""
+        return self._solve(b, EXACT)
+
+    def _solve(self, b: FloatArray, tol: float, start: FloatArray | None = None) -> FloatArray:
+        x, _ = conjugate(lambda x: np.asarray(self.P @ x), b, self.precondition, tol, MOST_STEPS, start)
+        return x if self.variance is not None else np.asarray(x - x.mean(axis=0))
+
+    def draw(self, count: int, rng: np.random.Generator, tol: float = ROUGH) -> FloatArray:
+        """Return draws by solving with perturbed right-hand sides."""
+        b = np.empty((self.graph.n_items, count))
+        root = np.sqrt(self.graph.pair_sums(self.tau))
+        for k in range(count):
+            noise = root * rng.standard_normal(root.shape[0])
+            b[:, k] = np.bincount(self.graph.low, noise, b.shape[0]) - np.bincount(self.graph.high, noise, b.shape[0])
+        if self.variance is not None:
+            b += rng.standard_normal(b.shape) / np.sqrt(self.variance)
+        start, self.start = self.start, None
+        return self._solve(b, tol, start if start is not None and start.shape == b.shape else None)
+
+    @cached_property
+    def draws(self) -> FloatArray:
+        """The draws that variances are estimated from, (n, n_draws): the same noise whatever the precision."""
+        return self.draw(self.n_draws, np.random.default_rng(0))
+
+    @cached_property
+    def _images(self) -> FloatArray:
+        return np.asarray(self.P @ self.draws)
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """1/P_ii, and the mean square of what the neighbours say over the draws."""
+        told = self.draws - self._images / self.diagonal[:, None]
+        return np.asarray(1.0 / self.diagonal + np.mean(np.square(told), axis=1))
+
+    def spreads(self, low: IntArray, high: IntArray) -> FloatArray:
+        """Return the variances of f_low - f_high: given all other items exactly, and what those say over the draws."""
+        out = np.empty(low.shape[0])
+        step = max(1, BLOCK // (8 * self.n_draws))
+        for start in range(0, low.shape[0], step):
+            i, j = low[start : start + step], high[start : start + step]
+            p, q, r = self.diagonal[i], self.diagonal[j], self._entries(i, j)
+            det = np.maximum(p * q - r * r, 1e-14 * p * q)
+            xi, xj = self.draws[i], self.draws[j]
+            first = (p[:, None] * xi + r[:, None] * xj - self._images[i]) * ((q + r) / det)[:, None]
+            first -= (q[:, None] * xj + r[:, None] * xi - self._images[j]) * ((p + r) / det)[:, None]
+            out[start : start + step] = (p + q + 2 * r) / det + np.einsum("ij,ij->i", first, first) / self.n_draws
+        return out
+
+    def _entries(self, i: IntArray, j: IntArray) -> FloatArray:
+        low, high, n = np.minimum(i, j), np.maximum(i, j), self.graph.n_items
+        key = low * n + high
+        known = self.graph.keys
+        place = np.minimum(np.searchsorted(known, key), known.shape[0] - 1)
+        return np.asarray(np.where(known[place] == key, -self._pairs[place], 0.0))
+
+    @cached_property
+    def _pairs(self) -> FloatArray:
+        return self.graph.pair_sums(self.tau)
+
+    def joint(self, items: IntArray) -> FloatArray:
+        """Return the covariance of some items by one system each."""
+        distinct, place = np.unique(items, return_inverse=True)
+        b = np.zeros((self.graph.n_items, distinct.shape[0]))
+        b[distinct, np.arange(distinct.shape[0])] = 1.0
+        if self.variance is None:
+            b -= 1.0 / b.shape[0]
+        C = self._solve(b, 1e-8)[distinct]
+        return np.asarray(((C + C.T) / 2)[np.ix_(place.ravel(), place.ravel())])
+
+    @cached_property
+    def log_det(self) -> float:
+        """Log determinant of vP: exact from a sparse factor, else estimated.
+
+        With D the diagonal and D^-½PD^-½ = I - E:  log |P| = log |D| - tr E²/2 + tr (log(I - E) + E + E²/2), where only
+        the last trace is estimated, by Lanczos quadrature from random signs.
+        """
+        if self.variance is None:
+            return float("nan")
+        n = self.diagonal.shape[0]
+        if self._factor is not None:
+            return float(np.log(np.abs(self._factor[1].U.diagonal())).sum() + n * np.log(self.variance))
+        root = 1.0 / np.sqrt(self.diagonal)
+        exact = float(np.log(self.variance * self.diagonal).sum())
+        square = 2.0 * float(np.sum(np.square(self._pairs * root[self.graph.low] * root[self.graph.high])))
+
+        def rest(x: FloatArray) -> FloatArray:
+            gap = 1.0 - x
+            return np.asarray(np.log(np.maximum(x, 1e-300)) + gap + 0.5 * gap * gap)
+
+        signs = np.random.default_rng(1).choice([-1.0, 1.0], (n, PROBES))
+        M = scipy.sparse.diags_array(root) @ self.P @ scipy.sparse.diags_array(root)
+        return float(exact - 0.5 * square + _lanczos(M.tocsr(), signs, rest))
+
+
+def precision_of(
+    graph: PairGraph, tau: FloatArray, variance: float | None, *, n_draws: int = 64, dense: int = DENSE
+) -> DensePrecision | SparsePrecision:
+    """Return the precision in the form that suits the number of items."""
+    if graph.n_items <= dense:
+        return DensePrecision(graph, tau, variance)
+    return SparsePrecision(graph, tau, variance, n_draws)
+
+
+def conjugate(
+    apply: Solve, b: FloatArray, precondition: Solve, tol: float, most: int, start: FloatArray | None = None
+) -> tuple[FloatArray, bool]:
+    """Solve P x = b, (n,) or several columns at once, by preconditioned conjugate gradients."""
+    x = np.zeros_like(b) if start is None else start.copy()
+    residual = b.copy() if start is None else b - apply(x)
+    wanted = tol * np.sqrt(_inner(b, precondition(b)))
+    z = precondition(residual)
+    direction = z
+    inner = _inner(residual, z)
+    for _ in range(most):
+        if (np.sqrt(np.maximum(inner, 0.0)) <= wanted).all():
+            return x, True
+        image = apply(direction)
+        length = inner / np.maximum(_inner(direction, image), 1e-300)
+        x += length * direction
+        residual -= length * image
+        z = precondition(residual)
+        previous, inner = inner, _inner(residual, z)
+        direction = z + (inner / np.maximum(previous, 1e-300)) * direction
+    return x, bool((np.sqrt(np.maximum(inner, 0.0)) <= wanted).all())
+
+
+def _inner(a: FloatArray, b: FloatArray) -> Any:
+    return np.einsum("i...,i...->...", a, b)
+
+
+def _lanczos(M: Any, probes: FloatArray, function: Solve) -> float:
+    """Estimate the trace of a function of M from probes of random signs, all at once."""
+    n, count = probes.shape
+    steps = min(LANCZOS, n)
+    alpha, beta = np.zeros((steps, count)), np.zeros((steps, count))
+    v, before = probes / np.sqrt(n), np.zeros_like(probes)
+    for k in range(steps):
+        w = M @ v - (beta[k - 1] * before if k else 0.0)
+        alpha[k] = _inner(w, v)
+        w -= alpha[k] * v
+        beta[k] = np.sqrt(_inner(w, w))
+        before, v = v, w / np.maximum(beta[k], 1e-300)
+    total = 0.0
+    for c in range(count):
+        ended = np.flatnonzero(beta[:-1, c] < 1e-10)
+        last = int(ended[0]) + 1 if ended.size else steps
+        values, vectors = scipy.linalg.eigh_tridiagonal(alpha[:last, c], beta[: last - 1, c])
+        total += float(vectors[0] ** 2 @ function(np.asarray(values, dtype=np.float64)))
+    return float(n * total / count)

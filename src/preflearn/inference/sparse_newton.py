@@ -1,0 +1,208 @@
+"""Laplace's method for utilities with independent priors, where Newton's matrix is as sparse as the comparisons.
+
+The same objective, evidence and gradient as in `laplace.py` with K = vI, in the utilities themselves:
+
+    Σ w log p(y | z) - f'f/2v,   z = A f,   P = I/v + Λ,   log evidence = the maximum - ½ log |I + vΛ|.
+
+Without a prior the second term and the evidence are absent, and utilities are centred.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from preflearn.exceptions import DataError
+from preflearn.inference.pair_graph import PairGraph
+from preflearn.inference.pair_precision import DENSE, DensePrecision, SparsePrecision, conjugate, precision_of
+from preflearn.inference.posterior import Info
+from preflearn.operators import FloatArray
+
+__all__ = ["Mode", "evidence_gradient", "find_mode", "first_side"]
+
+TOL = 1e-9  # Newton's step before the last one, in units of the posterior's deviation
+FEW_STEPS = 12  # of conjugate gradients with an old factor, before a new one is the better buy
+FACTOR_ALWAYS = 150  # items up to which a factor costs no more than a few products
+MOST_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Utilities ``f`` at the maximum, its value, the precision there and how the search ended."""
+
+    graph: PairGraph
+    f: FloatArray
+    value: float
+    variance: float | None
+    precision: DensePrecision | SparsePrecision
+    info: Info
+
+    @property
+    def log_likelihood(self) -> float:
+        """Log likelihood of the comparisons."""
+        return self.value + (0.0 if self.variance is None else 0.5 * float(self.f @ self.f) / self.variance)
+
+    @property
+    def log_evidence(self) -> float:
+        """Laplace's approximation; NaN without a prior."""
+        return float(self.value - 0.5 * self.precision.log_det) if self.variance is not None else np.nan
+
+
+def find_mode(
+    graph: PairGraph,
+    y: FloatArray,
+    weight: FloatArray,
+    likelihood: Any,
+    variance: float | None,
+    *,
+    near: Mode | None = None,
+    n_draws: int = 64,
+    dense: int = DENSE,
+) -> Mode:
+    """Climb by Newton steps, which are halved until they climb (the objective is concave), and factor P at the top.
+
+    ``near`` is the mode of a nearby problem, a start and a preconditioner. The search stops on the length of the step
+    in units of the posterior's deviation, one step after that is small.
+    """
+    ridge = 0.0 if variance is None else 1.0 / variance
+    n = graph.n_items
+    f = np.zeros(n) if near is None else near.f
+
+    def objective(f: FloatArray) -> tuple[float, Any]:
+        d = likelihood.log_density(y, graph.differences(f))
+        return float(weight @ d.value) - 0.5 * ridge * float(f @ f), d
+
+    value, d = objective(f)
+    factor: Any = None if near is None or n > dense else near.precision
+    steps, before, size = 0, np.inf, np.inf
+    while True:
+        gradient = graph.adjoint(weight * d.first) - ridge * f
+        tau = -weight * d.second
+        step, factor = _step(graph, tau, variance, gradient, factor, min(0.03, size), dense)
+        size = float(np.sqrt(max(float(gradient @ step), 0.0)))
+        # near the top only rounding keeps a step from being a small part of the one before
+        if before <= TOL or steps >= MOST_STEPS or size == 0.0 or (size > 0.5 * before and size < 1e-6):
+            break
+        before, length = size, 1.0
+        trial, d_trial = objective(f + step)
+        while not trial >= value + 1e-4 * length * size**2 - 1e-12 * abs(value) and length > 1e-10:
+            length /= 2
+            trial, d_trial = objective(f + length * step)
+        if length <= 1e-10:
+            break
+        if length < 1.0:
+            factor = None
+        f, value, d = f + length * step, trial, d_trial
+        steps += 1
+    precision = precision_of(graph, -weight * d.second, variance, n_draws=n_draws, dense=dense)
+    if isinstance(precision, SparsePrecision) and near is not None and isinstance(near.precision, SparsePrecision):
+        precision.start = near.precision.draws if near.precision.n_draws == n_draws else None
+    # digits of the utilities themselves, where the posterior is sharper than these
+    digits = 1e-6 * float(np.sqrt(tau @ np.square(graph.differences(f)) + ridge * float(f @ f)))
+    residual = size / max(1.0, digits)
+    return Mode(graph, f, value, variance, precision, Info(steps, residual, TOL, residual <= 100 * TOL))
+
+
+def _step(
+    graph: PairGraph,
+    tau: FloatArray,
+    variance: float | None,
+    gradient: FloatArray,
+    factor: Any,
+    tol: float,
+    dense: int,
+) -> tuple[FloatArray, Any]:
+    """Return Newton's step, and the factor for the next one or None where a new one is due."""
+    n = graph.n_items
+    if n > dense:
+        precision = SparsePrecision(graph, tau, variance)
+        step, _ = conjugate(lambda x: precision.P @ x, gradient, precision.precondition, max(0.01 * tol, 1e-11), 20_000)
+        return (step if variance is not None else np.asarray(step - step.mean())), None
+    if factor is None or n <= FACTOR_ALWAYS:
+        factor = DensePrecision(graph, tau, variance)
+        return factor.solve(gradient), factor
+    pairs = graph.pair_sums(tau)
+    P = graph.sparse(pairs, graph.degrees(pairs) + (0.0 if variance is None else 1.0 / variance))
+    step, solved = conjugate(lambda x: P @ x, gradient, factor.precondition, max(0.1 * tol, 1e-10), FEW_STEPS)
+    return step, factor if solved else None
+
+
+def evidence_gradient(
+    mode: Mode, y: FloatArray, weight: FloatArray, likelihood: Any
+) -> tuple[float, FloatArray, float]:
+    """Return the derivatives of the evidence in log v and in the likelihood's own parameters.
+
+    With C = P⁻¹, c_k the variance of z_k and s = ½ A'(c w d₃) the derivative of -½ log |I + vΛ| through the mode:
+    ½ f'f/v - ½ (n - tr C/v) + s'Cf/v in log v. The third number is log (f'f / (v (n - tr C/v))), the change of log v
+    that would be right if the mode and its curvature stayed. Without a prior (profile likelihood) there is no log v.
+    """
+    graph, f, v = mode.graph, mode.f, mode.variance
+    z = graph.differences(f)
+    own = likelihood.log_density_theta(y, z)
+    if v is None:
+        return 0.0, np.array([float(weight @ value) for value, _, _ in own]), 0.0
+    d = likelihood.log_density(y, z)
+    spread = mode.precision.spreads(graph.low, graph.high)[graph.row]
+    s = 0.5 * graph.adjoint(spread * weight * d.third)
+    Cs = mode.precision.solve(s)
+    told = max(graph.n_items - float(mode.precision.variances.sum()) / v, 1e-300)
+    square = float(f @ f) / v
+    by_variance = 0.5 * (square - told) + float(Cs @ f) / v
+    by_own = [
+        float(weight @ (value + 0.5 * spread * second)) + float(Cs @ graph.adjoint(weight * first))
+        for value, first, second in own
+    ]
+    return by_variance, np.array(by_own), float(np.log(max(square, 1e-300) / told))
+
+
+def first_side(
+    mode: Mode,
+    graph: PairGraph,
+    side: FloatArray,
+    y: FloatArray,
+    weight: FloatArray,
+    likelihood: Any,
+    *,
+    tol: float = 1e-8,
+    dense: int = DENSE,
+) -> tuple[float, float]:
+    """Return the advantage β of the first side and its standard error: z = A f + β side, β without a prior.
+
+    Newton's steps for f and β together, by elimination of f; ``side`` is +1 where the lower item came first, and
+    statements of ``graph`` about the same pair are kept apart by it.
+    """
+    v = mode.variance
+    ridge = 0.0 if v is None else 1.0 / v
+    f, beta = mode.f, 0.0
+
+    def objective(f: FloatArray, beta: float) -> tuple[float, Any]:
+        d = likelihood.log_density(y, graph.differences(f) + beta * side)
+        return float(weight @ d.value) - 0.5 * ridge * float(f @ f), d
+
+    value, d = objective(f, beta)
+    for _ in range(MOST_STEPS):
+        tau = -weight * d.second
+        g_f, g_beta = graph.adjoint(weight * d.first) - ridge * f, float(side @ (weight * d.first))
+        c = graph.adjoint(tau * side)
+        solved = precision_of(graph, tau, v, dense=dense).solve(np.column_stack([g_f, c]))
+        information = float(tau.sum()) - float(c @ solved[:, 1])
+        if not information > 1e-9 * float(tau.sum()):
+            break
+        step = (g_beta - float(c @ solved[:, 0])) / information
+        move, length = solved[:, 0] - step * solved[:, 1], 1.0
+        climb = float(g_f @ move) + g_beta * step
+        if climb <= tol**2:
+            return beta + step, float(1.0 / np.sqrt(information))
+        trial, d_trial = objective(f + move, beta + step)
+        while not trial >= value - 1e-12 * abs(value) and length > 1e-10:
+            length /= 2
+            trial, d_trial = objective(f + length * move, beta + length * step)
+        f, beta, value, d = f + length * move, beta + length * step, trial, d_trial
+        if abs(beta) > 50 * likelihood.noise_deviation:
+            break
+    raise DataError(
+        "side_effect: the comparisons do not tell the first side's advantage from the utilities (every item, or the "
+        "winner, is always on the same side). Nothing can be said about it from them."
+    )

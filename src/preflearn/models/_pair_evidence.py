@@ -1,0 +1,110 @@
+"""The evidence of matches between items as a function of the prior's variance and the threshold for ties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from preflearn.inference.climb import climb
+from preflearn.inference.evidence import maximise
+from preflearn.inference.sparse_newton import Mode, evidence_gradient, find_mode
+from preflearn.models._gp_kernel import VARIANCE
+from preflearn.models._matches import Matches
+from preflearn.operators import FloatArray
+
+__all__ = ["PairEvidence", "PairSolution"]
+
+SEARCH_DRAWS = 16  # beyond dense sizes: gradients are sums over all items, so that few draws will do
+TOL = 1e-7  # of log parameters
+GAIN = 1e-3  # nats, where gradients are estimated
+FEW_ITEMS = 300  # up to which several starts cost nothing
+
+
+class PairSolution(NamedTuple):
+    """The mode at the learned parameters."""
+
+    likelihood: Any
+    mode: Mode
+    theta: FloatArray
+
+
+@dataclass
+class PairEvidence:
+    """Log evidence and gradient as a function of theta: log variance if it is free, then the likelihood's own.
+
+    Without a prior it is the profile likelihood of the likelihood's parameters.
+    """
+
+    matches: Matches
+    likelihood: Any
+    variance: float | None
+    free: bool
+    dense: int
+    near: Mode | None = field(default=None, repr=False)
+
+    @classmethod
+    def start(cls, matches: Matches, likelihood: Any, prior: Any, dense: int) -> PairEvidence:
+        """Return the evidence that a parameter ``prior`` asks for."""
+        free = isinstance(prior, str)
+        return cls(matches, likelihood, 1.0 if free else None if prior is None else float(prior), free, dense)
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Bounds of theta."""
+        return np.concatenate([np.log([VARIANCE] if self.free else np.zeros((0, 2))), self.likelihood.bounds])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters whose logarithms are theta."""
+        return (*(("variance",) if self.free else ()), *self.likelihood.names)
+
+    def at(self, theta: FloatArray, n_draws: int = 64) -> tuple[Any, Mode]:
+        """Return the likelihood at these parameters, and the mode."""
+        likelihood = self.likelihood.with_theta(theta[1:] if self.free else theta)
+        variance = float(np.exp(theta[0])) if self.free else self.variance
+        _, y, weight, _ = self.matches
+        mode = find_mode(
+            self.matches.graph, y, weight, likelihood, variance, near=self.near, n_draws=n_draws, dense=self.dense
+        )
+        self.near = mode
+        return likelihood, mode
+
+    def slope(self, theta: FloatArray, n_draws: int = 64) -> tuple[Mode, FloatArray, float]:
+        """Return the mode, the gradient in theta, and a guess of how far log variance has to go."""
+        likelihood, mode = self.at(theta, n_draws)
+        by_variance, own, guess = evidence_gradient(mode, self.matches.outcome, self.matches.weight, likelihood)
+        return mode, np.concatenate([[by_variance] if self.free else [], own]), guess
+
+    def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Return the evidence and its gradient."""
+        mode, slope, _ = self.slope(theta)
+        return mode.log_evidence, slope
+
+    def maximise(self) -> PairSolution:
+        """Learn what is free."""
+        theta = np.concatenate([[0.0] if self.free else [], self.likelihood.theta])
+        exact = self.matches.graph.n_items <= self.dense
+        if exact and theta.shape[0] > 1:
+            # with few items a threshold and a variance may explain the same: values decide, from several starts
+            apart = (0.0, -np.log(10), np.log(10)) if self.matches.graph.n_items <= FEW_ITEMS else (0.0,)
+            theta = maximise(self, [theta + np.array([change, 0.0]) for change in apart], self.bounds)[0].theta
+        elif theta.shape[0]:
+            theta = self._climb(theta, exact=exact)
+        likelihood, mode = self.at(theta)
+        return PairSolution(likelihood, mode, theta)
+
+    def _climb(self, theta: FloatArray, *, exact: bool) -> FloatArray:
+        n_draws = 64 if exact else SEARCH_DRAWS
+        _, slope, guess = self.slope(theta, n_draws)
+        first = np.full(theta.shape[0], 0.3)
+        if self.free:
+            first[0] = np.clip(abs(guess), 0.05, 3.0)
+        known = {theta.tobytes(): slope}
+
+        def gradient(theta: FloatArray) -> FloatArray:
+            seen = known.get(theta.tobytes())
+            return self.slope(theta, n_draws)[1] if seen is None else seen
+
+        return climb(gradient, theta, self.bounds, first, tol=TOL, gain=1e-16 if exact else GAIN)[0]
