@@ -9,19 +9,22 @@ from typing import Any, Literal
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+from preflearn.exceptions import DataError
 from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.factor import Factor
 from preflearn.inference.laplace import laplace, laplace_gradient
-from preflearn.inference.posterior import Info, Posterior
+from preflearn.inference.posterior import Curvature, Info, Posterior
 from preflearn.operators import FloatArray
 
-__all__ = ["Evidence", "Solution", "few_threads"]
+__all__ = ["Evidence", "Solution", "few_threads", "numbers"]
 
 # Moments of a likelihood that is not log-concave that match no better than this say nothing about the evidence.
 UNKNOWN = 1e-3
 
 # Up to this many latents two BLAS threads spend more time waiting for each other than they save.
 ONE_THREAD = 999
+
+SAME = 1e-6  # relative difference up to which kept numbers belong together: rounding, on another machine too
 
 
 def few_threads(n_latents: int) -> Any:
@@ -53,6 +56,19 @@ class Solution:
     info: Info
     tau: FloatArray
     nu: FloatArray
+
+    def kept(self) -> dict[str, Any]:
+        """Return what `Evidence.again` needs: a few numbers for each comparison and latent, and no matrix."""
+        posterior = self.posterior
+        return {
+            "tau": self.tau,
+            "nu": self.nu,
+            "a": posterior.a,
+            "u": posterior.u,
+            "left": _left(posterior.factor, posterior.u, posterior.a),
+            "log_evidence": float(posterior.log_evidence),
+            "info": self.info,
+        }
 
 
 @dataclass
@@ -126,6 +142,54 @@ class Evidence:
             sites = -d.second, d.first - d.second * z
         return Solution(prior, likelihood, posterior, info, *sites)
 
+    def again(self, theta: FloatArray, kept: dict[str, Any]) -> Solution:
+        """Return the posterior that `solve` found at these parameters, from what `Solution.kept` said; one factor of B.
+
+        The coordinates u are those of a root of the kernel matrix, and another machine may choose another root of a
+        singular one: where they are not of this root they are worked out from a, which is the same for all.
+        """
+        prior, likelihood = self.split(theta)
+        factor, _ = _factor(prior)
+        m, n = self.design.shape
+        tau, nu, a, u = (numbers(kept[name], name) for name in ("tau", "nu", "a", "u"))
+        if tau.shape != (m,) or nu.shape != (m,) or a.shape != (n,):
+            raise DataError(f"a posterior of {tau.shape[:1]} comparisons and {a.shape[:1]} latents, not of {m} and {n}")
+        if likelihood.log_concave and tau.min(initial=0.0) < 0.0:
+            raise DataError("a comparison has a negative precision")
+        if u.shape != (factor.rank,) or not _left(factor, u, a) <= 2 * float(kept["left"]) + SAME:
+            u = factor.back(a)
+        z = self.design.A @ factor.forward(u)
+        wrong = np.abs(self.design.AT @ (self.weight * (nu - tau * z)) - a)
+        if not wrong.max(initial=0.0) <= SAME * (1.0 + float(self.weight @ (np.abs(nu) + np.abs(tau * z)))):
+            raise DataError("the parts of comparisons are not those of the posterior")
+        Lam = self.design.laplacian(self.weight * tau)
+        curvature = Curvature.build(factor, Lam, semidefinite=likelihood.log_concave)
+        posterior = Posterior.of(factor, curvature, u, a, float(numbers(kept["log_evidence"], "log_evidence")))
+        if not isinstance(kept["info"], Info):
+            raise DataError("how the inference ended is not said")
+        return Solution(prior, likelihood, posterior, kept["info"], tau, nu)
+
+    def warmth(self) -> Any:
+        """Return the warm start of the next evaluation as data: the ``a`` of Laplace's method, or the sites of EP."""
+        return self.warm[0] if self.warm is not None and self.inference == "laplace" else self.warm
+
+    def warm_again(self, kept: Any, solutions: list[Solution]) -> None:
+        """Take up a warm start of `warmth`; the factor of B that goes with it is that of a solution with the same a."""
+        if kept is None:
+            return
+        if self.inference == "ep":
+            tau, nu = (numbers(part, "warm start") for part in kept)
+            if tau.shape != self.y.shape or nu.shape != self.y.shape:
+                raise DataError("a warm start of other comparisons")
+            self.warm = tau, nu
+            return
+        a = numbers(kept, "warm start")
+        if a.shape != (self.design.shape[1],):
+            raise DataError("a warm start of other latents")
+        near = next((s.posterior for s in reversed(solutions) if np.array_equal(s.posterior.a, a)), None)
+        smooth = near is not None and getattr(near.factor, "order", near.factor) is None
+        self.warm = a, near.curvature if near is not None and smooth else None
+
     def _infer(self, factor: Any, likelihood: Any) -> tuple[Posterior, Info, Any]:
         if self.inference == "laplace":
             start, near = self.warm if self.warm is not None else (None, None)
@@ -140,6 +204,19 @@ class Evidence:
         if info.converged:
             self.warm = sites
         return posterior, info, sites
+
+
+def numbers(value: Any, what: str) -> FloatArray:
+    """Return finite floats, or raise."""
+    found = np.asarray(value)
+    if found.dtype != np.float64 or not np.isfinite(found).all():
+        raise DataError(f"{what} should be finite numbers")
+    return found
+
+
+def _left(factor: Any, u: FloatArray, a: FloatArray) -> float:
+    # of u = R'a, which holds at the end of every inference, in units of u
+    return float(np.linalg.norm(u - factor.back(a)) / max(1.0, float(np.linalg.norm(u))))
 
 
 def _factor(prior: Any) -> tuple[Any, Any]:

@@ -19,7 +19,15 @@ from preflearn.models._gp_kernel import start_kernel
 from preflearn.operators import IntArray
 from preflearn.priors import POPULATION, UNKNOWN, Asked, ItemPrior, JudgeKernelPrior, JudgePrior, PairPrior
 
-__all__ = ["asked_by", "asked_of", "average_similarity", "judge_names", "judge_numbers", "with_judges"]
+__all__ = [
+    "asked_by",
+    "asked_of",
+    "average_similarity",
+    "judge_names",
+    "judge_numbers",
+    "warn_one_judge",
+    "with_judges",
+]
 
 SHARE = (1e-4, 1e3)  # bounds of the variance of a judge's own preferences, in units of the population's
 MOST_TOGETHER = 6_000  # latents of judges with features, whose covariance is held
@@ -33,16 +41,20 @@ def judge_names(X: Comparisons) -> list[Any]:
             "Comparisons judge=..., or leave judge_kernel=None."
         )
     names = set(X.judge.tolist()) - {""}
-    if len(names) == 1 and not (X.judge == "").any():
-        warn_user(
-            f"PreferenceGP: all comparisons are by one judge ({first_few(list(names))}): what is its own and what all "
-            "share cannot be told apart, so answers for others are guesses. Leave judge_kernel=None.",
-            DataWarning,
-        )
     try:
         return sorted(names)
     except TypeError:  # numbers and words
         return sorted(names, key=str)
+
+
+def warn_one_judge(X: Comparisons, names: list[Any]) -> None:
+    """Warn if there is nobody to tell a judge apart from."""
+    if len(names) == 1 and "" not in np.asarray(X.judge, dtype=object):
+        warn_user(
+            f"PreferenceGP: all comparisons are by one judge ({first_few(names)}): what is its own and what all "
+            "share cannot be told apart, so answers for others are guesses. Leave judge_kernel=None.",
+            DataWarning,
+        )
 
 
 def judge_numbers(X: Comparisons, names: list[Any]) -> IntArray:

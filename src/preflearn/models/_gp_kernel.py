@@ -12,7 +12,7 @@ from preflearn.exceptions import DataError
 from preflearn.kernels.bags import is_bags, point_weights
 from preflearn.operators import FloatArray
 
-__all__ = ["length_scales", "start_kernel"]
+__all__ = ["check_kernel", "length_scales", "start_kernel"]
 
 UNTOLD = (1e-5, 1e5)  # scikit-learn's default bounds: nobody has said anything about this parameter
 VARIANCE = (1e-4, 1e4)  # of utilities, in units of the noise
@@ -31,7 +31,7 @@ def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0, *, para
     if kernel is None or isinstance(kernel, str):
         ard = kernel == "ard"
         kernel = ConstantKernel(unit) * RBF(spread * np.sqrt(2 * spread.shape[0]) if ard else typical)
-    _check(owner, kernel, parameter)
+    check_kernel(owner, kernel, parameter)
     changed: dict[str, Any] = {}
     for name, value in kernel.get_params().items():
         if not name.endswith("_bounds") or isinstance(value, str) or np.shape(value) != (2,):
@@ -49,7 +49,7 @@ def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0, *, para
     return clone(kernel).set_params(**changed) if changed else kernel
 
 
-def _check(owner: str, kernel: Any, parameter: str) -> None:
+def check_kernel(owner: str, kernel: Any, parameter: str) -> None:
     """Refuse kernels that cannot be the covariance of utilities, and parameters whose logarithms do not exist."""
     if isinstance(kernel, type):
         raise TypeError(f"{owner}: {parameter} is the class {kernel.__name__}; pass an object, {kernel.__name__}(...).")

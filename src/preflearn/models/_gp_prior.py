@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,10 +21,11 @@ from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior, PairEffectPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior
 
-__all__ = ["outgrown", "problem_of", "warm_start", "with_functions"]
+__all__ = ["Kind", "kind_of", "outgrown", "problem_as", "problem_of", "warm_start", "with_functions"]
 
 Pairs = tuple[IntArray, IntArray]
 
+Kind = Literal["items", "pairs", "effects", "functions"]  # what the latents are
 Parts = tuple[ItemPrior | None, ItemPrior | None]
 Prior = ItemPrior | PairParts
 
@@ -50,32 +51,58 @@ def problem_of(
     utility, cyclic = _parts(model, X, used) if known is None else _moved(base_prior(known), X, used)
     first, second = ends
     n, m = used.shape[0], first.shape[0]
-    distinct, place = np.unique(first * n + second, return_inverse=True)
+    n_pairs = np.unique(first * n + second).shape[0]
+    kind: Kind = "pairs"
     if judge is not None:
         if cyclic is None and utility is not None:
-            return with_judges(model, X, utility, pair_operator(first, second, n), judge, known)
-        if distinct.shape[0] > MANY_PAIRS:
+            kind = "items"
+        elif n_pairs > MANY_PAIRS:
             raise DataError(
-                f"PreferenceGP: {distinct.shape[0]} distinct pairs were compared; with judge_kernel and cyclic_kernel "
+                f"PreferenceGP: {n_pairs} distinct pairs were compared; with judge_kernel and cyclic_kernel "
                 f"together at most {MANY_PAIRS} can be learned. Leave one of the two out, or use fewer items."
             )
-    elif utility is not None and cyclic is None and distinct.shape[0] > FEW_PAIRS * n:
-        return utility, Design(pair_operator(first, second, n))
-    pairs = distinct // n, distinct % n
-    featureless = judge is None and cyclic is not None and cyclic.X is None
-    if featureless and (utility is None or distinct.shape[0] > FEW_PAIRS * n):
-        A = pair_operator(*pairs, n) if utility is not None else sp.csr_array((distinct.shape[0], 0))
-        return PairEffectPrior(utility, cyclic, n, pairs, EffectFactor.build), EffectDesign(A, place.ravel())
-    if judge is None and cyclic is not None and cyclic.X is not None and distinct.shape[0] > BASIS_FROM:
+    elif utility is not None and cyclic is None and n_pairs > FEW_PAIRS * n:
+        kind = "items"
+    elif cyclic is not None and cyclic.X is None and (utility is None or n_pairs > FEW_PAIRS * n):
+        kind = "effects"
+    elif cyclic is not None and cyclic.X is not None and n_pairs > BASIS_FROM:
         prior, design = with_functions(utility, cyclic, n, ends)
         size = design.shape[1]
         complete = prior.kept_share(ends) >= 1 - OUTGROWN
-        cheaper = size**2 * (m + size) < DENSE_COST * float(distinct.shape[0]) ** 3
-        if distinct.shape[0] > MANY_PAIRS or (complete and cheaper):
+        cheaper = size**2 * (m + size) < DENSE_COST * float(n_pairs) ** 3
+        if n_pairs > MANY_PAIRS or (complete and cheaper):
             return prior, design
+    prior, design = problem_as(kind, (utility, cyclic), n, ends)
+    return (prior, design) if judge is None else with_judges(model, X, prior, design.A, judge, known)
+
+
+def problem_as(kind: Kind, parts: Parts, n: int, ends: Pairs, basis: SkewBasis | None = None) -> tuple[Any, Any]:
+    """Return the prior of these parts over latents of a kind, and the design; ``basis`` is that of the functions."""
+    utility, cyclic = parts
+    first, second = ends
+    m = first.shape[0]
+    if kind == "items":
+        return utility, Design(pair_operator(first, second, n))
+    if kind == "functions":
+        assert basis is not None
+        A = pair_operator(first, second, n) if utility is not None else sp.csr_array((m, 0))
+        return SkewBasisPrior(utility, cyclic, n, basis), FeatureDesign(A, basis.features(basis.V, ends))
+    distinct, place = np.unique(first * n + second, return_inverse=True)
+    pairs = distinct // n, distinct % n
+    if kind == "effects":
+        A = pair_operator(*pairs, n) if utility is not None else sp.csr_array((distinct.shape[0], 0))
+        return PairEffectPrior(utility, cyclic, n, pairs, EffectFactor.build), EffectDesign(A, place.ravel())
     A = sp.csr_array((np.ones(m), place.ravel(), np.arange(m + 1)), shape=(m, distinct.shape[0]))
-    dense = PairPrior(utility, cyclic, n, pairs)
-    return (dense, Design(A)) if judge is None else with_judges(model, X, dense, A, judge, known)
+    return PairPrior(utility, cyclic, n, pairs), Design(A)
+
+
+def kind_of(prior: Any) -> Kind:
+    """Return which latents a prior (without judges) is over."""
+    if isinstance(prior, ItemPrior):
+        return "items"
+    if isinstance(prior, PairEffectPrior):
+        return "effects"
+    return "functions" if isinstance(prior, SkewBasisPrior) else "pairs"
 
 
 def with_functions(
@@ -85,8 +112,7 @@ def with_functions(
     basis = SkewBasis.build(_rougher(cyclic).gram()[0], MOST_FUNCTIONS, LOST)
     if basis.kept[0].shape[0] >= MOST_FUNCTIONS:  # rougher ones would be kept at the expense of those that count
         basis = SkewBasis.build(cyclic.gram()[0], MOST_FUNCTIONS, LOST)
-    A = pair_operator(*ends, n) if utility is not None else sp.csr_array((ends[0].shape[0], 0))
-    return SkewBasisPrior(utility, cyclic, n, basis), FeatureDesign(A, basis.features(basis.V, ends))
+    return problem_as("functions", (utility, cyclic), n, ends, basis)
 
 
 def _rougher(prior: ItemPrior) -> ItemPrior:

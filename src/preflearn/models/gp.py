@@ -10,22 +10,20 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Bags, Comparisons
-from preflearn.data._checks import object_array
+from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
 from preflearn.data.learning import warn_before_learning
 from preflearn.inference.average import average
 from preflearn.inference.evidence import Optimum, starts
-from preflearn.likelihoods import Gaussian
 from preflearn.models._answers import base_prior
 from preflearn.models._evidence import Evidence, Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons
-from preflearn.models._gp_judges import average_similarity, judge_names, judge_numbers
+from preflearn.models._gp_judges import average_similarity, warn_one_judge
 from preflearn.models._gp_kernel import length_scales
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
-from preflearn.models._gp_merge import merge
 from preflearn.models._gp_prior import problem_of, warm_start
 from preflearn.models._gp_search import search
+from preflearn.models._gp_state import keep, restore, state_of, take_in
 from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.models._leave_out import without_comparisons, without_items, without_judges
 from preflearn.models._utility import UtilityPosterior, generator, share_ties
@@ -259,28 +257,23 @@ class PreferenceGP(UtilityPosterior):
 
     def _evidence_of(self, X: Comparisons, prior: Any, likelihood: Any) -> Evidence:
         """Merge comparisons and put the prior on the items, or pairs of items, that occur."""
-        judge = None
-        if self.judge_kernel is not None:
-            names = judge_names(X)
-            self.judges_, judge = object_array(names), judge_numbers(X, names)
-        merged = merge(X, judge, exact=isinstance(likelihood, Gaussian))
-        used, place = np.unique(np.concatenate([merged.first, merged.second]), return_inverse=True)
-        m = merged.first.shape[0]
-        ends = place[:m].astype(np.intp), place[m:].astype(np.intp)
-        new, design = problem_of(self, X, used, ends, None if judge is None else merged.judge, prior)
-        self._used, self._merged, self._ends = used, merged, ends
-        return Evidence(new, likelihood, design, merged.outcome, merged.weight, self.inference)
+        taken = take_in(self, X, likelihood)
+        if taken.judge is not None:
+            warn_one_judge(X, list(self.judges_))
+        new, design = problem_of(self, X, taken.used, taken.ends, taken.judge, prior)
+        self._used, self._merged, self._ends = taken.used, taken.merged, taken.ends
+        return Evidence(new, likelihood, design, self._merged.outcome, self._merged.weight, self.inference)
 
     def _learn(self, X: Comparisons, evidence: Evidence, first: list[FloatArray], rng: Any, points: Any = None) -> None:
         """Choose hyperparameters from the given starts, infer, and keep what prediction needs."""
-        theta, bounds = evidence.theta, evidence.bounds
+        theta = evidence.theta
         with few_threads(evidence.design.size):
             self.optima_: list[Optimum] = []
             if first:
                 evidence, self.optima_ = search(evidence, first, self._ends, partial(self._evidence_of, X))
                 theta = self.optima_[0].theta
                 if self.hyperparameters == "average":
-                    points = average(evidence, self.optima_, bounds, self.n_points, int(rng.integers(2**31)))
+                    points = average(evidence, self.optima_, evidence.bounds, self.n_points, int(rng.integers(2**31)))
                 evidence.settle()
             self._solution: Solution = evidence.solve(theta)
             self._mixture = [(1.0, self._solution)]
@@ -291,27 +284,15 @@ class PreferenceGP(UtilityPosterior):
                 ]
             elif hasattr(self, "hyperposterior_"):
                 del self.hyperposterior_
-        prior = base_prior(self._solution.prior)
-        self._evidence, self.comparisons_ = evidence, X
-        if self.judge_kernel is not None:
-            judges = self._solution.prior
-            self.judge_share_ = float(judges.share.constant_value)
-            self.judge_kernel_ = getattr(judges, "kernel_judges", None)
-        self.kernel_ = prior.own if prior.kernel is None else prior.kernel
-        cyclic = getattr(prior, "cyclic", None)
-        self.cyclic_kernel_ = None if cyclic is None else cyclic.own if cyclic.kernel is None else cyclic.kernel
-        self.own_variance_ = None if prior.own is None else float(prior.own.constant_value)
-        self.likelihood_ = self._solution.likelihood
-        self.log_evidence_ = self._solution.posterior.log_evidence
-        self.info_ = self._solution.info
-        self.theta_, self.bounds_, self.theta_names_ = theta, bounds, evidence.names
-        self.featureless_, self.on_bags_ = X.items is None, isinstance(X.items, Bags)
-        self.n_items_, self.n_features_in_, self.item_names_ = X.n_items, X.n_features, X.names
-        self.__dict__.pop("feature_names_in_", None)
-        if X.feature_names is not None:
-            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
-        self.classes_ = np.array([-1.0, 1.0])
+        keep(self, X, evidence, theta)
         self._warn(points)
+
+    def _file_state(self) -> dict[str, Any]:
+        """Return what model files keep; see `preflearn.models._gp_state`."""
+        return state_of(self)
+
+    def _from_file_state(self, state: dict[str, Any]) -> None:
+        restore(self, state)
 
     def _warn(self, points: Any) -> None:
         owner = type(self).__name__

@@ -10,22 +10,21 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Bags, LabelPreferences
-from preflearn.data._checks import check_labels, label_array
+from preflearn.data import LabelPreferences
+from preflearn.data._checks import check_labels
 from preflearn.data.labels import label_codes
-from preflearn.inference.blocks import BlockDesign
 from preflearn.inference.evidence import Optimum, maximise, starts
 from preflearn.likelihoods import Gaussian
 from preflearn.metrics import pairwise_accuracy
-from preflearn.models._evidence import Evidence, few_threads
+from preflearn.models._evidence import Evidence, Solution, few_threads
 from preflearn.models._gp_kernel import start_kernel
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_warnings import warn_only_noise, warn_unfinished
 from preflearn.models._label_input import Edges, edge_list, label_data, merged_edges, new_items
-from preflearn.models._label_posterior import LabelPosterior, label_prior
+from preflearn.models._label_state import evidence_of, keep, restore, state_of
 from preflearn.models._utility import generator
 from preflearn.operators import FloatArray
-from preflearn.priors import Items, LabelPrior
+from preflearn.priors import Items
 
 __all__ = ["LabelPreferenceGP"]
 
@@ -179,49 +178,34 @@ class LabelPreferenceGP(BaseEstimator):
             self.optima_ = self._maximise(evidence, theta, rng, size)
             theta = self.optima_[0].theta
         with few_threads(size):
-            solution = evidence.solve(theta)
-        self._evidence = evidence
-        self._posterior = LabelPosterior(solution.prior, solution.posterior)
-        self._keep_kernels(solution.prior)
-        self.likelihood_, self.info_ = solution.likelihood, solution.info
-        self.log_evidence_ = solution.posterior.log_evidence
-        self.theta_, self.bounds_, self.theta_names_ = theta, evidence.bounds, evidence.names
-        self.labels_ = label_array(data.labels.tolist())
-        self.n_features_in_, self.on_bags_ = data.n_features, isinstance(data.items, Bags)
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
-        if data.feature_names is not None:
-            self.feature_names_in_ = np.asarray(data.feature_names, dtype=object)
+            self._solution: Solution = evidence.solve(theta)
+        keep(self, edges, data.labels, data.feature_names, evidence, theta)
         owner = type(self).__name__
         warn_unfinished(owner, self.inference, [self.info_], self.likelihood_)
         if self.optima_:
             variance = np.mean(
-                [part.variance(Items(edges.X[:1], np.zeros(1, np.intp))) for part in solution.prior.parts]
+                [part.variance(Items(edges.X[:1], np.zeros(1, np.intp))) for part in self._solution.prior.parts]
             )
             sigma = self.likelihood_.noise_deviation / np.sqrt(2 * variance)
             warn_only_noise(owner, self.inference, float(sigma), f"{edges.item.shape[0]} preferences")
         return self
 
     def _evidence_of(self, edges: Edges, labels: Any, likelihood: Any, *, shared: bool) -> tuple[Evidence, int]:
-        prior, size = label_prior(
-            edges, labels, start_kernel("LabelPreferenceGP", self.kernel, edges.X, self._unit), shared=shared
-        )
-        design = BlockDesign(edges.item, edges.first, edges.second, prior.basis, edges.X.shape[0])
-        return Evidence(prior, likelihood, design, edges.outcome, edges.weight, self.inference), size
+        kernel = start_kernel("LabelPreferenceGP", self.kernel, edges.X, self._unit)
+        return evidence_of(edges, labels, kernel, likelihood, self.inference, shared=shared)
+
+    def _file_state(self) -> dict[str, Any]:
+        """Return what model files keep; see `preflearn.models._label_state`."""
+        return state_of(self)
+
+    def _from_file_state(self, state: dict[str, Any]) -> None:
+        restore(self, state)
 
     def _maximise(self, evidence: Evidence, theta: FloatArray, rng: Any, size: int) -> list[Optimum]:
         with few_threads(size):
             found = maximise(evidence, starts(theta, evidence.bounds, self.n_restarts, rng), evidence.bounds)
         evidence.settle()
         return found
-
-    def _keep_kernels(self, prior: LabelPrior) -> None:
-        self.__dict__.pop("kernel_", None)
-        if prior.rest is None:
-            self.kernel_ = prior.parts[0].kernel
-            self.kernels_ = [self.kernel_] * prior.basis.shape[0]
-            return
-        own = [(prior.parts[row.argmax()] if row.any() else prior.rest) for row in prior.basis]
-        self.kernels_ = [part.kernel for part in own]
 
     def log_evidence(self, theta: Any = None, *, gradient: bool = True) -> Any:
         """Return the log evidence at log parameters ``theta`` (default: the chosen ones), with its gradient."""
