@@ -9,7 +9,7 @@ from preflearn._version import __version__
 if TYPE_CHECKING:
     from preflearn.data import Bags, Comparisons, LabelPreferences, Ratings
     from preflearn.kernels import Nystroem, RandomFourier
-    from preflearn.model_file import load_model, save_model
+    from preflearn.model_file import load, save
     from preflearn.models import (
         KPCR,
         RLS,
@@ -41,8 +41,8 @@ __all__ = [
     "RankRLSCV",
     "Ratings",
     "__version__",
-    "load_model",
-    "save_model",
+    "load",
+    "save",
 ]
 
 # Imported on first use: the command line must not wait for scikit-learn to say how it is called.
@@ -51,8 +51,8 @@ _HOME = {
     "Comparisons": "preflearn.data",
     "LabelPreferences": "preflearn.data",
     "Ratings": "preflearn.data",
-    "load_model": "preflearn.model_file",
-    "save_model": "preflearn.model_file",
+    "load": "preflearn.model_file",
+    "save": "preflearn.model_file",
     "Nystroem": "preflearn.kernels",
     "RandomFourier": "preflearn.kernels",
     "BradleyTerry": "preflearn.models",

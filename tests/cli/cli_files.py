@@ -3,7 +3,7 @@
 import numpy as np
 
 from preflearn import RankRLS
-from preflearn.model_file import save_model
+from preflearn.model_file import save
 
 N_FEATURES = 4
 NAMES = [f"C{i:02d}" for i in range(12)]
@@ -54,4 +54,4 @@ def save_rows_model(path, n_features=N_FEATURES):
     """Save a model that scores a row by its first feature."""
     rng = np.random.default_rng(5)
     X = rng.standard_normal((30, n_features))
-    save_model(RankRLS(alpha=1e-3).fit(X, X[:, 0]), path)
+    save(RankRLS(alpha=1e-3).fit(X, X[:, 0]), path)

@@ -17,7 +17,7 @@ from preflearn import RankRLS, RankRLSCV
 from preflearn.data import read_comparisons, read_svmlight
 from preflearn.kernels import KERNEL_NAMES
 from preflearn.metrics import disagreement_error, kendall_tau_b, mean_average_precision, ndcg, precision_at_k
-from preflearn.model_file import load_model, open_model
+from preflearn.model_file import load, open_model
 
 
 def rows_of(text):
@@ -29,7 +29,7 @@ def test_fit_is_the_cv_estimator_of_the_library(run, folder):
     data = read_svmlight("train.txt")
     model = RankRLSCV().fit(data)
     assert (code, err) == (0, "")
-    np.testing.assert_allclose(load_model("m.preflearn").predict(data), model.predict(data), rtol=1e-12)
+    np.testing.assert_allclose(load("m.preflearn").predict(data), model.predict(data), rtol=1e-12)
     assert "72 rows with 4 features in 12 groups" in out
     assert f"alpha = {model.alpha_:.4g}" in out
     assert f"disagreement error {-model.best_score_:.4f}" in out
@@ -57,7 +57,7 @@ def test_every_model_can_be_fitted_saved_judged_and_used(name, run):
     options, kind = FITS[name]
     code, out, err = run("fit", "train.txt", *options, "--save", "m.preflearn")
     assert (code, err) == (0, "")
-    assert type(load_model("m.preflearn")).__name__ == kind
+    assert type(load("m.preflearn")).__name__ == kind
     fixed = {"--alpha", "--components"} & set(options) and "auto" not in options
     assert ("nothing, as" in out) == bool(fixed)
     assert ("cross-validation" in out) != bool(fixed)
@@ -67,14 +67,14 @@ def test_every_model_can_be_fitted_saved_judged_and_used(name, run):
     code, out, err = run("predict", "m.preflearn", "test.txt")
     assert (code, err) == (0, "")
     np.testing.assert_allclose(
-        [float(row["score"]) for row in rows_of(out)], load_model("m.preflearn").predict(read_svmlight("test.txt"))
+        [float(row["score"]) for row in rows_of(out)], load("m.preflearn").predict(read_svmlight("test.txt"))
     )
 
 
 def test_the_same_seed_gives_the_same_model_and_another_seed_another(run):
     for name, seed in (("a", 3), ("b", 3), ("c", 4)):
         assert run("fit", "train.txt", "--kernel", "rbf", "--nystroem", 9, "--seed", seed, "--save", name)[0] == 0
-    a, b, c = (load_model(name).predict(read_svmlight("test.txt")) for name in "abc")
+    a, b, c = (load(name).predict(read_svmlight("test.txt")) for name in "abc")
     np.testing.assert_array_equal(a, b)
     assert np.abs(a - c).max() > 1e-6
 
@@ -101,7 +101,7 @@ def test_svmlight_is_recognised_by_content_and_name(name, content, run, folder):
     data = (folder / "train.txt").read_bytes()
     (folder / name).write_bytes(gzip.compress(data) if content == "gzip" else data)
     assert run("fit", name, "--alpha", 1, "--save", "m.preflearn")[0] == 0
-    assert load_model("m.preflearn").n_features_in_ == N_FEATURES
+    assert load("m.preflearn").n_features_in_ == N_FEATURES
 
 
 @pytest.mark.parametrize("name", ["m.csv", "m.tsv", "m.txt", "m", "m.parquet"])
@@ -134,7 +134,7 @@ def test_features_that_occur_later_only_can_be_declared(run, folder):
     assert (code, err) == (0, "")
     # In a linear model features that were never seen weigh nothing.
     X = read_svmlight("wide.txt").items[:, :N_FEATURES]
-    np.testing.assert_allclose([float(r["score"]) for r in rows_of(out)], load_model("plain.preflearn").predict(X))
+    np.testing.assert_allclose([float(r["score"]) for r in rows_of(out)], load("plain.preflearn").predict(X))
 
 
 def test_zero_based_files_are_remembered_by_the_model(run, folder):
@@ -241,7 +241,7 @@ def test_evaluate_gives_the_metrics_of_the_library(run, folder):
     lines = (folder / "test.txt").read_text().splitlines()
     (folder / "mixed.txt").write_text("\n".join(f"{i % 4}{line[1:]}" for i, line in enumerate(lines)))
     data = read_svmlight("mixed.txt")
-    f, qid = load_model("rows.preflearn").predict(data), {"qid": data.group}
+    f, qid = load("rows.preflearn").predict(data), {"qid": data.group}
     code, out, err = run("evaluate", "rows.preflearn", "mixed.txt", "--relevant", 2, "--json")
     answer = json.loads(out)
     expected = {
@@ -335,12 +335,12 @@ def test_rows_in_one_group_are_cross_validated_by_folds_of_rows(run, folder):
 def test_force_replaces_a_model(run, folder):
     assert run("fit", "train.txt", "--alpha", 1, "--save", "m.preflearn")[0] == 0
     assert run("fit", "train.txt", "--alpha", 7, "--save", "m.preflearn", "--force")[0] == 0
-    assert load_model("m.preflearn").alpha == 7
+    assert load("m.preflearn").alpha == 7
 
 
 def test_a_model_of_the_library_without_notes_can_be_used(run):
     assert open_model("rows.preflearn")[1] == {}
-    assert type(load_model("rows.preflearn")) is RankRLS
+    assert type(load("rows.preflearn")) is RankRLS
     assert run("predict", "rows.preflearn", "test.txt")[0] == 0
 
 

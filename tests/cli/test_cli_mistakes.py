@@ -244,7 +244,9 @@ def test_messages_speak_of_options_and_not_of_python(name, run, folder):
         prepare(folder)
     err = run(*command)[2]
     assert re.findall(r"\w+=[\w\"'.]+", err) == []
-    assert re.findall(r"\b(RankRLS|RankRLSCV|KPCRank|Comparisons|Ratings|save_model|get_scorer|\w+\(\))\b", err) == []
+    assert (
+        re.findall(r"\b(RankRLS|RankRLSCV|KPCRank|Comparisons|Ratings|preflearn\.save|get_scorer|\w+\(\))\b", err) == []
+    )
 
 
 def test_there_are_enough_mistakes():

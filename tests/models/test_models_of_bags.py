@@ -20,8 +20,8 @@ from preflearn import (
     RandomFourier,
     RankRLS,
     Ratings,
-    load_model,
-    save_model,
+    load,
+    save,
 )
 from preflearn.active import suggest
 from preflearn.data import from_class_labels
@@ -135,15 +135,15 @@ def test_columns_of_a_long_table_are_matched_by_name():
 )
 def test_a_saved_model_predicts_the_same(model, tmp_path):
     model.fit(DATA)
-    save_model(model, tmp_path / "model.preflearn")
-    again = load_model(tmp_path / "model.preflearn")
+    save(model, tmp_path / "model.preflearn")
+    again = load(tmp_path / "model.preflearn")
     np.testing.assert_array_equal(again.predict(BAGS), model.predict(BAGS))
     with pytest.raises(DataError, match="fitted on Bags"):
         again.predict(BAGS.means())
 
 
 def test_bags_in_a_damaged_file_are_found_out(tmp_path):
-    encoder = Encoder("RankRLS")
+    encoder = Encoder()
     encoded = encoder.encode(Bags(ARRAYS[:3]), "X_fit_")
     for sizes in ([], [1, 2], [0, *Bags(ARRAYS[:3]).sizes.tolist()], [[1]]):
         with pytest.raises(DataError, match="sizes of bags"):
@@ -152,9 +152,9 @@ def test_bags_in_a_damaged_file_are_found_out(tmp_path):
             )
     model = RankRLS(kernel="rbf").fit(DATA)
     model.on_bags_ = False
-    save_model(model, tmp_path / "model.preflearn")
+    save(model, tmp_path / "model.preflearn")
     with pytest.raises(FileFormatError, match="do not belong together"):
-        load_model(tmp_path / "model.preflearn")
+        load(tmp_path / "model.preflearn")
 
 
 def test_bags_have_no_value_to_draw_along():

@@ -17,7 +17,7 @@ from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
 from preflearn.kernels import Nystroem
 from preflearn.metrics import RankingScorer, get_scorer, pairwise_accuracy
-from preflearn.model_file import save_model
+from preflearn.model_file import save
 from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV
 
 __all__ = ["Choices", "Result", "describe_data", "run", "train"]
@@ -75,7 +75,7 @@ def run(path: Path, target: Path, choices: Choices) -> None:
         message = without_owner(str(error))
         raise DataError(message if message.startswith(str(path)) else f"{path}: {message}") from error
     with working(f"Saving {target.name}"):
-        save_model(result.estimator, target, notes=_notes(path, data, choices))
+        save(result.estimator, target, notes=_notes(path, data, choices))
     scoring = choices.scoring or "disagreement"
     lines = [("Model", _describe_model(choices, result.estimator)), ("Chosen", result.chosen)]
     if result.score is not None:

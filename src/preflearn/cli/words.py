@@ -25,7 +25,7 @@ _OPTIONS = [
     (r"; or name the columns, as in winner=\S+, loser=[.]+", ". Rename the columns."),
     (r'ties="(include|exclude)"', r"--ties \1"),
     (r"fewer folds \(cv\), or groups \(qid\)", "groups (qid), or a number for --alpha or --components"),
-    (r"Make one with save_model", "Make one with preflearn fit DATA --save FILE"),
+    (r"Make one with preflearn\.save", "Make one with preflearn fit DATA --save FILE"),
     (r"get_scorer: ", "--scoring: "),
     (
         r"there is no column '([^']*)' \(([^)]*)\)\.",

@@ -2,106 +2,110 @@ r"""Model files: fitted estimators as data, never as code.
 
 A file is a zip archive of a JSON header (``header.json``) and ``.npy`` arrays, stored uncompressed so that no member
 can be larger than the file. The header says which class of a fixed table it is, its parameters and what ``fit`` left;
-reading builds only objects of fixed tables (`preflearn.model_file.codec`) and never unpickles or imports by name.
+reading builds only objects of fixed tables (`preflearn.model_file.tables`) and never unpickles or imports by name.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import sklearn
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn._version import __version__
 from preflearn.exceptions import DataError, FileFormatError
-from preflearn.model_file.codec import ESTIMATORS, Decoder, Encoder
-from preflearn.model_file.container import read_container, write_container
-from preflearn.model_file.sizes import check_sizes
+from preflearn.model_file.codec import Decoder, Encoder
+from preflearn.model_file.container import Container, open_container, write_container
+from preflearn.model_file.tables import ESTIMATORS
 
-__all__ = ["FORMAT_VERSION", "load_model", "open_model", "save_model"]
+__all__ = ["FORMAT_VERSION", "load", "open_model", "save"]
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _FORMAT = "preflearn model"
-# Private, but what get_feature_names_out of the estimators on components reads.
-_ALSO_FITTED = ("_n_features_out",)
 
 
-def save_model(estimator: Any, path: str | Path, *, notes: Mapping[str, Any] | None = None) -> None:
-    r"""Save a fitted estimator.
+def save(estimator: Any, path: str | Path, notes: Mapping[str, Any] | None = None) -> None:
+    r"""Save a fitted estimator as a file of data: no code is stored, and none is run when it is read.
 
     Parameters
     ----------
-    estimator : RLS, RankRLS, RankRLSCV, KPCR, KPCRank or KPCRankCV
-        Fitted.
+    estimator : estimator of preflearn, or a scikit-learn Pipeline that ends with one
+        Fitted. Steps before it, and `OnItems`, may hold StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler,
+        Normalizer, PCA, KernelPCA, TruncatedSVD, SimpleImputer and OneHotEncoder.
     path : str or Path
         Where to. An existing file is replaced in one step: at no time is there a half-written file under this name.
     notes : mapping, default=None
-        What else `open_model` should return: strings, numbers, None, lists and mappings of these, such as the names of
-        the items.
+        What else to write into it, for people and programs: strings, numbers, None, lists and mappings of these.
 
     Raises
     ------
     DataError
-        If a parameter is not data (a splitter or a metric of your own); the message says how to save nevertheless.
+        If a part is not data (a kernel, a transformer, a splitter or a metric of your own); the message says how to
+        save nevertheless.
 
     Notes
     -----
-    Cost: one pass over the arrays. The training rows are part of the file where the kernel needs them
-    (``X_fit_``): a kernel model of private data is private data.
+    Cost: one pass over the arrays. The training rows are part of the file where the kernel needs them, and of a
+    Gaussian process the comparisons as well: a model of private data is private data. Files of Gaussian processes hold
+    a few numbers for each comparison and item and no matrix; `load` factors the kernel matrix again, once for each
+    solution, instead of learning.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import TemporaryDirectory
-    >>> from preflearn import RankRLS, load_model, save_model
-    >>> model = RankRLS().fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0])
+    >>> import preflearn
+    >>> matches = preflearn.Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "cy"])
+    >>> model = preflearn.PreferenceGP(hyperparameters="fixed").fit(matches)
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "model.preflearn")
-    ...     save_model(model, path)
-    ...     again = load_model(path)
-    >>> bool((again.predict([[2.0]]) == model.predict([[2.0]])).all())
+    ...     preflearn.save(model, path)
+    ...     again = preflearn.load(path)
+    >>> bool((again.predict_proba(matches) == model.predict_proba(matches)).all())
     True
     """
-    name = type(estimator).__name__
-    if ESTIMATORS.get(name) is not type(estimator):
+    kind = type(estimator)
+    last = estimator.steps[-1][1] if kind is Pipeline else estimator
+    if kind not in ESTIMATORS or type(last) not in ESTIMATORS:
+        what = f"{kind.__name__} of {type(last).__name__}" if kind is Pipeline else kind.__name__
         raise TypeError(
-            f"save_model: model files hold {', '.join(ESTIMATORS)}; this is a {name}. "
-            "Gaussian processes, pipelines and other objects can be kept with joblib.dump, for people you trust."
+            f"save: model files hold {', '.join(known.__name__ for known in ESTIMATORS)} (that ends with one of "
+            f"these); this is a {what}. Other objects can be kept with joblib.dump, for people you trust."
         )
     check_is_fitted(estimator)
-    encoder = Encoder(name)
-    parameters = estimator.get_params(deep=False)
-    fitted = {key: value for key, value in vars(estimator).items() if key not in parameters and _is_fitted_name(key)}
+    encoder = Encoder()
     header = {
         "format": _FORMAT,
         "format_version": FORMAT_VERSION,
         "preflearn_version": __version__,
-        "class": name,
-        "parameters": {key: encoder.encode(value, key) for key, value in parameters.items()},
-        "fitted": {key: encoder.encode(value, key) for key, value in fitted.items()},
+        "sklearn_version": sklearn.__version__,
+        **encoder.estimator(estimator, "estimator"),
         "notes": encoder.encode(dict(notes or {}), "notes"),
     }
     write_container(Path(path), header, encoder.arrays)
 
 
-def load_model(path: str | Path) -> Any:
+def load(path: str | Path) -> Any:
     """Return the estimator of a model file.
 
     Parameters
     ----------
     path : str or Path
-        A file written by `save_model`.
+        A file written by `save`.
 
     Returns
     -------
     estimator
-        Fitted, with the same predictions as the one that was saved.
+        Fitted: all that the saved one could answer it answers, and equally.
 
     Raises
     ------
     FileFormatError
-        If the file is missing, not a model file, damaged, or from a newer version of preflearn.
+        If the file is missing, not a model file, damaged, or of another version of the format.
 
     Notes
     -----
@@ -109,8 +113,8 @@ def load_model(path: str | Path) -> Any:
 
     Examples
     --------
-    >>> from preflearn import load_model
-    >>> load_model("nowhere.preflearn")
+    >>> import preflearn
+    >>> preflearn.load("nowhere.preflearn")
     Traceback (most recent call last):
         ...
     preflearn.exceptions.FileFormatError: nowhere.preflearn: there is no such file...
@@ -124,60 +128,62 @@ def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
     Parameters
     ----------
     path : str or Path
-        A file written by `save_model`.
+        A file written by `save`.
 
     Returns
     -------
     estimator
-        As from `load_model`.
+        As from `load`.
     notes : dict
-        As given to `save_model`.
+        As given to `save`.
     """
-    container = read_container(Path(path))
-    header = container.header
+    with open_container(Path(path)) as container:
+        _check_header(path, container.header)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what there was to say was said when the model learned
+                return _rebuild(container)
+        except MemoryError:
+            raise FileFormatError(
+                f"{path}: the model does not fit into memory, or the file is damaged. Use a larger machine, or save "
+                "the model again."
+            ) from None
+        except Exception as error:  # a damaged header can fail anywhere; whatever it was, the file is to blame
+            reason = str(error) or type(error).__name__
+            other = container.header.get("sklearn_version")
+            versions = f" It was saved with scikit-learn {other}, and this is {sklearn.__version__}."
+            raise FileFormatError(
+                f"{path}: the model file is damaged or its parts do not belong together ({reason.rstrip('.')}). "
+                f"Save the model again.{versions if other != sklearn.__version__ else ''}"
+            ) from error
+
+
+def _check_header(path: str | Path, header: dict[str, Any]) -> None:
+    """Raise FileFormatError unless a header is of this format and of a class that there is."""
     if header.get("format") != _FORMAT:
-        raise FileFormatError(f"{path}: this is not a model file of preflearn. Make one with save_model.")
-    version = header.get("format_version")
-    if not isinstance(version, int) or version < 1:
+        raise FileFormatError(f"{path}: this is not a model file of preflearn. Make one with preflearn.save.")
+    version, saved_by = header.get("format_version"), header.get("preflearn_version")
+    if type(version) is not int or version < 1:
         raise FileFormatError(f"{path}: the model file is damaged (format version {version!r}). Save the model again.")
-    if version > FORMAT_VERSION:
+    if version != FORMAT_VERSION:
+        cure = "Upgrade it, or train the model again" if version > FORMAT_VERSION else "Train the model again"
         raise FileFormatError(
-            f"{path}: this model was saved by preflearn {header.get('preflearn_version')} in format {version}, and "
-            f"preflearn {__version__} reads formats up to {FORMAT_VERSION}. Upgrade it, or train the model again."
+            f"{path}: this model was saved by preflearn {saved_by} in format {version}, and preflearn {__version__} "
+            f"reads format {FORMAT_VERSION}. {cure}."
         )
-    name = header.get("class")
-    if name not in ESTIMATORS:
+    name, known = header.get("class"), [kind.__name__ for kind in ESTIMATORS]
+    if name not in known:
         raise FileFormatError(
-            f"{path}: the model is of the unknown class {name!r}; preflearn {__version__} has {', '.join(ESTIMATORS)}. "
+            f"{path}: the model is of the unknown class {name!r}; preflearn {__version__} has {', '.join(known)}. "
             "Upgrade it, or train the model again."
         )
-    try:
-        estimator, notes = _rebuild(ESTIMATORS[name], header, Decoder(container.array))
-        check_sizes(estimator)
-    except MemoryError:
-        raise
-    except Exception as error:  # a damaged header can fail anywhere; whatever it was, the file is to blame
-        reason = str(error) or type(error).__name__
-        raise FileFormatError(
-            f"{path}: the model file is damaged or its parts do not belong together ({reason.rstrip('.')}). "
-            "Save the model again."
-        ) from error
-    return estimator, notes
 
 
-def _rebuild(kind: type[Any], header: dict[str, Any], decoder: Decoder) -> tuple[Any, dict[str, Any]]:
-    parameters = {key: decoder.decode(value) for key, value in header["parameters"].items()}
-    estimator = kind(**parameters)
-    for key, value in header["fitted"].items():
-        if not _is_fitted_name(key) or key in parameters:
-            raise DataError(f"{key!r} is not the name of something that fit leaves")
-        setattr(estimator, key, decoder.decode(value))
+def _rebuild(container: Container) -> tuple[Any, dict[str, Any]]:
+    decoder = Decoder(container.array)
+    estimator = decoder.estimator(container.header)
     check_is_fitted(estimator)
-    notes = decoder.decode(header["notes"])
+    notes = decoder.decode(container.header["notes"])
     if not isinstance(notes, dict):
         raise DataError("the notes are not a mapping")
     return estimator, notes
-
-
-def _is_fitted_name(key: str) -> bool:
-    return key in _ALSO_FITTED or (key.endswith("_") and not key.startswith("_"))

@@ -1,81 +1,44 @@
 """Values as JSON and arrays, and back, through fixed tables of classes.
 
 Plain values are themselves; anything else is an object ``{"$": kind, ...}``. Numbers keep every digit. What is not in
-a table cannot be saved, and cannot be read: a file can name no class, function or module that is not listed here.
+a table (`preflearn.model_file.tables`) cannot be saved, and cannot be read: a file can name no class, function or
+module that is not listed there.
 """
 
 from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.gaussian_process import kernels as gp
-from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
+from sklearn.base import BaseEstimator
 
-from preflearn.data import Bags
 from preflearn.exceptions import DataError
-from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
-from preflearn.kernels.factor import LinearMap
-from preflearn.metrics import (
-    RankingScorer,
-    concordance_index,
-    disagreement_error,
-    kendall_tau_b,
-    mean_average_precision,
-    ndcg,
-    pairwise_accuracy,
-    precision_at_k,
-    spearman,
-    squared_difference_error,
-    squared_margin_error,
+from preflearn.model_file.tables import (
+    ESTIMATORS,
+    FUNCTIONS,
+    KERNELS,
+    OBJECTS,
+    PARTS,
+    RECORDS,
+    SPARSE,
+    TRANSFORMERS,
+    checked,
 )
-from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV
-from preflearn.models._components import Components
+from preflearn.model_file.tabular import BUILDERS, fields_of
 
-__all__ = ["ESTIMATORS", "KERNELS", "Decoder", "Encoder"]
+__all__ = ["Decoder", "Encoder"]
 
-
-def _table(*classes: Any) -> dict[str, Any]:
-    return {kind.__name__: kind for kind in classes}
-
-
-ESTIMATORS = _table(RLS, RankRLS, RankRLSCV, KPCR, KPCRank, KPCRankCV)
-KERNELS = _table(
-    gp.ConstantKernel,
-    gp.WhiteKernel,
-    gp.DotProduct,
-    gp.RBF,
-    gp.Matern,
-    gp.RationalQuadratic,
-    gp.ExpSineSquared,
-    gp.PairwiseKernel,
-    gp.Sum,
-    gp.Product,
-    gp.Exponentiation,
-)
-# Dataclasses that fit leaves, by their fields; objects that parameters hold, by the arguments of their constructor.
-_RECORDS = _table(LinearMap, BasisMap, FourierMap, Components)
-_OBJECTS = _table(Nystroem, RandomFourier, RankingScorer, KFold, GroupKFold, LeaveOneGroupOut)
-_FUNCTIONS = _table(
-    concordance_index,
-    disagreement_error,
-    kendall_tau_b,
-    mean_average_precision,
-    ndcg,
-    pairwise_accuracy,
-    precision_at_k,
-    spearman,
-    squared_difference_error,
-    squared_margin_error,
-)
-_SPARSE = _table(sp.csr_array, sp.csr_matrix)
+_CLASSES = {kind.__name__: kind for kind in (*ESTIMATORS, *TRANSFORMERS, *PARTS)}
 _FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
+_TYPES = {"float64": np.float64, "float32": np.float32}  # as parameters have them
+_NAME = re.compile(r"_?[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*_?")
+_SMALLEST, _LARGEST = 1e-100, 1e100  # parameters of kernels, whose squares should be numbers
 
 Array = NDArray[Any]
 
@@ -83,9 +46,9 @@ Array = NDArray[Any]
 class Encoder:
     """Turns values into JSON; the arrays are collected in ``arrays``."""
 
-    def __init__(self, owner: str) -> None:
-        self.owner = owner
+    def __init__(self) -> None:
         self.arrays: list[Array] = []
+        self._inside: list[Any] = []  # estimators, for messages
 
     def encode(self, value: Any, where: str) -> Any:
         """Return a value as JSON; ``where`` is the parameter or attribute, for messages."""
@@ -95,6 +58,8 @@ class Encoder:
             return value
         if isinstance(value, float):
             return value if math.isfinite(value) else {"$": "float", "value": repr(value)}
+        if type(value).__name__ in BUILDERS and not isinstance(value, BaseEstimator):
+            return self._tagged("data", value, fields_of(value), where)
         if isinstance(value, list | tuple | range):
             items = [self.encode(item, where) for item in value]
             return {"$": "tuple", "items": items} if isinstance(value, tuple) else items
@@ -102,11 +67,31 @@ class Encoder:
             return {"$": "dict", "items": [[self.encode(k, where), self.encode(v, where)] for k, v in value.items()]}
         if isinstance(value, np.ndarray):
             return self._array(value, where)
+        if isinstance(value, BaseEstimator) and type(value) not in OBJECTS.values():
+            return {"$": "estimator", **self.estimator(value, where)}
         return self._object(value, where)
 
+    def estimator(self, value: Any, where: str) -> dict[str, Any]:
+        """Return an estimator, fitted or not: its class, its parameters and what ``fit`` left."""
+        kind = type(value)
+        if checked(kind) is None:
+            raise self._refuse(value, where)
+        self._inside.append(value)
+        parameters = value.get_params(deep=False)
+        left = {name: item for name, item in vars(value).items() if name not in parameters}
+        found: dict[str, Any] = {"class": kind.__name__, "fitted": {}}
+        found["parameters"] = {name: self.encode(item, name) for name, item in parameters.items()}
+        if left and hasattr(kind, "_file_state"):
+            found["state"] = self.encode(value._file_state(), "its state")
+        else:
+            found["fitted"] = {name: self.encode(item, name) for name, item in left.items()}
+        self._inside.pop()
+        return found
+
     def _array(self, value: Array, where: str) -> dict[str, Any]:
-        if value.dtype.kind in "OU":
-            return {"$": "labels", "items": [self.encode(item, where) for item in value.tolist()]}
+        if value.dtype.kind in "OU" and value.ndim == 1:
+            items = [self.encode(item, where) for item in value.tolist()]
+            return {"$": "labels", "words": value.dtype.kind == "U", "items": items}
         if value.dtype.kind not in "biuf":
             raise self._refuse(value, where)
         value = value.astype(value.dtype.newbyteorder("<"), copy=False)
@@ -115,36 +100,45 @@ class Encoder:
 
     def _object(self, value: Any, where: str) -> dict[str, Any]:
         name = type(value).__name__
-        if _SPARSE.get(name) is type(value):
+        if SPARSE.get(name) is type(value):
             parts = {part: self._array(getattr(value, part), where) for part in ("data", "indices", "indptr")}
             return {"$": "sparse", "class": name, "shape": list(value.shape), "parts": parts}
-        if type(value) is Bags:
-            return {"$": "bags", "points": self._array(value.points, where), "sizes": self._array(value.sizes, where)}
         if KERNELS.get(name) is type(value):
-            return self._tagged("kernel", value, list(value.get_params(deep=False)), where)
-        if _RECORDS.get(name) is type(value):
-            return self._tagged("record", value, [field.name for field in fields(value)], where)
-        if _OBJECTS.get(name) is type(value):
-            return self._tagged("object", value, _arguments(type(value)), where)
-        called = getattr(value, "__name__", None)
-        if called is not None and _FUNCTIONS.get(called) is value:
+            return self._tagged("kernel", value, value.get_params(deep=False), where)
+        if RECORDS.get(name) is type(value):
+            return self._tagged("record", value, {f.name: getattr(value, f.name) for f in fields(value)}, where)
+        if OBJECTS.get(name) is type(value):
+            return self._tagged("object", value, {one: getattr(value, one) for one in _arguments(type(value))}, where)
+        if isinstance(value, np.dtype) and value.name in _TYPES:
+            return {"$": "dtype", "name": value.name}
+        called = getattr(value, "__name__", "")
+        if _TYPES.get(called) is value:
+            return {"$": "type", "name": called}
+        if FUNCTIONS.get(called) is value:
             return {"$": "function", "name": called}
         if type(value) is np.random.RandomState:
             return {"$": "random", "state": self.encode(value.get_state(legacy=False), where)}
         raise self._refuse(value, where)
 
-    def _tagged(self, tag: str, value: Any, names: list[str], where: str) -> dict[str, Any]:
-        content = {name: self.encode(getattr(value, name), where) for name in names}
-        return {"$": tag, "class": type(value).__name__, "fields": content}
+    def _tagged(self, tag: str, value: Any, content: dict[str, Any], where: str) -> dict[str, Any]:
+        encoded = {name: self.encode(item, where) for name, item in content.items()}
+        return {"$": tag, "class": type(value).__name__, "fields": encoded}
 
     def _refuse(self, value: Any, where: str) -> DataError:
-        cure = "Use a kernel of scikit-learn, or a metric of preflearn"
-        if where in ESTIMATORS[self.owner]().get_params(deep=False) and not where.startswith("kernel"):
+        name = type(value).__name__
+        owner = type(self._inside[-1]).__name__ if self._inside else "save"
+        if isinstance(value, BaseEstimator):
+            known = ", ".join(kind.__name__ for kind in TRANSFORMERS)
+            return DataError(
+                f"{owner}: {where} holds a {name}, which model files do not hold; they hold estimators of preflearn "
+                f"and {known}. Use one of these, or keep the model with joblib.dump, for people you trust."
+            )
+        cure = "Use a kernel of scikit-learn, or a likelihood or a metric of preflearn"
+        if self._inside and where in ("cv", "scoring", "random_state", "memory"):
             cure = f"Predictions do not depend on it: call set_params({where}=...) with a plain value, then save"
-        text = f"a {type(value).__name__}" if callable(value) or len(repr(value)) > 60 else repr(value)
+        text = f"a {name}" if callable(value) or len(repr(value)) > 60 else repr(value)
         return DataError(
-            f"{self.owner}: {where} holds {text}, which is code and not data, so it cannot be saved in a model file. "
-            f"{cure}."
+            f"{owner}: {where} holds {text}, which is code and not data, so it cannot be saved in a model file. {cure}."
         )
 
 
@@ -168,43 +162,89 @@ class Decoder:
         if tag == "dict":
             return {self.decode(key): self.decode(item) for key, item in value["items"]}
         if tag == "labels":
-            labels = np.empty(len(value["items"]), dtype=object)
-            labels[:] = [self.decode(item) for item in value["items"]]
-            return labels
+            return self._labels(value)
         if tag == "array":
             return self._array(value["number"], value["dtype"], value["shape"])
         if tag == "sparse":
             return self._sparse(value)
-        if tag == "bags":
-            points, sizes = self.decode(value["points"]), self.decode(value["sizes"])
-            if sizes.ndim != 1 or not len(sizes) or sizes.min() < 1 or sizes.sum() != len(points):
-                raise DataError("sizes of bags that are not those of their points")
-            return Bags(np.split(points, np.cumsum(sizes)[:-1]))
+        if tag == "data":
+            content = {name: self.decode(item) for name, item in value["fields"].items()}
+            return _listed(BUILDERS, value["class"])(**content)
+        if tag in ("dtype", "type"):
+            found = _listed(_TYPES, value["name"])
+            return np.dtype(found) if tag == "dtype" else found
         if tag == "function":
-            return _listed(_FUNCTIONS, value["name"])
+            return _listed(FUNCTIONS, value["name"])
         if tag == "random":
             state = np.random.RandomState()
             state.set_state(self.decode(value["state"]))
             return state
         if tag in ("kernel", "record", "object"):
-            return self._tagged(value, {"kernel": KERNELS, "record": _RECORDS, "object": _OBJECTS}[tag])
+            return self._tagged(value, {"kernel": KERNELS, "record": RECORDS, "object": OBJECTS}[tag])
+        if tag == "estimator":
+            return self.estimator(value)
         raise DataError(f"a value of the unknown kind {tag!r}")
+
+    def estimator(self, value: dict[str, Any]) -> Any:
+        """Return an estimator with what ``fit`` left, its parts checked against each other."""
+        kind = _listed(_CLASSES, value["class"])
+        parameters = {name: self.decode(item) for name, item in value["parameters"].items()}
+        estimator = kind(**parameters)
+        state, fitted = value.get("state"), value["fitted"]
+        if state is not None and (fitted or not hasattr(kind, "_from_file_state")):
+            raise DataError(f"{kind.__name__} has no state")
+        for name, item in fitted.items():
+            if name in parameters or hasattr(kind, name) or not _NAME.fullmatch(name):
+                raise DataError(f"{name!r} is not the name of something that fit leaves")
+            setattr(estimator, name, self.decode(item))
+        if state is not None:
+            estimator._from_file_state(self.decode(state))
+        elif fitted and hasattr(kind, "_from_file_state"):
+            raise DataError(f"{kind.__name__} should have a state")
+        check = checked(kind)
+        if check is not None and (fitted or state is not None or kind.__name__ == "Pipeline"):
+            if fitted and hasattr(kind, "_parameter_constraints"):
+                estimator._validate_params()
+            check(estimator)
+        return estimator
+
+    def _labels(self, value: dict[str, Any]) -> Array:
+        items = [self.decode(item) for item in value["items"]]
+        if value["words"]:
+            if not all(isinstance(item, str) for item in items):
+                raise DataError("a word is no word")
+            return np.array(items, dtype=np.str_)
+        labels = np.empty(len(items), dtype=object)
+        labels[:] = items
+        return labels
 
     def _tagged(self, value: dict[str, Any], table: dict[str, Any]) -> Any:
         kind = _listed(table, value["class"])
         content = {name: self.decode(item) for name, item in value["fields"].items()}
-        expected = [field.name for field in fields(kind)] if table is _RECORDS else _arguments(kind)
+        expected = [field.name for field in fields(kind)] if table is RECORDS else _arguments(kind)
         if sorted(content) != sorted(expected):
             raise DataError(f"{kind.__name__} needs {', '.join(expected)}, the file has {', '.join(content)}")
-        return kind(**content)
+        built = kind(**content)
+        if table is KERNELS:
+            _check_kernel(built)
+        return built
 
     def _sparse(self, value: dict[str, Any]) -> Any:
-        kind = _listed(_SPARSE, value["class"])
+        kind = _listed(SPARSE, value["class"])
         parts = [self.decode(value["parts"][name]) for name in ("data", "indices", "indptr")]
         n_rows, n_columns = value["shape"]
         matrix = kind(tuple(parts), shape=(int(n_rows), int(n_columns)))
         matrix.check_format(full_check=True)  # indices out of range would be read outside the arrays
         return matrix
+
+
+def _check_kernel(kernel: Any) -> None:
+    values = kernel.get_params(deep=False)
+    for free in kernel.hyperparameters:
+        if free.name in values:  # others are those of its parts
+            found = np.asarray(values[free.name])
+            if found.dtype.kind not in "iuf" or not ((found == 0) | ((found >= _SMALLEST) & (found <= _LARGEST))).all():
+                raise DataError(f"{free.name} of {type(kernel).__name__} is {values[free.name]!r}")
 
 
 def _listed(table: dict[str, Any], name: Any) -> Any:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import secrets
 import time
 import zipfile
@@ -18,9 +19,10 @@ from numpy.typing import NDArray
 
 from preflearn.exceptions import DataError, FileFormatError, nearest_names
 
-__all__ = ["Container", "atomic_file", "read_container", "write_container"]
+__all__ = ["Container", "atomic_file", "open_container", "write_container"]
 
 _HEADER = "header.json"
+_MEMBER = re.compile(r"header\.json|[0-9]+\.npy")
 _TEMPORARY = ".preflearn-tmp"
 _PIECE = 1 << 24
 _STALE = 3600.0  # seconds after which a temporary file of a killed process is removed
@@ -86,9 +88,9 @@ def write_container(path: Path, header: dict[str, Any], arrays: list[NDArray[Any
 
 
 class Container(NamedTuple):
-    """The header of an open archive, and its bytes on disk."""
+    """An open archive: the file is opened once, so that another one that takes its name meanwhile is not mixed in."""
 
-    path: Path
+    archive: zipfile.ZipFile
     header: dict[str, Any]
     sizes: dict[str, int]
 
@@ -103,7 +105,7 @@ class Container(NamedTuple):
         n_bytes = math.prod(shape) * kind.itemsize
         if n_bytes > self.sizes[name]:
             raise DataError(f"array {number} should have {n_bytes} bytes and has {self.sizes[name]}")
-        with zipfile.ZipFile(self.path) as archive, archive.open(name) as member:
+        with self.archive.open(name) as member:
             fortran = _read_npy_header(member, kind, tuple(shape))
             content = bytearray()  # writable, unlike bytes
             while piece := member.read(_PIECE):
@@ -124,36 +126,50 @@ def _read_npy_header(member: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, 
     return bool(fortran)
 
 
-def read_container(path: Path) -> Container:
-    """Return the header, having checked that the archive is whole and nothing in it is larger than the file."""
+@contextlib.contextmanager
+def open_container(path: Path) -> Iterator[Container]:
+    """Open an archive and read its header, having checked that it is whole and no member is larger than the file."""
     _check_readable(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-            sizes = {member.filename: member.file_size for member in members}
-            if _HEADER not in sizes:
-                raise FileFormatError(
-                    f"{path}: this is a zip archive, but not a model file of preflearn. Make one with save_model."
-                )
-            # Nothing is compressed, so together the members are no larger than the file: no archive can be a bomb.
-            if len(sizes) != len(members) or sum(sizes.values()) > path.stat().st_size:
-                raise FileFormatError(
-                    f"{path}: this archive was not written by save_model, or was repacked. Save the model again."
-                )
-            header = json.loads(archive.read(_HEADER).decode("utf-8", "surrogatepass"))
-    except FileFormatError:
-        raise
-    except OSError as error:
-        raise FileFormatError(f"{path}: the file cannot be read ({error.strerror or error}).") from None
-    # zipfile raises errors of many kinds on damaged archives, among them NotImplementedError and struct.error
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}".rstrip(".")
+    with contextlib.ExitStack() as stack:
+        try:
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            header, sizes = _read_header(path, archive)
+        except FileFormatError:
+            raise
+        except OSError as error:
+            raise FileFormatError(f"{path}: the file cannot be read ({error.strerror or error}).") from None
+        # zipfile raises errors of many kinds on damaged archives, among them NotImplementedError and struct.error
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}".rstrip(".")
+            raise FileFormatError(
+                f"{path}: the model file is damaged or cut off ({reason}). Copy it again, or save the model again."
+            ) from error
+        yield Container(archive, header, sizes)
+
+
+def _read_header(path: Path, archive: zipfile.ZipFile) -> tuple[dict[str, Any], dict[str, int]]:
+    members = archive.infolist()
+    sizes = {member.filename: member.file_size for member in members}
+    if _HEADER not in sizes:
         raise FileFormatError(
-            f"{path}: the model file is damaged or cut off ({reason}). Copy it again, or save the model again."
-        ) from error
+            f"{path}: this is a zip archive, but not a model file of preflearn. Make one with preflearn.save."
+        )
+    # Nothing is compressed, so together the members are no larger than the file: no archive can be a bomb.
+    plain = all(member.compress_type == zipfile.ZIP_STORED for member in members)
+    named = all(_MEMBER.fullmatch(name) for name in sizes)
+    if not plain or not named or len(sizes) != len(members) or sum(sizes.values()) > path.stat().st_size:
+        raise FileFormatError(
+            f"{path}: this archive was not written by preflearn.save, or was repacked. Save the model again."
+        )
+    text = archive.read(_HEADER).decode("utf-8", "surrogatepass")
+    header = json.loads(text, parse_constant=_refuse_constant)
     if not isinstance(header, dict):
         raise FileFormatError(f"{path}: the model file is damaged (its header is no object). Save the model again.")
-    return Container(path, header, sizes)
+    return header, sizes
+
+
+def _refuse_constant(name: str) -> None:
+    raise DataError(f"{name} is no number of JSON")
 
 
 def _check_readable(path: Path) -> None:
@@ -172,4 +188,4 @@ def _check_readable(path: Path) -> None:
     if not start:
         raise FileFormatError(f"{path}: the file is empty, so it is no model file. Save the model again.")
     if start != b"PK\x03\x04":
-        raise FileFormatError(f"{path}: this is not a model file of preflearn. Make one with save_model.")
+        raise FileFormatError(f"{path}: this is not a model file of preflearn. Make one with preflearn.save.")

@@ -28,9 +28,10 @@ from preflearn import KPCR, RLS, Comparisons, KPCRank, KPCRankCV, Nystroem, Rand
 from preflearn.exceptions import DataError, FileFormatError
 from preflearn.kernels import KERNEL_NAMES
 from preflearn.metrics import make_ranking_scorer, mean_average_precision, ndcg
-from preflearn.model_file import FORMAT_VERSION, load_model, open_model, save_model
-from preflearn.model_file.codec import ESTIMATORS, KERNELS, Decoder
+from preflearn.model_file import FORMAT_VERSION, load, open_model, save
+from preflearn.model_file.codec import Decoder
 from preflearn.model_file.container import atomic_file
+from preflearn.model_file.tables import KERNELS
 
 RNG = np.random.RandomState(7)
 X = RNG.standard_normal((40, 3))
@@ -122,15 +123,15 @@ def path(tmp_path):
 
 @pytest.fixture
 def saved(path):
-    save_model(RankRLS(kernel="rbf").fit(X, Y, qid=QID), path)
+    save(RankRLS(kernel="rbf").fit(X, Y, qid=QID), path)
     return path
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_predictions_are_the_same_after_a_round_trip(name, path):
     model, new = CASES[name]()
-    save_model(model, path)
-    again = load_model(path)
+    save(model, path)
+    again = load(path)
     assert type(again) is type(model)
     np.testing.assert_allclose(again.predict(new), model.predict(new), rtol=1e-12, atol=1e-12)
     if hasattr(model, "transform"):
@@ -141,8 +142,8 @@ def test_predictions_are_the_same_after_a_round_trip(name, path):
 @pytest.mark.parametrize("name", CASES)
 def test_everything_that_fit_left_and_every_parameter_comes_back(name, path):
     model, _ = CASES[name]()
-    save_model(model, path)
-    again = load_model(path)
+    save(model, path)
+    again = load(path)
     assert sorted(vars(again)) == sorted(vars(model))
     assert str(again.kernel_) == str(model.kernel_)
     for key, value in vars(model).items():
@@ -156,9 +157,7 @@ def test_everything_that_fit_left_and_every_parameter_comes_back(name, path):
             assert type(found) in (type(value), list)
 
 
-def test_the_cases_cover_every_estimator_and_every_kernel():
-    models = [make()[0] for make in CASES.values()]
-    assert {type(model).__name__ for model in models} == set(ESTIMATORS)
+def test_the_cases_cover_every_kernel():
     assert set(KERNELS) == {type(part).__name__ for kernel in KERNEL_OBJECTS for part in parts(kernel)}
 
 
@@ -170,35 +169,35 @@ def parts(kernel):
 
 def test_bounds_of_hyperparameters_come_back(path):
     kernel = 2.0 * RBF([1.0, 2.0, 3.0], [(1e-1, 1e1), (1e-2, 1e2), (1e-3, 1e3)]) + WhiteKernel(0.1, "fixed")
-    save_model(RLS(kernel=kernel).fit(X, Y), path)
-    again = load_model(path).kernel
+    save(RLS(kernel=kernel).fit(X, Y), path)
+    again = load(path).kernel
     assert again == kernel
     np.testing.assert_array_equal(again.bounds, kernel.bounds)
 
 
 def test_a_loaded_model_can_be_fitted_and_cloned_again(saved):
-    model = load_model(saved)
-    np.testing.assert_array_equal(model.fit(X, Y, qid=QID).predict(NEW), load_model(saved).predict(NEW))
+    model = load(saved)
+    np.testing.assert_array_equal(model.fit(X, Y, qid=QID).predict(NEW), load(saved).predict(NEW))
 
 
 def test_names_of_columns_come_back(path):
     import pandas as pd
 
     table = pd.DataFrame(X, columns=["a", "b", "c"])
-    save_model(RankRLS().fit(table, Y, qid=QID), path)
-    assert list(load_model(path).feature_names_in_) == ["a", "b", "c"]
+    save(RankRLS().fit(table, Y, qid=QID), path)
+    assert list(load(path).feature_names_in_) == ["a", "b", "c"]
 
 
 def test_notes_come_back(path):
     notes = {"item_names": ["ä", "b\n", "\ud800"], "n": 3, "nested": {"x": [1.5, None, True, float("inf")]}}
-    save_model(RankRLS().fit(FEATURELESS), path, notes=notes)
+    save(RankRLS().fit(FEATURELESS), path, notes=notes)
     assert open_model(path)[1] == notes
 
 
 def test_saving_the_same_model_twice_gives_the_same_arrays_and_header(saved, path):
     with zipfile.ZipFile(saved) as archive:
         before = {name: archive.read(name) for name in archive.namelist()}
-    save_model(load_model(saved), path)
+    save(load(saved), path)
     with zipfile.ZipFile(path) as archive:
         assert {name: archive.read(name) for name in archive.namelist()} == before
 
@@ -223,7 +222,7 @@ class OwnKernel(RBF):
 def test_what_is_code_is_refused_with_a_cure_and_leaves_no_file(model, message, path):
     model.fit(X, Y)
     with pytest.raises(DataError, match=message):
-        save_model(model, path)
+        save(model, path)
     assert list(path.parent.iterdir()) == []
 
 
@@ -232,9 +231,9 @@ def test_only_fitted_estimators_of_preflearn_are_saved(path):
     from sklearn.linear_model import Ridge
 
     with pytest.raises(TypeError, match="RankRLS"):
-        save_model(Ridge().fit(X, Y), path)
+        save(Ridge().fit(X, Y), path)
     with pytest.raises(NotFittedError):
-        save_model(RankRLS(), path)
+        save(RankRLS(), path)
     assert not path.exists()
 
 
@@ -311,12 +310,12 @@ def test_a_changed_header_is_answered_by_one_clear_error(name, saved):
     change, message = HEADERS[name]
     change_header(saved, change)
     with pytest.raises(FileFormatError, match=message) as caught:
-        load_model(saved)
+        load(saved)
     assert str(saved) in str(caught.value)
 
 
 def test_a_sparse_array_with_indices_out_of_range_is_refused(path):
-    save_model(RLS(kernel="rbf").fit(SPARSE, Y), path)
+    save(RLS(kernel="rbf").fit(SPARSE, Y), path)
     with zipfile.ZipFile(path) as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     number = json.loads(members["header.json"])["fitted"]["X_fit_"]["parts"]["indices"]["number"]
@@ -326,7 +325,7 @@ def test_a_sparse_array_with_indices_out_of_range_is_refused(path):
     np.lib.format.write_array(buffer, indices)
     rewrite(path, members | {f"{number}.npy": buffer.getvalue()})
     with pytest.raises(FileFormatError, match="damaged"):
-        load_model(path)
+        load(path)
 
 
 def test_sparse_parts_are_checked_before_they_are_used():
@@ -342,9 +341,9 @@ def test_sparse_parts_are_checked_before_they_are_used():
 def test_values_that_are_not_finite_are_refused(path):
     model = RankRLS().fit(X, Y)
     model.coef_[1] = np.nan
-    save_model(model, path)
+    save(model, path)
     with pytest.raises(FileFormatError, match="finite"):
-        load_model(path)
+        load(path)
 
 
 FILES = {
@@ -360,7 +359,7 @@ def test_other_files_are_named_for_what_they_are(name, path):
     content, message = FILES[name]
     path.write_bytes(content)
     with pytest.raises(FileFormatError, match=message):
-        load_model(path)
+        load(path)
 
 
 def test_other_archives_are_refused(saved):
@@ -368,40 +367,40 @@ def test_other_archives_are_refused(saved):
         members = {name: archive.read(name) for name in archive.namelist()}
     rewrite(saved, members, zipfile.ZIP_DEFLATED)  # could be a bomb
     with pytest.raises(FileFormatError, match="repacked"):
-        load_model(saved)
+        load(saved)
     rewrite(saved, {"word/document.xml": "<x/>"})
     with pytest.raises(FileFormatError, match="zip archive, but not a model"):
-        load_model(saved)
+        load(saved)
     rewrite(saved, members | {"header.json": b"[1"})
     with pytest.raises(FileFormatError, match="damaged"):
-        load_model(saved)
+        load(saved)
     rewrite(saved, members | {"header.json": b"[1]"})
     with pytest.raises(FileFormatError, match="no object"):
-        load_model(saved)
+        load(saved)
 
 
 def test_missing_files_and_directories_are_named(saved):
     with pytest.raises(FileFormatError, match=r"no such file.*model\.preflearn"):
-        load_model(saved.with_name("modle.preflearn"))
+        load(saved.with_name("modle.preflearn"))
     with pytest.raises(FileFormatError, match="directory"):
-        load_model(saved.parent)
+        load(saved.parent)
 
 
 def test_every_cut_and_every_flipped_byte_is_noticed_or_harmless(saved):
     whole = saved.read_bytes()
-    truth = load_model(saved).predict(NEW)
+    truth = load(saved).predict(NEW)
     rng = np.random.default_rng(0)
     for cut in rng.integers(0, len(whole), 60):
         saved.write_bytes(whole[:cut])
         with pytest.raises(FileFormatError):
-            load_model(saved)
+            load(saved)
     refused = 0
     for place in rng.integers(0, len(whole), 400):
         changed = bytearray(whole)
         changed[place] ^= 1 << rng.integers(8)
         saved.write_bytes(changed)
         try:
-            np.testing.assert_array_equal(load_model(saved).predict(NEW), truth)
+            np.testing.assert_array_equal(load(saved).predict(NEW), truth)
         except FileFormatError:
             refused += 1
     assert refused > 300
@@ -421,7 +420,7 @@ def test_a_failure_while_writing_leaves_what_was_there_and_nothing_else(failure,
         with monkeypatch.context() as patch:
             patch.setattr(f"{module}.{name}", fail)
             with pytest.raises(failure):
-                save_model(RLS().fit(X, Y), saved)
+                save(RLS().fit(X, Y), saved)
         assert saved.read_bytes() == before
         assert [entry.name for entry in saved.parent.iterdir()] == [saved.name]
 
@@ -429,12 +428,12 @@ def test_a_failure_while_writing_leaves_what_was_there_and_nothing_else(failure,
 def test_a_new_file_has_the_permissions_of_new_files_and_a_link_stays_a_link(tmp_path, path):
     target = tmp_path / "target.preflearn"
     path.symlink_to(target)
-    save_model(RLS().fit(X, Y), path)
+    save(RLS().fit(X, Y), path)
     other = tmp_path / "other"
     other.touch()
     assert path.is_symlink()
     assert stat.S_IMODE(target.stat().st_mode) == stat.S_IMODE(other.stat().st_mode)
-    assert load_model(path).n_features_in_ == 3
+    assert load(path).n_features_in_ == 3
 
 
 def test_temporary_files_of_killed_processes_are_removed_when_they_are_old(path):

@@ -1,0 +1,226 @@
+"""Whether the parts of a loaded estimator fit together: sizes first, then one prediction.
+
+A file that was damaged, or made on purpose, must be found out when it is read and not when a prediction fails.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from preflearn.data import Bags, Comparisons
+from preflearn.exceptions import DataError
+from preflearn.models._components import Components
+
+__all__ = [
+    "clusters",
+    "finite_parts",
+    "least_squares",
+    "of_comparisons",
+    "of_labels",
+    "on_items",
+    "pair_classifier",
+    "pipeline",
+    "transformer",
+]
+
+LARGEST = 1e150  # numbers beyond this overflow when they are squared
+
+
+def least_squares(estimator: Any) -> None:
+    """Check a model with coefficients of features, of training rows or of components."""
+    n_features = _width(estimator)
+    sparse = False
+    if hasattr(estimator, "projection_"):
+        sparse = _check_components(estimator, estimator.projection_, n_features)
+    elif hasattr(estimator, "coef_"):
+        _check_length("coef_", estimator.coef_, estimator.map_.n_features_out(n_features))
+    elif isinstance(estimator.kernel_, str):
+        _check_length("dual_coef_", estimator.dual_coef_, n_features)
+    else:
+        sparse = _check_rows(estimator.X_fit_, n_features)
+        _check_length("dual_coef_", estimator.dual_coef_, estimator.X_fit_.shape[0])
+    for name in ("coef_", "dual_coef_", "X_fit_"):
+        _check_finite(name, getattr(estimator, name, None))
+    _check_names(estimator, "feature_names_in_", n_features)
+    _check_names(estimator, "item_names_", n_features if getattr(estimator, "featureless_", False) else None)
+    # What is still wrong, such as a kernel with the wrong number of length scales, shows in a prediction.
+    rows: Any = _few_ones(n_features) if sparse else np.stack([np.zeros(n_features), np.ones(n_features)])
+    if getattr(estimator, "on_bags_", False):
+        rows = Bags([rows[:1], rows])
+    _check_answer(estimator._utilities(rows), (2,))
+
+
+def of_comparisons(estimator: Any) -> None:
+    """Check a model that keeps its comparisons by asking about the first of them."""
+    X = estimator.comparisons_[:1]
+    _check_answer(estimator.predict_proba(X), (1, 2))
+    _check_answer(estimator.predict_difference(X), (1,))
+
+
+def of_labels(estimator: Any) -> None:
+    """Check a model of labels by asking about its first item."""
+    n_labels = len(estimator.labels_)
+    row = estimator._edges.X[:1]
+    _check_answer(estimator.predict_utility(row), (1, n_labels))
+    _check_answer(estimator.preference_matrix(row), (1, n_labels, n_labels))
+
+
+def pair_classifier(estimator: Any) -> None:
+    """Check a classifier of pairs by asking about two rows."""
+    inner = estimator.estimator_
+    if np.shape(inner.classes_) != (2,) or inner.classes_.dtype != np.bool_ or inner.classes_.all():
+        raise DataError("the classes of the classifier are not false and true")
+    if np.shape(inner.coef_) != (1, 2 * _width(estimator)) or np.shape(inner.intercept_) != (1,):
+        raise DataError("the coefficients of the classifier are not those of pairs")
+    pair = Comparisons(np.stack([np.zeros(_width(estimator)), np.ones(_width(estimator))]), [0], [1])
+    _check_answer(estimator.predict_proba(pair), (1, 2))
+
+
+def clusters(estimator: Any) -> None:
+    """Check clusters: a number of each kind for every item."""
+    n = np.shape(estimator.labels_)[0]
+    for name in ("labels_", "utilities_", "ranks_", "singular_values_"):
+        _check_length(name, getattr(estimator, name), n)
+    if np.shape(estimator.preferences_) != (n, n) or type(estimator.n_clusters_) is not int:
+        raise DataError("the preferences are not those of the items")
+    if estimator.labels_.min(initial=0) < 0 or estimator.labels_.max(initial=0) >= estimator.n_clusters_:
+        raise DataError("a label is of no cluster")
+
+
+def finite_parts(estimator: Any) -> None:
+    """Check that all numbers of an estimator of scikit-learn are finite, but for what imputers leave missing."""
+    for name, value in vars(estimator).items():
+        missing = isinstance(estimator, SimpleImputer) and name == "statistics_"
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not missing:
+            _check_finite(name, value)
+
+
+def transformer(estimator: Any) -> None:
+    """Check a transformer by a row of which it has seen the like."""
+    finite_parts(estimator)
+    if np.ndim(estimator.transform(_row(estimator))) != 2:
+        raise DataError("a transformed row is no row")
+
+
+def on_items(estimator: Any) -> None:
+    """Check a transformer of items."""
+    inner, names = estimator.transformer_, estimator.feature_names_
+    if not hasattr(inner, "transform") or np.ndim(inner.transform(_row(inner))) != 2:
+        raise DataError("a transformed row is no row")
+    if names is not None and (not isinstance(names, tuple) or not all(isinstance(name, str) for name in names)):
+        raise DataError("the names of the features are no names")
+    if names is not None and len(names) != _width(inner):
+        raise DataError("the names of the features are not those of the columns")
+
+
+def pipeline(estimator: Pipeline) -> None:
+    """Check that every step takes what the one before it gives; steps themselves have been checked."""
+    if not _has_learned(estimator):
+        return  # a parameter
+    steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
+    rows = _row(steps[0])
+    for step in steps[:-1]:
+        if not hasattr(step, "transform"):
+            raise DataError("a step in the middle transforms nothing")
+        rows = getattr(step, "transformer_", step).transform(rows)
+    wanted = getattr(steps[-1], "n_features_in_", None)
+    if len(steps) > 1 and wanted is not None and rows.shape[1] != wanted:
+        raise DataError(f"the last step takes {wanted} features and gets {rows.shape[1]}")
+
+
+def _has_learned(estimator: Any) -> bool:
+    if isinstance(estimator, Pipeline):
+        return any(_has_learned(step) for _, step in estimator.steps if hasattr(step, "get_params"))
+    return bool(set(vars(estimator)) - set(estimator.get_params(deep=False)))
+
+
+def _row(estimator: Any) -> Any:
+    """Return a row that an estimator, or the first step of it, can take."""
+    if isinstance(estimator, Pipeline):
+        return _row(next(step for _, step in estimator.steps if step not in (None, "passthrough")))
+    if hasattr(estimator, "transformer_"):
+        return _row(estimator.transformer_)
+    if isinstance(estimator, OneHotEncoder):
+        return np.array([[values[0] for values in estimator.categories_]])
+    return np.zeros((1, _width(estimator)))
+
+
+def _few_ones(n_features: int) -> Any:
+    # a row of zeros and one with some ones; never dense, as a file can say any number of columns
+    columns = np.arange(min(n_features, 10))
+    return sp.csr_array((np.ones(columns.shape[0]), columns, [0, 0, columns.shape[0]]), shape=(2, n_features))
+
+
+def _width(estimator: Any) -> int:
+    if isinstance(estimator, Pipeline):
+        return int(_row(estimator).shape[1])
+    n_features = estimator.n_features_in_
+    if type(n_features) is not int or n_features < 1:
+        raise DataError(f"the number of features is {n_features!r}")
+    return n_features
+
+
+def _check_answer(answer: Any, shape: tuple[int, ...]) -> None:
+    if np.shape(answer) != shape:
+        raise DataError(f"a prediction has shape {np.shape(answer)} and should have shape {shape}")
+    if not np.isfinite(answer).all():
+        raise DataError("a prediction is not finite")
+
+
+def _check_finite(name: str, values: Any) -> None:
+    if isinstance(values, Bags):
+        values = values.points
+    elif sp.issparse(values):
+        values = values.data
+    if values is not None and not (np.abs(np.asarray(values)) <= LARGEST).all():
+        raise DataError(f"{name} has values that are not finite")
+
+
+def _check_names(estimator: Any, what: str, count: int | None) -> None:
+    names = getattr(estimator, what, None)
+    if names is not None and (np.ndim(names) != 1 or (count is not None and len(names) != count)):
+        raise DataError(f"{what} are {np.shape(names)} names for {count}")
+
+
+def _check_components(estimator: Any, projection: Any, n_features: int) -> bool:
+    if not isinstance(projection, Components):
+        raise DataError("the projection is no projection")
+    n_rows, n_components = projection.E.shape
+    _check_length("coef_", estimator.coef_, n_components)
+    _check_length("eigenvalues", projection.values, n_components)
+    _check_length("means", projection.means, n_rows)
+    if projection.weight is not None and projection.map is None:
+        _check_length("weight", projection.weight, n_rows)
+    if projection.map is not None:
+        if projection.map.n_features_out(n_features) != n_rows:
+            raise DataError(
+                f"the projection has {n_rows} rows for {projection.map.n_features_out(n_features)} features"
+            )
+        return False
+    if isinstance(projection.kernel, str):
+        kept = projection.kept
+        if kept is not None and (len(kept) != n_rows or kept.min() < 0 or kept.max() >= n_features):
+            raise DataError("the columns of the precomputed kernel are out of range")
+        if kept is None and n_rows != n_features:
+            raise DataError(f"the projection has {n_rows} rows for {n_features} items")
+        return False
+    if projection.X_fit.shape[0] != n_rows:
+        raise DataError(f"the projection has {n_rows} rows for {projection.X_fit.shape[0]} items")
+    return _check_rows(projection.X_fit, n_features)
+
+
+def _check_rows(X: Any, n_features: int) -> bool:
+    if X.ndim != 2 or X.shape[1] != n_features:
+        raise DataError(f"the training rows have shape {X.shape} for {n_features} features")
+    return bool(sp.issparse(X))
+
+
+def _check_length(name: str, values: Any, length: int) -> None:
+    if np.shape(values) != (length,):
+        raise DataError(f"{name} has shape {np.shape(values)} and should have shape ({length},)")

@@ -1,0 +1,135 @@
+"""Everything that a model file can hold, by name. What is not listed here is neither saved nor read.
+
+A new estimator is one line of `ESTIMATORS`: its class, and the check of its parts after reading. It is saved by its
+parameters and by what ``fit`` leaves; one with more than data in it says what a file needs (``_file_state``) and makes
+itself from that (``_from_file_state``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import scipy.sparse as sp
+from sklearn.decomposition import PCA, KernelPCA, TruncatedSVD
+from sklearn.gaussian_process import kernels as gp
+from sklearn.impute import MissingIndicator, SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    KernelCenterer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
+
+from preflearn import metrics
+from preflearn.baselines import ConstraintSVM, ConstraintSVMCV, PairAugmented
+from preflearn.inference.average import HyperPosterior
+from preflearn.inference.evidence import Optimum
+from preflearn.inference.posterior import Info
+from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
+from preflearn.kernels.factor import LinearMap
+from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
+from preflearn.model_file import checks
+from preflearn.models import (
+    KPCR,
+    RLS,
+    KPCRank,
+    KPCRankCV,
+    LabelPreferenceGP,
+    OnItems,
+    PreferenceGP,
+    RankRLS,
+    RankRLSCV,
+)
+from preflearn.models._components import Components
+from preflearn.structure import ComparableClusters
+
+__all__ = ["ESTIMATORS", "FUNCTIONS", "KERNELS", "OBJECTS", "PARTS", "RECORDS", "SPARSE", "TRANSFORMERS", "checked"]
+
+Check = Callable[[Any], None]
+
+ESTIMATORS: dict[type[Any], Check] = {
+    RLS: checks.least_squares,
+    RankRLS: checks.least_squares,
+    RankRLSCV: checks.least_squares,
+    KPCR: checks.least_squares,
+    KPCRank: checks.least_squares,
+    KPCRankCV: checks.least_squares,
+    PreferenceGP: checks.of_comparisons,
+    LabelPreferenceGP: checks.of_labels,
+    ConstraintSVM: checks.least_squares,
+    ConstraintSVMCV: checks.least_squares,
+    PairAugmented: checks.pair_classifier,
+    ComparableClusters: checks.clusters,
+    Pipeline: checks.pipeline,
+}
+TRANSFORMERS: dict[type[Any], Check] = dict.fromkeys(
+    (
+        StandardScaler,
+        MinMaxScaler,
+        RobustScaler,
+        MaxAbsScaler,
+        Normalizer,
+        PCA,
+        KernelPCA,
+        TruncatedSVD,
+        SimpleImputer,
+        OneHotEncoder,
+    ),
+    checks.transformer,
+)
+# What the others hold, and no model of comparisons by itself.
+PARTS: dict[type[Any], Check] = {
+    OnItems: checks.on_items,
+    KernelCenterer: checks.finite_parts,
+    MissingIndicator: checks.finite_parts,
+    LogisticRegression: checks.finite_parts,
+}
+
+
+def checked(kind: type[Any]) -> Check | None:
+    """Return the check of an estimator's class; None for one that files do not hold."""
+    return ESTIMATORS.get(kind) or TRANSFORMERS.get(kind) or PARTS.get(kind)
+
+
+def _table(*classes: Any) -> dict[str, Any]:
+    return {kind.__name__: kind for kind in classes}
+
+
+KERNELS = _table(
+    gp.ConstantKernel,
+    gp.WhiteKernel,
+    gp.DotProduct,
+    gp.RBF,
+    gp.Matern,
+    gp.RationalQuadratic,
+    gp.ExpSineSquared,
+    gp.PairwiseKernel,
+    gp.Sum,
+    gp.Product,
+    gp.Exponentiation,
+)
+# Dataclasses, by their fields; objects that parameters hold, by the arguments of their constructor.
+RECORDS = _table(
+    LinearMap, BasisMap, FourierMap, Components, Probit, Logit, Gaussian, Flipped, Optimum, Info, HyperPosterior
+)
+OBJECTS = _table(Nystroem, RandomFourier, metrics.RankingScorer, KFold, GroupKFold, LeaveOneGroupOut)
+FUNCTIONS = _table(
+    metrics.concordance_index,
+    metrics.disagreement_error,
+    metrics.kendall_tau_b,
+    metrics.mean_average_precision,
+    metrics.ndcg,
+    metrics.pairwise_accuracy,
+    metrics.precision_at_k,
+    metrics.spearman,
+    metrics.squared_difference_error,
+    metrics.squared_margin_error,
+)
+SPARSE = _table(sp.csr_array, sp.csr_matrix)
