@@ -55,7 +55,7 @@ def climb(
         new = np.clip(x + step, low, high)
         step = new - x
         if float(np.abs(step).max(initial=0.0)) <= tol or 0.5 * float(step @ g) <= gain:
-            return new, count, True
+            return x, count, True
         g_new = gradient(new)
         change = g - g_new
         bend = float(step @ change)

@@ -162,11 +162,15 @@ class SparsePrecision:
     def precondition(self, b: FloatArray) -> FloatArray:
         """Return b through the sparse factor, or over the diagonal."""
         if self._factor is None:
-            return np.asarray((b.T / self.diagonal).T)
+            return self.over_diagonal(b)
         order, lu = self._factor
         x = np.empty_like(b)
         x[order] = lu.solve(np.ascontiguousarray(b[order]))
         return x
+
+    def over_diagonal(self, b: FloatArray) -> FloatArray:
+        """Return b over the diagonal of P."""
+        return np.asarray((b.T / self.diagonal).T)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return C b to the last digits but a few."""

@@ -22,22 +22,32 @@ from preflearn.operators import FloatArray
 
 __all__ = ["Mode", "evidence_gradient", "find_mode", "first_side"]
 
-TOL = 1e-9  # Newton's step before the last one, in units of the posterior's deviation
-FEW_STEPS = 12  # of conjugate gradients with an old factor, before a new one is the better buy
+TOL = 1e-6  # Newton's last step, in units of the posterior's deviation: what is left is its square
+WANTED = 1e-9  # what is left
+FEW_STEPS, MORE_STEPS = 12, 60  # of conjugate gradients with an old factor, or none, before a new one is the better buy
+MOST_INNER = 20_000
 FACTOR_ALWAYS = 150  # items up to which a factor costs no more than a few products
 MOST_STEPS = 100
 
 
 @dataclass(frozen=True)
 class Mode:
-    """Utilities ``f`` at the maximum, its value, the precision there and how the search ended."""
+    """Utilities ``f`` at the maximum, its value, derivatives of log p and precision there, and how the search ended."""
 
     graph: PairGraph
     f: FloatArray
     value: float
+    derivatives: Any
     variance: float | None
     precision: DensePrecision | SparsePrecision
     info: Info
+
+    def towards(self, variance: float | None) -> FloatArray:
+        """Return roughly where the mode is with another variance of the prior: df/dlog v = Cf/v."""
+        if self.variance is None or variance is None or variance == self.variance:
+            return self.f
+        change = float(np.clip(np.log(variance / self.variance), -1.0, 1.0))
+        return np.asarray(self.f + change / self.variance * self.precision.solve(self.f))
 
     @property
     def log_likelihood(self) -> float:
@@ -64,28 +74,29 @@ def find_mode(
     """Climb by Newton steps, which are halved until they climb (the objective is concave), and factor P at the top.
 
     ``near`` is the mode of a nearby problem, a start and a preconditioner. The search stops on the length of the step
-    in units of the posterior's deviation, one step after that is small.
+    in units of the posterior's deviation.
     """
     ridge = 0.0 if variance is None else 1.0 / variance
-    n = graph.n_items
-    f = np.zeros(n) if near is None else near.f
+    f = np.zeros(graph.n_items) if near is None else near.towards(variance)
+    factor: Any = None if near is None or graph.n_items > dense else near.precision
 
     def objective(f: FloatArray) -> tuple[float, Any]:
         d = likelihood.log_density(y, graph.differences(f))
         return float(weight @ d.value) - 0.5 * ridge * float(f @ f), d
 
     value, d = objective(f)
-    factor: Any = None if near is None or n > dense else near.precision
-    steps, before, size = 0, np.inf, np.inf
+    steps, size, before = 0, np.inf, np.inf
     while True:
         gradient = graph.adjoint(weight * d.first) - ridge * f
         tau = -weight * d.second
-        step, factor = _step(graph, tau, variance, gradient, factor, min(0.03, size), dense)
-        size = float(np.sqrt(max(float(gradient @ step), 0.0)))
-        # near the top only rounding keeps a step from being a small part of the one before
-        if before <= TOL or steps >= MOST_STEPS or size == 0.0 or (size > 0.5 * before and size < 1e-6):
+        if size <= TOL or steps >= MOST_STEPS:
             break
-        before, length = size, 1.0
+        step, factor = _step(graph, tau, variance, gradient, factor, min(0.03, size), dense)
+        before, size = size, float(np.sqrt(max(float(gradient @ step), 0.0)))
+        # near the top only rounding keeps a step from being a small part of the one before
+        if size == 0.0 or (size > 0.5 * before and size < 1e-6):
+            break
+        length = 1.0
         trial, d_trial = objective(f + step)
         while not trial >= value + 1e-4 * length * size**2 - 1e-12 * abs(value) and length > 1e-10:
             length /= 2
@@ -93,16 +104,17 @@ def find_mode(
         if length <= 1e-10:
             break
         if length < 1.0:
-            factor = None
+            factor, size = None, np.inf
         f, value, d = f + length * step, trial, d_trial
         steps += 1
-    precision = precision_of(graph, -weight * d.second, variance, n_draws=n_draws, dense=dense)
+    precision = precision_of(graph, tau, variance, n_draws=n_draws, dense=dense)
     if isinstance(precision, SparsePrecision) and near is not None and isinstance(near.precision, SparsePrecision):
         precision.start = near.precision.draws if near.precision.n_draws == n_draws else None
+    left = float(np.sqrt(max(float(gradient @ precision.solve(gradient)), 0.0)))
     # digits of the utilities themselves, where the posterior is sharper than these
     digits = 1e-6 * float(np.sqrt(tau @ np.square(graph.differences(f)) + ridge * float(f @ f)))
-    residual = size / max(1.0, digits)
-    return Mode(graph, f, value, variance, precision, Info(steps, residual, TOL, residual <= 100 * TOL))
+    residual = left / max(1.0, digits)
+    return Mode(graph, f, value, d, variance, precision, Info(steps, residual, WANTED, residual <= 100 * WANTED))
 
 
 def _step(
@@ -114,19 +126,24 @@ def _step(
     tol: float,
     dense: int,
 ) -> tuple[FloatArray, Any]:
-    """Return Newton's step, and the factor for the next one or None where a new one is due."""
-    n = graph.n_items
-    if n > dense:
-        precision = SparsePrecision(graph, tau, variance)
-        step, _ = conjugate(lambda x: precision.P @ x, gradient, precision.precondition, max(0.01 * tol, 1e-11), 20_000)
-        return (step if variance is not None else np.asarray(step - step.mean())), None
-    if factor is None or n <= FACTOR_ALWAYS:
+    """Return Newton's step, and a factor for the next one or None where there is none that helps.
+
+    Dense factors are made only where conjugate gradients are slow with the last one, or with the diagonal alone.
+    """
+    if graph.n_items <= min(FACTOR_ALWAYS, dense):
+        return DensePrecision(graph, tau, variance).solve(gradient), None
+    precision = SparsePrecision(graph, tau, variance)
+    small = graph.n_items <= dense
+    if small:
+        most = FEW_STEPS if factor is not None else MORE_STEPS
+        near = factor.precondition if factor is not None else precision.over_diagonal
+    else:
+        most, near = MOST_INNER, precision.precondition
+    step, solved = conjugate(lambda x: precision.P @ x, gradient, near, max(0.1 * tol, 1e-11), most)
+    if not solved and small:
         factor = DensePrecision(graph, tau, variance)
         return factor.solve(gradient), factor
-    pairs = graph.pair_sums(tau)
-    P = graph.sparse(pairs, graph.degrees(pairs) + (0.0 if variance is None else 1.0 / variance))
-    step, solved = conjugate(lambda x: P @ x, gradient, factor.precondition, max(0.1 * tol, 1e-10), FEW_STEPS)
-    return step, factor if solved else None
+    return (step if variance is not None else np.asarray(step - step.mean())), factor
 
 
 def evidence_gradient(
@@ -135,26 +152,24 @@ def evidence_gradient(
     """Return the derivatives of the evidence in log v and in the likelihood's own parameters.
 
     With C = P⁻¹, c_k the variance of z_k and s = ½ A'(c w d₃) the derivative of -½ log |I + vΛ| through the mode:
-    ½ f'f/v - ½ (n - tr C/v) + s'Cf/v in log v. The third number is log (f'f / (v (n - tr C/v))), the change of log v
-    that would be right if the mode and its curvature stayed. Without a prior (profile likelihood) there is no log v.
+    ½ f'f/v - ½ (n - tr C/v) + s'Cf/v in log v. The third number is roughly minus the
+    second derivative, γ³/2n² with γ = n - tr C/v. Without a prior (profile likelihood) there is no log v.
     """
     graph, f, v = mode.graph, mode.f, mode.variance
-    z = graph.differences(f)
-    own = likelihood.log_density_theta(y, z)
+    own = likelihood.log_density_theta(y, graph.differences(f)) if likelihood.theta.shape[0] else []
     if v is None:
         return 0.0, np.array([float(weight @ value) for value, _, _ in own]), 0.0
-    d = likelihood.log_density(y, z)
+    d = mode.derivatives
     spread = mode.precision.spreads(graph.low, graph.high)[graph.row]
     s = 0.5 * graph.adjoint(spread * weight * d.third)
     Cs = mode.precision.solve(s)
-    told = max(graph.n_items - float(mode.precision.variances.sum()) / v, 1e-300)
-    square = float(f @ f) / v
-    by_variance = 0.5 * (square - told) + float(Cs @ f) / v
+    told = max(graph.n_items - float(mode.precision.variances.sum()) / v, 0.0)
+    by_variance = 0.5 * (float(f @ f) / v - told) + float(Cs @ f) / v
     by_own = [
         float(weight @ (value + 0.5 * spread * second)) + float(Cs @ graph.adjoint(weight * first))
         for value, first, second in own
     ]
-    return by_variance, np.array(by_own), float(np.log(max(square, 1e-300) / told))
+    return by_variance, np.array(by_own), 0.5 * told**3 / graph.n_items**2
 
 
 def first_side(

@@ -17,7 +17,7 @@ from preflearn.operators import FloatArray
 __all__ = ["PairEvidence", "PairSolution"]
 
 SEARCH_DRAWS = 16  # beyond dense sizes: gradients are sums over all items, so that few draws will do
-TOL = 1e-7  # of log parameters
+TOL = 3e-6  # of log parameters
 GAIN = 1e-3  # nats, where gradients are estimated
 FEW_ITEMS = 300  # up to which several starts cost nothing
 
@@ -42,7 +42,7 @@ class PairEvidence:
     variance: float | None
     free: bool
     dense: int
-    near: Mode | None = field(default=None, repr=False)
+    last: tuple[Any, tuple[Any, Mode]] | None = field(default=None, repr=False)
 
     @classmethod
     def start(cls, matches: Matches, likelihood: Any, prior: Any, dense: int) -> PairEvidence:
@@ -61,21 +61,25 @@ class PairEvidence:
         return (*(("variance",) if self.free else ()), *self.likelihood.names)
 
     def at(self, theta: FloatArray, n_draws: int = 64) -> tuple[Any, Mode]:
-        """Return the likelihood at these parameters, and the mode."""
+        """Return the likelihood at these parameters, and the mode; that of the last ones is kept."""
+        asked = (theta.tobytes(), n_draws)
+        if self.last is not None and self.last[0] == asked:
+            return self.last[1]
+        near = None if self.last is None else self.last[1][1]
         likelihood = self.likelihood.with_theta(theta[1:] if self.free else theta)
         variance = float(np.exp(theta[0])) if self.free else self.variance
         _, y, weight, _ = self.matches
         mode = find_mode(
-            self.matches.graph, y, weight, likelihood, variance, near=self.near, n_draws=n_draws, dense=self.dense
+            self.matches.graph, y, weight, likelihood, variance, near=near, n_draws=n_draws, dense=self.dense
         )
-        self.near = mode
+        self.last = asked, (likelihood, mode)
         return likelihood, mode
 
     def slope(self, theta: FloatArray, n_draws: int = 64) -> tuple[Mode, FloatArray, float]:
-        """Return the mode, the gradient in theta, and a guess of how far log variance has to go."""
+        """Return the mode, the gradient in theta, and roughly the curvature in log variance."""
         likelihood, mode = self.at(theta, n_draws)
-        by_variance, own, guess = evidence_gradient(mode, self.matches.outcome, self.matches.weight, likelihood)
-        return mode, np.concatenate([[by_variance] if self.free else [], own]), guess
+        by_variance, own, bend = evidence_gradient(mode, self.matches.outcome, self.matches.weight, likelihood)
+        return mode, np.concatenate([[by_variance] if self.free else [], own]), bend
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return the evidence and its gradient."""
@@ -97,14 +101,9 @@ class PairEvidence:
 
     def _climb(self, theta: FloatArray, *, exact: bool) -> FloatArray:
         n_draws = 64 if exact else SEARCH_DRAWS
-        _, slope, guess = self.slope(theta, n_draws)
         first = np.full(theta.shape[0], 0.3)
         if self.free:
-            first[0] = np.clip(abs(guess), 0.05, 3.0)
-        known = {theta.tobytes(): slope}
-
-        def gradient(theta: FloatArray) -> FloatArray:
-            seen = known.get(theta.tobytes())
-            return self.slope(theta, n_draws)[1] if seen is None else seen
-
-        return climb(gradient, theta, self.bounds, first, tol=TOL, gain=1e-16 if exact else GAIN)[0]
+            _, slope, bend = self.slope(theta, n_draws)
+            first[0] = min(abs(slope[0]) / max(bend, 1e-6), 2.0)
+        gain = 1e-16 if exact else GAIN
+        return climb(lambda theta: self.slope(theta, n_draws)[1], theta, self.bounds, first, tol=TOL, gain=gain)[0]

@@ -93,10 +93,11 @@ class BradleyTerry(UtilityPosterior):
 
     Up to 3,000 items P = I/v + Λ is factored as a dense matrix, O(n³), and everything is exact. Beyond, no n x n matrix
     is held. Utilities are still exact, by conjugate gradients; so is a covariance of up to 256 items that is asked for
-    as such. Standard deviations and probabilities rest on variances from 64 draws, of which only the part that an
-    item's opponents add is estimated: the deviation is off by about 1 % where items have ten opponents, and by 9 % in a
-    long chain. The evidence is estimated too unless the graph is narrow, to about 1e-5 of its size; the learned
-    variance is off by far less than it is uncertain.
+    as such, and what `rank` says of as few. Standard deviations and probabilities rest on variances from 64 draws, of
+    which only the part that an item's opponents add is estimated: deviations are off by about 0.5 % where items have
+    six opponents or more, by 1 % with two, and at most by 9 % (long chains without a prior). The evidence is estimated
+    too unless the graph is narrow, to about 1e-5 of its size; the learned variance is off by a small part of its own
+    uncertainty. 100,000 items and 1,000,000 comparisons take about 20 s and 0.6 GB, and `rank` another 45 s.
 
     References
     ----------
@@ -110,11 +111,9 @@ class BradleyTerry(UtilityPosterior):
     >>> matches = Comparisons(None, ["ann", "ann", "bob", "cy"], ["bob", "cy", "cy", "ann"], weight=[3, 4, 2, 1])
     >>> model = BradleyTerry(prior=1.0).fit(matches)
     >>> model.predict_proba(matches)[:, 1].round(2)
-    array([0.72, 0.74, 0.55, 0.26])
-    >>> BradleyTerry(prior=None).fit(matches)
-    Traceback (most recent call last):
-        ...
-    preflearn.exceptions.DataError: ...
+    array([0.69, 0.79, 0.62, 0.21])
+    >>> model.utility_.round(2), model.std_.round(2)
+    (array([ 0.79, -0.12, -0.67]), array([0.74, 0.77, 0.76]))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -297,7 +296,7 @@ class BradleyTerry(UtilityPosterior):
         >>> games = Comparisons(None, ["ann", "bob"] * 10, ["bob", "ann"] * 10, [1, 1, 1, -1, 1] * 4)
         >>> effect = BradleyTerry(prior=1.0).fit(games).side_effect()
         >>> round(effect.estimate, 2), round(effect.p_value, 3)
-        (1.39, 0.014)
+        (1.39, 0.013)
         """
         check_is_fitted(self)
         X = self.comparisons_
