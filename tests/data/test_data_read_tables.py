@@ -80,7 +80,7 @@ def test_layouts_and_delimiters(tmp_path: Path, text: str, outcome: list[float])
 
 def test_columns_can_be_named_and_labels_are_found(tmp_path: Path) -> None:
     text = "a,b,judge,Weight,when\nann,bob,u,2,x\ncy,bob,v,1,y\n"
-    data = read_comparisons(write(tmp_path, text), winner="b", loser="a", group="when")
+    data = read_comparisons(write(tmp_path, text), columns={"winner": "b", "loser": "a", "group": "when"})
     np.testing.assert_array_equal(data.names[data.first], ["bob", "bob"])
     np.testing.assert_array_equal(data.judge, ["u", "v"])
     np.testing.assert_array_equal(data.weight, [2, 1])
@@ -89,14 +89,14 @@ def test_columns_can_be_named_and_labels_are_found(tmp_path: Path) -> None:
 
 def test_named_sides_come_before_a_loser_column(tmp_path: Path) -> None:
     text = "p,q,winner,loser\nann,bob,bob,ann\n"
-    data = read_comparisons(write(tmp_path, text), first="p", second="q")
+    data = read_comparisons(write(tmp_path, text), columns="first=p,second=q")
     np.testing.assert_array_equal(data.outcome, [-1])
 
 
 def test_items_without_names_are_row_numbers(tmp_path: Path) -> None:
     data = read_comparisons(write(tmp_path, "winner,loser\n2,0\n1,2\n"), np.eye(3))
     np.testing.assert_array_equal(data.first, [2, 1])
-    with pytest.raises(FileFormatError, match=r'line 2: winner "3" is not a row number 0..2'):
+    with pytest.raises(FileFormatError, match=r'line 2: "3" is not in the items \(3 items, numbered 0..2'):
         read_comparisons(write(tmp_path, "winner,loser\n3,0\n"), np.eye(3))
 
 
@@ -164,13 +164,17 @@ def test_mistakes_in_items(tmp_path: Path, text: str | bytes, words: list[str]) 
 
 
 MATCH_MISTAKES = [
-    ("winner,loser\nann,bob\nbobb,ann\n", ["line 3", 'winner "bobb" is not in', "3 items", 'nearest names: "bob"']),
-    ("winner,loser\nx,bob\ny,ann\n", ["line 2", "1 more such rows", "add the item"]),
+    (
+        "winner,loser\nann,bob\nbobb,ann\n",
+        ["line 3", '"bobb" is not in', "items.csv", "3 items", 'nearest names: "bob"'],
+    ),
+    ("winner,loser\nx,bob\ny,ann\n", ["line 2", "1 more such names", "add the item"]),
     ("winner,loser\nann,bob\ncy,cy\n", ["line 3", '"cy" is set against itself', 'self_comparisons="drop"']),
     ("winner,loser\nann,\n", ["line 2", "loser", "empty"]),
-    ("home,away\nann,bob\n", ['"home", "away"', "winner,loser", "first,second,outcome", "winner=..."]),
+    ("home,away\nann,bob\n", ['"home", "away"', "do not say who was preferred", "winner=home,loser=away"]),
     ("first,second\nann,bob\n", ["do not say who was preferred"]),
     ("first,second,outcome\nann,bob,won\n", ["line 2", "outcome", '"won"']),
+    ("p,q\nann,bob\n", ['"p", "q"', "winner,loser", "first,second,outcome", "winner=p,loser=q"]),
     ("left,right,winner\nann,bob,cy\n", ["line 2", 'winner "cy"', '"ann"', '"bob"', "tie"]),
     ("winner,loser,weight\nann,bob,-1\n", ["negative", ">= 0"]),
     ("winner,loser,judge\nann,bob,\n", ["line 2", "judge", "empty"]),
@@ -188,12 +192,12 @@ def test_mistakes_in_comparisons(tmp_path: Path, text: str, words: list[str]) ->
 
 def test_a_column_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match=r"no column 'winer' for winner.*nearest names: \"winner\""):
-        read_comparisons(write(tmp_path, MATCHES), winner="winer", loser="loser")
+        read_comparisons(write(tmp_path, MATCHES), columns={"winner": "winer", "loser": "loser"})
 
 
 def test_self_comparisons_can_be_dropped(tmp_path: Path) -> None:
     path = write(tmp_path, "winner,loser\nann,bob\ncy,cy\nbob,cy\n")
-    with pytest.warns(DataWarning, match="dropped"):
+    with pytest.warns(DataWarning, match="Dropped: 1 of 3"):
         assert len(read_comparisons(path, self_comparisons="drop")) == 2
 
 
@@ -243,5 +247,5 @@ def test_real_files_have_their_published_shapes(data_dir: Path) -> None:
     folder = data_dir / "chameleons"
     data = read_comparisons(folder / "contests_bradleyterry2.csv", folder / "predictors.csv")
     assert (len(data), data.n_items, data.n_features) == (106, 35, 7)
-    other = read_comparisons(folder / "matches.csv", folder / "predictors.csv", winner="ID", loser="ID.1")
+    other = read_comparisons(folder / "matches.csv", folder / "predictors.csv", columns="winner=ID,loser=ID.1")
     np.testing.assert_array_equal(other.first, data.first)

@@ -72,15 +72,16 @@ def fit(
     format: Literal["svmlight", "comparisons"] | None = None,  # noqa: A002 - the name of the option
     n_features: int | None = None,
     zero_based: Flag = False,
+    columns: str | None = None,
     seed: int = 0,
     force: Flag = False,
 ) -> None:
     """Learn a model from a file and save it.
 
     DATA is a text file in SVMlight or LETOR format (score qid:Q index:value ...,
-    may be gzip), or a table of comparisons (CSV, TSV or Parquet) with columns
-    winner,loser or first,second,outcome or first,second,winner. It is recognised
-    by its content and its name.
+    may be gzip), or a table of comparisons (CSV, TSV, JSON lines or Parquet) with
+    columns winner,loser or first,second,outcome or home,away,score_home,score_away
+    and the like. It is recognised by its content and its name.
 
     The penalty, or the number of components, is chosen by cross-validation
     unless it is given. The score that is printed is that of the best candidate,
@@ -122,6 +123,8 @@ def fit(
         Number of features of SVMlight files, if later files may have larger feature numbers than DATA.
     zero_based
         Feature numbers of the SVMlight file start at 0, not at 1.
+    columns
+        Columns of a table by role, where they are not found by name, such as first=home_team,second=away_team.
     seed
         Seed of random choices (Nystroem rows, folds).
     force
@@ -148,6 +151,7 @@ def fit(
             form=format,
             n_features=n_features,
             zero_based=zero_based,
+            columns=columns,
             seed=seed,
         ),
     )
@@ -210,6 +214,7 @@ def evaluate(
     items: Path | None = None,
     relevant: float | None = None,
     format: Literal["svmlight", "comparisons"] | None = None,  # noqa: A002 - the name of the option
+    columns: str | None = None,
     json: Flag = False,
 ) -> None:
     """Judge a saved model on data with known scores or outcomes.
@@ -236,9 +241,11 @@ def evaluate(
         Grades from this number on count as relevant in MAP and precision (default: 1).
     format
         How to read DATA, if it is not recognised.
+    columns
+        Columns of a table by role, where they are not found by name, such as first=home_team,second=away_team.
     json
         Print JSON instead of a table.
     """
     from preflearn.cli.evaluating import run
 
-    run(model, data, items, relevant, format, json)
+    run(model, data, items, relevant, format, columns, json)

@@ -40,12 +40,20 @@ class Line(NamedTuple):
     meaning: str
 
 
-def run(model: Path, data: Path, items: Path | None, relevant: float | None, stated: str | None, as_json: bool) -> None:
+def run(
+    model: Path,
+    data: Path,
+    items: Path | None,
+    relevant: float | None,
+    stated: str | None,
+    columns: str | None,
+    as_json: bool,
+) -> None:
     """Read, judge and print."""
     with working(f"Opening {model.name}"):
         saved = open_saved(model, data)
     with working(f"Judging on {data.name}"):
-        given = _read(saved, data, items, stated)
+        given = _read(saved, data, items, stated, columns)
         prediction = saved.estimator.predict(given)
         if isinstance(given, Comparisons):
             if relevant is not None:
@@ -68,12 +76,15 @@ def run(model: Path, data: Path, items: Path | None, relevant: float | None, sta
         facts([("Note", note)])
 
 
-def _read(saved: Saved, path: Path, items: Path | None, stated: str | None) -> Ratings | Comparisons:
+def _read(
+    saved: Saved, path: Path, items: Path | None, stated: str | None, columns: str | None
+) -> Ratings | Comparisons:
     if recognise(path, stated) == "svmlight":
-        if items is not None:
-            raise DataError(f"{path}: rows of an SVMlight file bring their own features. Leave out --items.")
+        for option, given in (("--items", items), ("--columns", columns)):
+            if given is not None:
+                raise DataError(f"{path}: rows of an SVMlight file bring their own features. Leave out {option}.")
         return read_rows(saved, path)
-    return read_comparisons(path, table_for(saved, items, path))
+    return read_comparisons(path, table_for(saved, items, path), columns=columns)
 
 
 def judge_rows(data: Ratings, prediction: Any, relevant: float | None = None) -> tuple[list[Line], list[str]]:

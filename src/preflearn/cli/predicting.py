@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from preflearn.cli.console import count, facts, working
 from preflearn.cli.sources import Saved, open_saved, read_rows, recognise, table_for
 from preflearn.data import ItemTable, read_items
-from preflearn.data._files import TextTable, read_table
+from preflearn.data._tables import Table, read_table
 from preflearn.exceptions import DataError, nearest_names
 
 __all__ = ["rank_in_groups", "run"]
@@ -75,7 +75,7 @@ def _score_items(saved: Saved, table: ItemTable, path: Path) -> tuple[list[str],
 
 
 def _score_pairs(
-    saved: Saved, table: TextTable, sides: tuple[str, str], items: ItemTable
+    saved: Saved, table: Table, sides: tuple[str, str], items: ItemTable
 ) -> tuple[list[str], Iterable[Sequence[Any]], str]:
     names = [str(number) for number in range(items.n_items)] if items.names is None else [str(n) for n in items.names]
     place = {name: row for row, name in enumerate(names)}
@@ -83,9 +83,9 @@ def _score_pairs(
     used = np.unique(np.concatenate([first, second]))
     chosen = ItemTable(None if items.values is None else items.values[used], None, None, len(used))
     score = np.empty(len(names))
-    score[used] = _utilities(saved, chosen, [names[i] for i in used], Path(table.path))
+    score[used] = _utilities(saved, chosen, [names[i] for i in used], Path(table.source))
     margin = score[first] - score[second]
-    rows = zip(table.cells[sides[0]], table.cells[sides[1]], margin.tolist(), strict=True)
+    rows = zip(table.cells(sides[0]), table.cells(sides[1]), margin.tolist(), strict=True)
     return ["first", "second", "margin"], rows, f"margins of {count(len(margin), 'pair')}"
 
 
@@ -106,12 +106,12 @@ def _utilities(saved: Saved, table: ItemTable, names: list[str], path: Path) -> 
     return saved.estimator.predict(sp.eye_array(saved.n_features, format="csr")[rows])
 
 
-def _sides(table: TextTable) -> tuple[str, str] | None:
+def _sides(table: Table) -> tuple[str, str] | None:
     by_word = {column.lower(): column for column in table.columns}
     return next(((by_word[a], by_word[b]) for a, b in _SIDES if a in by_word and b in by_word), None)
 
 
-def _find(table: TextTable, column: str, place: dict[str, int]) -> Any:
+def _find(table: Table, column: str, place: dict[str, int]) -> Any:
     cells = table.column(column, column)
     for row, cell in enumerate(cells):
         if cell not in place:

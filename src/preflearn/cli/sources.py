@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,10 +25,8 @@ __all__ = [
     "table_for",
 ]
 
-_SVMLIGHT = (".txt", ".svm", ".svmlight", ".libsvm", ".dat", ".letor")
+_SVMLIGHT = (".txt", ".dat")
 _TABLES = (".csv", ".tsv", ".parquet")
-# A label, then qid:Q or index:value.
-_ROW = re.compile(rb"\s*[^\s,;:|]+\s+(qid|\d+):")
 
 
 def check_target(path: Path, option: str, force: bool, sources: Sequence[Path | None]) -> None:
@@ -53,19 +50,19 @@ def check_target(path: Path, option: str, force: bool, sources: Sequence[Path | 
 
 def recognise(path: Path, stated: str | None) -> Literal["svmlight", "table"]:
     """Return how to read a file: as stated, or by its content, or by its name."""
+    from preflearn.data._files import is_model, kind_of
+
     if stated is not None:
         return "svmlight" if stated == "svmlight" else "table"
     start = _start(path)
-    if _is_model(path):
+    if is_model(path):
         raise FileFormatError(f"{path}: this is a model file of preflearn, not data. Give a data file.")
+    kind = kind_of(start, str(path))
+    if kind != "table":
+        return "svmlight" if kind == "svmlight" else "table"
+    first = next((line for line in start.splitlines() if line.strip() and not line.lstrip().startswith(b"#")), b"")
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     suffix = suffixes[-1] if suffixes else ""
-    if suffix == ".parquet" or start.startswith(b"PAR1"):
-        return "table"
-    lines = (line for line in start.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip())
-    first = next((line for line in lines if not line.lstrip().startswith(b"#")), b"")
-    if _ROW.match(first):
-        return "svmlight"
     if suffix in _TABLES or any(mark in first for mark in (b",", b";", b"\t", b"|")):
         return "table"
     if suffix in _SVMLIGHT or not first or not first.isascii() or b"\0" in first or start.startswith(b"PK"):
@@ -91,25 +88,21 @@ def _start(path: Path) -> bytes:
     return start
 
 
-def _is_model(path: Path) -> bool:
-    import zipfile
-
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return "header.json" in archive.namelist()
-    except (OSError, zipfile.BadZipFile, NotImplementedError):
-        return False
-
-
 def read_training(
-    path: Path, items: Path | None, stated: str | None, zero_based: bool, n_features: int | None
+    path: Path,
+    items: Path | None,
+    stated: str | None,
+    zero_based: bool,
+    n_features: int | None,
+    columns: str | None = None,
 ) -> Ratings | Comparisons:
     """Return the data of ``preflearn fit``."""
     from preflearn.data import read_comparisons, read_svmlight
 
     if recognise(path, stated) == "svmlight":
-        if items is not None:
-            raise DataError(f"{path}: rows of an SVMlight file bring their own features. Leave out --items.")
+        for option, extra in (("--items", items), ("--columns", columns)):
+            if extra is not None:
+                raise DataError(f"{path}: rows of an SVMlight file bring their own features. Leave out {option}.")
         try:
             return read_svmlight(path, zero_based=zero_based, n_features=n_features)
         except FileFormatError as error:
@@ -120,7 +113,7 @@ def read_training(
     for option, given in (("--zero-based", zero_based), ("--n-features", n_features)):
         if given:
             raise DataError(f"{path}: {option} is for SVMlight files, and this is a table. Leave it out.")
-    return read_comparisons(path, items)
+    return read_comparisons(path, items, columns=columns)
 
 
 @dataclass(frozen=True)
@@ -162,12 +155,13 @@ class Saved:
 
 def open_saved(path: Path, data: Path | None) -> Saved:
     """Open a model file; a file of data in its place is told from a damaged one."""
+    from preflearn.data._files import is_model
     from preflearn.model_file import open_model
 
     try:
         estimator, notes = open_model(path)
     except FileFormatError:
-        if data is not None and path.is_file() and not _is_model(path) and _is_model(data):
+        if data is not None and path.is_file() and not is_model(path) and is_model(data):
             raise FileFormatError(
                 f"{path}: this is data, and {data} is the model. The model comes first: MODEL DATA."
             ) from None

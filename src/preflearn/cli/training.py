@@ -39,6 +39,7 @@ class Choices:
     form: str | None = None
     n_features: int | None = None
     zero_based: bool = False
+    columns: str | None = None
     seed: int = 0
 
     @property
@@ -65,7 +66,7 @@ def run(path: Path, target: Path, choices: Choices) -> None:
     """Read, choose, fit, save, report."""
     _check_options(choices)
     with working(f"Reading {path.name}"):
-        data = read_training(path, choices.items, choices.form, choices.zero_based, choices.n_features)
+        data = read_training(path, choices.items, choices.form, choices.zero_based, choices.n_features, choices.columns)
     _check_data(path, data, choices)
     facts([("Read", f"{path.name}: {describe_data(data)}")])
     try:

@@ -1,60 +1,53 @@
-"""Bytes, text and tables from files; every problem names the file and, where there is one, the line."""
+"""Bytes and text from files; every problem names the file, the line where there is one, and a cure."""
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import os
+import re
+import sys
+import zipfile
 import zlib
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
-from preflearn.exceptions import FileFormatError, first_few, nearest_names
+from preflearn.exceptions import FileFormatError, nearest_names
 
-__all__ = ["TextTable", "read_bytes", "read_table"]
+__all__ = ["check_text", "decode", "is_model", "kind_of", "path_text", "read_bytes"]
 
-_MAGIC = {
-    b"PK\x03\x04": "a zip archive (or a spreadsheet)",
-    b"BZh": "compressed by bzip2",
-    b"\xfd7zXZ": "compressed by xz",
-    b"\x28\xb5\x2f\xfd": "compressed by zstd",
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
-}
-_DELIMITERS = (",", ";", "\t", "|")
+Kind = Literal["table", "json", "parquet", "preflib", "svmlight"]
 
-
-class TextTable(NamedTuple):
-    """A table of text cells; ``line`` is where each row starts, ``word`` is "line" or "row"."""
-
-    path: str
-    columns: tuple[str, ...]
-    cells: dict[str, list[str]]
-    line: list[int]
-    word: str
-
-    def fail(self, row: int, message: str) -> FileFormatError:
-        """Return the error about one row."""
-        return FileFormatError(f"{self.path}, {self.word} {self.line[row]}: {message}")
-
-    def column(self, name: str, role: str | None = None) -> list[str]:
-        """Return a column without empty cells; ``role`` says what it is for, where that is not its name."""
-        if name not in self.cells:
-            nearest = nearest_names(name, self.columns)
-            purpose = "" if role is None else f" for {role}"
-            raise FileFormatError(
-                f"{self.path}: there is no column {name!r}{purpose} (columns: {first_few(self.columns, 12)}"
-                f"{'; ' + nearest if nearest else ''})."
-            )
-        cells = self.cells[name]
-        if "" in cells:
-            what = f'column "{name}"' if role is None else f'{role} (column "{name}")'
-            raise self.fail(
-                cells.index(""),
-                f"{what} is empty ({cells.count('')} of {len(cells)} rows). Fill the cell or delete the row.",
-            )
-        return cells
+STANDARD_INPUT = "standard input"
+_PRINT = "Save the data as CSV text."
+# How files that are not ours start, what they are, and the cure.
+_MAGIC = (
+    (b"BZh", "compressed by bzip2", "Unpack it first (gzip is read as it is)."),
+    (b"\xfd7zXZ", "compressed by xz", "Unpack it first (gzip is read as it is)."),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd", "Unpack it first (gzip is read as it is)."),
+    (b"7z\xbc\xaf", "a 7-zip archive", "Unpack it first (gzip is read as it is)."),
+    (b"Rar!", "a RAR archive", "Unpack it first (gzip is read as it is)."),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)", "Save the sheet as CSV."),
+    (b"%PDF", "a PDF document", _PRINT),
+    (b"{\\rtf", "a rich-text document", _PRINT),
+    (b"\x89PNG", "a picture (PNG)", _PRINT),
+    (b"\xff\xd8\xff", "a picture (JPEG)", _PRINT),
+    (b"\x93NUMPY", "a NumPy array", "Load it in Python, and save it as CSV."),
+    (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
+    (b"RDX", "an R workspace", "Use write.csv in R."),
+    (b"X\n\0\0", "an R object", "Use write.csv in R."),
+    (b"ARROW1", "an Arrow (Feather) file", "Save it as Parquet or CSV."),
+    (b"\x80\x03", "a Python pickle", "Save the data as CSV or Parquet."),
+    (b"\x80\x04", "a Python pickle", "Save the data as CSV or Parquet."),
+    (b"\x80\x05", "a Python pickle", "Save the data as CSV or Parquet."),
+)
+_WIDE = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_WEB_PAGE = re.compile(rb"\s*<(!doctype|html|\?xml|head|body|script)", re.IGNORECASE)
+_SVMLIGHT_NAMES = (".svm", ".svmlight", ".libsvm", ".letor")
+_PREFLIB_NAMES = (".soc", ".soi", ".toc", ".toi")
+# A label, then qid:Q or index:value.
+_SVMLIGHT_ROW = re.compile(rb"\s*[^\s,;:|]+\s+(qid|\d+):")
+_PREFLIB_HEAD = re.compile(rb"#\s*(FILE NAME|ALTERNATIVE NAME|NUMBER ALTERNATIVES|DATA TYPE)\b")
 
 
 def path_text(path: Any, owner: str) -> str:
@@ -66,9 +59,12 @@ def path_text(path: Any, owner: str) -> str:
 
 
 def read_bytes(path: str) -> bytes:
-    """Return the content of a file, unpacked if it is gzip (told by its first bytes, not by its name)."""
+    """Return the content of a file, unpacked if it is gzip (told by its first bytes, not by its name).
+
+    ``-`` is standard input. Files of other programs raise with what they are.
+    """
     try:
-        data = Path(path).read_bytes()
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except FileNotFoundError:
         nearest = _nearest_files(path)
         raise FileFormatError(f"{path}: there is no such file{' (' + nearest + ')' if nearest else ''}.") from None
@@ -76,27 +72,85 @@ def read_bytes(path: str) -> bytes:
         raise FileFormatError(f"{path}: this is a directory. Give the path of one file.") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise FileFormatError(f"{path}: the file cannot be read ({reason}).") from None
+        raise FileFormatError(f"{path}: the file cannot be read ({reason}). Check the path.") from None
+    name = STANDARD_INPUT if path == "-" else path
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:
-            raise FileFormatError(f"{path}: the gzip data are damaged or cut off ({error}). Fetch it again.") from None
-    for magic, kind in _MAGIC.items():
-        if data.startswith(magic):
-            cure = "Save it as UTF-8." if "UTF" in kind else "Unpack it first (gzip is read as it is)."
-            raise FileFormatError(f"{path}: this file is {kind}, not plain text. {cure}")
+            raise FileFormatError(f"{name}: the gzip data are damaged or cut off ({error}). Fetch it again.") from None
+    _refuse_foreign(data, name)
     if not data.strip():
-        raise FileFormatError(f"{path}: the file is empty.")
+        raise FileFormatError(f"{name}: the file is empty.")
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def check_text(data: bytes, path: str) -> None:
+def _refuse_foreign(data: bytes, name: str) -> None:
+    if data.startswith(b"PK\x03\x04"):
+        inside = _archive_names(io.BytesIO(data))
+        if "header.json" in inside:
+            raise FileFormatError(f"{name}: this is a model file of preflearn, not data. Give a data file.")
+        sheet = any(entry.startswith("xl/") or entry == "content.xml" for entry in inside)
+        what = "a spreadsheet" if sheet else "a zip archive (or a spreadsheet)"
+        cure = "Save the sheet as CSV." if sheet else "Unpack it first (gzip is read as it is)."
+        raise FileFormatError(f"{name}: this file is {what}, not plain text. {cure}")
+    for magic, kind, cure in _MAGIC:
+        if data.startswith(magic):
+            raise FileFormatError(f"{name}: this file is {kind}, not plain text. {cure}")
+    if _WEB_PAGE.match(data[:200]):
+        raise FileFormatError(f"{name}: this is a web page or XML, not a table. Download the data file itself.")
+
+
+def _archive_names(stream: Any) -> list[str]:
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            return archive.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return []
+
+
+def is_model(path: Path) -> bool:
+    """Return whether a file is a saved model."""
+    try:
+        return zipfile.is_zipfile(path) and "header.json" in _archive_names(path)
+    except OSError:
+        return False
+
+
+def check_text(data: bytes, name: str) -> None:
     """Raise FileFormatError if the bytes cannot be text."""
     nul = data.find(b"\0")
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1
-        raise FileFormatError(f"{path}, line {line}: byte {nul} is zero, so this is a binary file. Give a text file.")
+        raise FileFormatError(f"{name}, line {line}: byte {nul} is zero, so this is a binary file. Give a text file.")
+
+
+def decode(data: bytes, name: str) -> str:
+    """Return bytes as text: UTF-8, or UTF-16 and UTF-32 that start with their mark; else raise with line and byte."""
+    for mark, encoding in _WIDE.items():
+        if data.startswith(mark):
+            try:
+                text = data.decode(encoding)
+            except UnicodeDecodeError as error:
+                raise FileFormatError(
+                    f"{name}: the file starts as {encoding.upper()} text, but byte {error.start} does not fit. "
+                    "Save the file as UTF-8."
+                ) from None
+            if "\0" in text:
+                line = text.count("\n", 0, text.index("\0")) + 1
+                raise FileFormatError(f"{name}, line {line}: there is a zero character. Save the file as UTF-8 text.")
+            if not text.strip():
+                raise FileFormatError(f"{name}: the file is empty.")
+            return text
+    check_text(data, name)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise FileFormatError(
+            f"{name}, line {line}: byte {error.start} (0x{data[error.start]:02x}) is not UTF-8. Save the file as UTF-8 "
+            '(in a spreadsheet: "CSV UTF-8").'
+        ) from None
 
 
 def _nearest_files(path: str) -> str:
@@ -106,77 +160,24 @@ def _nearest_files(path: str) -> str:
         return ""
 
 
-def read_table(path: str) -> TextTable:
-    """Read CSV (delimiter , ; tab or |) or Parquet as text cells."""
-    if path.lower().endswith(".parquet"):
-        return _read_parquet(path)
-    data = read_bytes(path)
-    if data[:4] == b"PAR1":
-        return _read_parquet(path)
-    check_text(data, path)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise FileFormatError(
-            f"{path}, line {line}: byte {error.start} (0x{data[error.start]:02x}) is not UTF-8. Save the file as UTF-8."
-        ) from None
-    return _parse_csv(text, path)
-
-
-def _parse_csv(text: str, path: str) -> TextTable:
-    header_line = next(line for line in text.splitlines() if line.strip())
-    delimiter = max(_DELIMITERS, key=header_line.count)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    header: list[str] | None = None
-    rows: list[list[str]] = []
-    line: list[int] = []
-    start = 1
-    try:
-        for row in reader:
-            here, start = start, reader.line_num + 1
-            if not row or row == [""]:
-                continue
-            if header is None:
-                header = [cell.strip() for cell in row]
-            elif len(row) != len(header):
-                raise FileFormatError(
-                    f"{path}, line {here}: {len(row)} cells, but the header has {len(header)} columns "
-                    f"({first_few(header, 6)}). Put cells that contain {delimiter!r} in quotes."
-                )
-            else:
-                rows.append(row)
-                line.append(here)
-    except csv.Error as error:
-        raise FileFormatError(f"{path}, line {reader.line_num}: {error}. Check the quotes.") from None
-    if header is None or not rows:
-        raise FileFormatError(f"{path}: there is a header but no rows below it.")
-    repeated = [name for name in dict.fromkeys(header) if name and header.count(name) > 1]
-    if repeated:
-        raise FileFormatError(f"{path}, line 1: columns {first_few(repeated)} occur more than once. Rename them.")
-    columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
-    return TextTable(path, tuple(header), dict(zip(header[::-1], columns[::-1], strict=True)), line, "line")
-
-
-def _read_parquet(path: str) -> TextTable:
-    try:
-        from pyarrow import parquet
-    except ImportError:
-        raise FileFormatError(
-            f'{path}: Parquet files need the optional package pyarrow: pip install "preflearn[io]".'
-        ) from None
-    try:
-        table = parquet.read_table(path)
-    except Exception as error:  # pyarrow raises a different class for each kind of damage
-        reason = str(error).splitlines()[0]
-        raise FileFormatError(f"{path}: not a readable Parquet file ({reason}).") from None
-    if not table.num_rows:
-        raise FileFormatError(f"{path}: the table has no rows.")
-    cells = {str(name): [_cell(value) for value in table[name].to_pylist()] for name in table.column_names}
-    return TextTable(path, tuple(cells), cells, list(range(1, table.num_rows + 1)), "row")
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return str(int(value)) if isinstance(value, bool) else str(value)
+def kind_of(start: bytes, name: str) -> Kind:
+    """Return how to read a file, by its first bytes and then by its name."""
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes if suffix.lower() != ".gz"]
+    suffix = suffixes[-1] if suffixes else ""
+    if suffix == ".parquet" or start.startswith(b"PAR1"):
+        return "parquet"
+    if suffix in _PREFLIB_NAMES:
+        return "preflib"
+    for mark, encoding in _WIDE.items():
+        if start.startswith(mark):
+            start = start[: len(start) // 4 * 4].decode(encoding, "replace").encode()
+            break
+    lines = [line for line in start.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()]
+    first = next((line for line in lines if not line.lstrip().startswith(b"#")), b"")
+    if lines and _PREFLIB_HEAD.match(lines[0]):
+        return "preflib"
+    if _SVMLIGHT_ROW.match(first) or suffix in _SVMLIGHT_NAMES:
+        return "svmlight"
+    if suffix in (".jsonl", ".ndjson", ".json") or first.lstrip()[:1] == b"{" or first.lstrip()[:2] == b"[{":
+        return "json"
+    return "table"

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from preflearn.data._checks import as_list, check_labels, check_names, check_real, is_missing, object_array, rows_text
 from preflearn.data._items import ItemTable, check_items
+from preflearn.data._outcomes import side_words, word_value
 from preflearn.exceptions import DataError, first_few, nearest_names
 
 __all__ = ["check_outcome", "check_rows", "named_items", "outcomes_of_winners", "winner_value"]
@@ -95,7 +96,7 @@ def _find_names(given: list[Any], lookup: dict[Any, int], what: str, owner: str)
     return rows
 
 
-SIDE_WORDS = {"first": 1.0, "left": 1.0, "second": -1.0, "right": -1.0, "tie": 0.0, "draw": 0.0}
+_WORDS = side_words()
 
 
 def winner_value(first: Any, second: Any, winner: Any) -> float | None:
@@ -104,7 +105,7 @@ def winner_value(first: Any, second: Any, winner: Any) -> float | None:
         return 1.0
     if winner == second:
         return -1.0
-    return SIDE_WORDS.get(winner.strip().lower()) if isinstance(winner, str) else None
+    return word_value(winner, _WORDS) if isinstance(winner, str) else None
 
 
 def outcomes_of_winners(first: list[Any], second: list[Any], winner: list[Any], owner: str) -> NDArray[np.float64]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from preflearn.data._checks import lock
-from preflearn.data._files import check_text, path_text, read_bytes
+from preflearn.data._files import check_text, decode, path_text, read_bytes
 from preflearn.data._items import ItemTable
 from preflearn.data._svmlight_lines import Limits, Rows, parse_block, parse_lines
 from preflearn.data.ratings import Ratings
@@ -25,7 +25,7 @@ from preflearn.exceptions import DataError, DataWarning, FileFormatError
 if TYPE_CHECKING:
     from preflearn.data._items import ItemArray
 
-__all__ = ["read_svmlight"]
+__all__ = ["parse_svmlight", "read_svmlight"]
 
 _BLOCK = 1 << 23  # bytes parsed at once: large enough for speed, small against the result
 _DOCID = re.compile(rb"#[^\n]*?docid\s*=\s*(\S+)")
@@ -83,9 +83,32 @@ def read_svmlight(
     Ratings(3 items with 3 features in 2 groups)
     """
     name = path_text(path, "read_svmlight")
+    ratings, grouped = parse_svmlight(
+        read_bytes(name), name, n_features=n_features, zero_based=zero_based, query_sizes=query_sizes, dense=dense
+    )
+    if not grouped:
+        warnings.warn(
+            f"{name}: no line has a qid, so all {len(ratings)} rows are one group. Write qid:Q after the label, "
+            "or give query_sizes=... (a file with the size of each group).",
+            DataWarning,
+            stacklevel=2,
+        )
+    return ratings
+
+
+def parse_svmlight(
+    data: bytes,
+    name: str,
+    *,
+    n_features: int | None = None,
+    zero_based: bool = False,
+    query_sizes: Any = None,
+    dense: bool | None = None,
+) -> tuple[Ratings, bool]:
+    """Return the ratings in the bytes of a file, and whether they have groups."""
     if n_features is not None and (isinstance(n_features, bool) or int(n_features) != n_features or n_features < 1):
         raise DataError(f"read_svmlight: n_features must be a positive whole number or None; got {n_features!r}.")
-    data = read_bytes(name)
+    data = decode(data, name).encode() if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
     check_text(data, name)
     rows, names = _read_blocks(data, name, Limits(0 if zero_based else 1, n_features))
     del data
@@ -94,7 +117,8 @@ def read_svmlight(
     if names is not None:
         keys = names if group is None else list(zip(names, group.tolist(), strict=True))
         names = names if len(set(keys)) == len(keys) else None
-    return Ratings(ItemTable(items, None, None, len(rows.label)), rows.label, group, names=names)
+    ratings = Ratings(ItemTable(items, None, None, len(rows.label)), rows.label, group, names=names)
+    return ratings, group is not None
 
 
 def _read_blocks(data: bytes, path: str, limits: Limits) -> tuple[Rows, list[str] | None]:
@@ -144,13 +168,6 @@ def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
 def _groups(rows: Rows, path: str, query_sizes: Any) -> NDArray[np.int64] | None:
     """Return the group of each row: the qid, or numbers from the companion file of sizes."""
     if query_sizes is None:
-        if rows.qid is None:
-            warnings.warn(
-                f"{path}: no line has a qid, so all {len(rows.label)} rows are one group. Write qid:Q after the label, "
-                "or give query_sizes=... (a file with the size of each group).",
-                DataWarning,
-                stacklevel=3,
-            )
         return rows.qid
     sizes_path = path_text(query_sizes, "read_svmlight")
     if rows.qid is not None:
