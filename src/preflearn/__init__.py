@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         RankRLS,
         RankRLSCV,
     )
+    from preflearn.ranking import RankResult, rank
 
 __all__ = [
     "KPCR",
@@ -39,9 +40,11 @@ __all__ = [
     "RandomFourier",
     "RankRLS",
     "RankRLSCV",
+    "RankResult",
     "Ratings",
     "__version__",
     "load",
+    "rank",
     "save",
 ]
 
@@ -53,6 +56,8 @@ _HOME = {
     "Ratings": "preflearn.data",
     "load": "preflearn.model_file",
     "save": "preflearn.model_file",
+    "RankResult": "preflearn.ranking",
+    "rank": "preflearn.ranking",
     "Nystroem": "preflearn.kernels",
     "RandomFourier": "preflearn.kernels",
     "BradleyTerry": "preflearn.models",

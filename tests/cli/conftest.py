@@ -17,8 +17,10 @@ def shared(tmp_path_factory):
     here = Path.cwd()
     os.chdir(folder)
     try:
-        assert main(["fit", "matches.csv", "--save", "names.preflearn"]) == 0
-        assert main(["fit", "matches.csv", "--items", "items.csv", "--save", "items.preflearn"]) == 0
+        assert main(["fit", "matches.csv", "--model", "rankrls", "--save", "names.preflearn"]) == 0
+        assert (
+            main(["fit", "matches.csv", "--items", "items.csv", "--model", "rankrls", "--save", "items.preflearn"]) == 0
+        )
     finally:
         os.chdir(here)
     return folder

@@ -9,7 +9,7 @@ SRC = Path(__file__).resolve().parents[2] / "src" / "preflearn"
 
 # Who may import whom; a package may always import itself.
 ALLOWED = {
-    "__init__": {"_version", "data", "kernels", "model_file", "models"},
+    "__init__": {"_version", "data", "kernels", "model_file", "models", "ranking"},
     "_version": set(),
     "exceptions": set(),
     "linalg": {"exceptions"},
@@ -39,6 +39,7 @@ ALLOWED = {
         "baselines",
         "structure",
     },
+    "ranking": {"exceptions", "operators", "data", "models", "structure", "plots"},
     "__main__": {"cli"},
     "cli": {
         "_version",
@@ -50,7 +51,11 @@ ALLOWED = {
         "models",
         "selection",
         "structure",
+        "active",
+        "likelihoods",
         "model_file",
+        "ranking",
+        "report",
     },
 }
 OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib"}

@@ -1,6 +1,6 @@
 """Held-out predictions: nobody predicts what it has seen, and two models are compared fairly."""
 
-from collections import deque
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def votes(seed, n=10, m=160, spread=1.5, features=False, judges=None):
 class Spy:
     """Remembers what it was fitted on and asked."""
 
-    log = deque(maxlen=1000)
+    log: ClassVar[list] = []
 
     def fit(self, X, y=None):
         self.X = X

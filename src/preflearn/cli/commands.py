@@ -1,67 +1,115 @@
-"""The commands with their options and help; the work is imported when a command runs."""
+"""The commands that learn and answer, with their options and help; the work is imported when a command runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
-from cyclopts import App, Parameter
+from cyclopts import App
 
 from preflearn._version import __version__
+from preflearn.cli.options import Flag, Machine, RankModel, ReadOptions
 
 __all__ = ["app"]
 
 # Must be preflearn.kernels.KERNEL_NAMES, which would import scikit-learn; a test compares the two.
 Kernel = Literal["linear", "poly2", "poly3", "rbf", "laplacian", "matern32", "matern52", "rational_quadratic"]
-Model = Literal["rankrls", "rls", "kpcrank", "kpcr"]
-Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+FitModel = RankModel | Literal["rankrls", "rls", "kpcrank", "kpcr"]
+Unit = Literal["pair", "item", "judge"]
 
 app = App(
     name="preflearn",
     version=f"preflearn {__version__}",
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # main answers it
-    help="Learn rankings from scores in groups and from pairwise comparisons.\n\n"
+    help="Rank things by comparisons of two: who is best, how sure that is, and whether there is a ranking at all.\n\n"
     "For example:\n\n"
-    "    preflearn demo\n"
-    "    preflearn fit train.txt --save model.preflearn\n"
-    "    preflearn evaluate model.preflearn test.txt\n"
-    "    preflearn predict model.preflearn new.txt --out scores.csv\n\n"
-    "Each command has its own help, such as preflearn fit --help. Exit codes: 0 done, 2 bad input, 130 interrupted, 1 "
+    "    preflearn rank matches.csv --report report.html\n"
+    "    preflearn inspect matches.csv\n"
+    "    preflearn suggest matches.csv --out next.csv\n"
+    "    preflearn fit matches.csv --items items.csv --save model.preflearn\n"
+    "    preflearn predict model.preflearn pairs.csv\n\n"
+    "Each command has its own help, such as preflearn rank --help. Exit codes: 0 done, 2 bad input, 130 interrupted, 1 "
     "an error of preflearn itself; --traceback (or PREFLEARN_TRACEBACK=1) shows where an error came from.",
 )
 
 
-@app.command
-def demo(*, seed: int = 0) -> None:
-    """Learn from generated data of three kinds and say what came out.
+@app.command(usage="Usage: preflearn rank DATA [OPTIONS]")
+def rank(
+    data: str,
+    /,
+    reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
+    *,
+    model: RankModel = "auto",
+    out: Path | None = None,
+    report: Path | None = None,
+    save: Path | None = None,
+    json: Flag = False,
+    top: int = 30,
+    level: float = 0.9,
+    circles: bool | None = None,
+    machine: Machine = Machine(),  # noqa: B008 - frozen
+    force: Flag = False,
+) -> None:
+    """Rank what was compared, and say how far to trust it.
 
-    Graded documents in query groups, noisy scores of a few similar items per
-    group, and pairwise comparisons with margins. Nothing is read or written.
-    Takes a few seconds.
+    DATA is a table of comparisons (CSV, TSV, JSONL or Parquet) such as
+    winner,loser; left,right,winner; model_a,model_b,winner; worker,left,right,label;
+    home,away,score_home,score_away; first,second,outcome; or rankings, one per row,
+    best first; or a PrefLib file. It is recognised by its columns and says how it
+    was read. A hyphen (-) reads standard input.
+
+    The model is chosen by evidence: with features (--items) or without, with one
+    relevance per feature or not, with circles or without.
 
     For example:
 
-        preflearn demo --seed 1
+        preflearn rank matches.csv
+        preflearn rank matches.csv --items items.csv --report report.html
+        preflearn rank games.csv --columns first=home,second=away,winner=result
+        cat votes.jsonl | preflearn rank - --json
 
     Parameters
     ----------
-    seed
-        Seed of the data; the same seed gives the same numbers.
+    data
+        Table of comparisons or rankings; - for standard input.
+    model
+        auto chooses by evidence. bradley-terry, thurstone: one utility per item. gp: a smooth utility of the features,
+        gp-ard with a relevance for each; -own: and an effect of each item. both: circles too. judges: a taste of each.
+    out
+        CSV file for the whole ranking.
+    report
+        HTML file for a page with figures.
+    save
+        Where the model goes, for preflearn predict. It holds data only, no code.
+    json
+        Print JSON instead of a table.
+    top
+        How many rows to print.
+    level
+        Probability of the intervals.
+    circles
+        Examine whether preferences run in circles (default: unless there are too many pairs).
+    force
+        Replace files that exist.
     """
-    from preflearn.cli.demonstration import run
+    machine.apply()
+    from preflearn.cli.targets import check_targets
 
-    run(seed)
+    check_targets({"--out": out, "--report": report, "--save": save}, force, [data, reading.items])
+    from preflearn.cli.ranking import RankOptions, run
+
+    run(data, reading, RankOptions(model, out, report, save, json, top, level, circles, machine.seed))
 
 
 @app.command(usage="Usage: preflearn fit DATA --save MODEL [OPTIONS]")
 def fit(
-    data: Path,
+    data: str,
     /,
+    reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
     save: Path,
-    items: Path | None = None,
-    model: Model = "rankrls",
+    model: FitModel | None = None,
     kernel: Kernel | None = None,
     alpha: str | None = None,
     components: str | None = None,
@@ -69,77 +117,70 @@ def fit(
     weighting: Literal["pairs", "groups"] | None = None,
     nystroem: int | None = None,
     scoring: str | None = None,
-    format: Literal["svmlight", "comparisons"] | None = None,  # noqa: A002 - the name of the option
     n_features: int | None = None,
     zero_based: Flag = False,
-    columns: str | None = None,
-    seed: int = 0,
+    machine: Machine = Machine(),  # noqa: B008 - frozen
     force: Flag = False,
 ) -> None:
     """Learn a model from a file and save it.
 
-    DATA is a text file in SVMlight or LETOR format (score qid:Q index:value ...,
-    may be gzip), or a table of comparisons (CSV, TSV, JSON lines or Parquet) with
-    columns winner,loser or first,second,outcome or home,away,score_home,score_away
-    and the like. It is recognised by its content and its name.
+    DATA is a table of comparisons, as for preflearn rank, or a text file in
+    SVMlight or LETOR format (score qid:Q index:value ..., may be gzip).
 
-    The penalty, or the number of components, is chosen by cross-validation
-    unless it is given. The score that is printed is that of the best candidate,
+    Comparisons are learned by a model with probabilities, chosen by evidence as
+    by preflearn rank. Scored rows are learned by least squares on differences,
+    and the penalty, or the number of components, is chosen by cross-validation
+    unless it is given; the score that is printed is that of the best candidate,
     so it is a little optimistic: use preflearn evaluate on other data.
 
     For example:
 
-        preflearn fit train.txt --save model.preflearn
         preflearn fit matches.csv --save model.preflearn
-        preflearn fit matches.csv --items items.csv --kernel rbf --save m.preflearn
+        preflearn fit train.txt --save model.preflearn
+        preflearn fit matches.csv --items items.csv --model gp-ard --save m.preflearn
 
     Parameters
     ----------
     data
-        SVMlight file, or table of comparisons.
+        Table of comparisons, or SVMlight file; - for standard input.
     save
         Where the model goes. It holds data only, no code.
-    items
-        Table of the compared items: a column of names (item, name or id) and numeric features.
     model
-        rankrls: score differences, with a penalty. kpcrank: the same, on few components. rls, kpcr: scores.
+        As of preflearn rank (comparisons; default: auto); or by least squares: rankrls (scored rows; default): score
+        differences, with a penalty. kpcrank: the same, on few components. rls, kpcr: scores.
     kernel
-        Default: linear for rankrls and rls, rbf for kpcrank and kpcr.
+        Of least squares. Default: linear for rankrls and rls, rbf for kpcrank and kpcr.
     alpha
         Strength of the penalty of rankrls and rls: a positive number, or auto (default).
     components
         Number of components of kpcrank and kpcr: a whole number, or auto (default).
     ties
-        Whether pairs with equal scores count (default: include); auto chooses.
+        Least squares: whether pairs with equal scores count (default: include); auto chooses.
     weighting
-        Whether every pair weighs the same or every group (default: pairs).
+        Least squares: whether every pair weighs the same or every group (default: pairs).
     nystroem
         Approximate the kernel by its values against this many rows, for data of more than about 5,000 rows.
     scoring
         What the choices should be best at: disagreement (default), map, ndcg@10, precision@5, kendall_tau_b, ...
-    format
-        How to read DATA, if it is not recognised.
     n_features
         Number of features of SVMlight files, if later files may have larger feature numbers than DATA.
     zero_based
         Feature numbers of the SVMlight file start at 0, not at 1.
-    columns
-        Columns of a table by role, where they are not found by name, such as first=home_team,second=away_team.
-    seed
-        Seed of random choices (Nystroem rows, folds).
     force
         Replace the model file if there is one.
     """
-    from preflearn.cli.sources import check_target
+    machine.apply()
+    from preflearn.cli.targets import check_targets
 
-    check_target(save, "--save", force, sources=[data, items])
-    from preflearn.cli.training import Choices, run
+    check_targets({"--save": save}, force, [data, reading.items])
+    from preflearn.cli.fitting import run
+    from preflearn.cli.training import Choices
 
     run(
         data,
         save,
         Choices(
-            items=items,
+            reading=reading,
             model=model,
             kernel=kernel,
             alpha=alpha,
@@ -148,11 +189,9 @@ def fit(
             weighting=weighting,
             nystroem=nystroem,
             scoring=scoring,
-            form=format,
             n_features=n_features,
             zero_based=zero_based,
-            columns=columns,
-            seed=seed,
+            seed=machine.seed,
         ),
     )
 
@@ -160,92 +199,97 @@ def fit(
 @app.command(usage="Usage: preflearn predict MODEL [DATA] [OPTIONS]")
 def predict(
     model: Path,
-    data: Path | None = None,
+    data: str | None = None,
     /,
+    reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
-    items: Path | None = None,
     out: Path | None = None,
-    format: Literal["svmlight", "comparisons", "items"] | None = None,  # noqa: A002 - the name of the option
     force: Flag = False,
 ) -> None:
-    """Score new data with a saved model and write the scores as CSV.
+    """Predict pairs, items or rows with a saved model, and write CSV.
 
-    For SVMlight rows the columns are row,qid,score,rank, with rank 1 for the best
-    of a group. For a table of items they are item,score,rank. For a table of
-    pairs (first,second or winner,loser) they are first,second,margin, where a
-    positive margin says that first is preferred.
+    For a table of pairs (first,second or any table of comparisons) the columns
+    are first,second,probability: how likely first is preferred. For a table of
+    items they are item,utility,std,rank. Models by least squares give margins
+    and scores without probabilities; for SVMlight rows row,qid,score,rank.
 
     For example:
 
+        preflearn predict model.preflearn pairs.csv
+        preflearn predict model.preflearn new-items.csv --out utilities.csv
         preflearn predict model.preflearn test.txt --out scores.csv
-        preflearn predict model.preflearn items.csv
-        preflearn predict model.preflearn pairs.csv --items items.csv
 
     Parameters
     ----------
     model
-        Model file from preflearn fit.
+        Model file from preflearn fit or preflearn rank --save.
     data
-        What to score. May be left out for a model of comparisons without features: all its items are then ranked.
-    items
-        Features of the items of a table of pairs.
+        What to predict; - for standard input. May be left out for a model of comparisons: all its items are ranked.
     out
         CSV file to write (default: standard output).
-    format
-        How to read DATA, if it is not recognised.
     force
         Replace the CSV file if there is one.
     """
-    from preflearn.cli.sources import check_target
+    from preflearn.cli.targets import check_targets
 
-    if out is not None:
-        check_target(out, "--out", force, sources=[model, data, items])
+    check_targets({"--out": out}, force, [str(model), data, reading.items])
     from preflearn.cli.predicting import run
 
-    run(model, data, items, out, format)
+    run(model, data, reading, out)
 
 
-@app.command(usage="Usage: preflearn evaluate MODEL DATA [OPTIONS]")
+@app.command(usage="Usage: preflearn evaluate [MODEL] DATA [OPTIONS]")
 def evaluate(
-    model: Path,
-    data: Path,
+    first: str,
+    second: str | None = None,
     /,
+    reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
-    items: Path | None = None,
+    model: RankModel = "auto",
+    by: Unit = "pair",
+    folds: int = 5,
     relevant: float | None = None,
-    format: Literal["svmlight", "comparisons"] | None = None,  # noqa: A002 - the name of the option
-    columns: str | None = None,
     json: Flag = False,
+    machine: Machine = Machine(),  # noqa: B008 - frozen
 ) -> None:
-    """Judge a saved model on data with known scores or outcomes.
+    """Judge how well outcomes are predicted that were not seen.
 
-    For rows in groups: disagreement error, pairwise accuracy, Kendall's tau_b
-    and, where the scores are grades 0, 1, 2, ..., MAP, precision and NDCG at the
-    top. For comparisons: accuracy and disagreement error.
+    With a MODEL file, its predictions for DATA that it has not seen. With DATA
+    alone, cross-validation: nothing of what is predicted is seen in learning,
+    neither other comparisons of the same two items nor, with --by item or
+    --by judge, anything of the same item or judge.
+
+    Comparisons: accuracy, log loss, calibration and tau. Rows in groups:
+    disagreement error, pairwise accuracy, Kendall's tau_b and, where the scores
+    are grades 0, 1, 2, ..., MAP, precision and NDCG at the top.
 
     For example:
 
-        preflearn evaluate model.preflearn test.txt
+        preflearn evaluate matches.csv
+        preflearn evaluate matches.csv --items items.csv --by item
         preflearn evaluate model.preflearn test.txt --relevant 2 --json
-        preflearn evaluate model.preflearn matches.csv --items items.csv
 
     Parameters
     ----------
+    first
+        Model file, or table of comparisons.
+    second
+        Table of comparisons or SVMlight file that the model has not seen.
     model
-        Model file from preflearn fit.
-    data
-        SVMlight file, or table of comparisons, that the model has not seen.
-    items
-        Features of the compared items.
+        Without a model file: what to cross-validate, as of preflearn rank.
+    by
+        What is held out as a whole.
+    folds
+        Number of folds.
     relevant
         Grades from this number on count as relevant in MAP and precision (default: 1).
-    format
-        How to read DATA, if it is not recognised.
-    columns
-        Columns of a table by role, where they are not found by name, such as first=home_team,second=away_team.
     json
         Print JSON instead of a table.
     """
+    machine.apply()
     from preflearn.cli.evaluating import run
 
-    run(model, data, items, relevant, format, columns, json)
+    run(first, second, reading, model=model, by=by, folds=folds, relevant=relevant, as_json=json, seed=machine.seed)
+
+
+import preflearn.cli.more_commands  # noqa: E402, F401 - the other commands put themselves into app

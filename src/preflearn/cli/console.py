@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
 from preflearn.cli.words import one_line, without_owner
 
-__all__ = ["WarningPrinter", "count", "facts", "prose", "table", "working"]
+__all__ = ["WarningPrinter", "count", "facts", "plain", "progress", "prose", "table", "working"]
 
 _INDENT = 8
 _PATIENCE = 2.0  # seconds of silence before a spinner appears
@@ -58,6 +58,29 @@ def working(text: str) -> Iterator[None]:
         status.stop()
 
 
+@contextlib.contextmanager
+def progress(text: str) -> Iterator[Callable[[str, float], None]]:
+    """Return a function that is told what is done next and which share is done; a bar shows it if that takes long."""
+    if not sys.stderr.isatty():
+        yield lambda what, share: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(text, total=1.0)
+    timer = threading.Timer(_PATIENCE, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield lambda what, share: bar.update(task, description=what, completed=share)
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
 def _console() -> Any:
     from rich.console import Console
 
@@ -70,15 +93,22 @@ def prose(text: str, *, heading: bool = False) -> None:
     _console().print(text, style="bold" if heading else None)
 
 
+def plain(text: str) -> None:
+    """Print lines as they are, however long."""
+    sys.stdout.write(text + "\n")
+
+
 def facts(pairs: Sequence[tuple[str, str]]) -> None:
-    """Print lines of a word and what there is to say about it; flushed, so that they come before long work."""
+    """Print lines of a word, once, and what there is to say about it; flushed, so that they come before long work."""
     import textwrap
 
     from rich.text import Text
 
     console = _console()
     width = max(20, console.width - _INDENT)
+    previous = None
     for word, text in pairs:
+        word, previous = ("" if word == previous else word), word
         # Paths are not broken, so that they can be copied.
         lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
         start = Text.assemble((f"{word:<{_INDENT}}", "bold"), lines[0])

@@ -11,14 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from preflearn.cli.console import facts, table, working
-from preflearn.cli.sources import Saved, open_saved, read_rows, recognise, table_for
-from preflearn.cli.training import describe_data
+from preflearn.cli.options import ReadOptions
+from preflearn.cli.predicting import read_for
+from preflearn.cli.sources import Saved, describe_data, is_model, open_saved
 from preflearn.cli.words import one_line
-from preflearn.data import Comparisons, Ratings, read_comparisons
+from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
 from preflearn.metrics import (
+    comparison_log_loss,
     concordance_index,
     disagreement_error,
+    expected_calibration_error,
     kendall_tau_b,
     mean_average_precision,
     ndcg,
@@ -41,33 +44,53 @@ class Line(NamedTuple):
 
 
 def run(
-    model: Path,
-    data: Path,
-    items: Path | None,
+    first: str,
+    second: str | None,
+    reading: ReadOptions,
+    *,
+    model: str,
+    by: str,
+    folds: int,
     relevant: float | None,
-    stated: str | None,
-    columns: str | None,
     as_json: bool,
+    seed: int,
 ) -> None:
-    """Read, judge and print."""
+    """Judge a model file on data, or cross-validate on data alone."""
+    if second is None:
+        if is_model(first):
+            raise DataError(f"{first}: this is a model, and DATA to judge it on is missing: MODEL DATA.")
+        if relevant is not None:
+            raise DataError(f"{first}: --relevant is for grades, and comparisons have none. Leave it out.")
+        from preflearn.cli.comparing import run_evaluate
+
+        run_evaluate(first, reading, model, by, folds, as_json, seed)
+        return
+    for option, given in (("--model", model != "auto"), ("--by", by != "pair"), ("--folds", folds != 5)):
+        if given:
+            raise DataError(
+                f"{option} is for cross-validation of DATA alone, and {first} is a model already. Leave it out."
+            )
+    _judge(Path(first), second, reading, relevant, as_json)
+
+
+def _judge(model: Path, data: str, reading: ReadOptions, relevant: float | None, as_json: bool) -> None:
     with working(f"Opening {model.name}"):
         saved = open_saved(model, data)
-    with working(f"Judging on {data.name}"):
-        given = _read(saved, data, items, stated, columns)
-        prediction = saved.estimator.predict(given)
+    with working(f"Judging on {data}"):
+        given = read_for(saved, data, reading, outcomes=True)
         if isinstance(given, Comparisons):
             if relevant is not None:
                 raise DataError(f"{data}: --relevant is for grades, and comparisons have none. Leave it out.")
             try:
-                lines, notes = judge_comparisons(given, prediction)
+                lines, notes = judge_comparisons(given, *_predictions(saved, given))
             except DataError as error:
                 raise DataError(f"{data}: {error}") from None
         else:
-            lines, notes = judge_rows(given, prediction, relevant)
+            lines, notes = judge_rows(given, saved.estimator.predict(given), relevant)
     if as_json:
         _print_json(model, data, given, lines, notes)
         return
-    facts([("Read", f"{data.name}: {describe_data(given)}"), ("Model", f"{model.name}: {_describe(saved)}")])
+    facts([("Read", f"{Path(data).name}: {describe_data(given)}"), ("Model", f"{model.name}: {_describe(saved)}")])
     table(
         [("metric", "left"), ("value", "right"), ("meaning", "left")],
         [(line.name, f"{line.value:.4f}", line.meaning) for line in lines],
@@ -76,15 +99,11 @@ def run(
         facts([("Note", note)])
 
 
-def _read(
-    saved: Saved, path: Path, items: Path | None, stated: str | None, columns: str | None
-) -> Ratings | Comparisons:
-    if recognise(path, stated) == "svmlight":
-        for option, given in (("--items", items), ("--columns", columns)):
-            if given is not None:
-                raise DataError(f"{path}: rows of an SVMlight file bring their own features. Leave out {option}.")
-        return read_rows(saved, path)
-    return read_comparisons(path, table_for(saved, items, path), columns=columns)
+def _predictions(saved: Saved, data: Comparisons) -> tuple[Any, Any]:
+    """Return margins of comparisons, and probabilities where the model has them."""
+    if not saved.probable:
+        return saved.estimator.predict(data), None
+    return saved.estimator.decision_function(data), saved.estimator.predict_proba(data)[:, 1]
 
 
 def judge_rows(data: Ratings, prediction: Any, relevant: float | None = None) -> tuple[list[Line], list[str]]:
@@ -142,7 +161,7 @@ def judge_rows(data: Ratings, prediction: Any, relevant: float | None = None) ->
     return lines, notes
 
 
-def judge_comparisons(data: Comparisons, prediction: Any) -> tuple[list[Line], list[str]]:
+def judge_comparisons(data: Comparisons, prediction: Any, probability: Any = None) -> tuple[list[Line], list[str]]:
     """Return the metrics that apply to comparisons, and what was left out."""
     ties = int(np.count_nonzero(data.outcome == 0))
     if ties == len(data):
@@ -153,6 +172,14 @@ def judge_comparisons(data: Comparisons, prediction: Any) -> tuple[list[Line], l
         Line("disagreement", "disagreement error", 1.0 - accuracy, "comparisons predicted wrongly; 0.5 is chance"),
     ]
     notes = []
+    if probability is not None:
+        loss = comparison_log_loss(np.sign(data.outcome), probability, sample_weight=data.weight)
+        error = expected_calibration_error(np.sign(data.outcome), probability, sample_weight=data.weight)
+        lines.append(Line("log_loss", "log loss", float(loss), "surprise in nats; 0.693 is a coin"))
+        lines.append(
+            Line("calibration_error", "calibration error", error, "distance of probabilities from what happened")
+        )
+    lines.append(Line("kendall_tau", "Kendall tau", 2 * accuracy - 1, "1 all as predicted, 0 chance, -1 reversed"))
     if data.group is not None:
         mean = float(
             pairwise_accuracy(data.outcome, prediction, sample_weight=data.weight, group=data.group, average="groups")
@@ -178,7 +205,7 @@ def _describe(saved: Saved) -> str:
     return f"{kind}, trained on {trained} ({saved.notes.get('data')})" if trained else kind
 
 
-def _print_json(model: Path, data: Path, given: Ratings | Comparisons, lines: list[Line], notes: list[str]) -> None:
+def _print_json(model: Path, data: str, given: Ratings | Comparisons, lines: list[Line], notes: list[str]) -> None:
     counts = (
         {"n_comparisons": len(given), "n_items": given.n_items}
         if isinstance(given, Comparisons)
@@ -186,7 +213,7 @@ def _print_json(model: Path, data: Path, given: Ratings | Comparisons, lines: li
     )
     answer = {
         "model": model.name,
-        "data": data.name,
+        "data": Path(data).name,
         **counts,
         "metrics": {line.key: line.value for line in lines},
         "notes": notes,

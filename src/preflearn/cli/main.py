@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         tokens.remove("--traceback")
         traceback = True
     try:
-        _run(tokens)
+        code = _run(tokens)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has seen enough. Python would flush once more at exit: give it nowhere to fail.
@@ -44,10 +44,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except Exception as error:
         return _report(error, traceback)
+    else:
+        return code
     return 0
 
 
-def _run(tokens: list[str]) -> None:
+def _run(tokens: list[str]) -> int:
+    """Run a command and return its exit code."""
     import warnings
 
     from preflearn.cli.commands import app
@@ -59,7 +62,8 @@ def _run(tokens: list[str]) -> None:
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("always", RuntimeWarning)
         warnings.showwarning = WarningPrinter()
-        app(tokens, print_error=False, exit_on_error=False, result_action="return_value")
+        found = app(tokens, print_error=False, exit_on_error=False, result_action="return_value")
+    return found if isinstance(found, int) else 0
 
 
 def _report(error: Exception, traceback: bool) -> int:

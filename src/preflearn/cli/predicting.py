@@ -1,11 +1,9 @@
-"""``preflearn predict``: scores of rows or items, margins of pairs, as CSV."""
+"""``preflearn predict``: probabilities of pairs, utilities of items, scores of rows, as CSV."""
 
 from __future__ import annotations
 
-import csv
-import io
-import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,49 +11,99 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.cli.console import count, facts, working
-from preflearn.cli.sources import Saved, open_saved, read_rows, recognise, table_for
-from preflearn.data import ItemTable, read_items
-from preflearn.data._tables import Table, read_table
-from preflearn.exceptions import DataError, nearest_names
+from preflearn.cli.options import ReadOptions
+from preflearn.cli.sources import Saved, check_rows, open_saved, read_any
+from preflearn.cli.tables import write_csv
+from preflearn.data import Comparisons, ItemTable, Ratings, read_preferences
+from preflearn.data._tables import read_table
+from preflearn.exceptions import DataError, FileFormatError, nearest_names
 
-__all__ = ["rank_in_groups", "run"]
+__all__ = ["rank_in_groups", "read_for", "run"]
 
-_SIDES = (("winner", "loser"), ("first", "second"), ("left", "right"))
+Answer = tuple[list[str], Iterable[Sequence[Any]], str]
+MOST_RANKED = 3_000  # items whose joint covariance is held
+_NAMES = ("item", "name", "id", "item_id", "item_name")
 
 
-def run(model: Path, data: Path | None, items: Path | None, out: Path | None, stated: str | None) -> None:
-    """Read, score and write."""
+def run(model: Path, data: str | None, reading: ReadOptions, out: Path | None) -> None:
+    """Read, predict and write."""
     with working(f"Opening {model.name}"):
         saved = open_saved(model, data)
-    header: Sequence[str]
     if data is None:
-        if saved.known is None:
+        if not saved.probable and saved.known is None:
             raise DataError("DATA is missing. Give a file of rows, items or pairs to score: MODEL DATA.")
-        header, rows, what = _score_items(saved, ItemTable(None, np.array(saved.known), None, len(saved.known)), model)
-    elif recognise(data, stated) == "svmlight":
-        if items is not None:
-            raise DataError(f"{data}: rows of an SVMlight file bring their own features. Leave out --items.")
-        header, rows, what = _score_rows(saved, data)
+        header, rows, what = _items(saved, training_items(saved), str(model))
     else:
-        table = read_table(str(data))
-        sides = None if stated == "items" else _sides(table)
-        if stated == "comparisons" and sides is None:
-            raise DataError(f"{data}: there are no columns first,second or winner,loser. Rename the columns.")
-        if sides is not None:
-            header, rows, what = _score_pairs(saved, table, sides, table_for(saved, items, data))
-        else:
-            if items is not None:
-                raise DataError(f"{data}: this is a table of items already. Leave out --items.")
-            features = None if saved.known is not None else saved.notes.get("feature_names")
-            header, rows, what = _score_items(saved, read_items(data, features=features), data)
-    _write(header, rows, out)
+        with working(f"Reading {data}"):
+            header, rows, what = _answer(saved, data, reading)
+    write_csv(header, rows, out)
     if out is not None:
         facts([("Saved", f"{out}: {what}")])
 
 
-def _score_rows(saved: Saved, path: Path) -> tuple[list[str], Iterable[Sequence[Any]], str]:
-    with working(f"Reading {path.name}"):
-        data = read_rows(saved, path)
+def _answer(saved: Saved, data: str, reading: ReadOptions) -> Answer:
+    """Return the predictions for a file of rows, pairs or items."""
+    try:
+        found = read_for(saved, data, reading, outcomes=False)
+    except FileFormatError:
+        if reading.format is not None or reading.columns is not None or not _has_names(saved, data):
+            raise
+        if reading.items is not None:
+            raise DataError(f"{data}: this is a table of items already. Leave out --items.") from None
+        return _items(saved, saved.table(data), data)
+    if isinstance(found, Ratings):
+        return _rows(saved, found)
+    return _pairs(saved, found)
+
+
+def read_for(saved: Saved, data: str, reading: ReadOptions, *, outcomes: bool) -> Comparisons | Ratings:
+    """Return data that a model can predict: pairs of items it knows or that are given, or rows with its features."""
+    if saved.probable or saved.known is not None:
+        if saved.known is not None and reading.items is not None:
+            raise DataError(f"{reading.items}: the model was trained without features. Leave out --items.")
+        items = training_items(saved) if reading.items is None else saved.table(str(reading.items))
+    elif reading.items is not None:
+        items = saved.table(str(reading.items))
+    else:
+        items = None
+    options = replace(reading, items=None)
+    if items is not None:
+        found = read_preferences(data, items, need_outcomes=outcomes, **options.keywords()).data
+    else:
+        zero_based = bool(saved.notes.get("zero_based", False))
+        found = read_any(data, options, need_outcomes=outcomes, n_features=saved.n_features, zero_based=zero_based).data
+    if isinstance(found, Ratings):
+        saved.needs_features(data)
+        check_rows(saved, found, data)
+    elif found.items is None and saved.known is None:
+        raise DataError(
+            f"{data}: the model was trained on {count(saved.n_features, 'feature')} of the items, and a table of pairs "
+            "has none. Give them with --items ITEMS."
+        )
+    return found
+
+
+def _has_names(saved: Saved, data: str) -> bool:
+    """Return whether a table looks like one of items."""
+    if data == "-":
+        return False
+    known = {word.lower() for word in (*_NAMES, (saved.notes.get("encoder") or {}).get("name") or "item")}
+    return any(column.lower() in known for column in read_table(data).columns)
+
+
+def training_items(saved: Saved) -> ItemTable:
+    """Return the items that a model was trained on."""
+    if saved.probable:
+        data = saved.estimator.comparisons_
+        names = np.array([str(row) for row in range(data.n_items)], dtype=object) if data.names is None else data.names
+        return ItemTable(data.items, names, data.feature_names, data.n_items)
+    assert saved.known is not None
+    return ItemTable(None, np.array(saved.known, dtype=object), None, len(saved.known))
+
+
+def _rows(saved: Saved, data: Ratings) -> Answer:
+    if saved.probable:
+        raise DataError("the model predicts comparisons, and these are rows with scores. Give pairs or items.")
     score = saved.estimator.predict(data.items)
     group = np.zeros(len(data), dtype=np.intp) if data.group is None else data.group
     rank = rank_in_groups(score, group)
@@ -65,63 +113,74 @@ def _score_rows(saved: Saved, path: Path) -> tuple[list[str], Iterable[Sequence[
     return ["row", "qid", "score", "rank"], rows, f"scores of {count(len(data), 'row')} in {groups}"
 
 
-def _score_items(saved: Saved, table: ItemTable, path: Path) -> tuple[list[str], Iterable[Sequence[Any]], str]:
+def _items(saved: Saved, table: ItemTable, source: str) -> Answer:
     names = [str(number) for number in range(table.n_items)] if table.names is None else [str(n) for n in table.names]
-    score = _utilities(saved, table, names, path)
-    order = np.argsort(-score, kind="stable")
+    _check_known(saved, names, source)
+    what = f"{count(len(names), 'item')}, best first"
+    if saved.probable:
+        return (*_utilities(saved, table, names, source), f"utilities of {what}")
+    score = _scores(saved, table, names)
     rank = rank_in_groups(score, np.zeros(len(score), dtype=np.intp))
-    rows = ((names[i], float(score[i]), int(rank[i])) for i in order)
-    return ["item", "score", "rank"], rows, f"scores of {count(len(score), 'item')}, best first"
+    rows = ((names[i], float(score[i]), int(rank[i])) for i in np.argsort(-score, kind="stable"))
+    return ["item", "score", "rank"], rows, f"scores of {what}"
 
 
-def _score_pairs(
-    saved: Saved, table: Table, sides: tuple[str, str], items: ItemTable
-) -> tuple[list[str], Iterable[Sequence[Any]], str]:
-    names = [str(number) for number in range(items.n_items)] if items.names is None else [str(n) for n in items.names]
-    place = {name: row for row, name in enumerate(names)}
-    first, second = (_find(table, side, place) for side in sides)
-    used = np.unique(np.concatenate([first, second]))
-    chosen = ItemTable(None if items.values is None else items.values[used], None, None, len(used))
-    score = np.empty(len(names))
-    score[used] = _utilities(saved, chosen, [names[i] for i in used], Path(table.source))
-    margin = score[first] - score[second]
-    rows = zip(table.cells(sides[0]), table.cells(sides[1]), margin.tolist(), strict=True)
-    return ["first", "second", "margin"], rows, f"margins of {count(len(margin), 'pair')}"
+def _utilities(
+    saved: Saved, table: ItemTable, names: list[str], source: str
+) -> tuple[list[str], Iterable[Sequence[Any]]]:
+    """Return utilities relative to the mean of the items, with what is known of their places where that is cheap."""
+    if not hasattr(saved.estimator, "predict_utility"):
+        raise DataError(f"{source}: the model has no utilities, only preferences between pairs. Give pairs.")
+    if len(names) > MOST_RANKED:
+        utility = saved.estimator.predict_utility(table)
+        order = np.argsort(-utility, kind="stable")
+        columns: list[Any] = [utility[order] - utility.mean(), np.arange(1, len(order) + 1)]
+        header = ["item", "utility", "rank"]
+    else:
+        r = saved.estimator.rank(table)
+        order, header = r.row, ["item", "utility", "std", "low", "high", "rank", "rank_low", "rank_high", "p_best"]
+        columns = [getattr(r, name) for name in header[1:]]
+    return header, zip([names[i] for i in order], *(column.tolist() for column in columns), strict=True)
 
 
-def _utilities(saved: Saved, table: ItemTable, names: list[str], path: Path) -> Any:
+def _pairs(saved: Saved, data: Comparisons) -> Answer:
+    label = [str(row) for row in range(data.n_items)] if data.names is None else [str(name) for name in data.names]
+    sides = [label[i] for i in data.first], [label[i] for i in data.second]
+    what = count(len(data), "pair")
+    if not saved.probable:
+        score = _scores(saved, ItemTable(data.items, None, data.feature_names, data.n_items), label)
+        rows = zip(*sides, (score[data.first] - score[data.second]).tolist(), strict=True)
+        return ["first", "second", "margin"], rows, f"margins of {what}"
+    model = saved.estimator
+    header, columns = ["first", "second", "probability"], [model.predict_proba(data)[:, 1]]
+    if getattr(model, "ties", False):
+        header, columns = [*header, "tie"], [*columns, model.predict_outcome_proba(data)[:, 1]]
+    difference, std = model.predict_difference(data, return_std=True)
+    rows = zip(*sides, *(column.tolist() for column in [*columns, difference, std]), strict=True)
+    return [*header, "difference", "std"], rows, f"probabilities of {what}"
+
+
+def _check_known(saved: Saved, names: list[str], source: str) -> None:
     if saved.known is None:
-        saved.check_width(0 if table.values is None else table.values.shape[1], path)
-        return saved.estimator.predict(table)
-    place = {name: row for row, name in enumerate(saved.known)}
-    unknown = [name for name in names if name not in place]
+        return
+    known = set(saved.known)
+    unknown = [name for name in names if name not in known]
     if unknown:
-        nearest = nearest_names(unknown[0], place)
+        nearest = nearest_names(unknown[0], known)
         raise DataError(
-            f'{path}: "{unknown[0]}" is not among the {len(place)} items that the model knows'
+            f'{source}: "{unknown[0]}" is not among the {len(known)} items that the model knows'
             f"{' (' + nearest + ')' if nearest else ''}; {len(unknown)} of {len(names)} items are unknown. "
             "Without features it can score only the items of its training."
         )
+
+
+def _scores(saved: Saved, table: ItemTable, names: list[str]) -> Any:
+    """Return the scores of a model by least squares."""
+    if saved.known is None:
+        return saved.estimator.predict(table)
+    place = {name: row for row, name in enumerate(saved.known)}
     rows = np.array([place[name] for name in names])
     return saved.estimator.predict(sp.eye_array(saved.n_features, format="csr")[rows])
-
-
-def _sides(table: Table) -> tuple[str, str] | None:
-    by_word = {column.lower(): column for column in table.columns}
-    return next(((by_word[a], by_word[b]) for a, b in _SIDES if a in by_word and b in by_word), None)
-
-
-def _find(table: Table, column: str, place: dict[str, int]) -> Any:
-    cells = table.column(column, column)
-    for row, cell in enumerate(cells):
-        if cell not in place:
-            nearest = nearest_names(cell, place)
-            raise table.fail(
-                row,
-                f'{column} "{cell}" is not among the {len(place)} items{" (" + nearest + ")" if nearest else ""}. '
-                "Correct the name, or add the item.",
-            )
-    return np.array([place[cell] for cell in cells], dtype=np.intp)
 
 
 def rank_in_groups(score: Any, group: Any) -> Any:
@@ -135,32 +194,3 @@ def rank_in_groups(score: Any, group: Any) -> Any:
     rank = np.empty(len(score), dtype=np.intp)
     rank[order] = np.maximum.accumulate(np.where(new_score, position, 0)) - start + 1
     return rank
-
-
-def _write(header: Sequence[str], rows: Iterable[Sequence[Any]], out: Path | None) -> None:
-    if out is None:
-        _write_csv(sys.stdout, header, rows)
-        return
-    from preflearn.model_file.container import atomic_file
-
-    with atomic_file(out) as stream:
-        text = io.TextIOWrapper(stream, encoding="utf-8", newline="")
-        _write_csv(text, header, rows)
-        text.flush()
-        text.detach()
-
-
-def _write_csv(stream: Any, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([_cell(value) for value in row] for row in rows)
-
-
-def _cell(value: Any) -> Any:
-    # A spreadsheet would run a cell such as =HYPERLINK(...): a quote before it makes it text.
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
-        try:
-            float(value)
-        except ValueError:
-            return f"'{value}"
-    return value

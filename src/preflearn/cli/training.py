@@ -1,34 +1,42 @@
-"""``preflearn fit``: read, choose, save, and say what was done."""
+"""Learning by least squares for ``preflearn fit``: what is "auto" is chosen by cross-validation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from preflearn.cli.console import count, facts, working
+from preflearn.cli.console import count
+from preflearn.cli.options import ReadOptions
 from preflearn.cli.search import alpha_candidates, component_candidates, search
-from preflearn.cli.sources import read_training
-from preflearn.cli.words import without_owner
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
 from preflearn.kernels import Nystroem
 from preflearn.metrics import RankingScorer, get_scorer, pairwise_accuracy
-from preflearn.model_file import save
 from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV
 
-__all__ = ["Choices", "Result", "describe_data", "run", "train"]
+__all__ = [
+    "LEAST_SQUARES",
+    "Choices",
+    "Result",
+    "check_data",
+    "check_options",
+    "describe_model",
+    "describe_score",
+    "train",
+]
+
+LEAST_SQUARES = {"rankrls": "RankRLS", "rls": "RLS", "kpcrank": "KPCRank", "kpcr": "KPCR"}
 
 
 @dataclass(frozen=True)
 class Choices:
     """The options of ``preflearn fit``, as given."""
 
-    items: Path | None = None
-    model: str = "rankrls"
+    reading: ReadOptions = ReadOptions()  # noqa: RUF009 - frozen
+    model: str | None = None
     kernel: str | None = None
     alpha: str | None = None
     components: str | None = None
@@ -36,11 +44,19 @@ class Choices:
     weighting: str | None = None
     nystroem: int | None = None
     scoring: str | None = None
-    form: str | None = None
     n_features: int | None = None
     zero_based: bool = False
-    columns: str | None = None
     seed: int = 0
+
+    @property
+    def by_least_squares(self) -> bool:
+        """Whether a model by least squares is asked for, by its name or by options that only such models have."""
+        mine = (self.kernel, self.alpha, self.components, self.ties, self.weighting, self.nystroem, self.scoring)
+        return self.model in LEAST_SQUARES or (self.model is None and any(option is not None for option in mine))
+
+    def resolved(self) -> Choices:
+        """Return the same with the model that these options are for."""
+        return replace(self, model=self.model or ("rankrls" if self.components is None else "kpcrank"))
 
     @property
     def penalised(self) -> bool:
@@ -60,30 +76,6 @@ class Result:
     estimator: Any
     chosen: str
     score: float | None
-
-
-def run(path: Path, target: Path, choices: Choices) -> None:
-    """Read, choose, fit, save, report."""
-    _check_options(choices)
-    with working(f"Reading {path.name}"):
-        data = read_training(path, choices.items, choices.form, choices.zero_based, choices.n_features, choices.columns)
-    _check_data(path, data, choices)
-    facts([("Read", f"{path.name}: {describe_data(data)}")])
-    try:
-        with working(f"Learning from {path.name}"):
-            result = train(data, choices)
-    except DataError as error:
-        message = without_owner(str(error))
-        raise DataError(message if message.startswith(str(path)) else f"{path}: {message}") from error
-    with working(f"Saving {target.name}"):
-        save(result.estimator, target, notes=_notes(path, data, choices))
-    scoring = choices.scoring or "disagreement"
-    lines = [("Model", _describe_model(choices, result.estimator)), ("Chosen", result.chosen)]
-    if result.score is not None:
-        lines.append(("Score", _describe_score(scoring, result.score)))
-    size = target.stat().st_size
-    lines.append(("Saved", f"{target} ({max(1, round(size / 1000)):,} kB)"))
-    facts(lines)
 
 
 def train(data: Ratings | Comparisons, choices: Choices) -> Result:
@@ -153,7 +145,7 @@ def _kpcrank(data: Ratings | Comparisons, choices: Choices, common: dict[str, An
     return Result(model, f"{', '.join(parts)}, by folds of {what}", model.best_score_)
 
 
-def _check_options(choices: Choices) -> None:
+def check_options(choices: Choices) -> None:
     """Raise DataError for options that are wrong, or wrong together, before anything is read."""
     model = choices.model
     if choices.alpha is not None and not choices.penalised:
@@ -174,8 +166,6 @@ def _check_options(choices: Choices) -> None:
             )
     if choices.n_features is not None and choices.n_features < 1:
         raise DataError(f"--n-features is {choices.n_features}; it must be at least 1.")
-    if choices.seed < 0:
-        raise DataError(f"--seed is {choices.seed}; it must be 0 or more.")
     if choices.scoring is not None:
         try:
             scorer = get_scorer(choices.scoring)
@@ -206,7 +196,7 @@ def _number(choices: Choices) -> float | None:
     return number
 
 
-def _check_data(path: Path, data: Ratings | Comparisons, choices: Choices) -> None:
+def check_data(path: str, data: Ratings | Comparisons, choices: Choices) -> None:
     """Raise DataError where the options do not go with the data."""
     scorer = get_scorer(choices.scoring or "disagreement")
     if isinstance(data, Ratings):
@@ -231,30 +221,9 @@ def _check_data(path: Path, data: Ratings | Comparisons, choices: Choices) -> No
         ) from None
 
 
-def _notes(path: Path, data: Ratings | Comparisons, choices: Choices) -> dict[str, Any]:
-    notes: dict[str, Any] = {"trained_on": path.name, "data": describe_data(data), "zero_based": choices.zero_based}
-    if data.feature_names is not None:
-        notes["feature_names"] = list(data.feature_names)
-    if isinstance(data, Comparisons) and data.items is None:
-        assert data.names is not None
-        notes["item_names"] = [str(name) for name in data.names]
-    return notes
-
-
-def describe_data(data: Ratings | Comparisons) -> str:
-    """Return what was read in a few words."""
-    features = count(data.n_features, "feature") if data.n_features else "no features"
-    if isinstance(data, Comparisons):
-        ties = int((data.outcome == 0).sum())
-        tied = f", {count(ties, 'tie')}" if ties else ""
-        return f"{count(len(data), 'comparison')} of {count(data.n_items, 'item')} with {features}{tied}"
-    low, high = data.score.min(), data.score.max()
-    groups = "one group" if data.n_groups == 1 else count(data.n_groups, "group")
-    return f"{count(len(data), 'row')} with {features} in {groups}, scores from {low:g} to {high:g}"
-
-
-def _describe_model(choices: Choices, estimator: Any) -> str:
-    name = {"rankrls": "RankRLS", "rls": "RLS", "kpcrank": "KPCRank", "kpcr": "KPCR"}[choices.model]
+def describe_model(choices: Choices, estimator: Any) -> str:
+    """Return the model in a few words."""
+    name = LEAST_SQUARES[str(choices.model)]
     kernel = choices.kernel or ("linear" if choices.penalised else "rbf")
     parts = [f"{name}, kernel {kernel}"]
     if choices.nystroem is not None:
@@ -267,7 +236,8 @@ def _describe_model(choices: Choices, estimator: Any) -> str:
     return ", ".join(parts)
 
 
-def _describe_score(scoring: str, score: float) -> str:
+def describe_score(scoring: str, score: float) -> str:
+    """Return a cross-validated score in words."""
     if scoring == "disagreement":
         return f"disagreement error {-score:.4f} in cross-validation (0 is perfect, 0.5 is chance)"
     value = score if get_scorer(scoring).greater_is_better else -score

@@ -20,7 +20,7 @@ from preflearn.inference.pair_precision import DENSE, DensePrecision, SparsePrec
 from preflearn.inference.posterior import Info
 from preflearn.operators import FloatArray
 
-__all__ = ["Mode", "evidence_gradient", "find_mode", "first_side"]
+__all__ = ["Mode", "evidence_gradient", "find_mode", "first_side", "mode_at"]
 
 TOL = 1e-6  # Newton's last step, in units of the posterior's deviation: what is left is its square
 WANTED = 1e-9  # what is left
@@ -87,10 +87,9 @@ def find_mode(
     value, d = objective(f)
     steps, size, before = 0, np.inf, np.inf
     while True:
-        gradient = graph.adjoint(weight * d.first) - ridge * f
-        tau = -weight * d.second
         if size <= TOL or steps >= MOST_STEPS:
             break
+        gradient, tau = graph.adjoint(weight * d.first) - ridge * f, -weight * d.second
         step, factor = _step(graph, tau, variance, gradient, factor, min(0.03, size), dense)
         before, size = size, float(np.sqrt(max(float(gradient @ step), 0.0)))
         # near the top only rounding keeps a step from being a small part of the one before
@@ -107,6 +106,27 @@ def find_mode(
             factor, size = None, np.inf
         f, value, d = f + length * step, trial, d_trial
         steps += 1
+    return mode_at(graph, y, weight, likelihood, variance, f, steps=steps, near=near, n_draws=n_draws, dense=dense)
+
+
+def mode_at(
+    graph: PairGraph,
+    y: FloatArray,
+    weight: FloatArray,
+    likelihood: Any,
+    variance: float | None,
+    f: FloatArray,
+    *,
+    steps: int,
+    near: Mode | None = None,
+    n_draws: int = 64,
+    dense: int = DENSE,
+) -> Mode:
+    """Return the mode that was found at utilities ``f`` after so many steps: the precision there, and what is left."""
+    ridge = 0.0 if variance is None else 1.0 / variance
+    d = likelihood.log_density(y, graph.differences(f))
+    value = float(weight @ d.value) - 0.5 * ridge * float(f @ f)
+    gradient, tau = graph.adjoint(weight * d.first) - ridge * f, -weight * d.second
     precision = precision_of(graph, tau, variance, n_draws=n_draws, dense=dense)
     if isinstance(precision, SparsePrecision) and near is not None and isinstance(near.precision, SparsePrecision):
         precision.start = near.precision.draws if near.precision.n_draws == n_draws else None

@@ -39,6 +39,7 @@ from preflearn.model_file import checks
 from preflearn.models import (
     KPCR,
     RLS,
+    BradleyTerry,
     KPCRank,
     KPCRankCV,
     LabelPreferenceGP,
@@ -62,6 +63,7 @@ ESTIMATORS: dict[type[Any], Check] = {
     KPCRank: checks.least_squares,
     KPCRankCV: checks.least_squares,
     PreferenceGP: checks.of_comparisons,
+    BradleyTerry: checks.of_comparisons,
     LabelPreferenceGP: checks.of_labels,
     ConstraintSVM: checks.least_squares,
     ConstraintSVMCV: checks.least_squares,

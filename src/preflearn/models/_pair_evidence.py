@@ -9,7 +9,7 @@ import numpy as np
 
 from preflearn.inference.climb import climb
 from preflearn.inference.evidence import maximise
-from preflearn.inference.sparse_newton import Mode, evidence_gradient, find_mode
+from preflearn.inference.sparse_newton import Mode, evidence_gradient, find_mode, mode_at
 from preflearn.models._gp_kernel import VARIANCE
 from preflearn.models._matches import Matches
 from preflearn.operators import FloatArray
@@ -74,6 +74,15 @@ class PairEvidence:
         )
         self.last = asked, (likelihood, mode)
         return likelihood, mode
+
+    def again(self, theta: FloatArray, f: FloatArray, steps: int) -> PairSolution:
+        """Return the solution that was found at these parameters, from its utilities."""
+        likelihood = self.likelihood.with_theta(theta[1:] if self.free else theta)
+        variance = float(np.exp(theta[0])) if self.free else self.variance
+        graph, y, weight, _ = self.matches
+        mode = mode_at(graph, y, weight, likelihood, variance, f, steps=steps, dense=self.dense)
+        self.last = (theta.tobytes(), 64), (likelihood, mode)
+        return PairSolution(likelihood, mode, theta)
 
     def slope(self, theta: FloatArray, n_draws: int = 64) -> tuple[Mode, FloatArray, float]:
         """Return the mode, the gradient in theta, and roughly the curvature in log variance."""

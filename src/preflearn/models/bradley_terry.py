@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
 from scipy.special import ndtr
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +17,7 @@ from preflearn.data.learning import warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
 from preflearn.inference.pair_precision import DENSE, SparsePrecision
 from preflearn.inference.sparse_newton import first_side
-from preflearn.models._evidence import Solution, few_threads
+from preflearn.models._evidence import Solution, few_threads, numbers
 from preflearn.models._gp_items import items_of_comparisons
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_warnings import NOTHING_BUT_NOISE, warn_unfinished
@@ -215,6 +217,25 @@ class BradleyTerry(UtilityPosterior):
                 "the variance: prior=1.0.",
                 DataWarning,
             )
+
+    def _file_state(self) -> dict[str, Any]:
+        """Return what model files keep: the comparisons and where the search ended."""
+        return {"comparisons": self.comparisons_, "theta": self.theta_, "utility": self.utility_, "steps": self.n_iter_}
+
+    def _from_file_state(self, state: dict[str, Any]) -> None:
+        self._validate_params()
+        X, f = state["comparisons"], numbers(state["utility"], "utilities")
+        if not isinstance(X, Comparisons) or f.shape != (X.n_items,):
+            raise DataError("the utilities are not those of the items")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # of the data: said when it was fitted
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            matches = self._read(X)
+            likelihood, _ = likelihood_of("BradleyTerry", self.link, "laplace", X.outcome, X.weight, ties=self.ties)
+            self._evidence = PairEvidence.start(matches, likelihood, self.prior, self._dense)
+            theta = check_theta("theta", state["theta"], self._evidence.names)
+            with few_threads(X.n_items):
+                self._keep(X, self._evidence.again(theta, f, int(state["steps"])))
 
     @property
     def sigma_(self) -> float | None:

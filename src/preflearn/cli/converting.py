@@ -1,0 +1,208 @@
+"""``preflearn convert``: between tables of comparisons, rankings and rows with scores."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preflearn.cli.console import count, facts, working
+from preflearn.cli.options import ReadOptions
+from preflearn.cli.sources import read_any
+from preflearn.cli.tables import write_csv, write_text
+from preflearn.data import Comparisons, Ratings, from_scores
+from preflearn.exceptions import DataError
+
+__all__ = ["run"]
+
+_TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
+_RANKINGS = (".soc", ".soi", ".toc", ".toi")
+_ROWS = (".svmlight", ".svm", ".libsvm", ".letor", ".txt")
+_LAYOUTS = {
+    "winner-loser": ("winner", "loser"),
+    "first-second-outcome": ("first", "second", "outcome"),
+    "left-right-winner": ("left", "right", "winner"),
+}
+MOST_PAIRS = 2_000_000  # of scored rows that are listed
+
+
+def run(source: str, out: Path, reading: ReadOptions, layout: str | None) -> None:
+    """Read, convert and write."""
+    kind = out.suffix.lower()
+    if kind not in (*_TABLES, *_RANKINGS, *_ROWS):
+        raise DataError(
+            f'{out}: the ending "{kind}" says nothing about the format. Use {", ".join((*_TABLES, *_RANKINGS))} or '
+            ".svmlight."
+        )
+    if layout is not None and kind not in _TABLES:
+        raise DataError(f"{out}: --layout is for tables of comparisons ({', '.join(_TABLES)}). Leave it out.")
+    with working(f"Converting {source}"):
+        found = read_any(source, reading, margins=True)
+        data = found.data
+        if kind in _ROWS:
+            what = _write_rows(data, out)
+        elif kind in _RANKINGS:
+            what = _write_rankings(_comparisons(data), out, kind)
+        else:
+            what = _write_table(_comparisons(data), out, kind, layout)
+    facts([*(("Read", line) for line in found.told), ("Saved", f"{out}: {what}")])
+
+
+def _comparisons(data: Comparisons | Ratings) -> Comparisons:
+    """Return comparisons; those of rows with scores are all pairs of a group with different scores."""
+    if isinstance(data, Comparisons):
+        return data
+    names = [f"row {number}" for number in range(1, len(data) + 1)]
+    pairs = from_scores(len(data), data.score, data.group, names=names, random_state=0, max_pairs=MOST_PAIRS)
+    if len(pairs) == MOST_PAIRS:
+        raise DataError(
+            f"these rows make {MOST_PAIRS:,} comparisons or more, too many to list. preflearn fit learns from the rows "
+            "themselves without listing them."
+        )
+    return pairs
+
+
+def _labels(data: Comparisons) -> list[str]:
+    return [str(row) for row in range(data.n_items)] if data.names is None else [str(name) for name in data.names]
+
+
+def _write_table(data: Comparisons, out: Path, kind: str, layout: str | None) -> str:
+    ties = bool((data.outcome == 0).any())
+    sizes = not np.isin(data.outcome, (-1.0, 0.0, 1.0)).all()
+    if layout is None:
+        layout = "first-second-outcome" if sizes else "left-right-winner" if ties else "winner-loser"
+    if layout == "winner-loser" and ties:
+        count_ties = int((data.outcome == 0).sum())
+        raise DataError(f"{out}: {count(count_ties, 'tie')} have no winner. Use --layout left-right-winner.")
+    label = _labels(data)
+    further = {name: getattr(data, name) for name in ("weight", "group", "judge")}
+    header = [*_LAYOUTS[layout], *(name for name, values in further.items() if values is not None)]
+    columns = [*_sides(data, label, layout), *(v.tolist() for v in further.values() if v is not None)]
+    rows = zip(*columns, strict=True)
+    if kind == ".jsonl":
+        lines = (json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) for row in rows)
+        write_text("".join(f"{line}\n" for line in lines), out)
+    elif kind == ".parquet":
+        _write_parquet(header, columns, out)
+    else:
+        write_csv(header, rows, out, delimiter="\t" if kind == ".tsv" else ",")
+    return f"{count(len(data), 'comparison')} as {','.join(header)}"
+
+
+def _sides(data: Comparisons, label: list[str], layout: str) -> list[list[Any]]:
+    first, second = [label[i] for i in data.first], [label[i] for i in data.second]
+    if layout == "winner-loser":
+        won = data.outcome > 0
+        pairs = [(a, b) if up else (b, a) for a, b, up in zip(first, second, won, strict=True)]
+        return [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
+    if layout == "left-right-winner":
+        word = {1.0: "left", -1.0: "right", 0.0: "tie"}
+        return [first, second, [word[float(sign)] for sign in np.sign(data.outcome)]]
+    return [first, second, [int(v) if float(v).is_integer() else v for v in data.outcome.tolist()]]
+
+
+def _write_parquet(header: Sequence[str], columns: Sequence[list[Any]], out: Path) -> None:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise DataError(
+            f'{out}: Parquet files need the optional package pyarrow: pip install "preflearn[io]".'
+        ) from None
+    from preflearn.model_file.container import atomic_file
+
+    content = io.BytesIO()
+    parquet.write_table(pa.table(dict(zip(header, columns, strict=True))), content)
+    with atomic_file(out) as stream:
+        stream.write(content.getvalue())
+
+
+def _write_rankings(data: Comparisons, out: Path, kind: str) -> str:
+    """Write each group of comparisons as one ranking; PrefLib counts alternatives from 1."""
+    if data.group is None:
+        raise DataError(f"{out}: single comparisons are no rankings. Give rankings, or write a table such as .csv.")
+    label = _labels(data)
+    counts: dict[tuple[tuple[int, ...], ...], float] = {}
+    for number, rows in _groups(data):
+        order = _ranking(data, rows)
+        if order is None:
+            raise DataError(
+                f"{out}: the comparisons of group {number} are no ranking: some are missing, or they contradict. Write "
+                "a table such as .csv."
+            )
+        weight = 1.0 if data.weight is None else float(data.weight[rows[0]])
+        counts[order] = counts.get(order, 0.0) + weight
+    tied = any(len(rank) > 1 for order in counts for rank in order)
+    whole = all(sum(map(len, order)) == len(label) for order in counts)
+    fits = {".soc": whole and not tied, ".soi": not tied, ".toc": whole, ".toi": True}
+    if not fits[kind]:
+        best = next(ending for ending in _RANKINGS if fits[ending])
+        raise DataError(f"{out}: {kind} files hold no such rankings (ties, or items left out). Use the ending {best}.")
+    total = sum(counts.values())
+    lines = [
+        f"# FILE NAME: {out.name}",
+        f"# DATA TYPE: {kind[1:]}",
+        f"# NUMBER ALTERNATIVES: {len(label)}",
+        f"# NUMBER VOTERS: {total:g}",
+        f"# NUMBER UNIQUE ORDERS: {len(counts)}",
+        *(f"# ALTERNATIVE NAME {number}: {' '.join(name.split())}" for number, name in enumerate(label, start=1)),
+    ]
+    for order, weight in sorted(counts.items(), key=lambda entry: -entry[1]):
+        text = ",".join(_rank_text(rank) for rank in order)
+        lines.append(f"{weight:g}: {text}")
+    write_text("\n".join(lines) + "\n", out)
+    return f"{count(len(counts), 'different ranking')} of {count(len(label), 'item')}"
+
+
+def _rank_text(rank: Iterable[int]) -> str:
+    numbers = [str(item + 1) for item in rank]
+    return numbers[0] if len(numbers) == 1 else "{" + ",".join(numbers) + "}"
+
+
+def _groups(data: Comparisons) -> Iterator[tuple[Any, Any]]:
+    labels, code = np.unique(np.asarray(data.group).astype(str), return_inverse=True)
+    order = np.argsort(code, kind="stable")
+    yield from zip(labels, np.split(order, np.flatnonzero(np.diff(code[order])) + 1), strict=True)
+
+
+def _ranking(data: Comparisons, rows: Any) -> tuple[tuple[int, ...], ...] | None:
+    """Return the ranks of one group's items, best first; None if all its pairs do not follow from one ranking."""
+    first, second, sign = data.first[rows], data.second[rows], np.sign(data.outcome[rows])
+    items, place = np.unique(np.concatenate([first, second]), return_inverse=True)
+    n = len(items)
+    if len(rows) != n * (n - 1) // 2:
+        return None
+    a, b = place[: len(rows)], place[len(rows) :]
+    level = np.bincount(a, sign, n) - np.bincount(b, sign, n)  # wins less losses
+    if not np.array_equal(np.sign(level[a] - level[b]), sign):
+        return None
+    return tuple(tuple(items[level == value].tolist()) for value in np.unique(level)[::-1])
+
+
+def _write_rows(data: Comparisons | Ratings, out: Path) -> str:
+    """Write rows with scores; a comparison is a query of two rows."""
+    import scipy.sparse as sp
+
+    if data.items is None or not data.n_features:
+        raise DataError(f"{out}: SVMlight files hold features, and these items have none. Give --items, or write .csv.")
+    X = sp.csr_array(np.asarray(data.items) if not sp.issparse(data.items) else data.items)
+    if isinstance(data, Ratings):
+        group = np.zeros(len(data), dtype=np.intp) if data.group is None else data.group
+        rows, score, qid = np.arange(len(data)), data.score, group.tolist()
+    else:
+        rows = np.column_stack([data.first, data.second]).ravel()
+        score = np.column_stack([data.outcome, np.zeros(len(data))]).ravel()
+        qid = np.repeat(np.arange(1, len(data) + 1), 2).tolist()
+    query = {label: place for place, label in enumerate(dict.fromkeys(qid), start=1)}
+    lines = []
+    for row, value, label in zip(rows, score, qid, strict=True):
+        start, end = X.indptr[row], X.indptr[row + 1]
+        pairs = zip(X.indices[start:end].tolist(), X.data[start:end].tolist(), strict=True)
+        cells = " ".join(f"{index + 1}:{number!r}" for index, number in pairs)
+        lines.append(f"{value:.17g} qid:{query[label]} {cells}".rstrip())
+    write_text("\n".join(lines) + "\n", out)
+    return f"{count(len(lines), 'row')} in {count(len(query), 'group')}"

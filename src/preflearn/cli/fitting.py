@@ -1,0 +1,86 @@
+"""``preflearn fit``: read, learn, save, and say what was done."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from preflearn.cli.console import facts, progress, working
+from preflearn.cli.sources import Read, describe_data, read_any, save_notes
+from preflearn.cli.training import Choices, check_data, check_options, describe_model, describe_score, train
+from preflearn.cli.words import without_owner
+from preflearn.data import Comparisons, Ratings, Reading
+from preflearn.exceptions import DataError
+from preflearn.model_file import save
+from preflearn.ranking.ranker import rank_comparisons
+
+__all__ = ["run"]
+
+
+def run(source: str, target: Path, choices: Choices) -> None:
+    """Learn from comparisons by evidence, from scored rows (or where asked) by least squares."""
+    squares = choices.by_least_squares
+    if squares:
+        choices = choices.resolved()
+        check_options(choices)
+    with working(f"Reading {source}"):
+        reading = read_any(
+            source, choices.reading, margins=squares, n_features=choices.n_features, zero_based=choices.zero_based
+        )
+    if isinstance(reading.data, Ratings) and not squares:
+        if choices.model is not None:
+            raise DataError(
+                f"{reading.source}: --model {choices.model} learns from comparisons, and these are rows with scores. "
+                "Use --model rankrls, or leave it out."
+            )
+        choices, squares = choices.resolved(), True
+    if squares:
+        _by_least_squares(reading, target, choices)
+        return
+    assert isinstance(reading.data, Comparisons)
+    read = Read(reading.data, reading.told, reading.source, reading.encoder)
+    facts([("Read", line) for line in read.told])
+    with progress("Learning") as tell:
+        result = rank_comparisons(
+            read.data, read.told, model=choices.model or "auto", random_state=choices.seed, progress=tell
+        )
+        save(result.model, target, notes=save_notes(read))
+    lines = [("Model", f"{result.choice.why}."), *(("Warning", one.text) for one in result.warnings)]
+    facts([*lines, ("Saved", _saved(target))])
+
+
+def _by_least_squares(reading: Reading, target: Path, choices: Choices) -> None:
+    data, source = reading.data, reading.source
+    check_data(source, data, choices)
+    facts([("Read", line) for line in reading.told])
+    try:
+        with working(f"Learning from {source}"):
+            result = train(data, choices)
+    except DataError as error:
+        message = without_owner(str(error))
+        raise DataError(message if message.startswith(source) else f"{source}: {message}") from error
+    with working(f"Saving {target.name}"):
+        save(result.estimator, target, notes=_notes(reading, choices))
+    lines = [("Model", describe_model(choices, result.estimator)), ("Chosen", result.chosen)]
+    if result.score is not None:
+        lines.append(("Score", describe_score(choices.scoring or "disagreement", result.score)))
+    facts([*lines, ("Saved", _saved(target))])
+
+
+def _notes(reading: Reading, choices: Choices) -> dict[str, Any]:
+    """Return what `preflearn predict` has to know beside the model."""
+    data = reading.data
+    notes: dict[str, Any] = {
+        "trained_on": Path(reading.source).name,
+        "data": describe_data(data),
+        "zero_based": choices.zero_based,
+        "encoder": None if reading.encoder is None else reading.encoder.to_dict(),
+    }
+    if isinstance(data, Comparisons) and data.items is None:
+        assert data.names is not None
+        notes["item_names"] = [str(name) for name in data.names]
+    return notes
+
+
+def _saved(target: Path) -> str:
+    return f"{target} ({max(1, round(target.stat().st_size / 1000)):,} kB)"

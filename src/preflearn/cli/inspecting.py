@@ -1,0 +1,89 @@
+"""``preflearn inspect``: can these comparisons be ranked, which items are comparable, whom can one rely upon."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import numpy as np
+
+from preflearn.cli.console import facts, plain, progress, prose
+from preflearn.cli.options import ReadOptions
+from preflearn.cli.sources import comparisons_of
+from preflearn.data import Comparisons
+from preflearn.ranking.ranker import quietly, signs_of
+from preflearn.structure import ComparableClusters, judge_report, rankability
+
+__all__ = ["run"]
+
+
+def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, seed: int) -> None:
+    """Read, examine and print."""
+    with progress("Reading") as tell:
+        read = comparisons_of(data, reading)
+        X, _ = signs_of(read.data)
+        tell("Looking for circles", 0.1)
+        verdict = quietly(lambda: rankability(X, likelihood="logit", random_state=seed))
+        found = None
+        if clusters is not None or verdict.verdict in ("cyclic", "partly cyclic"):
+            tell("Looking for comparable groups", 0.7)
+            found = quietly(lambda: _clusters(X, clusters, seed))
+        judges = None
+        if X.judge is not None and len(set(X.judge.tolist()) - {""}) > 1:
+            tell("Asking about the judges", 0.8)
+            judges = quietly(lambda: judge_report(X))
+    if as_json:
+        answer = {
+            "data": read.source,
+            "read": list(read.told),
+            "verdict": verdict.verdict,
+            "log_odds_of_circles": verdict.log_odds,
+            "p_value": verdict.p_value,
+            "log_evidence": verdict.log_evidence,
+            "ranking_share": verdict.ranking_share,
+            "cyclic_share": verdict.cyclic_share,
+            "hodge": {key: float(getattr(verdict.hodge, key)) for key in ("gradient", "curl", "harmonic")},
+            "cyclic_triads": list(verdict.triads),
+            "clustering": verdict.clustering,
+            "cycles": [{"items": [str(n) for n in names], "weakest": p} for p, names in verdict.cycles],
+            "condorcet": [{"item": str(name), "probability": p} for name, p in verdict.condorcet],
+            "smith": [{"item": str(name), "probability": p} for name, p in verdict.smith],
+            "clusters": None if found is None else [[str(name) for name in members] for members in found],
+            "judges": None if judges is None else _judges_as_json(judges),
+        }
+        sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+        return
+    facts([("Read", line) for line in read.told])
+    plain(f"\n{X.summary()}\n\n{verdict}")
+    if found is not None:
+        plain("")
+        prose(f"{len(found)} groups of comparable items, each from best to worst:" if len(found) > 1 else _ONE_GROUP)
+        for number, members in enumerate(found if len(found) > 1 else [], start=1):
+            facts([(f"{number}", ", ".join(str(name) for name in members))])
+    if judges is not None:
+        plain(f"\n{judges}")
+
+
+_ONE_GROUP = "The items do not fall into groups that are comparable only within."
+
+
+def _clusters(X: Comparisons, wanted: int | None, seed: int) -> list[list[Any]]:
+    """Return the names of each cluster, the best first; the largest cluster first."""
+    method: Any = "svd" if X.items is None else "gpgp"
+    fitted = ComparableClusters(wanted if wanted is not None else "auto", method, random_state=seed).fit(X)
+    names = np.arange(X.n_items) if X.names is None else X.names
+    groups = []
+    for label in range(fitted.n_clusters_):
+        members = np.flatnonzero(fitted.labels_ == label)
+        groups.append([names[i] for i in members[np.argsort(fitted.ranks_[members])]])
+    return sorted(groups, key=len, reverse=True)
+
+
+def _judges_as_json(report: Any) -> list[dict[str, Any]]:
+    columns = report.to_dict()
+    rows = []
+    for values in zip(*columns.values(), strict=True):
+        plain = (value.item() if isinstance(value, np.generic) else value for value in values)
+        rows.append({k: None if isinstance(v, float) and v != v else v for k, v in zip(columns, plain, strict=True)})
+    return rows

@@ -1,0 +1,90 @@
+"""Options that several commands share; imports nothing heavy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+__all__ = ["Flag", "Form", "Machine", "RankModel", "ReadOptions"]
+
+Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+# Must be the names of preflearn.ranking.MODELS, which would import scikit-learn; a test compares the two.
+RankModel = Literal["auto", "bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both", "judges"]
+Form = Literal["comparisons", "rankings", "preflib", "svmlight"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class ReadOptions:
+    """How a file is read.
+
+    Attributes
+    ----------
+    items
+        Table of the compared items: a column of names and their features, numbers or words.
+    columns
+        Which column plays which part, where that is not recognised, such as first=home,second=away,winner=result.
+    format
+        How to read the file, if it is not recognised.
+    lower_wins
+        Of two scores the lower one wins, as in golf.
+    drop
+        Leave out rows without a side or an outcome, and comparisons of an item with itself.
+    """
+
+    items: Path | None = None
+    columns: str | None = None
+    format: Form | None = None
+    lower_wins: Flag = False
+    drop: Flag = False
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the options of `preflearn.data.read_preferences`."""
+        incomplete = "drop" if self.drop else "error"
+        return {
+            "columns": self.columns,
+            "form": self.format,
+            "lower_wins": self.lower_wins,
+            "missing": incomplete,
+            "self_comparisons": incomplete,
+        }
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """How the work is done.
+
+    Attributes
+    ----------
+    seed
+        Seed of random choices; the same seed gives the same numbers.
+    threads
+        Most threads to use (default: what the machine has).
+    """
+
+    seed: int = 0
+    threads: int | None = None
+
+    def apply(self) -> None:
+        """Check the options and hold the numerical libraries to so many threads; before they are imported."""
+        from preflearn.exceptions import DataError
+
+        if self.seed < 0:
+            raise DataError(f"--seed is {self.seed}; it must be 0 or more.")
+        if self.threads is None:
+            return
+        if self.threads < 1:
+            raise DataError(f"--threads is {self.threads}; it must be 1 or more.")
+        import os
+        import sys
+
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
+            os.environ[name] = str(self.threads)
+        if "numpy" in sys.modules:  # loaded already, with as many threads as it likes
+            from threadpoolctl import threadpool_limits
+
+            threadpool_limits(self.threads)

@@ -1,0 +1,78 @@
+"""``preflearn suggest``: the comparisons that would tell most, as a table to fill in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from preflearn.active import remaining_value, suggest
+from preflearn.cli.console import count, facts, progress
+from preflearn.cli.options import ReadOptions
+from preflearn.cli.sources import comparisons_of
+from preflearn.cli.tables import write_csv
+from preflearn.exceptions import DataError
+from preflearn.ranking.choice import choose_model
+from preflearn.ranking.ranker import quietly, signs_of
+
+__all__ = ["run"]
+
+_SUPPORTED = ("bradley-terry", "thurstone", "gp", "gp-own", "gp-ard", "gp-ard-own")
+
+
+def run(
+    data: str,
+    reading: ReadOptions,
+    n: int,
+    best: int | None,
+    judges: str | None,
+    model: str,
+    out: Path | None,
+    seed: int,
+) -> None:
+    """Read, learn, and write pairs with an empty column for the winner."""
+    if n < 1:
+        raise DataError(f"-n is {n}; it must be 1 or more.")
+    with progress("Reading") as tell:
+        read = comparisons_of(data, reading)
+        X, _ = signs_of(read.data)
+        if best is not None and not 0 < best < X.n_items:
+            raise DataError(f"--best is {best}; there are {X.n_items} items, so it must be from 1 to {X.n_items - 1}.")
+        fitted = read.model
+        if fitted is None or getattr(fitted, "judge_kernel", None) or getattr(fitted, "cyclic_kernel", None):
+            choice = choose_model(X, model, random_state=seed, progress=tell)
+            fitted = choice.model
+            if choice.name not in _SUPPORTED:  # what outcomes say about one of several parts is not worked out
+                simpler = next(one for one in choice.candidates if one.name in _SUPPORTED)
+                fitted = simpler.model
+        tell("Looking for the most informative pairs", 0.8)
+        names = None if judges is None else [name.strip() for name in judges.split(",") if name.strip()]
+        found = suggest(
+            fitted,
+            n=n,
+            criterion="utilities" if best is None else "top_k",
+            k=best,
+            judges=names,
+            answered=X if names is not None and X.judge is not None else None,
+            random_state=seed,
+        )
+        worth = quietly(lambda: remaining_value(fitted, n, random_state=seed))
+    # which item stands left must not hint at anything
+    swap = np.random.default_rng(seed).random(len(found)) < 0.5
+    sides = np.array([found.first_name, found.second_name], dtype=object)
+    one, other = np.where(swap, sides[::-1], sides)
+    header = ["left", "right", "winner", "information"]
+    rows = [[a, b, "", f"{gain:.4f}"] for a, b, gain in zip(one, other, found.gain, strict=True)]
+    if found.judge is not None:
+        header = ["judge", *header]
+        rows = [[who, *row] for who, row in zip(found.judge, rows, strict=True)]
+    write_csv(header, rows, out)
+    if out is not None:
+        facts(
+            [
+                ("Saved", f"{out}: {count(len(found), 'comparison')} to make, the most informative first"),
+                ("Then", "write the winner's name (or left, right, tie) into the column winner"),
+                ("Worth", str(worth)),
+            ]
+        )
+

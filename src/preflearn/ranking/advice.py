@@ -1,0 +1,253 @@
+"""What a statistician would add to a ranking: warnings about the data it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from preflearn.data import Comparisons
+from preflearn.exceptions import first_few
+from preflearn.models import BradleyTerry
+from preflearn.models.ranking import Ranking
+from preflearn.operators import FloatArray
+from preflearn.ranking.choice import as_seen
+from preflearn.structure import JudgeReport, Rankability
+
+__all__ = ["Advice", "Record", "advise", "record_of"]
+
+FEW = 3  # comparisons of an item below which its place is mostly the prior's
+ALIKE = 0.75  # probability of the order of two neighbours below which they cannot be told apart
+NO_CHANCE = 0.01  # p-value from which on an advantage of one side is spoken of
+LOPSIDED = 0.02  # share of outcomes on one side below which sides were sorted by outcome
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One warning.
+
+    Attributes
+    ----------
+    kind : str
+        In a word: "parts", "undefeated", "winless", "few", "alike", "side", "judges", "circles", "noise", "repeats",
+        "outcomes", "not examined".
+    text : str
+        What was seen, what it means and what to do.
+    items : tuple
+        Names of the items or judges it is about, if it is about some.
+    """
+
+    kind: str
+    text: str
+    items: tuple[Any, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True)
+class Record:
+    """How often each item of a table won, lost and tied, weights counted; (n_items,) each."""
+
+    wins: FloatArray
+    losses: FloatArray
+    ties: FloatArray
+
+    @property
+    def played(self) -> FloatArray:
+        """Comparisons of each item."""
+        return self.wins + self.losses + self.ties
+
+    def told(self, row: int) -> str:
+        """Return ``wins-losses-ties`` of one item."""
+        return "-".join(f"{value:.0f}" if float(value).is_integer() else f"{value:.1f}" for value in self.of(row))
+
+    def of(self, row: int) -> tuple[float, float, float]:
+        """Return the three numbers of one item."""
+        return float(self.wins[row]), float(self.losses[row]), float(self.ties[row])
+
+
+def record_of(data: Comparisons) -> Record:
+    """Return wins, losses and ties of the items of comparisons."""
+    weight = np.ones(len(data)) if data.weight is None else np.asarray(data.weight, dtype=np.float64)
+
+    def count(*parts: tuple[Any, Any]) -> FloatArray:
+        sums = (np.bincount(item[mask], weight[mask], data.n_items) for item, mask in parts)
+        return np.asarray(sum(sums, np.zeros(data.n_items)))
+
+    up, down, level = data.outcome > 0, data.outcome < 0, data.outcome == 0
+    return Record(
+        count((data.first, up), (data.second, down)),
+        count((data.first, down), (data.second, up)),
+        count((data.first, level), (data.second, level)),
+    )
+
+
+def advise(
+    data: Comparisons,
+    record: Record,
+    ranking: Ranking,
+    rankability: Rankability | None,
+    judges: JudgeReport | None,
+) -> list[Advice]:
+    """Return what should be known before a ranking is trusted, the gravest first."""
+    names = np.arange(data.n_items) if data.names is None else data.names
+    return [
+        *_circles(rankability),
+        *_parts(data, names),
+        *_sides(data),
+        *_judges(judges),
+        *_extremes(data, record, names),
+        *_few(data, record, names),
+        *_alike(ranking),
+    ]
+
+
+def _circles(rankability: Rankability | None) -> list[Advice]:
+    if rankability is None or rankability.verdict == "rankable":
+        return []
+    cycle = ""
+    if rankability.cycles and rankability.verdict in ("cyclic", "partly cyclic"):
+        names = rankability.cycles[0][1]
+        cycle = f", as in {' > '.join(map(str, [*names, names[0]]))}"
+    share = f"{rankability.ranking_share:.0%}"
+    told = {
+        "cyclic": f"Preferences run in circles{cycle}: no ranking explains them, and this one explains {share} of what "
+        "was learned. Ask for single pairs (predict) instead of places.",
+        "partly cyclic": f"Some preferences run in circles{cycle}: a ranking explains {share} of what was learned. "
+        "Ask for single pairs (predict) where it matters.",
+        "undecided": "The comparisons do not decide between a ranking and preferences that run in circles. Repeat "
+        "comparisons of the same pairs to find out.",
+        "only noise": "The comparisons show no differences between the items that chance would not. Collect more, or "
+        "check which column says who won.",
+    }[rankability.verdict]
+    return [Advice("noise" if rankability.verdict == "only noise" else "circles", told)]
+
+
+def _parts(data: Comparisons, names: Any) -> list[Advice]:
+    part = data.parts()
+    used = data.used_items()
+    compared, sizes = np.unique(part[used], return_counts=True)
+    if len(compared) < 2:
+        return []
+    order = np.argsort(-sizes, kind="stable")
+    ends = [names[used[np.flatnonzero(part[used] == compared[k])[0]]] for k in order[:2]]
+    on = "on their features" if data.items is not None else "on the prior alone"
+    return [
+        Advice(
+            "parts",
+            f"The comparisons fall into {len(compared)} parts that never met ({first_few(sizes[order].tolist())} "
+            f"items): how items of different parts stand to each other rests {on}. Compare some of them, such as "
+            f"{ends[0]} with {ends[1]}.",
+            tuple(ends),
+        )
+    ]
+
+
+def _sides(data: Comparisons) -> list[Advice]:
+    """Return whether the first side won more often than the items explain."""
+    decided = data.outcome != 0
+    share = float(np.mean(data.outcome[decided] > 0)) if decided.any() else 1.0
+    if not LOPSIDED < share < 1 - LOPSIDED:  # sides were written down by who won
+        return []
+    effect = BradleyTerry("logit", ties=bool((~decided).any())).fit(as_seen(data, "bradley-terry")).side_effect()
+    if effect.p_value > NO_CHANCE:
+        return []
+    side = "first" if effect.estimate > 0 else "second"
+    odds = float(np.exp(abs(effect.estimate)))
+    return [
+        Advice(
+            "side",
+            f"The {side} of the two sides wins more often than the items explain (odds of {odds:.2f} to 1 between "
+            f"equal items, p = {effect.p_value:.1g}): an advantage of its position. Show the sides in random order, or "
+            "swap them for half of the comparisons.",
+        )
+    ]
+
+
+def _judges(judges: JudgeReport | None) -> list[Advice]:
+    if judges is None:
+        return []
+    told = {
+        "contrary": ("answer against the others", "Check whether they read the question the other way round."),
+        "like chance": ("answer like chance", "Consider leaving them out."),
+    }
+    found = []
+    for verdict, (do, cure) in told.items():
+        names = tuple(name for name, said in zip(judges.judge, judges.verdict, strict=True) if said == verdict)
+        if names:
+            found.append(
+                Advice("judges", f"{len(names)} of {len(judges)} judges {do}: {first_few(names)}. {cure}", names)
+            )
+    return found
+
+
+def _extremes(data: Comparisons, record: Record, names: Any) -> list[Advice]:
+    played = record.played > 0
+    found = []
+    for kind, word, never, bound in (
+        ("undefeated", "never lost", record.losses + record.ties, "from above"),
+        ("winless", "never won", record.wins + record.ties, "from below"),
+    ):
+        rows = np.flatnonzero(played & (never == 0))
+        if len(rows) and data.n_items > 2:
+            which = first_few([names[row] for row in rows], 5)
+            item, it = ("items", "they are") if len(rows) > 1 else ("item", "it is")
+            found.append(
+                Advice(
+                    kind,
+                    f"{len(rows)} {item} {word} ({which}): how far {it} from the others is bounded {bound} only by the "
+                    "prior.",
+                    tuple(names[row] for row in rows),
+                )
+            )
+    return found
+
+
+def _few(data: Comparisons, record: Record, names: Any) -> list[Advice]:
+    played = record.played
+    used = np.flatnonzero(played > 0)
+    rare = used[played[used] < FEW]
+    if not len(rare):
+        return []
+    each = float(played[used].mean())
+    which = first_few([names[row] for row in rare], 5)
+    return [
+        Advice(
+            "few",
+            f"{len(rare)} of {len(used)} items were compared fewer than {FEW} times ({which}; on average "
+            f"{each:.1f} times): their places are little more than guesses. Compare them again.",
+            tuple(names[row] for row in rare),
+        )
+    ]
+
+
+def _alike(ranking: Ranking) -> list[Advice]:
+    close = np.flatnonzero(ranking.p_next[:-1] < ALIKE)
+    if not len(close):
+        return []
+    runs = list(_runs(close.tolist()))
+    shown = "; ".join(f"places {a + 1} {'to' if b > a else 'and'} {b + 2}" for a, b in runs[:4])
+    more = "; ..." if len(runs) > 4 else ""
+    n = len(ranking)
+    if len(close) == n - 1 and n > 2:
+        text = f"No two neighbours in this ranking can be told apart (the order of each is less than {ALIKE:.0%} sure)."
+    else:
+        text = (
+            f"{len(close)} of {n - 1} neighbours in this ranking cannot be told apart (their order is less than "
+            f"{ALIKE:.0%} sure): {shown}{more}."
+        )
+    return [Advice("alike", f"{text} Read the intervals of places.")]
+
+
+def _runs(numbers: list[int]) -> Iterable[tuple[int, int]]:
+    """Return the runs of consecutive numbers as (first, last)."""
+    start = previous = numbers[0]
+    for number in numbers[1:]:
+        if number != previous + 1:
+            yield start, previous
+            start = number
+        previous = number
+    yield start, previous

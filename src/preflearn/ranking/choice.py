@@ -1,0 +1,249 @@
+"""Which model ranks best: candidates fitted to the same comparisons, and the one that the evidence favours."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import ConstantKernel
+
+from preflearn.data import Comparisons
+from preflearn.exceptions import DataError, DataWarning
+from preflearn.models import BradleyTerry, PreferenceGP
+from preflearn.structure.rankability import PRICE, SURE
+
+__all__ = ["MODELS", "Candidate", "Choice", "applicable", "as_seen", "build_model", "check_model", "choose_model"]
+
+MODELS: dict[str, str] = {
+    "bradley-terry": "Bradley-Terry, one utility per item",
+    "thurstone": "Thurstone, one utility per item",
+    "gp": "a smooth utility of the features",
+    "gp-ard": "a smooth utility of the features, each with its own relevance",
+    "gp-own": "a smooth utility of the features and an effect of each item",
+    "gp-ard-own": "a smooth utility of the features, each with its own relevance, and an effect of each item",
+    "both": "a utility and preferences that run in circles",
+    "judges": "a utility that all judges share and a taste of each",
+}
+_BY_NAME = ("bradley-terry", "thurstone")
+_ON_FEATURES = ("gp", "gp-own", "gp-ard", "gp-ard-own")
+MOST_ITEMS = 1_500  # with features: the cube of their number is paid at each step
+MOST_RELEVANCES = 30  # features with a length scale each
+MOST_JUDGED = 20_000  # what judges were asked about, together
+NO_RESTARTS_FROM = 300  # items from which on one start has to do
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A model that was tried.
+
+    Attributes
+    ----------
+    name : str
+        As in ``MODELS``.
+    log_evidence : float
+        Log evidence of the comparisons.
+    n_parameters : int
+        Learned hyperparameters, each of which has to earn 1.5 nats.
+    model : estimator
+        Fitted.
+    """
+
+    name: str
+    log_evidence: float
+    n_parameters: int
+    model: Any
+
+    @property
+    def earned(self) -> float:
+        """Log evidence less the price of the learned parameters."""
+        return self.log_evidence - PRICE * self.n_parameters
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The model that was chosen, what else was tried, and why.
+
+    Attributes
+    ----------
+    name : str
+        As in ``MODELS``.
+    model : estimator
+        Fitted.
+    candidates : tuple of Candidate
+        All that were tried, the best first.
+    why : str
+        The reason, in a sentence.
+    left_out : tuple of str
+        What was not tried although the data would have allowed it, and why.
+    data : Comparisons
+        What it learned from: without features if it does not look at them.
+    """
+
+    name: str
+    model: Any
+    candidates: tuple[Candidate, ...]
+    why: str
+    left_out: tuple[str, ...]
+    data: Comparisons
+
+
+def choose_model(
+    data: Comparisons,
+    model: str = "auto",
+    *,
+    cyclic: bool = False,
+    random_state: Any = 0,
+    progress: Progress | None = None,
+) -> Choice:
+    """Fit the models that these comparisons allow, and return the one that explains them best.
+
+    Parameters
+    ----------
+    data : Comparisons
+        With outcomes -1, 0 and 1.
+    model : str, default="auto"
+        A name of ``MODELS`` leaves no choice.
+    cyclic : bool, default=False
+        Whether preferences were found to run in circles: the utility then gets a cyclic part beside it.
+    random_state : int, default=0
+        Seed of the random starts.
+    progress : callable, default=None
+        Called with what is done next and the share that is behind it.
+
+    Returns
+    -------
+    Choice
+        With the fitted model.
+
+    Notes
+    -----
+    The evidence of a model is the probability it gave to the outcomes before having seen them. Every hyperparameter
+    that was set to its best value has to earn 1.5 nats. All candidates have the same link between utilities and
+    outcomes, so that only what they believe about utilities differs.
+    """
+    tried: list[Candidate] = []
+    names, left_out = applicable(data) if model == "auto" else ([check_model(data, model)], ())
+    judged = model == "auto" and _has_judges(data)
+    steps = len(names) + (2 if len(names) > 1 else 0) + cyclic + judged
+
+    def attempt(name: str, like: str | None = None) -> None:
+        if progress is not None:
+            progress(f"Learning: {MODELS[name]}", min(len(tried) / steps, 0.95))
+        tried.append(_fit(data, name, random_state, like))
+
+    for name in names:
+        attempt(name)
+    if {"gp-own", "gp-ard"} <= set(names):
+        by_name = {one.name: one for one in tried}
+        if by_name["gp-own"].earned > by_name["gp"].earned and by_name["gp-ard"].earned > by_name["gp"].earned:
+            attempt("gp-ard-own")
+    best = max(tried, key=lambda one: one.earned)
+    if judged:
+        if _asked(data) > MOST_JUDGED:
+            left_out += (f"tastes of single judges (at most {MOST_JUDGED:,} judged items; here {_asked(data):,})",)
+        else:
+            attempt("judges", best.name)
+            best = max(tried, key=lambda one: one.earned)
+    if cyclic and model == "auto":
+        attempt("both", best.name)
+        best = tried[-1]
+    ordered = sorted(tried, key=lambda one: (one is not best, -one.earned))
+    return Choice(best.name, best.model, tuple(ordered), _why(ordered, data, model), left_out, as_seen(data, best.name))
+
+
+def applicable(data: Comparisons) -> tuple[list[str], tuple[str, ...]]:
+    """Return the names of models worth trying, and what is left out for its cost."""
+    names = ["bradley-terry"]
+    if data.items is None:
+        return names, ()
+    used = len(data.used_items())
+    if used > MOST_ITEMS:
+        return names, (f"models of the features (at most {MOST_ITEMS:,} compared items; here {used:,})",)
+    names += ["gp", "gp-own"]
+    if 1 < data.n_features <= MOST_RELEVANCES:
+        return [*names, "gp-ard"], ()
+    many = data.n_features > MOST_RELEVANCES
+    return names, (f"a relevance for each of {data.n_features} features (at most {MOST_RELEVANCES})",) if many else ()
+
+
+def check_model(data: Comparisons, name: str) -> str:
+    """Return a name of ``MODELS`` that these data allow."""
+    if name not in MODELS:
+        raise DataError(f'rank: model "{name}" is not one of auto, {", ".join(MODELS)}.')
+    if name in _ON_FEATURES and data.items is None:
+        raise DataError(
+            f"rank: model {name} learns a utility of features, and the items have none. Give a table of items, or use "
+            "bradley-terry."
+        )
+    if name == "judges" and not _has_judges(data):
+        raise DataError("rank: model judges needs comparisons by two judges or more. Name the column of the judges.")
+    return name
+
+
+def _has_judges(data: Comparisons) -> bool:
+    return data.judge is not None and len(set(data.judge.tolist()) - {""}) > 1
+
+
+def _asked(data: Comparisons) -> int:
+    """Return how many items each judge was asked about, summed over judges."""
+    assert data.judge is not None
+    pairs = {*zip(data.judge.tolist(), data.first.tolist(), strict=True)}
+    return len(pairs | {*zip(data.judge.tolist(), data.second.tolist(), strict=True)})
+
+
+def as_seen(data: Comparisons, name: str) -> Comparisons:
+    """Return comparisons as a model of ``MODELS`` sees them: those that know items by name get no features."""
+    return data.with_items(data.n_items) if name in _BY_NAME and data.items is not None else data
+
+
+def build_model(data: Comparisons, name: str, *, like: str | None = None, random_state: Any = 0) -> Any:
+    """Return the unfitted model of a name of ``MODELS``; "both" and "judges" have the utility of the model ``like``."""
+    ties = bool((data.outcome == 0).any())
+    if name in _BY_NAME:
+        return BradleyTerry("logit" if name == "bradley-terry" else "probit", ties=ties)
+    utility = name
+    parts: dict[str, Any] = {}
+    if name in ("both", "judges"):
+        utility = like if like in _ON_FEATURES else "gp"
+        bare: Any = ConstantKernel() if data.items is None else "rbf"
+        parts = {"cyclic_kernel": bare} if name == "both" else {"judge_kernel": "identity"}
+    return PreferenceGP(
+        ConstantKernel() if data.items is None else "ard" if "ard" in utility else "rbf",
+        "logit",
+        ties=ties,
+        own_effect="own" in utility and name != "both",
+        n_restarts=0 if len(data.used_items()) >= NO_RESTARTS_FROM or data.items is None else 1,
+        random_state=random_state,
+        **parts,
+    )
+
+
+def _fit(data: Comparisons, name: str, random_state: Any, like: str | None) -> Candidate:
+    model = build_model(data, name, like=like, random_state=random_state)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # said again, in other words, by the advice
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(as_seen(data, name))
+    return Candidate(name, float(model.log_evidence_), len(model.theta_), model)
+
+
+def _why(ordered: list[Candidate], data: Comparisons, model: str) -> str:
+    best = ordered[0]
+    if model != "auto":
+        return f"{MODELS[best.name]}: as asked for"
+    if best.name == "both":
+        return f"{MODELS[best.name]}: the comparisons run in circles that no ranking explains"
+    if len(ordered) == 1:
+        return f"{MODELS[best.name]}: the items have no features" if data.items is None else MODELS[best.name]
+    second = ordered[1]
+    ahead = best.earned - second.earned
+    sure = "clearly" if ahead > 5 else "" if ahead > SURE else "narrowly"
+    return (
+        f"{MODELS[best.name]}: {sure + ' ' if sure else ''}the highest evidence of {len(ordered)} models, "
+        f"{ahead:.1f} nats ahead of {MODELS[second.name]}"
+    )

@@ -1,0 +1,183 @@
+"""``preflearn.rank``: read, choose a model, rank, and say what to think of it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from preflearn.data import Comparisons, Ratings, read_preferences
+from preflearn.exceptions import DataError, DataWarning
+from preflearn.ranking.advice import Advice, advise, record_of
+from preflearn.ranking.choice import Choice, check_model, choose_model
+from preflearn.ranking.result import RankResult
+from preflearn.structure import JudgeReport, judge_report, rankability
+
+__all__ = ["quietly", "rank", "rank_comparisons", "signs_of"]
+
+MOST_PAIRS, MOST_WITH_FEATURES = 20_000, 2_000  # distinct pairs up to which circles are looked for
+DRAWN = 4 * 10**7  # utilities drawn for places and P(best)
+
+Progress = Callable[[str, float], None]
+
+
+def rank(
+    data: Any,
+    items: Any = None,
+    *,
+    columns: Mapping[str, str] | None = None,
+    model: str = "auto",
+    level: float = 0.9,
+    circles: bool | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+    **reading: Any,
+) -> RankResult:
+    r"""Rank items by comparisons of two: who is best, how sure that is, and whether there is a ranking at all.
+
+    Parameters
+    ----------
+    data : Comparisons, data frame, or path
+        What was compared. Tables are recognised by their columns: winner,loser; left,right,winner; home,away,scores;
+        first,second,outcome; rankings; ... (`preflearn.data.read_preferences`).
+    items : data frame or path, default=None
+        Features of the items, one row each.
+    columns : mapping, default=None
+        Which column plays which part, where that is not recognised: ``{"winner": "champion", "loser": "victim"}``.
+    model : str, default="auto"
+        "auto" chooses by evidence; or "bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both",
+        "judges".
+    level : float, default=0.9
+        Probability of the intervals.
+    circles : bool or None, default=None
+        Whether to examine if preferences run in circles; None: up to 20,000 different pairs (2,000 with features).
+    random_state : int, default=0
+        Seed of random starts and draws.
+    progress : callable, default=None
+        Called with what is done next and the share of the work that is done.
+    **reading
+        Further options of `preflearn.data.read_preferences`.
+
+    Returns
+    -------
+    RankResult
+        The table (``to_pandas()``), the fitted model, the verdict and the warnings; printing it shows them.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import preflearn
+    >>> games = pd.DataFrame({"winner": ["ann", "ann", "bob", "ann"], "loser": ["bob", "cy", "cy", "bob"]})
+    >>> preflearn.rank(games).to_pandas()["item"].tolist()
+    ['ann', 'bob', 'cy']
+    """
+    told: tuple[str, ...] = ()
+    if isinstance(data, Comparisons):
+        if items is not None or columns is not None or reading:
+            raise TypeError(
+                "rank: Comparisons have their items already; give items and columns with a table or a file."
+            )
+    elif isinstance(data, Ratings):
+        raise _scores("rank")
+    else:
+        if progress is not None:
+            progress("Reading", 0.0)
+        read = read_preferences(data, items, columns=columns, **reading)
+        if isinstance(read.data, Ratings):
+            raise _scores(read.source)
+        data, told = read.data, read.told
+    return rank_comparisons(
+        data, told, model=model, level=level, circles=circles, random_state=random_state, progress=progress
+    )
+
+
+def rank_comparisons(
+    data: Comparisons,
+    told: tuple[str, ...] = (),
+    *,
+    model: str = "auto",
+    level: float = 0.9,
+    circles: bool | None = None,
+    random_state: int = 0,
+    progress: Progress | None = None,
+) -> RankResult:
+    """Rank comparisons that were read already; parameters as of `rank`."""
+    if not 0 < level < 1:
+        raise DataError(f"rank: level is {level:g}; it must be between 0 and 1, for example 0.9.")
+    if model != "auto":
+        check_model(data, model)
+    tell = progress or (lambda what, share: None)
+    data, notes = signs_of(data)
+    verdict = None
+    if circles or (circles is None and _examinable(data)):
+        tell("Looking for circles", 0.05)
+        verdict = quietly(lambda: rankability(data, likelihood="logit", random_state=random_state))
+    elif circles is None:
+        notes.append(
+            Advice(
+                "not examined", "There are too many pairs to look for circles in passing: preflearn inspect does it."
+            )
+        )
+    found = verdict is not None and verdict.verdict in ("cyclic", "partly cyclic")
+    choice = choose_model(
+        data,
+        model,
+        cyclic=found,
+        random_state=random_state,
+        progress=lambda what, share: tell(what, 0.3 + 0.5 * share),
+    )
+    data = choice.data
+    judges = _judges(choice, tell)
+    tell("Ranking", 0.9)
+    ranked = None if data.items is not None else data.used_items()
+    n = data.n_items if ranked is None else len(ranked)
+    ranking = choice.model.rank(
+        ranked, k=min(3, n), level=level, n_samples=int(np.clip(DRAWN // n, 200, 4000)), random_state=random_state
+    )
+    record = record_of(data)
+    advice = [*quietly(lambda: advise(data, record, ranking, verdict, judges)), *notes]
+    return RankResult(ranking, record, choice.model, choice, verdict, judges, tuple(advice), data, told)
+
+
+def _scores(source: str | os.PathLike[str]) -> DataError:
+    return DataError(
+        f"{source}: these are rows with scores, not comparisons of items. Learn from them with preflearn fit "
+        "(RankRLSCV), which predicts scores of new rows."
+    )
+
+
+def signs_of(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
+    """Return the comparisons with outcomes -1, 0 and 1, and what that leaves out."""
+    signs = np.sign(data.outcome)
+    if np.array_equal(signs, data.outcome):
+        return data, []
+    text = "Outcomes have sizes: here only their signs count, that is, who was better. RankRLS learns from margins."
+    return data._take(slice(None), outcome=signs), [Advice("outcomes", text)]
+
+
+def _examinable(data: Comparisons) -> bool:
+    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
+    n_pairs = len(np.unique(low.astype(np.int64) * data.n_items + high))
+    return n_pairs <= (MOST_PAIRS if data.items is None else MOST_WITH_FEATURES)
+
+
+def _judges(choice: Choice, tell: Progress) -> JudgeReport | None:
+    """Return the report on judges from the model that tells them apart, if there is one."""
+    model = next((one.model for one in choice.candidates if one.name == "judges"), None)
+    if model is None:
+        return None
+    tell("Asking about the judges", 0.8)
+    report: JudgeReport = quietly(lambda: judge_report(model))
+    return report
+
+
+def quietly(work: Callable[[], Any]) -> Any:
+    """Return what some work returns, without the warnings that the advice says in other words."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return work()

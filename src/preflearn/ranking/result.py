@@ -1,0 +1,199 @@
+"""A ranking with what it rests on: the table, the model and why, the verdict and the warnings."""
+
+from __future__ import annotations
+
+import html
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from preflearn.data import Comparisons
+from preflearn.models.ranking import Ranking
+from preflearn.ranking.advice import Advice, Record
+from preflearn.ranking.choice import MODELS, Choice
+from preflearn.structure import JudgeReport, Rankability
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["RankResult"]
+
+_SHOWN = 30  # rows of a long table that are printed
+
+
+@dataclass(frozen=True)
+class RankResult:
+    """What `preflearn.rank` found; printing it shows the table and the warnings.
+
+    Attributes
+    ----------
+    ranking : Ranking
+        Items from best to worst with utilities, intervals and probabilities.
+    record : Record
+        Wins, losses and ties of the items in the order of the item table.
+    model : estimator
+        The fitted model: ``predict_proba`` for single pairs, ``rank`` for other items.
+    choice : Choice
+        Which models were tried, and why this one was taken.
+    rankability : Rankability or None
+        Whether there is a single ranking at all; None if it was not examined.
+    judges : JudgeReport or None
+        How far each judge can be relied upon, where judges are named.
+    warnings : tuple of Advice
+        What should be known before the ranking is trusted, the gravest first.
+    data : Comparisons
+        What was learned from.
+    told : tuple of str
+        How the data were read.
+    """
+
+    ranking: Ranking
+    record: Record
+    model: Any
+    choice: Choice
+    rankability: Rankability | None
+    judges: JudgeReport | None
+    warnings: tuple[Advice, ...]
+    data: Comparisons
+    told: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ranking)
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the table as lists by column, ready for a data frame of any library."""
+        r, rows = self.ranking, self.ranking.row
+        columns = {
+            "rank": r.rank,
+            "item": np.asarray(r.names),
+            "utility": r.utility,
+            "std": r.std,
+            "low": r.low,
+            "high": r.high,
+            "rank_low": r.rank_low,
+            "rank_high": r.rank_high,
+            "p_best": r.p_best,
+            "p_above_next": r.p_next,
+            "wins": self.record.wins[rows],
+            "losses": self.record.losses[rows],
+            "ties": self.record.ties[rows],
+        }
+        return {name: values.tolist() for name, values in columns.items()}
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas DataFrame."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError(
+                "to_pandas needs pandas: pip install pandas. Or use to_dict() with the data frame library you have."
+            ) from None
+        return pd.DataFrame(self.to_dict())
+
+    def summary(self) -> dict[str, Any]:
+        """Return everything that was found as plain values, ready for JSON."""
+        verdict = self.rankability
+        return {
+            "n_items": len(self),
+            "n_comparisons": len(self.data),
+            "level": self.ranking.level,
+            "read": list(self.told),
+            "model": {
+                "name": self.choice.name,
+                "meaning": MODELS[self.choice.name],
+                "why": self.choice.why,
+                "tried": [
+                    {"name": one.name, "log_evidence": one.log_evidence, "parameters": one.n_parameters}
+                    for one in self.choice.candidates
+                ],
+                "left_out": list(self.choice.left_out),
+            },
+            "rankability": None
+            if verdict is None
+            else {
+                "verdict": verdict.verdict,
+                "log_odds_of_circles": verdict.log_odds,
+                "p_value": verdict.p_value,
+                "ranking_share": verdict.ranking_share,
+                "cycles": [
+                    {"items": [_plain(name) for name in names], "weakest": strength}
+                    for strength, names in verdict.cycles
+                ],
+            },
+            "warnings": [
+                {"kind": one.kind, "text": one.text, "items": [_plain(name) for name in one.items]}
+                for one in self.warnings
+            ],
+            "ranking": [
+                {key: _plain(value) for key, value in zip(self.to_dict(), row, strict=True)}
+                for row in zip(*self.to_dict().values(), strict=True)
+            ],
+        }
+
+    def rows(self, top: int | None = None) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the first ``top`` rows of the table, as text."""
+        r = self.ranking
+        header = ["rank", "item", "utility", f"{100 * r.level:.0f} % interval", "places", "P(best)", "won-lost-tied"]
+        lines = []
+        for i in range(len(r) if top is None else min(top, len(r))):
+            lines.append(
+                [
+                    f"{r.rank[i]}",
+                    f"{r.names[i]}",
+                    f"{r.utility[i] + 0.0:.2f}",
+                    f"{r.low[i]:.2f} to {r.high[i]:.2f}",
+                    f"{r.rank_low[i]}-{r.rank_high[i]}" if r.rank_low[i] < r.rank_high[i] else f"{r.rank_low[i]}",
+                    percent(r.p_best[i]),
+                    self.record.told(r.row[i]),
+                ]
+            )
+        return header, lines
+
+    def __str__(self) -> str:
+        header, rows = self.rows(_SHOWN)
+        wide = [max(len(row[k]) for row in [header, *rows]) for k in range(len(header))]
+        left = (1, 4, 6)
+        lines = [
+            "  ".join(cell.ljust(wide[k]) if k in left else cell.rjust(wide[k]) for k, cell in enumerate(row)).rstrip()
+            for row in [header, *rows]
+        ]
+        if len(self) > len(rows):
+            lines.append(f"... and {len(self) - len(rows)} more")
+        lines += ["", f"Model: {self.choice.why}."]
+        if self.rankability is not None:
+            lines.append(str(self.rankability).partition("\n")[0])
+        lines += [f"Warning: {one.text}" for one in self.warnings]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        header, rows = self.rows(_SHOWN)
+        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
+        body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        more = f"<p>... and {len(self) - len(rows)} more</p>" if len(self) > len(rows) else ""
+        warned = "".join(f"<li>{html.escape(one.text)}</li>" for one in self.warnings)
+        return (
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+            f"<p>Model: {html.escape(self.choice.why)}.</p>" + (f"<ul>{warned}</ul>" if warned else "")
+        )
+
+    def plot(self, *, top: int | None = 30, ax: Axes | None = None) -> Axes:
+        """Draw the utilities with their intervals, the best at the top (needs matplotlib)."""
+        from preflearn.plots import plot_ranking
+
+        return plot_ranking(self.ranking, top=top, ax=ax)
+
+
+def percent(p: float) -> str:
+    """Return a probability that was counted over draws: none of them does not mean never."""
+    return "<1%" if p < 0.005 else ">99%" if p > 0.995 else f"{p:.0%}"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON knows."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

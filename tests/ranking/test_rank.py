@@ -1,0 +1,214 @@
+"""preflearn.rank: the table, the model that is chosen, and how the data are read."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from ranking_data import NAMES, by_utility, circular
+
+import preflearn
+from preflearn import BradleyTerry, Comparisons, Ratings
+from preflearn.exceptions import DataError
+from preflearn.ranking import MODELS, choose_model, rank
+from preflearn.ranking.result import percent
+
+
+def frame(data, library=pd):
+    won = data.outcome > 0
+    names = data.names
+    first, second = names[data.first], names[data.second]
+    return library.DataFrame({"winner": np.where(won, first, second), "loser": np.where(won, second, first)})
+
+
+def test_three_lines():
+    data, _ = by_utility(0)
+    result = preflearn.rank(frame(data))
+    table = result.to_pandas()
+    assert list(table["rank"]) == list(range(1, 13))
+    assert table["p_best"].sum() == pytest.approx(1)
+    assert (table["low"] <= table["utility"]).all()
+    assert (table["utility"] <= table["high"]).all()
+    assert (table["rank_low"] <= table["rank"]).all()
+    assert (table["rank"] <= table["rank_high"]).all()
+    assert table["utility"].sum() == pytest.approx(0, abs=1e-9)
+    assert table["wins"].sum() == table["losses"].sum() == 300
+    assert table["p_above_next"].isna().tolist() == [False] * 11 + [True]
+    assert len(result) == 12
+    assert "winner" in " ".join(result.told)
+
+
+def test_frames_of_other_libraries_and_comparisons_give_the_same():
+    data, _ = by_utility(1)
+    one = rank(frame(data), circles=False).summary()["ranking"]
+    other = rank(frame(data, pl), circles=False).summary()["ranking"]
+    assert one == other
+    direct = rank(data, circles=False).summary()["ranking"]
+    assert [row["item"] for row in direct] == [row["item"] for row in one]
+    np.testing.assert_allclose([row["utility"] for row in direct], [row["utility"] for row in one], atol=1e-6)
+
+
+def test_order_of_rows_and_sides_does_not_matter():
+    data, _ = by_utility(2, ties=0.3)
+    rng = np.random.default_rng(0)
+    again = data[rng.permutation(len(data))].swapped(rng.random(len(data)) < 0.5)
+    one, other = rank(data, circles=False), rank(again, circles=False)
+    assert one.choice.name == other.choice.name == "bradley-terry"
+    assert [*one.ranking.names] == [*other.ranking.names]
+    np.testing.assert_allclose(one.ranking.utility, other.ranking.utility, atol=1e-6)
+    assert one.to_dict()["ties"] == other.to_dict()["ties"]
+    assert [a.kind for a in one.warnings] == [a.kind for a in other.warnings]
+
+
+def test_the_same_seed_gives_the_same_numbers():
+    data, _ = by_utility(3, n=6, m=60)
+    assert rank(data, random_state=5).summary() == rank(data, random_state=5).summary()
+
+
+def test_the_table_is_that_of_the_model():
+    data, _ = by_utility(4)
+    result = rank(data, circles=False)
+    model = BradleyTerry().fit(data)
+    np.testing.assert_allclose(model.predict_utility()[result.ranking.row], result.ranking.utility, atol=1e-6)
+    assert result.model.log_evidence_ == pytest.approx(model.log_evidence_)
+
+
+def test_features_that_tell_are_chosen_and_others_are_not():
+    told, u = by_utility(5, n=40, m=400, features=lambda rng, u: np.column_stack([u + 0.1 * rng.normal(size=len(u))]))
+    chosen = rank(told, circles=False)
+    assert chosen.choice.name in ("gp", "gp-own")
+    assert np.corrcoef(chosen.ranking.utility, u[chosen.ranking.row])[0, 1] > 0.9
+    untold, _ = by_utility(6, n=40, m=800, features=lambda rng, u: rng.normal(size=(len(u), 1)))
+    kept = rank(untold, circles=False)
+    assert kept.choice.name in ("bradley-terry", "gp-own")
+    by_name = {one.name: one for one in kept.choice.candidates}
+    assert by_name["bradley-terry"].earned > by_name["gp"].earned
+
+
+def test_relevances_are_learned_where_one_of_several_features_matters():
+    def features(rng, u):
+        return np.column_stack([u, rng.normal(size=(len(u), 4))])
+
+    data, _ = by_utility(7, n=60, m=500, features=features)
+    choice = choose_model(data)
+    assert "ard" in choice.name
+    assert max(choice.model.relevances_, key=choice.model.relevances_.get) == "feature 0"
+    assert next(one.name for one in choice.candidates) == choice.name
+    assert "nats ahead" in choice.why
+
+
+def test_circles_are_said_and_modelled():
+    result = rank(circular(0))
+    assert result.rankability.verdict in ("cyclic", "partly cyclic")
+    assert result.choice.name == "both"
+    assert result.warnings[0].kind == "circles"
+    assert ">" in result.warnings[0].text
+    assert "run in circles" in str(result)
+
+
+def test_items_without_comparisons_are_ranked_by_their_features_only():
+    data, _u = by_utility(8, n=30, m=400, features=lambda rng, u: u[:, None])
+    some = data[(data.first < 25) & (data.second < 25)]
+    result = rank(some, model="gp", circles=False)
+    assert len(result) == 30
+    assert result.record.played[25:].sum() == 0
+    bare = rank(some, model="bradley-terry", circles=False)
+    assert len(bare) == 25
+
+
+def test_sizes_of_outcomes_do_not_count_and_that_is_said():
+    data, _ = by_utility(9)
+    wide = Comparisons(12, data.first, data.second, data.outcome * 3, names=NAMES[:12])
+    assert rank(wide, circles=False).summary()["ranking"] == rank(data, circles=False).summary()["ranking"]
+    assert any(one.kind == "outcomes" for one in rank(wide, circles=False).warnings)
+    assert not any(one.kind == "outcomes" for one in rank(data, circles=False).warnings)
+
+
+def test_judges_who_disagree_are_told_apart():
+    rng = np.random.default_rng(0)
+    first, second = np.triu_indices(8, 1)
+    judge = np.repeat([f"judge {k}" for k in range(6)], len(first))
+    first, second = np.tile(first, 6), np.tile(second, 6)
+    flip = np.where(judge == "judge 0", -1.0, 1.0) * np.where(rng.random(len(first)) < 0.05, -1, 1)
+    result = rank(Comparisons(8, first, second, flip, names=NAMES[:8], judge=judge))
+    assert result.choice.name == "judges"
+    assert result.judges is not None
+    warned = [one for one in result.warnings if one.kind == "judges"]
+    assert warned[0].items == ("judge 0",)
+
+
+def test_summary_is_json_and_says_everything():
+    text = json.dumps(rank(circular(1)).summary(), allow_nan=False)
+    found = json.loads(text)
+    assert {"model", "rankability", "warnings", "ranking", "read", "n_items", "n_comparisons"} <= set(found)
+    assert found["ranking"][0]["rank"] == 1
+    assert found["ranking"][-1]["p_above_next"] is None
+    assert found["model"]["tried"][0]["log_evidence"] < 0
+
+
+def test_names_are_escaped_in_a_notebook():
+    data = Comparisons(None, ["<script>x</script>", "a&b"] * 3, ["a&b", "c"] * 3)
+    shown = rank(data, circles=False)._repr_html_()
+    assert "<script>" not in shown
+    assert "&lt;script&gt;" in shown
+    assert "a&amp;b" in shown
+
+
+def test_long_tables_are_cut_in_print_only():
+    data, _ = by_utility(10, n=50, m=600)
+    result = rank(data, circles=False)
+    assert "... and 20 more" in str(result)
+    assert "and 20 more" in result._repr_html_()
+    assert len(result.to_pandas()) == 50
+    assert len(result.rows(7)[1]) == 7
+
+
+def test_plot_shows_the_ranking():
+    from matplotlib.figure import Figure
+
+    data, _ = by_utility(11)
+    result = rank(data, circles=False)
+    ax = result.plot(top=5, ax=Figure().subplots())
+    assert [text.get_text() for text in ax.get_yticklabels()] == [str(name) for name in result.ranking.names[:5]]
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "judges"])
+def test_every_model_can_be_asked_for(name):
+    data, _ = by_utility(12, n=8, m=80, features=lambda rng, u: np.column_stack([u, rng.normal(size=len(u))]))
+    result = rank(data, model=name, circles=False)
+    assert result.choice.name == name
+    assert len(result.choice.candidates) == 1
+    assert "as asked for" in result.choice.why
+    p = result.model.predict_proba(result.data)
+    np.testing.assert_array_equal(p.sum(axis=1), 1.0)
+
+
+def test_progress_goes_from_start_to_end():
+    seen = []
+    rank(by_utility(13)[0], progress=lambda what, share: seen.append((what, share)))
+    shares = [share for _, share in seen]
+    assert shares == sorted(shares)
+    assert shares[0] >= 0
+    assert shares[-1] < 1
+    assert len({what for what, _ in seen}) >= 3
+
+
+def test_probabilities_in_words():
+    assert [percent(p) for p in (0.0, 0.004, 0.25, 0.996, 1.0)] == ["<1%", "<1%", "25%", ">99%", ">99%"]
+
+
+def test_mistakes():
+    data, _ = by_utility(0)
+    with pytest.raises(DataError, match='model "elo" is not one of'):
+        rank(data, model="elo")
+    with pytest.raises(DataError, match="the items have none"):
+        rank(data, model="gp")
+    with pytest.raises(DataError, match="two judges or more"):
+        rank(data, model="judges")
+    with pytest.raises(DataError, match="between 0 and 1"):
+        rank(data, level=90)
+    with pytest.raises(TypeError, match="have their items already"):
+        rank(data, items=pd.DataFrame({"item": NAMES[:12]}))
+    with pytest.raises(DataError, match="rows with scores"):
+        rank(Ratings([[1.0], [2.0]], [0, 1]))
