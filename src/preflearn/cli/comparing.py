@@ -8,7 +8,7 @@ from typing import Any
 
 from preflearn.cli.console import facts, progress, table
 from preflearn.cli.options import ReadOptions
-from preflearn.cli.sources import Read, comparisons_of
+from preflearn.cli.sources import Read, comparisons_of, describe_data
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.models import RankRLSCV
@@ -53,7 +53,7 @@ def run_evaluate(data: str, reading: ReadOptions, model: str, by: str, folds: in
         }
         sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
         return
-    facts([("Read", line) for line in read.told])
+    facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
     facts([("Model", f"{MODELS[name]} ({name})"), ("Folds", f"{found.n_folds}; held out are {_UNITS[by]}")])
     table(
         [("metric", "left"), ("value", "right"), ("meaning", "left")],
@@ -107,7 +107,7 @@ def run_compare(
         whole = {**_facts(read, X, by, found[best]), "best": best, "models": answer}
         sys.stdout.write(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
         return
-    facts([("Read", line) for line in read.told])
+    facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
     facts([("Folds", f"{found[best].n_folds}, the same for all; held out are {_UNITS[by]}")])
     right = ("accuracy", "log loss", "calibration", "behind the best", "p")
     table([("model", "left"), *((name, "right") for name in right)], rows)

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from preflearn.cli.console import facts, progress, working
-from preflearn.cli.sources import Read, describe_data, read_any, save_notes
+from preflearn.cli.sources import Read, describe_data, is_svmlight, read_any, save_notes
 from preflearn.cli.training import Choices, check_data, check_options, describe_model, describe_score, train
 from preflearn.cli.words import without_owner
 from preflearn.data import Comparisons, Ratings, Reading
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, FileFormatError
 from preflearn.model_file import save
 from preflearn.ranking.ranker import rank_comparisons
 
@@ -23,10 +23,16 @@ def run(source: str, target: Path, choices: Choices) -> None:
     if squares:
         choices = choices.resolved()
         check_options(choices)
+    if choices.n_features is not None and choices.n_features < 1:
+        raise DataError(f"--n-features is {choices.n_features}; it must be at least 1.")
+    if not is_svmlight(source, choices.reading):
+        for option, given in (("--zero-based", choices.zero_based), ("--n-features", choices.n_features)):
+            if given:
+                raise DataError(f"{source}: {option} is for SVMlight files, and this is a table. Leave it out.")
+    elif choices.reading.items is not None:
+        raise DataError(f"{source}: rows of an SVMlight file bring their own features. Leave out --items.")
     with working(f"Reading {source}"):
-        reading = read_any(
-            source, choices.reading, margins=squares, n_features=choices.n_features, zero_based=choices.zero_based
-        )
+        reading = _read(source, choices, squares)
     if isinstance(reading.data, Ratings) and not squares:
         if choices.model is not None:
             raise DataError(
@@ -39,7 +45,7 @@ def run(source: str, target: Path, choices: Choices) -> None:
         return
     assert isinstance(reading.data, Comparisons)
     read = Read(reading.data, reading.told, reading.source, reading.encoder)
-    facts([("Read", line) for line in read.told])
+    facts([*(("Read", line) for line in read.told), ("Data", describe_data(read.data))])
     with progress("Learning") as tell:
         result = rank_comparisons(
             read.data, read.told, model=choices.model or "auto", random_state=choices.seed, progress=tell
@@ -49,10 +55,22 @@ def run(source: str, target: Path, choices: Choices) -> None:
     facts([*lines, ("Saved", _saved(target))])
 
 
+def _read(source: str, choices: Choices, margins: bool) -> Reading:
+    try:
+        return read_any(
+            source, choices.reading, margins=margins, n_features=choices.n_features, zero_based=choices.zero_based
+        )
+    except FileFormatError as error:
+        if choices.n_features is not None and f"n_features={choices.n_features}" in str(error):
+            message = str(error).partition(" (n_features")[0]
+            raise FileFormatError(f"{message}. Raise --n-features, or leave it out.") from None
+        raise
+
+
 def _by_least_squares(reading: Reading, target: Path, choices: Choices) -> None:
     data, source = reading.data, reading.source
     check_data(source, data, choices)
-    facts([("Read", line) for line in reading.told])
+    facts([*(("Read", line) for line in reading.told), ("Data", describe_data(data))])
     try:
         with working(f"Learning from {source}"):
             result = train(data, choices)

@@ -10,7 +10,7 @@ import numpy as np
 
 from preflearn.cli.console import facts, plain, progress, prose
 from preflearn.cli.options import ReadOptions
-from preflearn.cli.sources import comparisons_of
+from preflearn.cli.sources import comparisons_of, describe_data
 from preflearn.data import Comparisons
 from preflearn.ranking.ranker import quietly, signs_of
 from preflearn.structure import ComparableClusters, judge_report, rankability
@@ -54,7 +54,7 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
         }
         sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
         return
-    facts([("Read", line) for line in read.told])
+    facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
     plain(f"\n{X.summary()}\n\n{verdict}")
     if found is not None:
         plain("")

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 
 from preflearn.cli.console import count, facts, working
 from preflearn.cli.options import ReadOptions
-from preflearn.cli.sources import Saved, check_rows, open_saved, read_any
+from preflearn.cli.sources import Saved, check_rows, is_svmlight, open_saved, read_any
 from preflearn.cli.tables import write_csv
-from preflearn.data import Comparisons, ItemTable, Ratings, read_preferences
+from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.data._tables import read_table
 from preflearn.exceptions import DataError, FileFormatError, nearest_names
 
@@ -58,24 +58,30 @@ def _answer(saved: Saved, data: str, reading: ReadOptions) -> Answer:
 
 def read_for(saved: Saved, data: str, reading: ReadOptions, *, outcomes: bool) -> Comparisons | Ratings:
     """Return data that a model can predict: pairs of items it knows or that are given, or rows with its features."""
+    if is_svmlight(data, reading):
+        if reading.items is not None:
+            raise DataError(f"{data}: rows of an SVMlight file bring their own features. Leave out --items.")
+        if saved.probable:
+            raise DataError(
+                f"{data}: the model predicts comparisons, and these are rows with scores. Give pairs or items."
+            )
+        saved.needs_features(data)
+        rows = read_any(
+            data, reading, n_features=saved.n_features, zero_based=bool(saved.notes.get("zero_based", False))
+        ).data
+        assert isinstance(rows, Ratings)
+        check_rows(saved, rows, data)
+        return rows
+    items = None
     if saved.probable or saved.known is not None:
         if saved.known is not None and reading.items is not None:
             raise DataError(f"{reading.items}: the model was trained without features. Leave out --items.")
         items = training_items(saved) if reading.items is None else saved.table(str(reading.items))
     elif reading.items is not None:
         items = saved.table(str(reading.items))
-    else:
-        items = None
-    options = replace(reading, items=None)
-    if items is not None:
-        found = read_preferences(data, items, need_outcomes=outcomes, **options.keywords()).data
-    else:
-        zero_based = bool(saved.notes.get("zero_based", False))
-        found = read_any(data, options, need_outcomes=outcomes, n_features=saved.n_features, zero_based=zero_based).data
-    if isinstance(found, Ratings):
-        saved.needs_features(data)
-        check_rows(saved, found, data)
-    elif found.items is None and saved.known is None:
+    found = read_any(data, replace(reading, items=None), items=items, need_outcomes=outcomes).data
+    assert isinstance(found, Comparisons)
+    if found.items is None and saved.known is None:
         raise DataError(
             f"{data}: the model was trained on {count(saved.n_features, 'feature')} of the items, and a table of pairs "
             "has none. Give them with --items ITEMS."
@@ -102,8 +108,6 @@ def training_items(saved: Saved) -> ItemTable:
 
 
 def _rows(saved: Saved, data: Ratings) -> Answer:
-    if saved.probable:
-        raise DataError("the model predicts comparisons, and these are rows with scores. Give pairs or items.")
     score = saved.estimator.predict(data.items)
     group = np.zeros(len(data), dtype=np.intp) if data.group is None else data.group
     rank = rank_in_groups(score, group)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ __all__ = [
     "comparisons_of",
     "describe_data",
     "is_model",
+    "is_svmlight",
     "open_saved",
     "read_any",
     "read_comparisons",
@@ -39,16 +41,42 @@ class Read:
     model: Any = None
 
 
-def read_any(source: str, options: ReadOptions, **further: Any) -> Reading:
-    """Return what a file holds, comparisons or rows with scores."""
+def is_svmlight(source: str, options: ReadOptions) -> bool:
+    """Return whether a file holds rows with scores; standard input does only if that is said."""
+    from preflearn.data._files import kind_of
+
+    if options.format is not None or source == "-":
+        return options.format == "svmlight"
+    try:
+        with Path(source).open("rb") as stream:
+            start = stream.read(1 << 16)
+        if start[:2] == b"\x1f\x8b":
+            start = zlib.decompressobj(wbits=31).decompress(start, 1 << 16)
+    except (OSError, ValueError, zlib.error):
+        return False  # the reader says what is wrong
+    return kind_of(start, source) == "svmlight"
+
+
+def read_any(
+    source: str,
+    options: ReadOptions,
+    *,
+    items: ItemTable | None = None,
+    n_features: int | None = None,
+    zero_based: bool = False,
+    **further: Any,
+) -> Reading:
+    """Return what a file holds, comparisons or rows with scores; ``items`` are known already, if not a file."""
     from preflearn.data import read_preferences
 
     if is_model(source):
         raise FileFormatError(f"{source}: this is a model file of preflearn, not data. Give a data file.")
-    items = None if options.items is None else str(options.items)
-    if items is not None and is_model(items):
-        raise FileFormatError(f"{items}: this is a model file of preflearn, not a table of items.")
-    return read_preferences(source, items, **options.keywords(), **further)
+    if options.items is not None and is_model(options.items):
+        raise FileFormatError(f"{options.items}: this is a model file of preflearn, not a table of items.")
+    if is_svmlight(source, options):
+        further |= {"n_features": n_features, "zero_based": zero_based}
+    table = items if items is not None or options.items is None else str(options.items)
+    return read_preferences(source, table, **options.keywords(), **further)
 
 
 def read_comparisons(source: str, options: ReadOptions) -> Read:
@@ -157,8 +185,13 @@ class Saved:
 
     def table(self, source: str) -> ItemTable:
         """Return a table of items with the features of the model."""
-        from preflearn.data import ItemEncoder, read_items
+        from preflearn.data import ItemEncoder, ItemTable, read_items
 
+        if self.known is not None:
+            names = read_items(source).names
+            if names is None:
+                raise DataError(f"{source}: there is no column of names. Name it item, and list items of the model.")
+            return ItemTable(None, names, None, len(names))
         if self.notes.get("encoder") is not None:
             return ItemEncoder.from_dict(self.notes["encoder"]).transform(source)
         table = read_items(source, features=self.notes.get("feature_names"))

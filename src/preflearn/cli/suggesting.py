@@ -75,4 +75,3 @@ def run(
                 ("Worth", str(worth)),
             ]
         )
-

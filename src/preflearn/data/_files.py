@@ -176,8 +176,8 @@ def kind_of(start: bytes, name: str) -> Kind:
     first = next((line for line in lines if not line.lstrip().startswith(b"#")), b"")
     if lines and _PREFLIB_HEAD.match(lines[0]):
         return "preflib"
-    if _SVMLIGHT_ROW.match(first) or suffix in _SVMLIGHT_NAMES:
-        return "svmlight"
+    if _SVMLIGHT_ROW.match(first) or suffix in _SVMLIGHT_NAMES or (lines and not first):
+        return "svmlight"  # its reader can name a file of comments
     if suffix in (".jsonl", ".ndjson", ".json") or first.lstrip()[:1] == b"{" or first.lstrip()[:2] == b"[{":
         return "json"
     return "table"
