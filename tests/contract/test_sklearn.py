@@ -11,7 +11,18 @@ import sklearn.utils.estimator_checks as checks
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from preflearn import KPCR, RLS, KPCRank, KPCRankCV, LabelPreferenceGP, Nystroem, PreferenceGP, RankRLS, RankRLSCV
+from preflearn import (
+    KPCR,
+    RLS,
+    BradleyTerry,
+    KPCRank,
+    KPCRankCV,
+    LabelPreferenceGP,
+    Nystroem,
+    PreferenceGP,
+    RankRLS,
+    RankRLSCV,
+)
 
 ESTIMATORS = [
     RLS(),
@@ -80,7 +91,7 @@ def test_random_bases_break_one_check_only():
 
 # Estimators that learn from data objects only: checks of scikit-learn that build arrays of rows cannot reach them.
 # What is left are the checks of parameters, cloning and representation.
-FROM_DATA_OBJECTS = [PreferenceGP(), LabelPreferenceGP()]
+FROM_DATA_OBJECTS = [PreferenceGP(), LabelPreferenceGP(), BradleyTerry()]
 WITHOUT_ROWS = [
     "check_parameters_default_constructible",
     "check_no_attributes_set_in_init",

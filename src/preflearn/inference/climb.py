@@ -57,7 +57,7 @@ def climb(
         if float(np.abs(step).max(initial=0.0)) <= tol or 0.5 * float(step @ g) <= gain:
             return x, count, True
         g_new = gradient(new)
-        change = g - g_new
+        change = free * (g - g_new)  # of parameters held at a bound nothing is learned
         bend = float(step @ change)
         before, after = float(step @ g), float(step @ g_new)
         if bend > 1e-10 * abs(before):

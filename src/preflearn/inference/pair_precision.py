@@ -28,6 +28,7 @@ __all__ = ["DENSE", "DensePrecision", "Precision", "SparsePrecision", "conjugate
 DENSE = 3_000  # items up to which a dense factor is the quickest, whatever the graph
 NARROW = 10  # entries of a sparse factor for each entry of P up to which it is quicker than many steps without
 EXACT, ROUGH = 1e-11, 1e-4  # relative residuals of means, and of draws that variances are estimated from
+MORE = 4
 MOST_STEPS = 20_000
 LANCZOS, PROBES = 30, 16  # steps of the quadrature, and its vectors of random signs
 BLOCK = 2**24  # numbers held at a time
@@ -166,19 +167,23 @@ class SparsePrecision:
         order, lu = self._factor
         x = np.empty_like(b)
         x[order] = lu.solve(np.ascontiguousarray(b[order]))
-        return x
+        return self.centred(x)
 
     def over_diagonal(self, b: FloatArray) -> FloatArray:
         """Return b over the diagonal of P."""
-        return np.asarray((b.T / self.diagonal).T)
+        return self.centred((b.T / self.diagonal).T)
+
+    def centred(self, x: FloatArray) -> FloatArray:
+        """Return x, without a prior less its mean: the level of utilities is not known."""
+        return x if self.variance is not None else np.asarray(x - x.mean(axis=0))
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return C b to the last digits but a few."""
         return self._solve(b, EXACT)
 
     def _solve(self, b: FloatArray, tol: float, start: FloatArray | None = None) -> FloatArray:
-        x, _ = conjugate(lambda x: np.asarray(self.P @ x), b, self.precondition, tol, MOST_STEPS, start)
-        return x if self.variance is not None else np.asarray(x - x.mean(axis=0))
+        b = self.centred(b)
+        return self.centred(conjugate(lambda x: self.P @ x, b, self.precondition, tol, MOST_STEPS, start)[0])
 
     def draw(self, count: int, rng: np.random.Generator, tol: float = ROUGH) -> FloatArray:
         """Return draws by solving with perturbed right-hand sides."""
@@ -194,8 +199,11 @@ class SparsePrecision:
 
     @cached_property
     def draws(self) -> FloatArray:
-        """The draws that variances are estimated from, (n, n_draws): the same noise whatever the precision."""
-        return self.draw(self.n_draws, np.random.default_rng(0))
+        """The draws that variances are estimated from: the same noise whatever the precision.
+
+        They are ``n_draws``, and more where there is a sparse factor: there they cost little, and say less.
+        """
+        return self.draw(self.n_draws * (1 if self._factor is None else MORE), np.random.default_rng(0))
 
     @cached_property
     def _images(self) -> FloatArray:
@@ -210,7 +218,8 @@ class SparsePrecision:
     def spreads(self, low: IntArray, high: IntArray) -> FloatArray:
         """Return the variances of f_low - f_high: given all other items exactly, and what those say over the draws."""
         out = np.empty(low.shape[0])
-        step = max(1, BLOCK // (8 * self.n_draws))
+        count = self.draws.shape[1]
+        step = max(1, BLOCK // (8 * count))
         for start in range(0, low.shape[0], step):
             i, j = low[start : start + step], high[start : start + step]
             p, q, r = self.diagonal[i], self.diagonal[j], self._entries(i, j)
@@ -218,7 +227,7 @@ class SparsePrecision:
             xi, xj = self.draws[i], self.draws[j]
             first = (p[:, None] * xi + r[:, None] * xj - self._images[i]) * ((q + r) / det)[:, None]
             first -= (q[:, None] * xj + r[:, None] * xi - self._images[j]) * ((p + r) / det)[:, None]
-            out[start : start + step] = (p + q + 2 * r) / det + np.einsum("ij,ij->i", first, first) / self.n_draws
+            out[start : start + step] = (p + q + 2 * r) / det + np.einsum("ij,ij->i", first, first) / count
         return out
 
     def _entries(self, i: IntArray, j: IntArray) -> FloatArray:
@@ -237,8 +246,6 @@ class SparsePrecision:
         distinct, place = np.unique(items, return_inverse=True)
         b = np.zeros((self.graph.n_items, distinct.shape[0]))
         b[distinct, np.arange(distinct.shape[0])] = 1.0
-        if self.variance is None:
-            b -= 1.0 / b.shape[0]
         C = self._solve(b, 1e-8)[distinct]
         return np.asarray(((C + C.T) / 2)[np.ix_(place.ravel(), place.ravel())])
 
@@ -282,7 +289,7 @@ def conjugate(
     """Solve P x = b, (n,) or several columns at once, by preconditioned conjugate gradients."""
     x = np.zeros_like(b) if start is None else start.copy()
     residual = b.copy() if start is None else b - apply(x)
-    wanted = tol * np.sqrt(_inner(b, precondition(b)))
+    wanted = tol * np.sqrt(np.maximum(_inner(b, precondition(b)), 0.0))
     z = precondition(residual)
     direction = z
     inner = _inner(residual, z)

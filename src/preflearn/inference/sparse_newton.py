@@ -159,11 +159,12 @@ def _step(
         near = factor.precondition if factor is not None else precision.over_diagonal
     else:
         most, near = MOST_INNER, precision.precondition
-    step, solved = conjugate(lambda x: precision.P @ x, gradient, near, max(0.1 * tol, 1e-11), most)
+    b = precision.centred(gradient)
+    step, solved = conjugate(lambda x: precision.P @ x, b, near, max(0.1 * tol, 1e-11), most)
     if not solved and small:
         factor = DensePrecision(graph, tau, variance)
         return factor.solve(gradient), factor
-    return (step if variance is not None else np.asarray(step - step.mean())), factor
+    return precision.centred(step), factor
 
 
 def evidence_gradient(

@@ -97,9 +97,9 @@ class BradleyTerry(UtilityPosterior):
     is held. Utilities are still exact, by conjugate gradients; so is a covariance of up to 256 items that is asked for
     as such, and what `rank` says of as few. Standard deviations and probabilities rest on variances from 64 draws, of
     which only the part that an item's opponents add is estimated: deviations are off by about 0.5 % where items have
-    six opponents or more, by 1 % with two, and at most by 9 % (long chains without a prior). The evidence is estimated
-    too unless the graph is narrow, to about 1e-5 of its size; the learned variance is off by a small part of its own
-    uncertainty. 100,000 items and 1,000,000 comparisons take about 20 s and 0.6 GB, and `rank` another 45 s.
+    six opponents or more, by 2 % where they have four whom they met often, and by 9 % at most. The evidence is
+    estimated too unless the graph is narrow, to about 1e-5 of its size; the learned variance is off by a small part of
+    its own uncertainty. 100,000 items and 1,000,000 comparisons take about 20 s and 0.6 GB, and `rank` another 45 s.
 
     References
     ----------
