@@ -124,7 +124,7 @@ def test_sides_order_of_items_and_repeats_do_not_matter(model):
 
 @pytest.mark.parametrize(("ties", "near"), [(False, None), (True, None), (False, 2)])
 def test_without_a_dense_matrix_utilities_are_exact_and_the_rest_is_close(ties, near):
-    data = matches(2, 300, 3000, ties=ties, near=near)
+    data = matches(2, 200, 2000, ties=ties, near=near)
     exact, large = BradleyTerry(prior=1.5, ties=ties).fit(data), Large(prior=1.5, ties=ties).fit(data)
     np.testing.assert_allclose(large.utility_, exact.utility_, atol=1e-3 if ties else 1e-9)  # the threshold is learned
     off = 0.02 if near is None else 0.04  # in a narrow band more of what is known comes from far away
@@ -132,7 +132,7 @@ def test_without_a_dense_matrix_utilities_are_exact_and_the_rest_is_close(ties, 
     (_, std), (_, wanted) = (m.predict_difference(data, return_std=True) for m in (large, exact))
     assert np.sqrt(np.mean((std / wanted - 1) ** 2)) < off
     assert large.log_evidence_ == pytest.approx(exact.log_evidence_, abs=0.5 if near is None else 1e-3)
-    few = [3, 77, 201]
+    few = [3, 77, 151]
     np.testing.assert_allclose(
         large.predict_utility(few, return_cov=True)[1], exact.predict_utility(few, return_cov=True)[1], atol=1e-3
     )
@@ -144,6 +144,8 @@ def test_without_a_dense_matrix_utilities_are_exact_and_the_rest_is_close(ties, 
     assert np.abs(a.p_best - b.p_best)[:3].max() < 0.1
     ratio = (a.rank_high - a.rank_low).mean() / (b.rank_high - b.rank_low).mean()
     assert ratio == pytest.approx(1, abs=0.05)
+    again = pickle.loads(pickle.dumps(large))
+    np.testing.assert_allclose(again.predict_proba(data), large.predict_proba(data), atol=1e-12)
     few = np.sort(np.argsort(-exact.utility_)[:10])
     np.testing.assert_allclose(large.rank(few).std, exact.rank(few).std, rtol=1e-2)
     np.testing.assert_allclose(large.side_effect()[:2], exact.side_effect()[:2], atol=1e-3)

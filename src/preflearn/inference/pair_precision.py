@@ -149,6 +149,9 @@ class SparsePrecision:
         self.P = graph.sparse(pairs, self.diagonal)
         self.start: FloatArray | None = None  # draws of a nearby precision
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_factor"}  # which cannot be pickled
+
     @cached_property
     def _factor(self) -> tuple[IntArray, Any] | None:
         order, size = self.graph.narrow_order

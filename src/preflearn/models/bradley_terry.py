@@ -18,7 +18,7 @@ from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
 from preflearn.inference.pair_precision import DENSE, SparsePrecision
 from preflearn.inference.sparse_newton import first_side
 from preflearn.models._evidence import Solution, few_threads, numbers
-from preflearn.models._gp_items import items_of_comparisons
+from preflearn.models._gp_items import items_of_comparisons, items_of_table
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_warnings import NOTHING_BUT_NOISE, warn_unfinished
 from preflearn.models._matches import Matches, check_maximum, matches_of
@@ -289,7 +289,7 @@ class BradleyTerry(UtilityPosterior):
         """
         check_is_fitted(self)
         if n_samples is None:
-            n_samples = 4000 if self._exact(self.n_items_ if items is None else len(items)) else 400
+            n_samples = 4000 if self._exact(len(items_of_table(self, items)[0].number)) else 400
         return cast(
             Ranking,
             super().rank(items, k=k, level=level, n_samples=n_samples, random_state=random_state, judge=judge),
