@@ -67,7 +67,9 @@ def read_bytes(path: str) -> bytes:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except FileNotFoundError:
         nearest = _nearest_files(path)
-        raise FileFormatError(f"{path}: there is no such file{' (' + nearest + ')' if nearest else ''}.") from None
+        raise FileFormatError(
+            f"{path}: there is no such file{' (' + nearest + ')' if nearest else ''}. Check the path."
+        ) from None
     except IsADirectoryError:
         raise FileFormatError(f"{path}: this is a directory. Give the path of one file.") from None
     except (OSError, ValueError) as error:
@@ -81,7 +83,7 @@ def read_bytes(path: str) -> bytes:
             raise FileFormatError(f"{name}: the gzip data are damaged or cut off ({error}). Fetch it again.") from None
     _refuse_foreign(data, name)
     if not data.strip():
-        raise FileFormatError(f"{name}: the file is empty.")
+        raise FileFormatError(f"{name}: the file is empty. Give a file with data.")
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -140,7 +142,7 @@ def decode(data: bytes, name: str) -> str:
                 line = text.count("\n", 0, text.index("\0")) + 1
                 raise FileFormatError(f"{name}, line {line}: there is a zero character. Save the file as UTF-8 text.")
             if not text.strip():
-                raise FileFormatError(f"{name}: the file is empty.")
+                raise FileFormatError(f"{name}: the file is empty. Give a file with data.")
             return text
     check_text(data, name)
     try:

@@ -96,7 +96,7 @@ def _without_remarks(table: Table, column: str, used: Sequence[str]) -> tuple[Ta
     """Leave out rows with a single cell that nobody compares, such as a line of notes below a table."""
     rows = list(zip(*(table.cells(c) for c in table.columns), strict=True))
     names = table.cells(column)
-    if len(table.columns) < 2 or not any("" in row for row in rows):
+    if len(table.columns) < 3 or not any("" in row for row in rows):
         return table, []
     wanted = set(used)
     empty = [place for place, cells in enumerate(rows) if names[place] not in wanted and sum(map(bool, cells)) < 2]

@@ -82,7 +82,11 @@ def long_rankings(table: Table, item: str, place: str, ranking: Sequence[str]) -
     ranks = []
     for members in rows.values():
         by_place: dict[float, list[str]] = {}
+        seen: dict[str, int] = {}
         for row in members:
+            if seen.setdefault(items[row], row) != row:
+                before = f"{table.word} {table.line[seen[items[row]]]}"
+                raise table.fail(row, f'"{items[row][:60]}" has a place already ({before}). List every item once.')
             by_place.setdefault(float(places[row]), []).append(items[row])
         ranks.append([by_place[value] for value in sorted(by_place)])
     told = f'; rankings by column "{ranking[0]}"' if ranking else "; all rows are one ranking"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -113,12 +112,13 @@ class Table:
         cells = self.cells(name)
         if self.values is None:
             return {cell: cell for cell in cells}
-        given = [value.item() if isinstance(value, np.generic) else value for value in self.values(name)]
-        whole = all(isinstance(value, float) and (math.isnan(value) or value.is_integer()) for value in given)
+        meaning = dict(zip(cells, self.values(name), strict=True))
+        meaning.pop("", None)
+        plain = {cell: value.item() if isinstance(value, np.generic) else value for cell, value in meaning.items()}
+        whole = all(isinstance(value, float) and value.is_integer() for value in plain.values())
         return {
-            cell: int(value) if whole else (value.strip() if isinstance(value, str) else value)
-            for cell, value in zip(cells, given, strict=True)
-            if cell
+            cell: int(value) if whole else cell if isinstance(value, str | list | dict) else value
+            for cell, value in plain.items()
         }
 
     def numbers(self, name: str, role: str | None = None) -> NDArray[np.float64]:
@@ -187,38 +187,49 @@ def parse_table(data: bytes, name: str, kind: str) -> Table:
 
 def _from_lists(name: str, columns: Sequence[str], cells: Sequence[list[str]], line: Sequence[int], word: str) -> Table:
     by_name = dict(zip(columns[::-1], cells[::-1], strict=True))  # of unnamed columns the first
-    return Table(name, tuple(columns), line, word, by_name.__getitem__)
+    return Table(name, tuple(columns), line, word, by_name.__getitem__, delimiter="")
 
 
 def _parse_csv(text: str, name: str) -> Table:
-    head = next(line for line in _ENDS.split(text) if line.strip())
-    excel = re.fullmatch(r"sep=([,;|\t])", head.strip("\r\n"))
+    found = re.search(r"[^\r\n]*\S[^\r\n]*", text)
+    head = found[0] if found else ""
+    excel = re.fullmatch(r"sep=([,;|\t])", head)
     bare = re.sub(r'"[^"]*"', "", head)
     delimiter = excel[1] if excel else max(_DELIMITERS, key=bare.count)
-    rows: list[list[str]] = []
+    plain = None if excel else _plain_columns(text, delimiter)
+    header: list[str]
+    columns: list[list[str]]
     line: Sequence[int]
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    try:  # the usual case: one row per line, all of one length
-        rows = list(reader)
-    except csv.Error:
-        rows = []
-    if not excel and rows and reader.line_num == len(rows) and set(map(len, rows)) == {len(rows[0])} and any(rows[0]):
-        header, rows, line = rows[0], rows[1:], range(2, len(rows) + 1)
-        if any(not row[0] and not any(cell.strip() for cell in row) for row in rows):
-            line = [2 + place for place, row in enumerate(rows) if any(cell.strip() for cell in row)]
-            rows = [rows[number - 2] for number in line]
+    if plain is not None:
+        header, columns, line = plain[0], plain[1], range(2, len(plain[1][0]) + 2)
     else:
         header, rows, line = _rows_with_lines(text, name, delimiter, bool(excel))
+        columns = [list(column) for column in zip(*rows, strict=True)]
     header = [cell.strip() for cell in header]
-    if not rows:
-        raise FileFormatError(f"{name}: there is a header but no rows below it.")
+    if not columns:
+        raise FileFormatError(f"{name}: there is a header but no rows below it. Check that the file is complete.")
     repeated = [title for title in dict.fromkeys(header) if title and header.count(title) > 1]
     if repeated:
         raise FileFormatError(f"{name}, line 1: columns {first_few(repeated)} occur more than once. Rename them.")
-    columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
-    table = _from_lists(name, header, columns, line, "line")
+    stripped = [[cell.strip() for cell in column] for column in columns]
+    table = _from_lists(name, header, stripped, line, "line")
     table.delimiter = delimiter
     return table
+
+
+def _plain_columns(text: str, delimiter: str) -> tuple[list[str], list[list[str]]] | None:
+    """Return header and columns of the usual file: no quotes or blank lines, as many cells on every line; else None."""
+    if '"' in text:
+        return None
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    width = lines[0].count(delimiter) + 1
+    blank = delimiter * (width - 1)
+    if len(lines) < 2 or any("\r" in line or line.strip() in ("", blank) for line in lines):
+        return None
+    if any(line.count(delimiter) != width - 1 for line in lines):
+        return None
+    cells = delimiter.join(lines[1:]).split(delimiter)
+    return lines[0].split(delimiter), [cells[place::width] for place in range(width)]
 
 
 def _rows_with_lines(text: str, name: str, delimiter: str, skip: bool) -> tuple[list[str], list[list[str]], list[int]]:
@@ -358,6 +369,8 @@ def table_of_frame(value: Any, owner: str, source: str) -> Table | None:
         return labels if labelled and name == "" else frame[name].to_list()
 
     def load(name: str) -> list[str]:
-        return [_json_cell(value) if isinstance(value, list) else _cell(value) for value in values(name)]
+        if name in frame.columns and frame.schema[name].is_integer():
+            return [str(value) if type(value) is int else _cell(value) for value in values(name)]
+        return [value.strip() if type(value) is str else _json_cell(value) for value in values(name)]
 
-    return Table(source, columns, range(len(frame)), "row", load, values)
+    return Table(source, columns, range(len(frame)), "row", load, values, delimiter="")

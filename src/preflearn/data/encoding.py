@@ -15,7 +15,7 @@ from preflearn.data._files import path_text
 from preflearn.data._items import ItemTable
 from preflearn.data._roles import override
 from preflearn.data._tables import Table, normal, numbers_of, read_table, table_of_frame
-from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.exceptions import DataWarning, first_few, warn_user
 
 __all__ = ["ItemEncoder", "fit_encoder"]
 
@@ -104,13 +104,13 @@ class ItemEncoder:
         given = table if isinstance(table, Table) else _open(table)
         for column in self.columns:
             given.find(column, "a feature of the model")
-        parts = [self._encode(given, place) for place in range(len(self.columns))]
         names = None
         if self.name is not None:
             column = given.find(self.name, "the names of the items")
             given.column(column, "name")
             meaning = given.names(column)
             names = object_array([meaning[cell] for cell in given.cells(column)])
+        parts = [self._encode(given, place) for place in range(len(self.columns))]
         values = np.column_stack(parts) if parts else None
         return ItemTable(lock(values), lock(names), self.feature_names if parts else None, len(given))
 
@@ -190,8 +190,8 @@ def _kind(table: Table, column: str) -> str:
     if all(_DATE.fullmatch(cell) for cell in present):
         return "dates; turn them into numbers, such as days, to use them"
     levels = set(present)
-    numeric = [cell for cell in levels if numbers_of([cell], table.delimiter) is not None]
-    if len(numeric) >= 0.8 * len(levels) and len(numeric) > 1:
+    numeric = {cell for cell in levels if numbers_of([cell], table.delimiter) is not None}
+    if sum(cell in numeric for cell in present) >= 0.5 * len(present):
         row = next(
             row
             for row, cell in enumerate(table.cells(column))
@@ -232,8 +232,8 @@ def _deviation(table: Table, column: str, values: NDArray[np.float64]) -> float:
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         deviation = float(np.nanstd(values))
     if not 1e-150 < deviation < 1e150:
-        raise DataError(
-            f'{table.source}: column "{column}" spreads over {deviation:.3g}, beyond what can be scaled. Change its '
+        raise table.refuse(
+            f'column "{column}" spreads over {deviation:.3g}, beyond what can be scaled. Change its '
             f"unit, or leave it out: {override({'without': column})}"
         )
     return deviation
