@@ -95,7 +95,11 @@ MISTAKES = {
     "directory": (directory("d.txt"), ["fit", "d.txt", "--save", "m"], ["d.txt", "directory", "one file"]),
     "empty file": (write("bad.txt", ""), BAD, ["bad.txt", "empty", "Give"]),
     "only comments": (write("bad.txt", "# nothing\n"), BAD, ["only comments", "label qid:Q"]),
-    "unknown kind of file": (write("notes.md", "hello"), ["fit", "notes.md", "--save", "m"], ["hello", "--format"]),
+    "unknown kind of file": (
+        write("notes.md", "hello"),
+        ["fit", "notes.md", "--save", "m"],
+        ["notes.md", "header", "no rows"],
+    ),
     "spreadsheet": (foreign_zip, ["fit", "book.xlsx", "--save", "m"], ["book.xlsx", "spreadsheet", "CSV"]),
     "binary": (write("bad.txt", b"1 qid:1 1:0.5\n\0\0"), BAD, ["line 2", "binary"]),
     "damaged gzip": (
@@ -133,7 +137,7 @@ MISTAKES = {
     "empty feature": (
         write("bad.csv", "item,size\nC01,1\nC02,\n"),
         [*TABLE, "--items", "bad.csv"],
-        ["bad.csv, line 3", "empty", "Fill the cell"],
+        ["matches.csv, line 2", '"C00" is not in bad.csv', "add the item"],
     ),
     "item twice": (
         write("bad.csv", "item,size\nC01,1\nC01,2\n"),
@@ -204,7 +208,7 @@ MISTAKES = {
     "no pairs": (
         None,
         ["predict", "items.preflearn", "items.csv", "--format", "comparisons"],
-        ["first,second", "Rename"],
+        ["first,second", "--columns"],
     ),
     "items cannot be judged": (None, ["evaluate", "items.preflearn", "items.csv", "--items", "items.csv"], ["who was"]),
     "relevant for comparisons": (
@@ -254,10 +258,10 @@ def test_there_are_enough_mistakes():
 
 
 def test_a_directory_that_cannot_be_written_to_is_noticed_before_the_work(run, folder, monkeypatch):
-    import preflearn.cli.training
+    import preflearn.cli.fitting
 
     monkeypatch.setattr(os, "access", lambda *_: False)
-    monkeypatch.setattr(preflearn.cli.training, "run", lambda *_: pytest.fail("the work was done"))
+    monkeypatch.setattr(preflearn.cli.fitting, "run", lambda *_: pytest.fail("the work was done"))
     code, _, err = run(*FIT)
     assert code == 2
     assert "cannot be written to" in err
@@ -278,12 +282,12 @@ def test_a_write_that_is_refused_is_answered_with_path_and_reason(run, folder, m
 def test_a_lack_of_memory_is_bad_input_with_a_cure(run, monkeypatch):
     import numpy as np
 
-    import preflearn.cli.training
+    import preflearn.cli.fitting
 
     def fail(*_):
         np.empty((1 << 30, 1 << 20))
 
-    monkeypatch.setattr(preflearn.cli.training, "train", fail)
+    monkeypatch.setattr(preflearn.cli.fitting, "train", fail)
     code, _, err = run(*FIT)
     assert code == 2
     assert "not enough memory" in err
@@ -291,12 +295,12 @@ def test_a_lack_of_memory_is_bad_input_with_a_cure(run, monkeypatch):
 
 
 def test_an_error_of_our_own_has_exit_code_1_and_a_hint(run, monkeypatch):
-    import preflearn.cli.training
+    import preflearn.cli.fitting
 
     def fail(*_):
         raise RuntimeError("wheels came off")
 
-    monkeypatch.setattr(preflearn.cli.training, "train", fail)
+    monkeypatch.setattr(preflearn.cli.fitting, "train", fail)
     code, _, err = run(*FIT)
     assert code == 1
     assert err.count("\n") == 1

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import fields
 
 import pytest
 from cli_files import svmlight
@@ -14,7 +15,20 @@ from cli_files import svmlight
 from preflearn import __version__
 from preflearn.cli.console import working
 from preflearn.cli.main import main
+from preflearn.cli.options import Machine, ReadOptions
 
+COMMANDS = (
+    "rank",
+    "fit",
+    "predict",
+    "evaluate",
+    "inspect",
+    "suggest",
+    "compare",
+    "convert",
+    "doctor",
+    "demo",
+)
 RUN = [sys.executable, "-c", "import sys; from preflearn.cli.main import main; sys.exit(main())"]
 
 
@@ -30,7 +44,7 @@ def process(*arguments, folder, **environment):
     )
 
 
-@pytest.mark.parametrize("argument", ["--help", "--version", "fit --help", "predict --help", "evaluate --help"])
+@pytest.mark.parametrize("argument", ["--help", "--version", *(f"{name} --help" for name in COMMANDS)])
 def test_help_imports_nothing_heavy(argument, folder):
     code = (
         "import sys\nfrom preflearn.cli.main import main\n"
@@ -54,7 +68,7 @@ def test_mistakes_in_options_are_answered_before_anything_heavy_is_imported(fold
 
 def test_help_fits_80_columns_and_gives_examples(run):
     assert run("--help")[1] == run()[1]
-    for command in ([], ["demo"], ["fit"], ["predict"], ["evaluate"]):
+    for command in ([], *([name] for name in COMMANDS)):
         code, out, err = run(*command, "--help")
         assert (code, err) == (0, "")
         assert max(map(len, out.splitlines())) <= 80
@@ -69,11 +83,17 @@ def test_every_option_is_described(run):
 
     from preflearn.cli.commands import app
 
-    for name in ("demo", "fit", "predict", "evaluate"):
+    for name in COMMANDS:
         function = app[name].default_command
-        section = inspect.getdoc(function).split("Parameters\n----------\n")[1]
+        text = inspect.getdoc(function)
+        section = text.split("Parameters\n----------\n")[1]
         described = re.findall(r"^(\w+)$", section, re.MULTILINE)
-        assert described == list(inspect.signature(function).parameters)
+        shared = ("reading", "machine")  # described where they are defined
+        assert described == [name for name in inspect.signature(function).parameters if name not in shared]
+        assert f"    preflearn {name}" in text
+    for options in (ReadOptions, Machine):
+        section = inspect.getdoc(options).split("Attributes\n----------\n")[1]
+        assert re.findall(r"^(\w+)$", section, re.MULTILINE) == [field.name for field in fields(options)]
 
 
 def test_the_version_is_that_of_the_package(run):

@@ -225,13 +225,19 @@ def open_saved(path: Path, data: str | None = None) -> Saved:
 
 
 def check_rows(saved: Saved, rows: Ratings, source: str) -> None:
-    """Warn if SVMlight rows have only the first half of the features of the model."""
+    """Warn if SVMlight rows have no groups, or only the first half of the features of the model."""
     import warnings
 
     import numpy as np
 
     from preflearn.exceptions import DataWarning
 
+    if rows.group is None:
+        warnings.warn(
+            f"{source}: no line has a qid, so that all rows are one group. Write qid:1 in each line if they are.",
+            DataWarning,
+            stacklevel=2,
+        )
     X: Any = rows.items
     used = np.flatnonzero(X.any(axis=0)) if isinstance(X, np.ndarray) else X.indices
     last = int(used.max(initial=-1)) + 1

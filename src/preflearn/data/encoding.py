@@ -102,8 +102,13 @@ class ItemEncoder:
             If a column holds categories that were not there when the encoder was fitted.
         """
         given = table if isinstance(table, Table) else _open(table)
-        for column in self.columns:
-            given.find(column, "a feature of the model")
+        known = {normal(column) for column in given.columns}
+        missing = [column for column in self.columns if normal(column) not in known]
+        if missing:
+            raise given.refuse(
+                f"there is no column {first_few(missing)}, a feature that the model was trained with (columns: "
+                f"{first_few(given.columns, 12)}). Give the same columns as in training."
+            )
         names = None
         if self.name is not None:
             column = given.find(self.name, "the names of the items")
