@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from preflearn.operators import FloatArray, IntArray
 
@@ -76,6 +76,19 @@ class PairGraph:
         order = np.argsort(rows * n + columns, kind="stable")
         indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int32)
         return indptr, columns[order].astype(np.int32), np.asarray(source[order])
+
+    @cached_property
+    def parts(self) -> tuple[IntArray, FloatArray]:
+        """Connected part of each item, and the number of items in that part."""
+        graph = self.sparse(np.ones(self.low.shape[0]), np.ones(self.n_items))
+        part = np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
+        return part, np.bincount(part)[part].astype(np.float64)
+
+    def without_level(self, x: FloatArray) -> FloatArray:
+        """Return x, (n,) or (n, k), less its mean over each connected part."""
+        part, size = self.parts
+        to_part = sp.csr_array((1.0 / size, (part, np.arange(self.n_items))))
+        return np.asarray(x - np.asarray(to_part @ x)[part])
 
     @cached_property
     def narrow_order(self) -> tuple[IntArray, int]:

@@ -6,12 +6,12 @@ utilities, which comparisons do not see: then C is its pseudo-inverse, and utili
 Up to `DENSE` items P is factored as a dense matrix and everything is exact. Beyond, no matrix of that size is held:
 systems are solved by conjugate gradients (with a sparse factor where the graph is narrow enough to have one, else with
 the diagonal as preconditioner), variances come from draws, x = P⁻¹(ε/√v + A'√τ η), and log |P| from Lanczos quadrature.
-Given its neighbours an item has variance 1/P_ii, so only the variance of its conditional mean is left to the draws.
+Given its neighbours an item has variance 1/P_ii, so only the variance of its conditional mean is left to the draws. The
+level of each connected part, of which comparisons say nothing, has its prior variance, and is left out of them too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -20,20 +20,19 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from preflearn.exceptions import DataError
+from preflearn.inference.krylov import conjugate, trace_of
 from preflearn.inference.pair_graph import PairGraph
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["DENSE", "DensePrecision", "Precision", "SparsePrecision", "conjugate", "precision_of"]
+__all__ = ["DENSE", "DensePrecision", "Precision", "SparsePrecision", "precision_of"]
 
 DENSE = 3_000  # items up to which a dense factor is the quickest, whatever the graph
 NARROW = 10  # entries of a sparse factor for each entry of P up to which it is quicker than many steps without
 EXACT, ROUGH = 1e-11, 1e-4  # relative residuals of means, and of draws that variances are estimated from
 MORE = 4
 MOST_STEPS = 20_000
-LANCZOS, PROBES = 30, 16  # steps of the quadrature, and its vectors of random signs
+PROBES = 16  # vectors of random signs for a determinant
 BLOCK = 2**24  # numbers held at a time
-
-Solve = Callable[[FloatArray], FloatArray]
 
 
 class Precision(Protocol):
@@ -188,50 +187,83 @@ class SparsePrecision:
         b = self.centred(b)
         return self.centred(conjugate(lambda x: self.P @ x, b, self.precondition, tol, MOST_STEPS, start)[0])
 
-    def draw(self, count: int, rng: np.random.Generator, tol: float = ROUGH) -> FloatArray:
+    def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Return draws by solving with perturbed right-hand sides."""
-        b = np.empty((self.graph.n_items, count))
-        root = np.sqrt(self.graph.pair_sums(self.tau))
+        x = self._draw(count, rng)
+        if self.variance is None:
+            return x
+        part, size = self.graph.parts
+        level = rng.standard_normal((int(part.max()) + 1, count))
+        return np.asarray(x + np.sqrt(self.variance / size)[:, None] * level[part])
+
+    def _draw(self, count: int, rng: np.random.Generator, start: FloatArray | None = None) -> FloatArray:
+        """Return draws without the levels of parts."""
+        low, high, n = self.graph.low, self.graph.high, self.graph.n_items
+        b = np.zeros((n, count))
+        if self.variance is not None:
+            b = rng.standard_normal((n, count)) / np.sqrt(self.variance)
+        root = np.sqrt(self._pairs)
         for k in range(count):
             noise = root * rng.standard_normal(root.shape[0])
-            b[:, k] = np.bincount(self.graph.low, noise, b.shape[0]) - np.bincount(self.graph.high, noise, b.shape[0])
-        if self.variance is not None:
-            b += rng.standard_normal(b.shape) / np.sqrt(self.variance)
-        start, self.start = self.start, None
-        return self._solve(b, tol, start if start is not None and start.shape == b.shape else None)
+            b[:, k] += np.bincount(low, noise, n) - np.bincount(high, noise, n)
+        known = start if start is not None and start.shape == b.shape else None
+        return self.graph.without_level(self._solve(self.graph.without_level(b), ROUGH, known))
 
     @cached_property
     def draws(self) -> FloatArray:
-        """The draws that variances are estimated from: the same noise whatever the precision.
+        """The draws that variances are estimated from, without levels: the same noise whatever the precision.
 
         They are ``n_draws``, and more where there is a sparse factor: there they cost little, and say less.
         """
-        return self.draw(self.n_draws * (1 if self._factor is None else MORE), np.random.default_rng(0))
+        start, self.start = self.start, None
+        return self._draw(self.n_draws * (1 if self._factor is None else MORE), np.random.default_rng(0), start)
 
     @cached_property
     def _images(self) -> FloatArray:
         return np.asarray(self.P @ self.draws)
 
+    @property
+    def levels(self) -> FloatArray:
+        """Variance of the level of each item's part."""
+        return (0.0 if self.variance is None else self.variance) / self.graph.parts[1]
+
+    def _moved(self, diagonal: FloatArray, beside: FloatArray | float = 0.0) -> FloatArray:
+        # what others say of an item when the level of all rises by one: P1 = 1/v
+        return np.asarray(diagonal + beside - (0.0 if self.variance is None else 1.0 / self.variance))
+
     @cached_property
     def variances(self) -> FloatArray:
-        """1/P_ii, and the mean square of what the neighbours say over the draws."""
+        """1/P_ii, and the mean square of what the neighbours say, over the draws and for the level."""
         told = self.draws - self._images / self.diagonal[:, None]
-        return np.asarray(1.0 / self.diagonal + np.mean(np.square(told), axis=1))
+        level = self.levels * np.square(self._moved(self.diagonal) / self.diagonal)
+        return np.asarray(1.0 / self.diagonal + np.mean(np.square(told), axis=1) + level)
 
     def spreads(self, low: IntArray, high: IntArray) -> FloatArray:
         """Return the variances of f_low - f_high: given all other items exactly, and what those say over the draws."""
         out = np.empty(low.shape[0])
-        count = self.draws.shape[1]
+        part, count = self.graph.parts[0], self.draws.shape[1]
         step = max(1, BLOCK // (8 * count))
         for start in range(0, low.shape[0], step):
             i, j = low[start : start + step], high[start : start + step]
             p, q, r = self.diagonal[i], self.diagonal[j], self._entries(i, j)
             det = np.maximum(p * q - r * r, 1e-14 * p * q)
+            a, b = (q + r) / det, (p + r) / det
             xi, xj = self.draws[i], self.draws[j]
-            first = (p[:, None] * xi + r[:, None] * xj - self._images[i]) * ((q + r) / det)[:, None]
-            first -= (q[:, None] * xj + r[:, None] * xi - self._images[j]) * ((p + r) / det)[:, None]
-            out[start : start + step] = (p + q + 2 * r) / det + np.einsum("ij,ij->i", first, first) / count
+            told = (p[:, None] * xi + r[:, None] * xj - self._images[i]) * a[:, None]
+            told -= (q[:, None] * xj + r[:, None] * xi - self._images[j]) * b[:, None]
+            up, down = a * self._moved(p, r), b * self._moved(q, r)
+            apart = self.levels[i] * up**2 + self.levels[j] * down**2
+            level = np.where(part[i] == part[j], self.levels[i] * np.square(up - down), apart)
+            out[start : start + step] = (p + q + 2 * r) / det + np.einsum("ij,ij->i", told, told) / count + level
         return out
+
+    def relative(self, items: IntArray) -> FloatArray:
+        """Return the variances of some items' utilities relative to their mean."""
+        x, part = self.draws[items], self.graph.parts[0][items]
+        mean, levels = x.mean(axis=0), self.levels[items]
+        share = np.bincount(part) / items.shape[0]
+        level = levels * (1.0 - 2.0 * share[part]) + float(levels @ share[part]) / items.shape[0]
+        return np.asarray(self.variances[items] - levels - 2 * (x @ mean) / mean.shape[0] + np.mean(mean**2) + level)
 
     def _entries(self, i: IntArray, j: IntArray) -> FloatArray:
         low, high, n = np.minimum(i, j), np.maximum(i, j), self.graph.n_items
@@ -274,7 +306,7 @@ class SparsePrecision:
 
         signs = np.random.default_rng(1).choice([-1.0, 1.0], (n, PROBES))
         M = scipy.sparse.diags_array(root) @ self.P @ scipy.sparse.diags_array(root)
-        return float(exact - 0.5 * square + _lanczos(M.tocsr(), signs, rest))
+        return float(exact - 0.5 * square + trace_of(M.tocsr(), signs, rest))
 
 
 def precision_of(
@@ -284,51 +316,3 @@ def precision_of(
     if graph.n_items <= dense:
         return DensePrecision(graph, tau, variance)
     return SparsePrecision(graph, tau, variance, n_draws)
-
-
-def conjugate(
-    apply: Solve, b: FloatArray, precondition: Solve, tol: float, most: int, start: FloatArray | None = None
-) -> tuple[FloatArray, bool]:
-    """Solve P x = b, (n,) or several columns at once, by preconditioned conjugate gradients."""
-    x = np.zeros_like(b) if start is None else start.copy()
-    residual = b.copy() if start is None else b - apply(x)
-    wanted = tol * np.sqrt(np.maximum(_inner(b, precondition(b)), 0.0))
-    z = precondition(residual)
-    direction = z
-    inner = _inner(residual, z)
-    for _ in range(most):
-        if (np.sqrt(np.maximum(inner, 0.0)) <= wanted).all():
-            return x, True
-        image = apply(direction)
-        length = inner / np.maximum(_inner(direction, image), 1e-300)
-        x += length * direction
-        residual -= length * image
-        z = precondition(residual)
-        previous, inner = inner, _inner(residual, z)
-        direction = z + (inner / np.maximum(previous, 1e-300)) * direction
-    return x, bool((np.sqrt(np.maximum(inner, 0.0)) <= wanted).all())
-
-
-def _inner(a: FloatArray, b: FloatArray) -> Any:
-    return np.einsum("i...,i...->...", a, b)
-
-
-def _lanczos(M: Any, probes: FloatArray, function: Solve) -> float:
-    """Estimate the trace of a function of M from probes of random signs, all at once."""
-    n, count = probes.shape
-    steps = min(LANCZOS, n)
-    alpha, beta = np.zeros((steps, count)), np.zeros((steps, count))
-    v, before = probes / np.sqrt(n), np.zeros_like(probes)
-    for k in range(steps):
-        w = M @ v - (beta[k - 1] * before if k else 0.0)
-        alpha[k] = _inner(w, v)
-        w -= alpha[k] * v
-        beta[k] = np.sqrt(_inner(w, w))
-        before, v = v, w / np.maximum(beta[k], 1e-300)
-    total = 0.0
-    for c in range(count):
-        ended = np.flatnonzero(beta[:-1, c] < 1e-10)
-        last = int(ended[0]) + 1 if ended.size else steps
-        values, vectors = scipy.linalg.eigh_tridiagonal(alpha[:last, c], beta[: last - 1, c])
-        total += float(vectors[0] ** 2 @ function(np.asarray(values, dtype=np.float64)))
-    return float(n * total / count)

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from preflearn.exceptions import DataError
+from preflearn.inference.krylov import conjugate
 from preflearn.inference.pair_graph import PairGraph
-from preflearn.inference.pair_precision import DENSE, DensePrecision, SparsePrecision, conjugate, precision_of
+from preflearn.inference.pair_precision import DENSE, DensePrecision, SparsePrecision, precision_of
 from preflearn.inference.posterior import Info
 from preflearn.operators import FloatArray
 

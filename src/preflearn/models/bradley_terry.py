@@ -348,10 +348,8 @@ class BradleyTerry(UtilityPosterior):
         if self._exact(len(new.number)):
             mean, covariance = self._joint(new, asked)
             return mean, relative_deviations(covariance)
-        number, draws = new.number, cast(SparsePrecision, self._mode.precision).draws[new.number]
-        level = draws.mean(axis=0)
-        variance = np.square(self.std_[number]) - 2 * (draws @ level) / level.shape[0] + np.mean(level**2)
-        return self.utility_[number], np.sqrt(np.maximum(variance, 0.0))
+        variance = cast(SparsePrecision, self._mode.precision).relative(new.number)
+        return self.utility_[new.number], np.sqrt(np.maximum(variance, 0.0))
 
     def _draw(
         self,
