@@ -20,3 +20,13 @@ def test_items_without_features_are_clustered_as_the_message_says():
     for options in ({"method": "svd"}, {"method": "partial"}, {"model": model}):
         found = ComparableClusters(2, random_state=0, **options).fit(data)
         assert found.ranks_.tolist() == [1, 2, 3, 4, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("method", ["gpgp", "svd", "partial"])
+def test_ties_are_no_obstacle(method):
+    rng = np.random.default_rng(0)
+    first, second = np.triu_indices(8, 1)
+    outcome = np.where(rng.random(len(first)) < 0.2, 0.0, 1.0)
+    outcome[0] = -1.0
+    data = Comparisons(rng.normal(size=(8, 2)), first, second, outcome)
+    assert set(ComparableClusters(2, method, random_state=0).fit(data).labels_) == {0, 1}

@@ -77,13 +77,11 @@ def test_the_table_is_that_of_the_model():
 def test_features_that_tell_are_chosen_and_others_are_not():
     told, u = by_utility(5, n=40, m=400, features=lambda rng, u: np.column_stack([u + 0.1 * rng.normal(size=len(u))]))
     chosen = rank(told, circles=False)
-    assert chosen.choice.name in ("gp", "gp-own")
+    assert chosen.choice.name == "gp-own"
     assert np.corrcoef(chosen.ranking.utility, u[chosen.ranking.row])[0, 1] > 0.9
     untold, _ = by_utility(6, n=40, m=800, features=lambda rng, u: rng.normal(size=(len(u), 1)))
     kept = rank(untold, circles=False)
-    assert kept.choice.name in ("bradley-terry", "gp-own")
-    by_name = {one.name: one for one in kept.choice.candidates}
-    assert by_name["bradley-terry"].earned > by_name["gp"].earned
+    assert kept.choice.name == "bradley-terry"
 
 
 def test_relevances_are_learned_where_one_of_several_features_matters():
@@ -92,10 +90,18 @@ def test_relevances_are_learned_where_one_of_several_features_matters():
 
     data, _ = by_utility(7, n=60, m=500, features=features)
     choice = choose_model(data)
-    assert "ard" in choice.name
+    assert choice.name == "gp-ard-own"
     assert max(choice.model.relevances_, key=choice.model.relevances_.get) == "feature 0"
     assert next(one.name for one in choice.candidates) == choice.name
     assert "nats ahead" in choice.why
+
+
+def test_features_that_explain_little_leave_items_their_own_effects():
+    """Items of equal features differ: their order is not decided by a feature that means nothing."""
+    data, u = by_utility(20, n=10, m=600, features=lambda rng, u: 0.01 * rng.normal(size=(len(u), 1)))
+    choice = choose_model(data, "gp-own")
+    found = choice.model.predict_utility()
+    assert np.corrcoef(found, u)[0, 1] > 0.95
 
 
 def test_circles_are_said_and_modelled():

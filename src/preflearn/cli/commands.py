@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 from cyclopts import App
 
 from preflearn._version import __version__
-from preflearn.cli.options import Flag, Machine, RankModel, ReadOptions
+from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source
 
 __all__ = ["app"]
 
@@ -36,14 +35,14 @@ app = App(
 
 @app.command(usage="Usage: preflearn rank DATA [OPTIONS]")
 def rank(
-    data: str,
+    data: Source,
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
     model: RankModel = "auto",
-    out: Path | None = None,
-    report: Path | None = None,
-    save: Path | None = None,
+    out: File | None = None,
+    report: File | None = None,
+    save: File | None = None,
     json: Flag = False,
     top: int = 30,
     level: float = 0.9,
@@ -104,11 +103,11 @@ def rank(
 
 @app.command(usage="Usage: preflearn fit DATA --save MODEL [OPTIONS]")
 def fit(
-    data: str,
+    data: Source,
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
-    save: Path,
+    save: File,
     model: FitModel | None = None,
     kernel: Kernel | None = None,
     alpha: str | None = None,
@@ -198,12 +197,12 @@ def fit(
 
 @app.command(usage="Usage: preflearn predict MODEL [DATA] [OPTIONS]")
 def predict(
-    model: Path,
-    data: str | None = None,
+    model: File,
+    data: Source | None = None,
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
-    out: Path | None = None,
+    out: File | None = None,
     force: Flag = False,
 ) -> None:
     """Predict pairs, items or rows with a saved model, and write CSV.
@@ -240,8 +239,8 @@ def predict(
 
 @app.command(usage="Usage: preflearn evaluate [MODEL] DATA [OPTIONS]")
 def evaluate(
-    first: str,
-    second: str | None = None,
+    first: Source,
+    second: Source | None = None,
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,

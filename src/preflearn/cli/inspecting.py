@@ -24,7 +24,7 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
         read = comparisons_of(data, reading)
         X, _ = signs_of(read.data)
         tell("Looking for circles", 0.1)
-        verdict = quietly(lambda: rankability(X, likelihood="logit", random_state=seed))
+        verdict = quietly(lambda: rankability(X, random_state=seed))
         found = None
         if clusters is not None or verdict.verdict in ("cyclic", "partly cyclic"):
             tell("Looking for comparable groups", 0.7)

@@ -55,6 +55,7 @@ def _run(tokens: list[str]) -> int:
 
     from preflearn.cli.commands import app
     from preflearn.cli.console import WarningPrinter
+    from preflearn.cli.options import STANDARD_INPUT
 
     with warnings.catch_warnings():
         # What concerns the data is shown, once; what concerns the developers of libraries is not.
@@ -62,7 +63,8 @@ def _run(tokens: list[str]) -> int:
         warnings.simplefilter("always", UserWarning)
         warnings.simplefilter("always", RuntimeWarning)
         warnings.showwarning = WarningPrinter()
-        found = app(tokens, print_error=False, exit_on_error=False, result_action="return_value")
+        told = [STANDARD_INPUT if token == "-" else token for token in tokens]
+        found = app(told, print_error=False, exit_on_error=False, result_action="return_value")
     return found if isinstance(found, int) else 0
 
 

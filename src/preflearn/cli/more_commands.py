@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from preflearn.cli.commands import Unit, app
-from preflearn.cli.options import Flag, Machine, RankModel, ReadOptions
+from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source
 
 __all__: list[str] = []
 
 
 @app.command(usage="Usage: preflearn inspect DATA [OPTIONS]")
 def inspect(
-    data: str,
+    data: Source,
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
@@ -52,7 +51,7 @@ def inspect(
 
 @app.command(usage="Usage: preflearn suggest DATA [OPTIONS]")
 def suggest(
-    data: str,
+    data: Source,
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
@@ -60,7 +59,7 @@ def suggest(
     best: int | None = None,
     judges: str | None = None,
     model: RankModel = "auto",
-    out: Path | None = None,
+    out: File | None = None,
     machine: Machine = Machine(),  # noqa: B008 - frozen
     force: Flag = False,
 ) -> None:
@@ -104,7 +103,7 @@ def suggest(
 
 @app.command(usage="Usage: preflearn compare DATA [MODELS] [OPTIONS]")
 def compare(
-    data: str,
+    data: Source,
     /,
     *models: RankModel | Literal["rankrls"],
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
@@ -145,8 +144,8 @@ def compare(
 
 @app.command(usage="Usage: preflearn convert DATA OUT [OPTIONS]")
 def convert(
-    data: str,
-    out: Path,
+    data: Source,
+    out: File,
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,

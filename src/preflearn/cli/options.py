@@ -8,9 +8,24 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-__all__ = ["Flag", "Form", "Machine", "RankModel", "ReadOptions"]
+__all__ = ["STANDARD_INPUT", "File", "Flag", "Form", "Machine", "RankModel", "ReadOptions", "Source"]
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+STANDARD_INPUT = "\0-"  # stands for a hyphen until options, which start with one, are told from arguments
+
+
+def _source(kind: Any, tokens: Any) -> str:
+    """Return the name of a file, or ``-`` for standard input."""
+    value: str = tokens[0].value
+    return "-" if value == STANDARD_INPUT else value
+
+
+def _file(kind: Any, tokens: Any) -> Path:
+    return Path(_source(kind, tokens))
+
+
+Source = Annotated[str, Parameter(converter=_source)]
+File = Annotated[Path, Parameter(converter=_file)]
 # Must be the names of preflearn.ranking.MODELS, which would import scikit-learn; a test compares the two.
 RankModel = Literal["auto", "bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both", "judges"]
 Form = Literal["comparisons", "rankings", "preflib", "svmlight"]
@@ -35,7 +50,7 @@ class ReadOptions:
         Leave out rows without a side or an outcome, and comparisons of an item with itself.
     """
 
-    items: Path | None = None
+    items: File | None = None
     columns: str | None = None
     format: Form | None = None
     lower_wins: Flag = False

@@ -92,7 +92,7 @@ def print_result(result: RankResult, top: int) -> None:
         lines.append(("Verdict", f"{said[0].rstrip('.')}: {said[1].strip()}."))
     facts(lines)
     header, rows = result.rows(top)
-    table([(name, "left" if name in ("item", "places", "won-lost-tied") else "right") for name in header], rows)
+    table([(name, "left" if name in ("item", "places", "W-L-T") else "right") for name in header], rows)
     if len(result) > len(rows):
         facts([("", f"and {count(len(result) - len(rows), 'more item')}: --top {len(result)} shows all.")])
     facts([("Warning", one.text) for one in result.warnings])

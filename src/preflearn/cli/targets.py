@@ -23,6 +23,8 @@ def check_targets(targets: Mapping[str, Path | None], force: bool, sources: Sequ
 
 
 def _check(path: Path, option: str, force: bool, sources: Sequence[Path]) -> None:
+    if str(path) == "-":
+        raise DataError(f"{option} is -, and a file is wanted. Give the path of a file.")
     if path.is_dir():
         raise DataError(f"{path}: this is a directory. Give {option} the path of a file.")
     if path.exists() and not path.is_file():

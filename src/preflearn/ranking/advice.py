@@ -171,16 +171,16 @@ def _judges(judges: JudgeReport | None) -> list[Advice]:
     if judges is None:
         return []
     told = {
-        "contrary": ("answer against the others", "Check whether they read the question the other way round."),
-        "like chance": ("answer like chance", "Consider leaving them out."),
+        "contrary": ("against the others", "Check whether they read the question the other way round."),
+        "like chance": ("like chance", "Consider leaving them out."),
     }
     found = []
-    for verdict, (do, cure) in told.items():
+    for verdict, (how, cure) in told.items():
         names = tuple(name for name, said in zip(judges.judge, judges.verdict, strict=True) if said == verdict)
         if names:
-            found.append(
-                Advice("judges", f"{len(names)} of {len(judges)} judges {do}: {first_few(names)}. {cure}", names)
-            )
+            answer = "answers" if len(names) == 1 else "answer"
+            text = f"{len(names)} of {len(judges)} judges {answer} {how}: {first_few(names)}. {cure}"
+            found.append(Advice("judges", text, names))
     return found
 
 

@@ -124,12 +124,14 @@ def choose_model(
     -----
     The evidence of a model is the probability it gave to the outcomes before having seen them. Every hyperparameter
     that was set to its best value has to earn 1.5 nats. All candidates have the same link between utilities and
-    outcomes, so that only what they believe about utilities differs.
+    outcomes, so that only what they believe about utilities differs. Models of features that are tried leave each item
+    an effect of its own, whose variance is learned: without it, items of almost equal features would be told apart
+    with a certainty that only follows from the assumption that features say everything.
     """
     tried: list[Candidate] = []
     names, left_out = applicable(data) if model == "auto" else ([check_model(data, model)], ())
     judged = model == "auto" and _has_judges(data)
-    steps = len(names) + (2 if len(names) > 1 else 0) + cyclic + judged
+    steps = len(names) + cyclic + judged
 
     def attempt(name: str, like: str | None = None) -> None:
         if progress is not None:
@@ -138,10 +140,6 @@ def choose_model(
 
     for name in names:
         attempt(name)
-    if {"gp-own", "gp-ard"} <= set(names):
-        by_name = {one.name: one for one in tried}
-        if by_name["gp-own"].earned > by_name["gp"].earned and by_name["gp-ard"].earned > by_name["gp"].earned:
-            attempt("gp-ard-own")
     best = max(tried, key=lambda one: one.earned)
     if judged:
         if _asked(data) > MOST_JUDGED:
@@ -164,9 +162,9 @@ def applicable(data: Comparisons) -> tuple[list[str], tuple[str, ...]]:
     used = len(data.used_items())
     if used > MOST_ITEMS:
         return names, (f"models of the features (at most {MOST_ITEMS:,} compared items; here {used:,})",)
-    names += ["gp", "gp-own"]
+    names.append("gp-own")
     if 1 < data.n_features <= MOST_RELEVANCES:
-        return [*names, "gp-ard"], ()
+        return [*names, "gp-ard-own"], ()
     many = data.n_features > MOST_RELEVANCES
     return names, (f"a relevance for each of {data.n_features} features (at most {MOST_RELEVANCES})",) if many else ()
 
@@ -209,7 +207,7 @@ def build_model(data: Comparisons, name: str, *, like: str | None = None, random
     utility = name
     parts: dict[str, Any] = {}
     if name in ("both", "judges"):
-        utility = like if like in _ON_FEATURES else "gp"
+        utility = like if like in _ON_FEATURES else "gp-own"
         bare: Any = ConstantKernel() if data.items is None else "rbf"
         parts = {"cyclic_kernel": bare} if name == "both" else {"judge_kernel": "identity"}
     return PreferenceGP(

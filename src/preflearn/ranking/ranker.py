@@ -115,7 +115,7 @@ def rank_comparisons(
     verdict = None
     if circles or (circles is None and _examinable(data)):
         tell("Looking for circles", 0.05)
-        verdict = quietly(lambda: rankability(data, likelihood="logit", random_state=random_state))
+        verdict = quietly(lambda: rankability(data, random_state=random_state))
     elif circles is None:
         notes.append(
             Advice(

@@ -135,7 +135,7 @@ class RankResult:
     def rows(self, top: int | None = None) -> tuple[list[str], list[list[str]]]:
         """Return the header and the first ``top`` rows of the table, as text."""
         r = self.ranking
-        header = ["rank", "item", "utility", f"{100 * r.level:.0f} % interval", "places", "P(best)", "won-lost-tied"]
+        header = ["rank", "item", "utility", f"{100 * r.level:.0f} % interval", "places", "P(best)", "W-L-T"]
         lines = []
         for i in range(len(r) if top is None else min(top, len(r))):
             lines.append(

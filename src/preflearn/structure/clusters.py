@@ -150,6 +150,7 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         return KMeans(self.n_clusters_, n_init=20, random_state=self.random_state).fit(rows).labels_
 
     def _matrix(self, X: Comparisons) -> FloatArray:
+        ties = bool((X.outcome == 0).any())
         if self.method == "gpgp":
             model = self.model
             if model is None:
@@ -159,12 +160,12 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
                         'Use method="svd" or "partial", or model=PreferenceGP(cyclic_kernel=ConstantKernel()), which '
                         "knows items by name; or give Comparisons an item table."
                     )
-                model = PreferenceGP(cyclic_kernel="rbf", random_state=self.random_state)
+                model = PreferenceGP(cyclic_kernel="rbf", ties=ties, random_state=self.random_state)
             return np.asarray(model.fit(X).preference_matrix().mean)
         flow = Flow.of(X)
         net = flow.net
         if self.method == "partial":
-            P = PreferenceGP(random_state=self.random_state).fit(X).preference_matrix().probability
+            P = PreferenceGP(ties=ties, random_state=self.random_state).fit(X).preference_matrix().probability
             sure = np.maximum(P, 1 - P)[flow.low, flow.high]
             net = np.where(sure < ABSTAIN, 0.0, net)
         G = np.zeros((X.n_items, X.n_items))

@@ -1,0 +1,255 @@
+"""The commands that answer from a table of comparisons: rank, inspect, suggest, compare, evaluate, convert, doctor."""
+
+import csv
+import io
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import preflearn
+from preflearn.cli.options import RankModel
+from preflearn.data import read_preferences
+from preflearn.ranking import MODELS
+
+
+@pytest.fixture
+def votes(folder):
+    """Write tables of one preference: names, features, judges, a circle."""
+    rng = np.random.default_rng(0)
+    names = [f"T{k}" for k in range(6)]
+    u = np.linspace(2.5, -2.5, 6)
+    first, second = (np.repeat(side, 6) for side in np.triu_indices(6, 1))
+    swap = rng.random(len(first)) < 0.5
+    first, second = np.where(swap, second, first), np.where(swap, first, second)
+    margin = u[first] - u[second] + rng.logistic(size=len(first))
+    rows = [
+        f"w{k % 4},{names[a]},{names[b]},{'tie' if abs(m) < 0.2 else 'left' if m > 0 else 'right'}"
+        for k, (a, b, m) in enumerate(zip(first, second, margin, strict=True))
+    ]
+    (folder / "votes.csv").write_text("worker,left,right,label\n" + "\n".join(rows) + "\n")
+    (folder / "things.csv").write_text(
+        "thing,size,colour\n" + "".join(f"{n},{v:.2f},{'red' if v > 0 else 'blue'}\n" for n, v in zip(names, u))  # noqa: B905
+    )
+    (folder / "circle.csv").write_text("winner,loser\n" + "rock,scissors\nscissors,paper\npaper,rock\n" * 9)
+    return folder
+
+
+def table(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_ranking_in_one_command(run, votes):
+    code, out, err = run("rank", "votes.csv")
+    assert (code, err) == (0, "")
+    assert 'Outcomes: column "label" says who won' in out
+    assert "Bradley-Terry" in out
+    assert "A single ranking explains" in out
+    lines = [line.split() for line in out.splitlines() if line[:8].strip().isdigit()]
+    assert [line[1] for line in lines] == [f"T{k}" for k in range(6)]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_the_answer_is_that_of_the_library(run, votes):
+    found = json.loads(run("rank", "votes.csv", "--json")[1])
+    assert found == json.loads(json.dumps(preflearn.rank("votes.csv").summary()))
+    assert [row["item"] for row in found["ranking"]] == [f"T{k}" for k in range(6)]
+
+
+def test_standard_input(run, votes, monkeypatch):
+    class Stream:
+        buffer = io.BytesIO((votes / "votes.csv").read_bytes())
+
+    monkeypatch.setattr(sys, "stdin", Stream)
+    code, out, _ = run("rank", "-", "--json")
+    assert code == 0
+    assert json.loads(out)["n_comparisons"] == 90
+
+
+def test_files_of_a_ranking(run, votes):
+    code, out, err = run("rank", "votes.csv", "--items", "things.csv", "--out", "r.csv", "--save", "m.preflearn")
+    assert (code, err) == (0, "")
+    assert "r.csv: the ranking of 6 items" in out
+    rows = table((votes / "r.csv").read_text())
+    assert [row["item"] for row in rows] == [f"T{k}" for k in range(6)]
+    assert float(rows[0]["p_best"]) > 0.5
+    model = preflearn.load(votes / "m.preflearn")
+    data = read_preferences("votes.csv", "things.csv").data
+    answer = table(run("predict", "m.preflearn", "votes.csv", "--items", "things.csv")[1])
+    if model.comparisons_.items is None:
+        data = data.with_items(data.n_items)
+    np.testing.assert_allclose([float(row["probability"]) for row in answer], model.predict_proba(data)[:, 1])
+
+
+def test_what_is_chosen_can_be_overridden(run, votes):
+    for name in ("thurstone", "gp-ard", "judges"):
+        out = run("rank", "votes.csv", "--items", "things.csv", "--model", name, "--json")[1]
+        assert json.loads(out)["model"]["name"] == name
+    assert set(RankModel.__args__) == {"auto", *MODELS}
+
+
+def test_top_and_level(run, votes):
+    out = run("rank", "votes.csv", "--top", "2", "--level", "0.5")[1]
+    assert "50 % interval" in out
+    assert "and 4 more items: --top 6 shows all." in out
+    assert "T2" not in out.partition("rank")[2].partition("and 4 more")[0]
+
+
+def test_circles_are_examined_only_if_wanted(run, votes):
+    assert "Verdict" not in run("rank", "circle.csv", "--no-circles")[1]
+    out = run("rank", "circle.csv")[1]
+    assert "run in circles" in out
+    assert "rock > scissors > paper > rock" in out
+
+
+def test_columns_can_be_named(run, votes):
+    (votes / "odd.csv").write_text("a,b,c\nx,y,x\ny,z,y\nx,z,x\n")
+    code, out, _ = run("rank", "odd.csv", "--columns", "first=a,second=b,winner=c", "--json")
+    assert code == 0
+    assert [row["item"] for row in json.loads(out)["ranking"]] == ["x", "y", "z"]
+
+
+def test_threads_and_seed(run, votes, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    one = run("rank", "votes.csv", "--json", "--seed", "3", "--threads", "1")[1]
+    assert one == run("rank", "votes.csv", "--json", "--seed", "3")[1]
+
+
+def test_inspect_says_what_is_going_on(run, votes):
+    code, out, err = run("inspect", "circle.csv")
+    assert (code, err) == (0, "")
+    assert "These preferences run in circles" in out
+    assert "rock > scissors" in out
+    out = run("inspect", "votes.csv", "--items", "things.csv", "--clusters", "2")[1]
+    assert "A single ranking explains" in out
+    assert "2 groups of comparable items" in out
+    assert "reliability" in out
+    found = json.loads(run("inspect", "circle.csv", "--json")[1])
+    assert found["verdict"] == "cyclic"
+    assert found["hodge"]["curl"] > 0.99
+    assert {entry["item"] for entry in found["smith"]} == {"rock", "scissors", "paper"}
+
+
+def test_suggestions_are_a_table_to_fill_in(run, votes):
+    code, out, err = run("suggest", "votes.csv", "-n", "4")
+    assert (code, err) == (0, "")
+    rows = table(out)
+    assert [*rows[0]] == ["left", "right", "winner", "information"]
+    assert len({frozenset((row["left"], row["right"])) for row in rows}) == 4
+    assert all(row["winner"] == "" and float(row["information"]) > 0 for row in rows)
+    text = out.replace(",,", ",left,")
+    (votes / "filled.csv").write_text(text)
+    assert run("rank", "filled.csv")[0] == 0
+    (votes / "empty.csv").write_text(out)
+    code, _, err = run("rank", "empty.csv")
+    assert code == 2
+    assert "empty.csv, line 2" in err
+
+
+def test_suggestions_for_judges_from_a_model(run, votes):
+    assert run("fit", "votes.csv", "--model", "bradley-terry", "--save", "m.preflearn")[0] == 0
+    code, out, _ = run("suggest", "m.preflearn", "--judges", "ann,bob", "--best", "2", "--out", "next.csv")
+    assert code == 0
+    assert "write the winner's name" in " ".join(out.split())
+    rows = table((votes / "next.csv").read_text())
+    assert {row["judge"] for row in rows} == {"ann", "bob"}
+
+
+def test_models_side_by_side(run, votes):
+    code, out, err = run("compare", "votes.csv", "--items", "things.csv", "--folds", "3", "--json")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    names = [entry["model"] for entry in found["models"]]
+    assert found["best"] == names[0]
+    assert {"bradley-terry", "gp-own", "gp-ard-own", "judges", "rankrls"} <= set(names)
+    losses = [entry["log_loss"] for entry in found["models"] if "log_loss" in entry]
+    assert losses == sorted(losses)
+    text = run("compare", "votes.csv", "bradley-terry", "thurstone")[1]
+    assert "behind the best" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_cross_validation_holds_out_what_is_asked(run, votes):
+    for by in ("pair", "item", "judge"):
+        out = run("evaluate", "votes.csv", "--items", "things.csv", "--model", "gp-own", "--by", by, "--json")[1]
+        found = json.loads(out)
+        assert found["held_out"] == by
+        assert found["metrics"]["accuracy"] > 0.7
+        assert found["metrics"]["kendall_tau"] == pytest.approx(2 * found["metrics"]["accuracy"] - 1)
+    text = run("evaluate", "votes.csv")[1]
+    assert "log loss" in text
+    assert "calibration error" in text
+
+
+def test_a_saved_model_is_judged_by_its_probabilities(run, votes):
+    assert run("fit", "votes.csv", "--save", "m.preflearn")[0] == 0
+    found = json.loads(run("evaluate", "m.preflearn", "votes.csv", "--json")[1])
+    assert {"pairwise_accuracy", "log_loss", "calibration_error", "kendall_tau"} <= set(found["metrics"])
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+@pytest.mark.parametrize("layout", ["left-right-winner", "first-second-outcome"])
+def test_tables_survive_conversion(run, votes, ending, layout):
+    code, out, err = run("convert", "votes.csv", f"new.{ending}", "--layout", layout)
+    assert (code, err) == (0, "")
+    assert "90 comparisons" in out
+    before, after = (read_preferences(name).data for name in ("votes.csv", f"new.{ending}"))
+    np.testing.assert_array_equal(before.names[before.first], after.names[after.first])
+    np.testing.assert_array_equal(before.outcome, after.outcome)
+    np.testing.assert_array_equal(before.judge, after.judge)
+
+
+def test_rankings_survive_conversion(run, votes):
+    (votes / "orders.csv").write_text("ranking\na > b > c\nc > a = b\na > b > c\nb > a > c\n")
+    for ending in ("toc", "toi"):
+        assert run("convert", "orders.csv", f"o.{ending}")[0] == 0
+        assert "2: 1,2,3\n" in (votes / f"o.{ending}").read_text()
+        one, other = (
+            json.loads(run("rank", "orders.csv", "--json")[1]),
+            json.loads(run("rank", f"o.{ending}", "--json")[1]),
+        )
+        assert one["ranking"] == other["ranking"]
+    code, _, err = run("convert", "orders.csv", "o.soc")
+    assert code == 2
+    assert "Use the ending .toc" in err
+
+
+def test_rows_become_pairs_and_pairs_become_rows(run, votes):
+    assert run("convert", "train.txt", "pairs-of-rows.csv")[0] == 0
+    assert run("convert", "votes.csv", "rows.svmlight", "--items", "things.csv")[0] == 0
+    data = read_preferences("rows.svmlight").data
+    assert data.n_groups == 90
+    assert len(data) == 180
+    assert run("convert", "train.txt", "again.svmlight")[0] == 0
+    before, after = (read_preferences(name).data for name in ("train.txt", "again.svmlight"))
+    np.testing.assert_array_equal(before.items, after.items)
+    np.testing.assert_array_equal(before.score, after.score)
+
+
+def test_cells_that_a_spreadsheet_would_run_are_text(run, votes):
+    (votes / "bad.csv").write_text('winner,loser\n"=HYPERLINK(1)",@b\n@b,+c\n"=HYPERLINK(1)",+c\n')
+    for command in (["rank", "bad.csv", "--out", "o.csv"], ["suggest", "bad.csv", "-n", "2", "--out", "o.csv"]):
+        assert run(*command, "--force")[0] == 0
+        for row in csv.reader((votes / "o.csv").read_text().splitlines()):
+            assert not any(cell[:1] in "=+@" and cell[:1] for cell in row)
+    # and what was written can be read back
+    assert run("convert", "bad.csv", "o.csv", "--force")[0] == 0
+    assert set(read_preferences("o.csv").data.names) == {"=HYPERLINK(1)", "@b", "+c"}
+
+
+def test_the_doctor_finds_this_installation_well(run):
+    code, out, err = run("doctor")
+    assert (code, err) == (0, "")
+    assert "All is well" in out
+    found = json.loads(run("doctor", "--json")[1])
+    assert found["well"]
+    assert set(found["self_test"].values()) == {"passed"}
+
+
+def test_the_doctor_says_what_is_wrong(run, monkeypatch):
+    monkeypatch.setattr("preflearn.cli.checkup._learns", lambda: "it does not")
+    code, out, _ = run("doctor")
+    assert code == 1
+    assert "it does not" in out
+    assert "Something is wrong" in out
