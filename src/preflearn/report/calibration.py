@@ -1,0 +1,129 @@
+"""Whether 80 % means 80 times in a hundred: predictions of comparisons that were held out, beside what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.stats import chi2
+from sklearn.base import clone
+
+from preflearn.data._graph import contradictions
+from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of, log_loss
+from preflearn.operators import FloatArray
+from preflearn.plots.calibration import _interval, _winners
+from preflearn.report.context import Shown
+from preflearn.report.markup import number, paragraph, percent, plural, share, table
+from preflearn.report.svg import Drawing
+from preflearn.selection import PairFolds
+
+__all__ = ["calibration", "held_out"]
+
+FOLDS = 5
+BINS = 10  # between 0 and 1; half of them lie above 1/2
+LEAST = 10  # comparisons
+MOST = 200_000  # comparisons up to which a model without leave_one_out is trained again
+LEVEL = 0.95
+OFF = 0.01  # p-value below which probabilities are called off
+
+
+def calibration(shown: Shown) -> str:
+    """Return how good predictions of held-out comparisons are, and how far their probabilities can be trusted."""
+    data = shown.result.data
+    if len(data) < LEAST:
+        return paragraph(
+            f"Not examined: {plural(len(data), 'comparison')}, and probabilities are judged from {LEAST} on."
+        )
+    if not hasattr(shown.result.model, "leave_one_out") and len(data) > MOST:
+        return paragraph(f"Not examined: the model would be trained {FOLDS} times on {len(data):,} comparisons.")
+    probability, how = held_out(shown)
+    rows = check_probabilities("report", data.outcome, probability, data.weight)
+    curve = curve_of("report", rows, BINS)
+    error, loss = calibration_error(curve), log_loss(rows)
+    decided = rows.truth != 0
+    right = np.where(rows.score == 0.5, 0.5, (rows.score > 0.5) == (rows.truth > 0))[decided]
+    weight = np.ones(len(rows.truth)) if rows.weight is None else rows.weight
+    accuracy = float(np.average(right, weights=weight[decided])) if weight[decided].sum() > 0 else float("nan")
+    chance = 0.4 * float(np.sqrt(BINS / len(data)))
+    predicted, observed, count = _winners(curve, float(weight.sum()))
+    words = paragraph(
+        f"{how} The winner was predicted in <strong>{percent(accuracy)}</strong> of the comparisons that had one; "
+        f"the log loss is {number(loss, 3)} (guessing: 0.693) and the calibration error {percent(error, 1)}, where "
+        f"chance alone would give about {percent(chance, 1)}. {_trusted(predicted, observed, count)}"
+    )
+    low, high = _interval(observed * count, count, LEVEL)
+    return (
+        words
+        + f'<div class="beside">{_figure(predicted, observed, count, low, high, error)}'
+        + (f"<div>{_table(predicted, observed, count, low, high)}</div></div>")
+    )
+
+
+def _trusted(predicted: FloatArray, observed: FloatArray, count: FloatArray) -> str:
+    """Return whether the probabilities hold, by a chi-square test over the bins."""
+    inside = np.clip(predicted, 1e-9, 1 - 1e-9)
+    distance = float(np.sum(count * (observed - inside) ** 2 / (inside * (1 - inside))))
+    if chi2.sf(distance, len(count)) >= OFF:
+        return "As far as these comparisons can tell, the probabilities can be taken at their word."
+    too = "cautious" if float(count @ (observed - predicted)) > 0 else "bold"
+    return f"The probabilities are off by more than chance explains; on average they are too {too}."
+
+
+def held_out(shown: Shown) -> tuple[FloatArray, str]:
+    """Return P(first is preferred) of every comparison without having learned from it, and how that was done."""
+    model, data = shown.result.model, shown.result.data
+    if hasattr(model, "leave_one_out"):
+        return np.asarray(model.leave_one_out())[:, 1], "Every comparison was predicted from all the others."
+    n_pairs = contradictions(data.first, data.second, data.outcome)[0]
+    folds = PairFolds(min(FOLDS, n_pairs), random_state=shown.random_state)
+    probability = np.full(len(data), 0.5)
+    for train, test in folds.split(data):
+        probability[test] = np.asarray(clone(model).fit(data[train]).predict_proba(data[test]))[:, 1]
+    return probability, (
+        f"The comparisons were dealt into {folds.n_splits} parts, all of the same two items into one, and each part "
+        "was predicted by a model trained on the others."
+    )
+
+
+def _figure(predicted: Any, observed: Any, count: Any, low: Any, high: Any, error: float) -> str:
+    left, right, top, bottom = 46.0, 426.0, 12.0, 262.0
+    floor = min(0.4, float(np.min(low)) - 0.03) if len(low) else 0.4
+
+    def x(value: float) -> float:
+        return left + (right - left) * (value - 0.48) / 0.54
+
+    def y(value: float) -> float:
+        return bottom - (bottom - top) * (value - floor) / (1.02 - floor)
+
+    drawing = Drawing(440, 312)
+    for tick in (0.5, 0.6, 0.7, 0.8, 0.9, 1.0):
+        drawing.text(x(tick), bottom + 15, f"{100 * tick:.0f}", "small soft", anchor="middle")
+    for tick in np.arange(0, 1.01, 0.1 if floor >= 0.3 else 0.2):
+        if tick >= floor - 1e-9:
+            drawing.line(left, y(tick), right, y(tick), "grid")
+            drawing.text(left - 6, y(tick) + 3.5, f"{100 * tick:.0f}", "small soft", anchor="end")
+    drawing.line(x(0.5), y(0.5), x(1.0), y(1.0), "even")
+    middle = (left + right) / 2
+    drawing.text(middle, bottom + 44, "predicted winner: probability in %", "small soft", anchor="middle")
+    drawing.text(12, (top + bottom) / 2, "won, in %", "small soft", anchor="middle", turned=-90)
+    for p, o, c, a, b in zip(predicted, observed, count, low, high, strict=True):
+        drawing.line(x(p), y(a), x(p), y(b), "thin")
+        drawing.dot(x(p), y(o), 4.2, "dot")
+        drawing.text(x(p), bottom + 29, f"n={c:,.0f}", "tiny soft", anchor="middle")
+    worst = int(np.argmax(np.abs(predicted - observed)))
+    description = (
+        f"Points on the diagonal are right on average; the mean distance from it is {share(error, 1)}. Farthest from "
+        f"it are predictions of about {share(predicted[worst])}, which came true in {share(observed[worst])} of "
+        f"{plural(round(float(count[worst])), 'case')}. The table holds all points."
+    )
+    caption = f"How often the predicted winner won, by its probability, with {100 * LEVEL:.0f} % intervals."
+    return drawing.html("calibration", "Calibration of the probabilities", description, caption)
+
+
+def _table(predicted: Any, observed: Any, count: Any, low: Any, high: Any) -> str:
+    rows = [
+        [percent(p), percent(o), f"{percent(a)} to {percent(b)}", f"{c:,.0f}"]
+        for p, o, c, a, b in zip(predicted, observed, count, low, high, strict=True)
+    ]
+    header = ["predicted", "came true", f"{100 * LEVEL:.0f} % interval", "number"]
+    return table("Predictions by probability of the winner", header, rows, left=())

@@ -1,0 +1,126 @@
+"""Whether there is a ranking at all, with the figures behind the verdict, and which items are comparable."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from preflearn.report.context import Shown
+from preflearn.report.markup import bullets, clean, escape, name, number, paragraph, percent, plural, table
+from preflearn.report.overview import odds_text
+from preflearn.structure import ComparableClusters
+
+__all__ = ["clusters", "rankability"]
+
+MOST_CLUSTERED = 200  # items
+MOST_CYCLES, LONGEST_CYCLE = 5, 12
+LEAST_SURE = 0.1  # probability of beating everybody below which nobody is named
+MOST_MEMBERS = 30  # items that are named for each cluster
+
+_VERDICTS = {
+    "rankable": "A single ranking explains these comparisons.",
+    "cyclic": "These preferences run in circles, and no ranking explains them. Ask for single pairs, not for places.",
+    "partly cyclic": "A ranking explains some of these preferences, circles the rest.",
+    "undecided": "These comparisons do not decide between a ranking and circles.",
+    "only noise": "These comparisons show neither a ranking nor circles that chance would not.",
+}
+
+
+def rankability(shown: Shown) -> str:
+    """Return the verdict and what lies behind it."""
+    found = shown.result.rankability
+    if found is None:
+        return paragraph(
+            "Whether a single ranking explains these comparisons was not examined: "
+            "<code>rank(..., circles=True)</code> does it, whatever it costs."
+        )
+    circles, triples = found.triads
+    hodge = found.hodge
+    models = {"ranking": "a ranking", "circles": "circles alone", "both": "both", "chance": "chance"}
+    evidence = ", ".join(
+        f"{models.get(key, clean(key))} {number(value, 1)}" for key, value in found.log_evidence.items()
+    )
+    lines = [
+        f"The odds are {odds_text(found.log_odds)}.",
+        f"Of rankings like this one {percent(found.p_value, 1)} would look as cyclic by chance.",
+        f"Of the preferences as learned a ranking explains {percent(found.ranking_share)}, circles "
+        f"{percent(found.cyclic_share)}.",
+        f"Of the preferences as observed a ranking explains {percent(hodge.gradient)}, circles of three items "
+        f"{percent(hodge.curl)} and longer circles {percent(hodge.harmonic)}; noise makes circles, too.",
+        f"{circles:,} of {plural(triples, 'triple')} of items that were compared with each other run in a circle."
+        if triples
+        else "No three items were all compared with each other.",
+        f"Log evidence: {escape(evidence)}.",
+    ]
+    if found.n_judges > 1:
+        lines.append(f"{plural(found.n_judges, 'judge')} are taken together here.")
+    text = paragraph(f"<strong>{_VERDICTS[found.verdict]}</strong>")
+    return text + bullets(lines) + _cycles(found) + _winners(shown)
+
+
+def _cycles(found: Any) -> str:
+    if not found.cycles:
+        return paragraph("No circle was found among the learned preferences.")
+    rows = []
+    for probability, items in found.cycles[:MOST_CYCLES]:
+        around = [name(clean(item, 40)) for item in items[:LONGEST_CYCLE]]
+        more = "" if len(items) <= LONGEST_CYCLE else f" … ({len(items) - LONGEST_CYCLE} more)"
+        circle = " &gt; ".join([*around, *([more] if more else []), around[0]])
+        rows.append([f'<span class="words">{circle}</span>', percent(probability)])
+    return table("Strongest circles: each is preferred to the next", ["circle", "weakest preference"], rows)
+
+
+def _winners(shown: Shown) -> str:
+    found = shown.result.rankability
+    if found is None or not found.condorcet or found.verdict == "only noise":
+        return ""
+    who, probability = found.condorcet[0]
+    if probability < LEAST_SURE:
+        return paragraph("No item can be said to beat every other one.")
+    sentence = f"{name(clean(who))} beats every other item with probability {percent(probability)}"
+    inside = [name(clean(item, 40)) for item, chance in found.smith if chance >= 0.5][:MOST_MEMBERS]
+    if len(inside) > 1:
+        sentence += ". The smallest set that beats everybody outside it holds, each more probably than not: "
+        sentence += ", ".join(inside)
+    return paragraph(sentence + ".")
+
+
+class _Learned:
+    """A fitted model that is not fitted again."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: Any) -> Self:
+        return self
+
+    def preference_matrix(self) -> Any:
+        return self.model.preference_matrix()
+
+
+def clusters(shown: Shown) -> str:
+    """Return groups of items that can be ranked within and not across, where preferences run in circles."""
+    result = shown.result
+    if result.rankability is None:
+        return paragraph("Not looked for, as circles were not.")
+    if shown.verdict not in ("cyclic", "partly cyclic"):
+        one = "All items stand in one ranking: no" if shown.verdict == "rankable" else "No"
+        return paragraph(f"{one} circles were found that would split the items into groups.")
+    n = result.data.n_items
+    if n > MOST_CLUSTERED:
+        return paragraph(f"Not looked for: {n:,} items, and groups are looked for among at most {MOST_CLUSTERED}.")
+    found = ComparableClusters(model=_Learned(result.rankability.models["circles"]), random_state=shown.random_state)
+    found.fit(result.data)
+    labels = found.labels_[shown.rows]
+    if len(np.unique(labels)) < 2:
+        return paragraph("The circles do not split the items into groups: they run through all of them.")
+    rows = []
+    for group, label in enumerate(dict.fromkeys(labels.tolist()), 1):  # the group of the first item comes first
+        members = np.flatnonzero(labels == label)
+        members = members[np.argsort(found.ranks_[shown.rows[members]], kind="stable")]
+        named = ", ".join(name(shown.names[i]) for i in members[:MOST_MEMBERS])
+        more = f" and {len(members) - MOST_MEMBERS} more" if len(members) > MOST_MEMBERS else ""
+        rows.append([f"group {group}", f"{len(members)}", f'<span class="words">{named}{more}</span>'])
+    words = "Items of one group can be ranked among themselves; between groups preferences follow no common order."
+    return paragraph(words) + table("Groups, each from best to worst", ["group", "items", "members"], rows, left=(0, 2))

@@ -1,0 +1,133 @@
+"""What the page rests on: the data and how they were read, the models that were tried, and what the words mean."""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import numpy as np
+
+from preflearn._version import __version__
+from preflearn.data._graph import contradictions, exact_repeats
+from preflearn.plots._fitted import parameter_names
+from preflearn.ranking import MODELS
+from preflearn.report.context import Shown
+from preflearn.report.markup import bullets, clean, escape, figures, number, paragraph, plural, share, table
+
+__all__ = ["data_facts", "model_facts", "reading_guide"]
+
+
+def data_facts(shown: Shown) -> str:
+    """Return how the data were read, and what is in them."""
+    data, result = shown.result.data, shown.result
+    n_pairs, both_ways = contradictions(data.first, data.second, data.outcome)
+    used = data.used_items()
+    parts = np.sort(np.unique(data.parts()[used], return_counts=True)[1])[::-1]
+    outcomes = [int(np.count_nonzero(np.sign(data.outcome) == sign)) for sign in (1, 0, -1)]
+    each = 2 * len(data) / max(len(used), 1)
+    facts = [
+        ("items", f"{data.n_items:,} ({len(used):,} compared, {each:.1f} times each on average)"),
+        ("comparisons", f"{len(data):,} of {plural(n_pairs, 'different pair')}"),
+        ("outcomes", f"first side {outcomes[0]:,}, ties {outcomes[1]:,}, second side {outcomes[2]:,}"),
+        ("exact repeats", f"{exact_repeats(data.first, data.second, data.outcome, data._label_codes()):,}"),
+        ("decided both ways", f"{both_ways:,} of {plural(n_pairs, 'pair')}"),
+        ("parts that never met", f"{len(parts):,}" + (f" (of {_sizes(parts)} items)" if len(parts) > 1 else "")),
+    ]
+    if data.n_features:
+        facts.append(("features", f"{data.n_features:,}"))
+    for word, labels in (("judges", data.judge), ("groups", data.group)):
+        if labels is not None:
+            facts.append((word, f"{len(set(labels.tolist()) - {''}):,}"))
+    if data.weight is not None:
+        facts.append(("weights", f"{float(data.weight.sum()):,.6g} in total"))
+    told = bullets(escape(clean(line, 600)) for line in result.told) if result.told else ""
+    heading = "<h3>How the data were read</h3>" if told else ""
+    return figures((term, escape(value)) for term, value in facts) + heading + told
+
+
+def _sizes(parts: Any) -> str:
+    shown = ", ".join(f"{size:,}" for size in parts[:5])
+    return shown + (", …" if len(parts) > 5 else "")
+
+
+def model_facts(shown: Shown) -> str:
+    """Return which models were tried and why one was taken, its hyperparameters, and versions."""
+    choice = shown.result.choice
+    why = clean(choice.why, 600)
+    words = paragraph(
+        f"{escape(why[:1].upper() + why[1:])}.",
+        "The evidence of a model is the log probability that it gave to the outcomes before it saw them; each learned "
+        "parameter has to earn 1.5.",
+    )
+    rows = [
+        [
+            f'<span class="words">{escape(MODELS.get(one.name, clean(one.name)))}'
+            f"{' (chosen)' if one.model is choice.model else ''}</span>",
+            number(one.log_evidence, 1),
+            f"{one.n_parameters}",
+            number(one.earned, 1),
+        ]
+        for one in choice.candidates
+    ]
+    tried = table("Models that were tried", ["model", "log evidence", "learned parameters", "less 1.5 for each"], rows)
+    left_out = "".join(paragraph(f"Not tried: {escape(clean(line, 300))}.") for line in choice.left_out)
+    return words + tried + left_out + _hyperparameters(choice.model) + _versions()
+
+
+def _hyperparameters(model: Any) -> str:
+    theta = getattr(model, "theta_", None)
+    if theta is None or not len(theta):
+        return ""
+    try:
+        names = parameter_names(model)
+    except AttributeError:
+        names = [f"parameter {k + 1}" for k in range(len(theta))]
+    rows = [[escape(clean(key)), f"{np.exp(value):.4g}"] for key, value in zip(names, theta, strict=True)]
+    return table("Learned hyperparameters", ["hyperparameter", "value"], rows[:60])
+
+
+def _versions() -> str:
+    import numpy
+    import scipy
+    import sklearn
+
+    used = {"preflearn": __version__, "NumPy": numpy.__version__, "SciPy": scipy.__version__}
+    used |= {"scikit-learn": sklearn.__version__, "Python": platform.python_version()}
+    return paragraph(f"Made with {escape(', '.join(f'{key} {value}' for key, value in used.items()))}.", kind="soft")
+
+
+def reading_guide(shown: Shown) -> str:
+    """Return what utility, interval and places mean."""
+    level = share(shown.result.ranking.level)
+    terms = [
+        (
+            "Utility",
+            "How good an item is, on a scale on which only differences count; 0 is the average of the ranked items."
+            + _meaning(shown.result.model),
+        ),
+        (
+            "Interval",
+            f"Where an item's utility lies with probability {level}, given the data and the model. Two items with "
+            "overlapping intervals may still be clearly apart, as their errors go together: look at P(above next).",
+        ),
+        ("Places", f"Where an item's true place lies with probability {level}. A wide range means: not settled yet."),
+        ("P(best)", "Probability that no other ranked item has a higher utility."),
+        ("P(above next)", "Probability that an item is better than the one placed just below it; 50 % is a toss-up."),
+        (
+            "Circles",
+            "A is preferred to B, B to C, and C to A. Some circles arise by chance; the verdict asks whether there are "
+            "more than chance explains.",
+        ),
+        ("Information", "By how much an answer is expected to narrow down what is believed, in nats; 0.69 is one bit."),
+    ]
+    return figures(((term, escape(meaning)) for term, meaning in terms), "facts guide")
+
+
+def _meaning(model: Any) -> str:
+    """Return what a difference of 1 means, as far as the likelihood says it."""
+    likelihood = getattr(model, "likelihood_", None)
+    if likelihood is None or not hasattr(likelihood, "probability"):
+        return ""
+    first, tie, _ = np.asarray(likelihood.probability(np.ones(1), np.zeros(1)))[0]
+    ties = f" (ties, {share(float(tie))} of cases, counted half)" if tie > 0.005 else ""
+    return f" An item that is better by 1 wins {share(float(first + tie / 2))} of its comparisons with the other{ties}."

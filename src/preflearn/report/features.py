@@ -1,0 +1,134 @@
+"""Which features matter: how the utility changes along each, and the relevances that the kernel learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from preflearn.data import Bags
+from preflearn.operators import FloatArray
+from preflearn.plots._fitted import feature_names
+from preflearn.report.context import Shown
+from preflearn.report.markup import clean, isolated, name, number, paragraph, percent, plural, short, table
+from preflearn.report.svg import Drawing
+
+__all__ = ["features"]
+
+MOST_DRAWN = 20  # features in the figure
+MOST_LISTED = 60  # features in the table
+MOST_FEATURES = 200  # features that are looked at
+MOST_AVERAGED = 100  # items over which a curve is averaged
+POINTS = 9  # values of a feature, from its 5th to its 95th percentile
+HARDLY = 0.01  # share of the largest effect up to which there is none to speak of
+CLEARLY = 0.6  # share of a curve's range from end to end from which on it goes up or down
+
+
+def features(shown: Shown) -> str:
+    """Return how much each feature moves the utility."""
+    data, model = shown.result.data, shown.result.model
+    if data.items is None:
+        return paragraph("The items have no features, so each has a utility of its own.")
+    if getattr(model, "featureless_", False) or not hasattr(model, "predict_utility") or _ignores_features(shown):
+        return paragraph("The chosen model gives each item a utility of its own and does not use the features.")
+    if isinstance(data.items, Bags):
+        return paragraph("The items are bags of points, along whose features a utility has no single curve.")
+    if data.n_features > MOST_FEATURES:
+        return paragraph(f"Not examined: {data.n_features:,} features, and at most {MOST_FEATURES} are looked at.")
+    labels = [clean(label, 60) for label in feature_names(model, data.n_features)]
+    grid, curves = _curves(shown)
+    reach = curves.max(axis=1) - curves.min(axis=1)
+    order = np.argsort(-reach, kind="stable")
+    relevance = _relevances(model, data.n_features)
+    constant = grid[:, 0] == grid[:, -1]
+    rows = []
+    for k in order[:MOST_LISTED]:
+        row = [name(labels[k]), number(reach[k]), "the same for all" if constant[k] else _shape(curves[k], reach.max())]
+        row.append(f"{number(grid[k, 0])} to {number(grid[k, -1])}")
+        rows.append(row if relevance is None else [*row, percent(relevance[k])])
+    header = ["feature", "moves utility by", "direction", "range looked at"]
+    words = paragraph(
+        "By how much the utility changes while one feature goes through its range (5th to 95th percentile) and the "
+        "others stay as they are, averaged over items.",
+        ""
+        if relevance is None
+        else "The share of relevance is that of 1 / length scale², by which the kernel weighs a feature; it depends on "
+        "the feature's unit.",
+    )
+    more = f", the first {MOST_LISTED} of {len(order):,}" if len(order) > MOST_LISTED else ""
+    caption = f"Features by how much they move the utility{more}"
+    header = header if relevance is None else [*header, "share of relevance"]
+    drawn = _figure(labels, reach, curves, order[:MOST_DRAWN])
+    return words + drawn + table(caption, header, rows, left=(0, 2))
+
+
+def _ignores_features(shown: Shown) -> bool:
+    return shown.result.choice.name in ("bradley-terry", "thurstone")
+
+
+def _curves(shown: Shown) -> tuple[FloatArray, FloatArray]:
+    """Return values (n_features, POINTS) of every feature and the mean utility with all items set to each."""
+    data, model = shown.result.data, shown.result.model
+    used = data.used_items()
+    items: Any = data.items
+    table = items[used].toarray() if hasattr(items, "toarray") else np.asarray(items)[used]
+    table = np.asarray(table, dtype=np.float64)
+    few = table[np.linspace(0, len(table) - 1, min(len(table), MOST_AVERAGED)).round().astype(np.intp)]
+    grid = np.quantile(table, np.linspace(0.05, 0.95, POINTS), axis=0).T
+    curves = np.empty_like(grid)
+    for k, values in enumerate(grid):
+        stacked = np.tile(few, (POINTS, 1))
+        stacked[:, k] = np.repeat(values, len(few))
+        curves[k] = np.asarray(model.predict_utility(stacked)).reshape(POINTS, -1).mean(axis=1)
+    return grid, curves - curves.mean(axis=1, keepdims=True)
+
+
+def _relevances(model: Any, n_features: int) -> FloatArray | None:
+    """Return the share of each feature in the relevances, where they differ."""
+    try:
+        values = np.array(list(model.relevances_.values()), dtype=np.float64)
+    except AttributeError:
+        return None
+    if len(values) != n_features or np.allclose(values, values[0]):
+        return None
+    largest = values / values.max()
+    return np.asarray(largest / largest.sum())
+
+
+def _shape(curve: FloatArray, largest: float) -> str:
+    """Return in words how a curve runs."""
+    reach = float(curve.max() - curve.min())
+    if reach <= HARDLY * largest:
+        return "hardly any effect"
+    rise = float(curve[-1] - curve[0])
+    if abs(rise) >= CLEARLY * reach:
+        return "more is better" if rise > 0 else "less is better"
+    inside = float(curve[1:-1].max()) - max(float(curve[0]), float(curve[-1]))
+    below = min(float(curve[0]), float(curve[-1])) - float(curve[1:-1].min())
+    return "best in between" if inside >= below else "worst in between"
+
+
+def _figure(labels: list[str], reach: FloatArray, curves: FloatArray, order: Any) -> str:
+    step, top = 26.0, 22.0
+    drawing = Drawing(440, top + step * len(order) + 8)
+    largest = max(float(reach.max()), 1e-12)
+    span = max(float(np.abs(curves).max()), 1e-12)
+    left, wide, curve_left, curve_wide = 135.0, 150.0, 340.0, 86.0
+    drawing.text(left, 12, "moves utility by", "small soft")
+    drawing.text(curve_left + curve_wide / 2, 12, "low → high value", "small soft", anchor="middle")
+    for line, k in enumerate(order):
+        y = top + step * (line + 0.5)
+        drawing.text(4, y + 4, short(labels[k], 17))
+        drawing.box(left, y - 6, wide * reach[k] / largest, 12, "bar")
+        drawing.text(left + wide * reach[k] / largest + 5, y + 4, number(reach[k]), "small soft")
+        drawing.line(curve_left, y, curve_left + curve_wide, y, "grid")
+        across = np.linspace(curve_left, curve_left + curve_wide, curves.shape[1])
+        drawing.path(zip(across, y - 10 * curves[k] / span, strict=True), "curve")
+    first = order[0]
+    description = (
+        f"{isolated(labels[first])} moves the utility most, by {number(reach[first])} "
+        f"({_shape(curves[first], largest)}). The table below holds the same figures for every feature."
+    )
+    shown = "" if len(order) == len(labels) else f" The first {len(order)} of {plural(len(labels), 'feature')}."
+    caption = f"Bars: by how much a feature moves the utility; curves: how, from low to high values.{shown}"
+    return drawing.html("features", "How much each feature matters", description, caption)

@@ -1,0 +1,233 @@
+"""Text, numbers and tables as HTML. Every name and sentence from outside goes through `clean` and `escape` here."""
+
+from __future__ import annotations
+
+import html
+import math
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = [
+    "bullets",
+    "clean",
+    "counted",
+    "details",
+    "escape",
+    "figures",
+    "framed",
+    "isolated",
+    "name",
+    "number",
+    "paragraph",
+    "percent",
+    "plural",
+    "share",
+    "short",
+    "table",
+]
+
+LONGEST = 120  # characters of a name in a table
+SHORT = 20  # characters of a name that is not broken
+LONGEST_TEXT = 1500  # characters of a sentence that holds names
+_REPLACED = "\N{REPLACEMENT CHARACTER}"
+_JOINERS = "\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16} "
+_BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C])
+
+
+def clean(value: Any, longest: int = LONGEST) -> str:
+    r"""Return a value as one line of text that can be written anywhere: no controls, no overrides of direction.
+
+    Examples
+    --------
+    >>> clean("two\nlines")
+    'two lines'
+    >>> clean("")
+    '(no name)'
+    """
+    text = " ".join(str(value)[: 4 * longest].split())
+    text = text.translate(_BIDI)
+    text = "".join(_REPLACED if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text)
+    return cut(text, longest) if text.strip() else "(no name)"
+
+
+def cut(text: str, longest: int) -> str:
+    """Return a text of at most this many characters, with an ellipsis where something was left out."""
+    if len(text) <= longest:
+        return text
+    return text[: longest - 1].rstrip(_JOINERS) + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def short(text: str, columns: int) -> str:
+    """Return a cleaned name that takes at most so many columns, wide characters counting two.
+
+    What is left out is in the middle, as many names differ only at their ends.
+
+    Examples
+    --------
+    >>> short("Player number 34", 9)
+    'Player…34'
+    """
+    if sum(map(_columns, text)) <= columns:
+        return text
+    tail = (columns - 1) // 3
+    start = text[: _fitting(text, columns - 1 - tail)].rstrip(_JOINERS)
+    end = text[len(text) - _fitting(text[::-1], tail) :].lstrip(_JOINERS)
+    return f"{start}\N{HORIZONTAL ELLIPSIS}{end}"
+
+
+def _columns(letter: str) -> int:
+    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+
+
+def _fitting(text: str, columns: int) -> int:
+    """Return how many characters fit."""
+    taken = 0
+    for place, letter in enumerate(text):
+        taken += _columns(letter)
+        if taken > columns:
+            return place
+    return len(text)
+
+
+def escape(text: str) -> str:
+    """Return text for the inside of an element or of a quoted attribute."""
+    return html.escape(text, quote=True)
+
+
+def isolated(text: str) -> str:
+    """Return a cleaned name whose writing direction does not reach the words around it, where there is no markup."""
+    return f"\N{FIRST STRONG ISOLATE}{text}\N{POP DIRECTIONAL ISOLATE}"
+
+
+def name(text: str) -> str:
+    """Return a cleaned name as HTML, apart from the direction of the words around it; short ones stay on one line."""
+    return f"<bdi{_ON_ONE_LINE if len(text) <= SHORT else ''}>{escape(text)}</bdi>"
+
+
+def paragraph(*sentences: str, kind: str = "") -> str:
+    """Return sentences, which are HTML already, as a paragraph."""
+    opening = f'<p class="{kind}">' if kind else "<p>"
+    return f"{opening}{' '.join(sentence for sentence in sentences if sentence)}</p>"
+
+
+def bullets(lines: Iterable[str], kind: str = "") -> str:
+    """Return lines of HTML as a list."""
+    opening = f'<ul class="{kind}">' if kind else "<ul>"
+    return f"{opening}{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
+
+
+def details(summary: str, content: str) -> str:
+    """Return HTML that is folded away under a line of text; printing unfolds it."""
+    return f"<details><summary>{escape(summary)}</summary>{content}</details>"
+
+
+def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str] | str], left: Sequence[int] = (0,)) -> str:
+    """Return a table that scrolls inside its frame.
+
+    Parameters
+    ----------
+    caption : str
+        What the table holds, read out before it; text.
+    header : sequence of str
+        Names of the columns; text.
+    rows : iterable of sequence of str, or str
+        Cells; HTML. The first cell that stands at the left names its row. A string goes over the whole width.
+    left : sequence of int, default=(0,)
+        Columns of words, which stand at the left; the others are numbers.
+    """
+    words = set(left)
+    key = min(words, default=-1)
+    head = "".join(
+        f'<th scope="col"{"" if k in words else _NUMBER}>{escape(title)}</th>' for k, title in enumerate(header)
+    )
+    body = []
+    for row in rows:
+        if isinstance(row, str):
+            body.append(f'<tr class="gap"><td colspan="{len(header)}">{row}</td></tr>')
+            continue
+        cells = []
+        for k, cell in enumerate(row):
+            if k == key:
+                cells.append(f'<th scope="row">{cell}</th>')
+            else:
+                cells.append(f"<td{'' if k in words else _NUMBER}>{cell}</td>")
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    return framed(caption, f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>", long=len(body) > LONG)
+
+
+def framed(caption: str, content: str, *, long: bool = False, kind: str = "") -> str:
+    """Return head and body of a table in the frame in which it scrolls, with its caption, which is text."""
+    said = escape(caption)
+    of_kind = f' class="{kind}"' if kind else ""
+    return (
+        f'<div class="frame{" long" if long else ""}" role="region" tabindex="0" aria-label="{said}">'
+        f"<table{of_kind}><caption><span>{said}</span></caption>{content}</table></div>"
+    )
+
+
+def figures(facts: Iterable[tuple[str, str]], kind: str = "facts") -> str:
+    """Return terms, which are text, with their values, which are HTML."""
+    lines = "".join(f"<dt>{escape(term)}</dt><dd>{value}</dd>" for term, value in facts)
+    return f'<dl class="{kind}">{lines}</dl>'
+
+
+_NUMBER = ' class="n"'
+_ON_ONE_LINE = ' class="k"'
+LONG = 25  # rows from which on a table scrolls up and down inside its frame
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Return a number with a true minus sign.
+
+    Examples
+    --------
+    >>> number(-0.001), number(-1.5), number(float("nan"))
+    ('0.00', '−1.50', '–')
+    """
+    if not math.isfinite(value):
+        return "\N{EN DASH}" if math.isnan(value) else "\N{INFINITY}" if value > 0 else "\N{MINUS SIGN}\N{INFINITY}"
+    text = f"{value:,.{digits}f}"
+    return text.lstrip("-") if not text.strip("-0.,") else text.replace("-", "\N{MINUS SIGN}")
+
+
+def share(value: float, digits: int = 0) -> str:
+    """Return a probability or share in per cent; almost none is not none, and almost all not all.
+
+    Examples
+    --------
+    >>> [share(value).split()[0] for value in (0.001, 0.5, 0.999, 1.0)]
+    ['<1', '50', '>99', '100']
+    """
+    if math.isnan(value):
+        return "\N{EN DASH}"
+    least = 0.5 * 10.0**-digits
+    if 0 < 100 * value < least:
+        return f"<{10.0**-digits:g}\N{NO-BREAK SPACE}%"
+    if least > 100 * (1 - value) > 0:
+        return f">{100 - 10.0**-digits:g}\N{NO-BREAK SPACE}%"
+    return f"{100 * value:.{digits}f}\N{NO-BREAK SPACE}%"
+
+
+def percent(value: float, digits: int = 0) -> str:
+    """Return a `share` as HTML."""
+    return escape(share(value, digits))
+
+
+def counted(value: float) -> str:
+    """Return a probability that was counted over draws, as HTML: none of them does not mean never."""
+    return percent(value if math.isnan(value) else min(max(float(value), 1e-9), 1 - 1e-9))
+
+
+def plural(count: float, one: str, many: str = "") -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "item"), plural(1200, "item"), plural(2, "category", "categories")
+    ('1 item', '1,200 items', '2 categories')
+    """
+    text = f"{count:,.0f}" if float(count).is_integer() else f"{count:,.1f}"
+    return f"{text} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,185 @@
+"""The first screen: the answer in a few sentences, the ranking as figure and table, and the warnings."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from preflearn.report.context import Shown
+from preflearn.report.markup import (
+    LONGEST_TEXT,
+    bullets,
+    clean,
+    counted,
+    escape,
+    isolated,
+    name,
+    number,
+    paragraph,
+    percent,
+    plural,
+    short,
+    table,
+)
+from preflearn.report.svg import Drawing, spread_ticks, tick_text
+
+__all__ = ["answer", "ranking", "warned"]
+
+MOST_LISTED, FIRST_LISTED, LAST_LISTED = 200, 100, 20  # rows of the table
+MOST_DRAWN, FIRST_DRAWN, LAST_DRAWN = 40, 30, 10  # rows of the figure
+SURE = 0.9  # probability from which on the first item is called the best
+LONGEST_NOTE = 300  # characters of the warning above all
+CLOSE = 0.75  # probability of an order below which it is called open
+
+
+def answer(shown: Shown) -> str:
+    """Return who leads and how sure that is, whether there is a ranking at all, and the gravest warning."""
+    sentences = [_leader(shown), _rankable(shown)]
+    grave = [one for one in shown.result.warnings if one.kind not in ("circles", "noise", "not examined")]
+    if grave:
+        more = len(shown.result.warnings) - 1
+        rest = f' (<a href="#warnings">and {plural(more, "other warning")}</a>)' if more else ""
+        sentences.append(f"<strong>Note:</strong> {escape(clean(grave[0].text, LONGEST_NOTE))}{rest}")
+    return "".join(paragraph(sentence) for sentence in sentences if sentence)
+
+
+def _leader(shown: Shown) -> str:
+    r, names = shown.result.ranking, shown.names
+    n, best = len(r), float(r.p_best[0])
+    first = f"<strong>{name(names[0])}</strong>"
+    if n == 1:
+        return f"{first} is the only item."
+    if shown.verdict == "cyclic":
+        return f"{first} is placed first of {n:,}, but places mean little here."
+    if shown.verdict == "only noise":
+        return f"{first} is placed first of {n:,}, with no more right than chance would give it."
+    second = name(names[1])
+    if best >= SURE:
+        return f"{first} is the best of {plural(n, 'item')}, with probability {counted(best)}."
+    rivals = int(np.argsort(-np.asarray(r.p_best), kind="stable")[0])
+    told = f"{first} is placed first of {plural(n, 'item')}"
+    if rivals != 0:
+        other = f"{name(names[rivals])} with {counted(r.p_best[rivals])}"
+        return f"{told} by its mean; it is the best with probability {counted(best)}, and {other}."
+    if r.p_next[0] < CLOSE:
+        return (
+            f"{told}, and is the best with probability {counted(best)}; that it is better than {second}, the next, "
+            f"is only {counted(r.p_next[0])} sure."
+        )
+    return f"{told}, and is the best with probability {counted(best)}; next comes {second} ({counted(r.p_best[1])})."
+
+
+def _rankable(shown: Shown) -> str:
+    found = shown.result.rankability
+    if found is None:
+        return "Whether there is a single ranking at all was not examined."
+    odds = f"odds {odds_text(found.log_odds)}"
+    return {
+        "rankable": f"A single ranking explains these comparisons ({odds}).",
+        "cyclic": f"Preferences run in circles, and no ranking explains them ({odds}).",
+        "partly cyclic": f"A ranking explains {percent(found.ranking_share)} of the preferences, circles the rest "
+        f"({odds}).",
+        "undecided": "These comparisons do not decide whether there is a single ranking or preferences run in circles.",
+        "only noise": "The comparisons show no differences between the items that chance would not.",
+    }[found.verdict]
+
+
+def odds_text(log_odds: float) -> str:
+    """Return log odds of circles as odds."""
+    odds = math.exp(min(abs(log_odds), 50.0))
+    told = f"{odds:,.0f}" if 10 <= odds < 1e6 else f"{odds:.1f}" if odds < 10 else "more than a million"
+    return f"{told} to 1 {'for' if log_odds > 0 else 'against'} circles"
+
+
+def ranking(shown: Shown) -> str:
+    """Return the ranking as a figure and as a table."""
+    r = shown.result.ranking
+    n, level = len(r), f"{100 * r.level:.0f}\N{NO-BREAK SPACE}%"
+    header = ["place", "item", "utility", f"{level} interval", "places", "P(best)", "P(above next)"]
+    header.append("won\N{EN DASH}lost\N{EN DASH}tied")
+    rows: list[list[str] | str] = [_row(shown, i) for i in _kept(n, MOST_LISTED, FIRST_LISTED, LAST_LISTED)]
+    left_out = n - len(rows)
+    said = ""
+    if left_out:
+        rows.insert(FIRST_LISTED, f"{plural(left_out, 'item')} between these are left out")
+        said = f"The table has the first {FIRST_LISTED} and the last {LAST_LISTED} of {n:,} items."
+    caption = f"Ranking of {plural(n, 'item')}, the best first"
+    words = paragraph(
+        "Utilities are relative to the average item. The interval holds an item's utility, and <em>places</em> its "
+        f"true place, with probability {level}.",
+        escape(said),
+    )
+    return words + _figure(shown) + table(caption, header, rows, left=(1,))
+
+
+def _kept(n: int, most: int, first: int, last: int) -> list[int]:
+    return list(range(n)) if n <= most else [*range(first), *range(n - last, n)]
+
+
+def _row(shown: Shown, i: int) -> list[str]:
+    r = shown.result.ranking
+    low, high = int(r.rank_low[i]), int(r.rank_high[i])
+    wins, losses, ties = (f"{value:g}" if value % 1 == 0 else f"{value:.1f}" for value in shown.played(i))
+    return [
+        f"{r.rank[i]}",
+        name(shown.names[i]),
+        number(r.utility[i]),
+        f"{number(r.low[i])} to {number(r.high[i])}",
+        f"{low}\N{EN DASH}{high}" if low < high else f"{low}",
+        counted(r.p_best[i]),
+        counted(r.p_next[i]),
+        f"{wins}\N{EN DASH}{losses}\N{EN DASH}{ties}",
+    ]
+
+
+def _figure(shown: Shown) -> str:
+    r, names = shown.result.ranking, shown.names
+    n = len(r)
+    kept = _kept(n, MOST_DRAWN, FIRST_DRAWN, LAST_DRAWN)
+    gap = len(kept) < n
+    low, high = float(np.min(r.low[kept])), float(np.max(r.high[kept]))
+    if not high > low:
+        low, high = low - 1, high + 1
+    left, right, step, top = 158.0, 430.0, 18.0, 8.0
+    height = top + step * (len(kept) + gap) + 36
+
+    def x(value: float) -> float:
+        return left + (right - left) * (float(value) - low) / (high - low)
+
+    drawing = Drawing(440, height)
+    bottom = height - 32
+    for tick in spread_ticks(low, high):
+        drawing.line(x(tick), top, x(tick), bottom, "even" if tick == 0 else "grid")
+        drawing.text(x(tick), bottom + 13, tick_text(tick), "small soft", anchor="middle")
+    drawing.text((left + right) / 2, bottom + 27, "utility (0: the average item)", "small soft", anchor="middle")
+    for line, i in enumerate(kept):
+        y = top + step * (line + (gap and line >= FIRST_DRAWN) + 0.5)
+        drawing.text(27, y + 4, f"{r.rank[i]}", "small soft", anchor="end")
+        drawing.text(33, y + 4, short(names[i], 16))
+        drawing.line(x(r.low[i]), y, x(r.high[i]), y, "reach")
+        drawing.dot(x(r.utility[i]), y, 3.6, "dot")
+    if gap:
+        y = top + step * (FIRST_DRAWN + 0.5)
+        drawing.text(33, y + 4, f"\N{VERTICAL ELLIPSIS} {n - len(kept):,} more", "small soft")
+    level = f"{100 * r.level:.0f} %"
+    apart = int(np.count_nonzero(r.low[0] > r.high[1:]))
+    description = (
+        f"{isolated(names[0])} is first with a utility of {number(r.utility[0])} ({level} interval "
+        f"{number(r.low[0])} to {number(r.high[0])}), {isolated(names[-1])} last with {number(r.utility[-1])}. The "
+        f"interval of the first is above those of {apart:,} of {n - 1:,} others. The table below has the same figures."
+    )
+    caption = f"A dot is an item's utility, the band its {level} interval."
+    if gap:
+        caption += f" Drawn are the first {FIRST_DRAWN} and the last {LAST_DRAWN}."
+    return drawing.html("ranking", f"Utilities of {plural(n, 'item')} with intervals", description, caption)
+
+
+def warned(shown: Shown) -> str:
+    """Return the warnings, the gravest first."""
+    found = shown.result.warnings
+    if not found:
+        return paragraph(
+            "None: nothing in these comparisons speaks against trusting the ranking as far as its intervals go."
+        )
+    return bullets((escape(clean(one.text, LONGEST_TEXT)) for one in found), "warned")

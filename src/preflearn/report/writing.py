@@ -1,0 +1,140 @@
+"""One HTML page from a ranking: the sections in order, none of which can stop the others, and the file."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+from preflearn._version import __version__
+from preflearn.model_file.container import atomic_file
+from preflearn.ranking import RankResult
+from preflearn.report.asking import judges, next_comparisons
+from preflearn.report.calibration import calibration
+from preflearn.report.circles import clusters, rankability
+from preflearn.report.citations import citations
+from preflearn.report.context import Shown
+from preflearn.report.facts import data_facts, model_facts, reading_guide
+from preflearn.report.features import features
+from preflearn.report.graph import graph
+from preflearn.report.markup import clean, escape, paragraph, plural
+from preflearn.report.matrix import matrix
+from preflearn.report.overview import answer, ranking, warned
+from preflearn.report.style import style_sheet
+
+__all__ = ["report_html", "write_report"]
+
+Section = Callable[[Shown], str]
+
+SECTIONS: tuple[tuple[str, str, Section], ...] = (
+    ("ranking", "Ranking", ranking),
+    ("warnings", "Warnings", warned),
+    ("rankability", "Can it be ranked?", rankability),
+    ("matrix", "Preference matrix", matrix),
+    ("graph", "Comparison graph", graph),
+    ("clusters", "Comparable groups", clusters),
+    ("calibration", "Calibration", calibration),
+    ("features", "Features", features),
+    ("judges", "Judges", judges),
+    ("next", "What to compare next", next_comparisons),
+    ("data", "Data", data_facts),
+    ("model", "Model", model_facts),
+    ("reading", "How to read this page", reading_guide),
+    ("citing", "How to cite the methods", citations),
+)
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+
+
+def write_report(
+    result: RankResult,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    source: str | None = None,
+    random_state: int = 0,
+) -> None:
+    """Write a ranking, and what it rests on, as one HTML file that needs nothing else.
+
+    Parameters
+    ----------
+    result : RankResult
+        What `preflearn.rank` found.
+    path : path
+        Where to write. The file appears when it is complete; an older one of that name stays until then.
+    title : str, default=None
+        Title of the page; None is "Ranking of ... items".
+    source : str, default=None
+        Where the data come from, said below the title, such as the name of a file.
+    random_state : int, default=0
+        Seed of what is drawn for the report. The same result and seed give the same bytes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from preflearn import Comparisons
+    >>> from preflearn.ranking import rank
+    >>> from preflearn.report import write_report
+    >>> result = rank(Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "cy"]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(result, Path(folder) / "report.html", title="Chess club")
+    ...     print((Path(folder) / "report.html").read_text(encoding="utf-8")[:15])
+    <!doctype html>
+    """
+    page = report_html(result, title=title, source=source, random_state=random_state)
+    with atomic_file(Path(path)) as stream:
+        stream.write(page.encode("utf-8"))
+
+
+def report_html(
+    result: RankResult, *, title: str | None = None, source: str | None = None, random_state: int = 0
+) -> str:
+    """Return the page that `write_report` writes; parameters as there.
+
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> from preflearn.ranking import rank
+    >>> from preflearn.report import report_html
+    >>> page = report_html(rank(Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "cy"])))
+    >>> "<title>Ranking of 3 items</title>" in page
+    True
+    """
+    if not isinstance(result, RankResult):
+        raise TypeError(f"report: a RankResult is wanted, as preflearn.rank returns it; got {type(result).__name__}.")
+    shown = Shown(result, random_state)
+    heading = f"Ranking of {plural(len(result), 'item')}" if title is None else clean(title, 200)
+    from_where = "" if source is None else f"{escape(clean(source, 300))} · "
+    counts = f"{plural(len(result), 'item')}, {plural(len(result.data), 'comparison')}"
+    links = "".join(f'<li><a href="#{key}">{escape(words)}</a></li>' for key, words, _ in SECTIONS)
+    sections = "".join(
+        f'<section id="{key}" aria-labelledby="{key}-heading"><h2 id="{key}-heading">{escape(words)}</h2>'
+        f"{_softly(make, shown)}</section>"
+        for key, words, make in SECTIONS
+    )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        f"<title>{escape(heading)}</title><style>{style_sheet()}</style></head><body>"
+        '<a class="skip" href="#content">To the content</a><div class="page"><header>'
+        f'<h1 dir="auto">{escape(heading)}</h1><p class="source">{from_where}{counts}</p></header>'
+        f'<main id="content"><div class="answer" id="answer">{_softly(answer, shown)}</div>'
+        f'<nav aria-label="On this page"><ul>{links}</ul></nav>{sections}</main>'
+        f"<footer>preflearn {escape(__version__)}. This page holds everything it shows and loads nothing.</footer>"
+        "</div></body></html>\n"
+    )
+
+
+def _softly(make: Section, shown: Shown) -> str:
+    """Return a section, or one sentence on why there is none."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return make(shown)
+    except Exception as error:  # a part that fails must not take the others with it
+        reason = clean(error, 300) if str(error) else ""
+        told = f"{type(error).__name__}{': ' if reason else ''}{reason}"
+        return paragraph(f"This part could not be computed ({escape(told)}).", kind="failed")
