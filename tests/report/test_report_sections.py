@@ -1,0 +1,255 @@
+"""What the sections say: the figures of the result, for every kind of model, or one sentence where there is none."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from preflearn.likelihoods import Logit
+from preflearn.ranking import RankResult, rank
+from preflearn.report import asking, calibration, circles, citations, features, graph, matrix, overview, report_html
+from preflearn.report.context import Shown
+from preflearn.report.markup import clean, counted, number, share, short
+from preflearn.report.svg import spread_ticks
+from preflearn.report.writing import SECTIONS
+from report.conftest import league
+
+
+def shown_of(result: RankResult) -> Shown:
+    return Shown(result, 0)
+
+
+class Winners(BaseEstimator):
+    """A model with nothing but predict_proba: the item with the larger share of wins wins."""
+
+    def fit(self, X, y=None):
+        net = np.bincount(X.first, X.outcome, X.n_items) - np.bincount(X.second, X.outcome, X.n_items)
+        self.rate_ = net / np.maximum(np.bincount(X.first, minlength=X.n_items), 1)
+        self.seen_ = len(X)
+        return self
+
+    def predict_proba(self, X):
+        first = 1 / (1 + np.exp(self.rate_[X.second] - self.rate_[X.first]))
+        return np.column_stack([1 - first, first])
+
+
+@pytest.fixture(scope="module")
+def plain(result_of):
+    result = result_of("club")
+    return replace(result, model=Winners().fit(result.data))
+
+
+def test_places_lead_to_rows_of_the_item_table(result_of):
+    result = result_of("unused")
+    shown = shown_of(result)
+    assert shown.rows.tolist() == [int(row) for row in result.ranking.names]
+    wins = {int(item): shown.played(k)[0] for k, item in enumerate(result.ranking.names)}
+    assert wins == {0: 1.0, 3: 1.0, 5: 2.0, 7: 0.0}
+
+
+def test_the_answer_names_the_leader_and_how_sure(result_of, parsed):
+    result = result_of("club")
+    text = overview.answer(shown_of(result))
+    assert clean(result.ranking.names[0]) in text
+    assert counted(result.ranking.p_best[0]) in text
+    sure = replace(result, ranking=replace(result.ranking, p_best=np.array([0.97, 0.03, 0, 0, 0, 0])))
+    assert "is the best of 6 items, with probability 97" in overview.answer(shown_of(sure))
+    assert "no ranking explains them" in overview.answer(shown_of(result_of("throws")))
+    assert "places mean little" in overview.answer(shown_of(result_of("throws")))
+
+
+def test_the_gravest_warning_is_in_the_answer_and_all_are_below(result_of):
+    result = result_of("judges")
+    text = report_html(result)
+    assert text.count("answer against the others") == 2
+    assert all(clean(one.text, 1500).split("(")[0].split('"')[0][:40] in text for one in result.warnings)
+    assert "None: nothing" in overview.warned(shown_of(replace(result, warnings=())))
+
+
+def test_the_matrix_is_that_of_the_model_in_the_order_of_the_ranking(result_of, plain):
+    result = result_of("club")
+    chance = shown_of(result).probabilities(np.arange(6))
+    expected = result.model.preference_matrix(list(result.ranking.names)).probability
+    np.testing.assert_array_equal(chance, expected)
+    assert f">{100 * chance[0, 5]:.0f}<" in matrix.matrix(shown_of(result))
+    asked = shown_of(plain).probabilities(np.arange(6))
+    np.testing.assert_allclose(asked + asked.T, 1)
+    rate = plain.model.rate_[shown_of(plain).rows]
+    np.testing.assert_allclose(asked[1, 4], 1 / (1 + np.exp(rate[4] - rate[1])))
+
+
+def test_the_graph_counts_pairs_and_upsets(result_of):
+    result = result_of("club")
+    shown = shown_of(result)
+    low, high, net, weight = graph._edges(shown)
+    assert weight.sum() == len(result.data)
+    assert np.all(low < high)
+    place = {name: k for k, name in enumerate(result.ranking.names)}
+    a, b = int(low[0]), int(high[0])
+    total = 0.0
+    for i, j, y in zip(result.data.first, result.data.second, result.data.outcome, strict=True):
+        pair = place[result.data.names[i]], place[result.data.names[j]]
+        total += y if pair == (a, b) else -y if pair == (b, a) else 0
+    np.testing.assert_allclose(net[0] * weight[0], total, atol=1e-12)
+    assert f"{len(low)} of 15" in graph.graph(shown)
+
+
+def test_the_strongest_circle_is_drawn_in_its_direction(result_of):
+    result = result_of("throws")
+    names = [str(name) for name in result.ranking.names]
+    beats = {("rock", "scissors"), ("scissors", "paper"), ("paper", "rock")}
+    assert {(names[a], names[b]) for a, b in graph._strongest(shown_of(result), 3)} == beats
+    assert graph.graph(shown_of(result)).count('class="head"') == 3
+    assert 'class="head"' not in graph.graph(shown_of(result_of("club")))
+
+
+def test_held_out_predictions_do_not_know_their_comparisons(result_of, plain):
+    one, how = calibration.held_out(shown_of(result_of("club")))
+    np.testing.assert_array_equal(one, result_of("club").model.leave_one_out()[:, 1])
+    assert "from all the others" in how
+    dealt, how = calibration.held_out(shown_of(plain))
+    assert "5 parts" in how
+    assert np.max(np.abs(dealt - plain.model.predict_proba(plain.data)[:, 1])) > 0.01
+
+
+def test_probabilities_that_are_off_are_called_off():
+    count, predicted = np.array([200.0, 200.0]), np.array([0.6, 0.9])
+    assert "at their word" in calibration._trusted(predicted, np.array([0.62, 0.89]), count)
+    assert "too bold" in calibration._trusted(predicted, np.array([0.5, 0.6]), count)
+    assert "too cautious" in calibration._trusted(predicted, np.array([0.8, 0.99]), count)
+
+
+def test_features_that_matter_come_first_and_their_direction_is_right(result_of):
+    grid, curves = features._curves(shown_of(result_of("coffee")))
+    reach = curves.max(axis=1) - curves.min(axis=1)
+    assert reach[2] < 0.5 * min(reach[:2])
+    assert features._shape(curves[0], reach.max()) == "more is better"
+    assert features._shape(-np.abs(grid[0]), 1.0) == "best in between"
+    assert features._shape(np.abs(grid[0]), 1.0) == "worst in between"
+    assert features._shape(0.001 * grid[0], 1.0) == "hardly any effect"
+    assert "more is better" in features.features(shown_of(result_of("coffee")))
+
+
+def test_the_curve_of_a_feature_is_that_of_the_model(result_of):
+    result = result_of("coffee")
+    grid, curves = features._curves(shown_of(result))
+    items = np.array(result.data.items)
+    ends = []
+    for value in (grid[0, 0], grid[0, -1]):
+        moved = items.copy()
+        moved[:, 0] = value
+        ends.append(result.model.predict_utility(moved).mean())
+    np.testing.assert_allclose(curves[0, -1] - curves[0, 0], ends[1] - ends[0])
+
+
+def test_what_to_compare_next_falls_back_and_says_so(result_of, plain):
+    assert "given that those above it will be answered" in asking.next_comparisons(shown_of(result_of("club")))
+    assert "between the two" in asking.next_comparisons(shown_of(result_of("throws")))
+    assert "between the two" in asking.next_comparisons(shown_of(result_of("judges")))
+    assert "whose order is least sure" in asking.next_comparisons(shown_of(plain))
+
+
+def test_information_of_a_pair_is_that_of_its_outcome():
+    mean, std = np.array([0.0, 0.0, 3.0, -0.7]), np.array([0.0, 1.0, 1.0, 1.3])
+    gain = asking.pair_information(Logit(), mean, std)
+    z = mean[3] + std[3] * np.linspace(-9, 9, 40_001)
+    p = 1 / (1 + np.exp(-z))
+    density = np.exp(-0.5 * ((z - mean[3]) / std[3]) ** 2)
+    density /= density.sum()
+
+    def entropy(q):
+        return -q * np.log(q) - (1 - q) * np.log1p(-q)
+
+    np.testing.assert_allclose(gain[3], entropy(density @ p) - density @ entropy(p), rtol=1e-6)
+    assert gain[0] == pytest.approx(0, abs=1e-12)
+    assert gain[1] > gain[2] > 0
+
+
+def test_methods_that_were_not_used_are_not_cited(result_of):
+    assert citations.references(shown_of(result_of("two"))) == ["bradley-terry", "next"]
+    assert citations.references(shown_of(result_of("coffee"))) == ["bradley-terry", "gp", "next"]
+    used = citations.references(shown_of(result_of("throws")))
+    assert {"circles", "hodge", "gp"} <= set(used)
+    assert "ties" not in used
+    assert "ties" in citations.references(shown_of(result_of("tie")))
+
+
+def test_groups_are_looked_for_only_where_there_are_circles(result_of):
+    assert "not" in circles.clusters(shown_of(result_of("two")))
+    assert "All items stand in one ranking" in circles.clusters(shown_of(result_of("club")))
+    assert "run through all of them" in circles.clusters(shown_of(result_of("throws")))
+
+
+@pytest.mark.slow
+def test_two_groups_of_circles_are_told_apart():
+    from preflearn import Comparisons
+
+    first, second = ["a", "b", "c", "x", "y", "z"], ["b", "c", "a", "y", "z", "x"]
+    result = rank(Comparisons(None, first, second, weight=[20] * 6))
+    text = circles.clusters(shown_of(result))
+    assert "group 2" in text
+    members = [line for line in text.split("<tr>") if "group" in line and "words" in line]
+    assert sorted("".join(sorted(c for c in "abcxyz" if f">{c}</bdi>" in line)) for line in members) == ["abc", "xyz"]
+
+
+@pytest.mark.parametrize("key", [key for key, _, _ in SECTIONS])
+def test_a_section_that_fails_says_why_and_stops_no_other(key, result_of, monkeypatch, parsed):
+    def broken(shown):
+        raise RuntimeError("no <b>room</b> left")
+
+    sections = tuple((one, words, broken if one == key else make) for one, words, make in SECTIONS)
+    monkeypatch.setattr("preflearn.report.writing.SECTIONS", sections)
+    page = parsed(report_html(result_of("two")))
+    assert page.words().count("This part could not be computed (RuntimeError: no <b>room</b> left).") == 1
+    assert len(page.all("section")) == len(SECTIONS)
+
+
+def test_a_model_that_can_do_nothing_still_gets_a_page(result_of, parsed):
+    result = replace(result_of("club"), model=object())
+    page = parsed(report_html(result))
+    assert clean(result.ranking.names[0]) in page.words()
+    assert page.words().count("could not be computed") == 2  # matrix and calibration
+
+
+def test_thousands_of_items_stay_small(parsed):
+    result = _large(3000)
+    text = report_html(result)
+    assert len(text.encode()) < 900_000
+    parsed(text)
+
+
+def _large(n: int) -> RankResult:
+    """A result of many items with long names, without a model."""
+    from preflearn.models.ranking import rank_draws
+    from preflearn.ranking import Choice
+    from preflearn.ranking.advice import record_of
+
+    names = [f"{k} {'a long name with < and & ' * 8}" for k in range(n)]
+    data = league(n, 4 * n, names)
+    rng = np.random.default_rng(0)
+    mean = rng.normal(size=n)
+    ranking = rank_draws(names, mean, np.eye(n), mean + rng.normal(size=(50, n)), 3, 0.9)
+    choice = Choice("bradley-terry", Winners(), (), "as asked for", ())
+    return RankResult(ranking, record_of(data), Winners().fit(data), choice, None, None, (), data)
+
+
+def test_numbers_and_names_are_written_with_care():
+    assert (number(-0.004), number(-1234.5, 1)) == ("0.00", "\N{MINUS SIGN}1,234.5")
+    assert (share(0.0), share(0.004), share(0.996), share(1.0)) == tuple(
+        f"{text}\N{NO-BREAK SPACE}%" for text in ("0", "<1", ">99", "100")
+    )
+    assert counted(0.0) == "&lt;1\N{NO-BREAK SPACE}%"
+    for columns in range(4, 30):
+        assert len(short("a name that is quite long", columns)) <= columns
+    assert short("漢字漢字漢字漢字", 7) == "漢字\N{HORIZONTAL ELLIPSIS}字"
+    assert short("Player 12", 9) == "Player 12"
+    assert short("Player number 12", 9) != short("Player number 13", 9)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (0.0, 1e-9), (-3e5, 2e5), (0.123, 0.124)])
+def test_ticks_are_inside_and_not_too_many(low, high):
+    ticks = spread_ticks(low, high)
+    assert 2 <= len(ticks) <= 8
+    assert min(ticks) >= low - 1e-9 * (high - low)
+    assert max(ticks) <= high + 1e-9 * (high - low)
