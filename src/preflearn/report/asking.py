@@ -115,7 +115,8 @@ def pair_information(likelihood: Any, mean: FloatArray, std: FloatArray) -> Floa
     z = mean[:, None] + std[:, None] * _NODES
     p = np.asarray(likelihood.probability(z.ravel(), np.zeros(z.size))).reshape(*z.shape, 3)
     weight = _WEIGHTS / _WEIGHTS.sum()
-    return np.maximum(_entropy(np.einsum("ijk,j->ik", p, weight)) - _entropy(p) @ weight, 0.0)
+    gain = _entropy(np.einsum("ijk,j->ik", p, weight)) - _entropy(p) @ weight
+    return np.asarray(np.maximum(gain, 0.0))  # rounding
 
 
 def _entropy(p: FloatArray) -> FloatArray:
