@@ -13,7 +13,7 @@ from preflearn.report.context import Shown
 from preflearn.report.markup import clean, counted, number, share, short
 from preflearn.report.svg import spread_ticks
 from preflearn.report.writing import SECTIONS
-from report.conftest import league
+from report.conftest import league, made
 
 
 def shown_of(result: RankResult) -> Shown:
@@ -105,8 +105,8 @@ def test_the_strongest_circle_is_drawn_in_its_direction(result_of):
 
 
 def test_held_out_predictions_do_not_know_their_comparisons(result_of, plain):
-    one, how = calibration.held_out(shown_of(result_of("club")))
-    np.testing.assert_array_equal(one, result_of("club").model.leave_one_out()[:, 1])
+    one, how = calibration.held_out(shown_of(result_of("coffee")))
+    np.testing.assert_array_equal(one, result_of("coffee").model.leave_one_out()[:, 1])
     assert "from all the others" in how
     dealt, how = calibration.held_out(shown_of(plain))
     assert "5 parts" in how
@@ -129,6 +129,14 @@ def test_features_that_matter_come_first_and_their_direction_is_right(result_of)
     assert features._shape(np.abs(grid[0]), 1.0) == "worst in between"
     assert features._shape(0.001 * grid[0], 1.0) == "hardly any effect"
     assert "more is better" in features.features(shown_of(result_of("coffee")))
+
+
+def test_features_that_were_given_but_not_used_are_not_denied(result_of):
+    result = result_of("two")
+    assert "have no features" in features.features(shown_of(result))
+    tried = replace(result.choice.candidates[0], name="gp")
+    result = replace(result, choice=replace(result.choice, candidates=(*result.choice.candidates, tried)))
+    assert "does not use the features" in features.features(shown_of(result))
 
 
 def test_the_curve_of_a_feature_is_that_of_the_model(result_of):
@@ -222,7 +230,6 @@ def test_thousands_of_items_stay_small(parsed):
 def _large(n: int) -> RankResult:
     """A result of many items with long names, without a model."""
     from preflearn.models.ranking import rank_draws
-    from preflearn.ranking import Choice
     from preflearn.ranking.advice import record_of
 
     names = [f"{k} {'a long name with < and & ' * 8}" for k in range(n)]
@@ -230,7 +237,7 @@ def _large(n: int) -> RankResult:
     rng = np.random.default_rng(0)
     mean = rng.normal(size=n)
     ranking = rank_draws(names, mean, np.eye(n), mean + rng.normal(size=(50, n)), 3, 0.9)
-    choice = Choice("bradley-terry", Winners(), (), "as asked for", ())
+    choice = replace(made("two").choice, model=Winners(), candidates=())
     return RankResult(ranking, record_of(data), Winners().fit(data), choice, None, None, (), data)
 
 

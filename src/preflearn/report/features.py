@@ -27,9 +27,10 @@ CLEARLY = 0.6  # share of a curve's range from end to end from which on it goes 
 def features(shown: Shown) -> str:
     """Return how much each feature moves the utility."""
     data, model = shown.result.data, shown.result.model
-    if data.items is None:
+    tried = any(one.name.startswith("gp") for one in shown.result.choice.candidates)
+    if data.items is None and not tried:
         return paragraph("The items have no features, so each has a utility of its own.")
-    if getattr(model, "featureless_", False) or not hasattr(model, "predict_utility") or _ignores_features(shown):
+    if data.items is None or _ignores_features(shown) or not hasattr(model, "predict_utility"):
         return paragraph("The chosen model gives each item a utility of its own and does not use the features.")
     if isinstance(data.items, Bags):
         return paragraph("The items are bags of points, along whose features a utility has no single curve.")
@@ -63,7 +64,8 @@ def features(shown: Shown) -> str:
 
 
 def _ignores_features(shown: Shown) -> bool:
-    return shown.result.choice.name in ("bradley-terry", "thurstone")
+    chosen = shown.result.choice
+    return chosen.name in ("bradley-terry", "thurstone") or bool(getattr(chosen.model, "featureless_", False))
 
 
 def _curves(shown: Shown) -> tuple[FloatArray, FloatArray]:
