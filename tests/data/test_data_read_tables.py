@@ -202,7 +202,7 @@ def test_self_comparisons_can_be_dropped(tmp_path: Path) -> None:
 
 
 def test_mutants_are_read_or_named(tmp_path: Path) -> None:
-    """A thousand damaged pairs of files: accepted, or an error that names one of the files; nothing else, and soon."""
+    """Damaged pairs of files: accepted, or an error that names one of the files; nothing else, and soon."""
     rng = np.random.default_rng(7)
     bases = {
         "items.csv": ITEMS.encode(),
@@ -210,7 +210,7 @@ def test_mutants_are_read_or_named(tmp_path: Path) -> None:
     }
     letters = b'0123456789,;|\t"\n\r.-eabny\x00\xff\xef '
     accepted = refused = unnamed = 0
-    for _ in range(1000):
+    for _ in range(300):
         which = "items.csv" if rng.random() < 0.4 else "matches.csv"
         for name, content in bases.items():
             text = bytearray(content)
@@ -238,8 +238,8 @@ def test_mutants_are_read_or_named(tmp_path: Path) -> None:
                 accepted += 1
         assert time.monotonic() - start < 5
     assert unnamed == 0
-    assert accepted > 50
-    assert refused > 300
+    assert accepted > 15
+    assert refused > 90
 
 
 @pytest.mark.data

@@ -138,6 +138,11 @@ LAYOUTS = {
     "sep= of spreadsheets": ("sep=;\nwinner;loser\nann;bob\n", "winner,loser", [(A, B, 1)]),
     "quotes and new lines": ('winner,loser,"a, note"\nann,bob,"two\nlines"\n', "winner,loser", [(A, B, 1)]),
     "empty rows of spreadsheets": ("winner,loser\nann,bob\n,\n,\n", "winner,loser", [(A, B, 1)]),
+    "true and false": (
+        "first,second,result\nann,bob,True\nann,cy,False\n",
+        "first,second,outcome",
+        [(A, B, 1), (A, C, -1)],
+    ),
     "decimal commas": (
         "first;second;outcome\nann;bob;1,5\nann;cy;-0,5\n",
         "first,second,outcome",
@@ -335,6 +340,18 @@ def test_a_reading_speaks() -> None:
     assert isinstance(reading, Reading)
     assert str(reading) == "\n".join(reading.told)
     assert json.dumps(reading.columns)
+
+
+def test_numbers_of_the_rows_are_no_weights(tmp_path: Path) -> None:
+    assert read_preferences(write(tmp_path, "n,winner,loser\n1,a,b\n2,b,c\n3,c,a\n")).data.weight is None
+    counted = read_preferences(write(tmp_path, "n,winner,loser\n1,a,b\n5,b,c\n3,c,a\n")).data.weight
+    np.testing.assert_array_equal(counted, [1, 5, 3])
+
+
+def test_decimal_commas_are_said(tmp_path: Path) -> None:
+    reading = read_preferences(write(tmp_path, "winner;loser;weight\na;b;1,5\nb;c;2\n"))
+    np.testing.assert_array_equal(reading.data.weight, [1.5, 2])
+    assert reading.told[-1] == 'Commas in "weight" were read as decimal points.'
 
 
 @pytest.mark.slow

@@ -62,8 +62,13 @@ def known_items(
     column = name_column(table) if name is None else table.find(name, "name")
     if name is None:
         wanted = {tidy_number(cell) for cell in used}
-        holding = [c for c in table.columns if wanted <= {tidy_number(cell) for cell in table.cells(c)}]
-        # The column that is called so comes first; else the first that holds all names.
+        holding = [c for c in table.columns if _holds(table.cells(c), wanted)]
+        # The column that is called so comes first; else the one that holds all names.
+        if column not in holding and len(holding) > 1:
+            raise table.refuse(
+                f"the columns {first_few(holding, 6)} could all hold the names of the items. Name one: "
+                f"{override({'name': holding[0]})}"
+            )
         column = column if column in holding or not holding else holding[0]
     if column is None:
         raise table.refuse(
@@ -79,7 +84,12 @@ def known_items(
     items = encoder.transform(table)
     row = {cell: place for place, cell in enumerate(cells)}
     head = f'{table.source}: {len(cells)} items, named by column "{column}"; {describe_features(encoder, scale)}'
-    return Known(items, row, encoder, [head, *told, *about])
+    return Known(items, row, encoder, [head, *told, *about, *commas(table)])
+
+
+def _holds(cells: list[str], wanted: set[str]) -> bool:
+    tidy = {tidy_number(cell) for cell in cells}
+    return wanted <= tidy and len(tidy) == len(cells)
 
 
 def describe_features(encoder: ItemEncoder, scale: bool) -> str:
@@ -206,7 +216,12 @@ def items_of_rows(table: Table, names: list[Any], *, scale: bool) -> Known:
     items = encoder.transform(table)._replace(names=lock(object_array(names)))
     row = {str(name): place for place, name in enumerate(names)}
     about = f"Features of the items stand on the rows; {describe_features(encoder, scale)}"
-    return Known(items, row, encoder, [about, *told])
+    return Known(items, row, encoder, [about, *told, *commas(table)])
+
+
+def commas(table: Table) -> list[str]:
+    """Return a sentence about columns with decimal commas."""
+    return [f"Commas in {first_few(table.commas, 8)} were read as decimal points."] if table.commas else []
 
 
 def unused(table: Table, used: Sequence[str]) -> list[str]:

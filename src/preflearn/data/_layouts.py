@@ -97,6 +97,8 @@ def _with_outcomes(
         roles |= columns
     for role in ("weight", "group", "judge", "ties"):
         column = named.get(role) or single(table, role, list(roles.values()))
+        if role == "weight" and role not in named and column is not None and _numbers_rows(table, column):
+            continue
         if column is not None and (role != "ties" or "wins" in sources or decided):
             roles[role] = column
     if decided and "ties" not in roles:
@@ -109,6 +111,12 @@ def _with_outcomes(
         if sides.words in (*DECIDED, ("first", "second"), ("left", "right"), ("home", "away")):
             name = ",".join(sides.words)
     return Layout(",".join([name, *sources]), roles, sides.words if any(sides.words) else None, sources, features)
+
+
+def _numbers_rows(table: Table, column: str) -> bool:
+    """Return whether a column counts the rows of the table: n is then no weight."""
+    cells = table.cells(column)
+    return len(cells) > 2 and any(cells == [str(row + start) for row in range(len(cells))] for start in (0, 1))
 
 
 def _refuse_draws(table: Table, used: list[str]) -> None:

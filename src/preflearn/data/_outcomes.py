@@ -34,6 +34,7 @@ _SHORT = {
 }
 _LETTERS = {"a": 1.0, "b": -1.0}
 _RESULT = re.compile(r"(\d{1,6})\s*[-:\u2013]\s*(\d{1,6})")
+_TRUTH = {"true": 1.0, "false": -1.0}  # of an outcome: the first side won or lost
 _SMALL = re.compile(r"[+-]?[0-9](\.0*)?")
 _ACCEPTED = "the winner's name, first or second, left or right, tie or draw, or a number (+ first, - second, 0 tie)"
 _UNIT = frozenset((-1.0, -0.5, 0.0, 0.5, 1.0))
@@ -104,6 +105,8 @@ def _names_and_words(
     words: Mapping[str, float],
 ) -> Outcomes:
     meaning = {cell: word_value(cell, words) for cell in set(cells)}
+    if role == "outcome":
+        meaning |= {cell: _TRUTH[cell.casefold()] for cell in meaning if cell.casefold() in _TRUTH}
     if any(value is None for value in meaning.values()):  # numbers beside words, such as 1, -1 and tie
         meaning |= _numbers_beside_words([cell for cell, value in meaning.items() if value is None])
     values = [

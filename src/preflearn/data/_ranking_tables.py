@@ -167,6 +167,13 @@ def _preflib_lines(text: str, names: dict[str, str], source: str) -> Iterator[tu
     lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     head = [(number, match) for number, line in lines if (match := _PREFLIB_NAME.match(line))]
     body = [entry for entry in lines if not entry[1].startswith("#")]
+    for number, line in lines:
+        kind = re.fullmatch(r"#\s*DATA TYPE\s*:\s*(\w+)", line)
+        if kind and kind[1].lower() not in ("soc", "soi", "toc", "toi"):
+            raise FileFormatError(
+                f'{source}, line {number}: the data type is "{kind[1][:20]}", and rankings are soc, soi, toc or toi. '
+                "Give a file with rankings."
+            )
     for number, match in head:
         _add_name(names, match[1], match[2], f"{source}, line {number}")
     if not head and body and re.fullmatch(r"\d{1,6}", body[0][1]):  # the old format: how many, then their names

@@ -22,7 +22,7 @@ ROLES = (
 
 # The two words of a pair of columns; those of the first list say who won.
 DECIDED = (
-    *(("winner", "loser"), ("winning", "losing"), ("won", "lost"), ("chosen", "rejected"), ("preferred", "rejected")),
+    *(("winner", "loser"), ("winning", "losing"), ("chosen", "rejected"), ("preferred", "rejected")),
     *(("preferred", "dispreferred"), ("better", "worse"), ("preferred", "other")),
 )
 _SIDES = (

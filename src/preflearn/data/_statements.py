@@ -74,6 +74,12 @@ class Statements:
             found = _item_tables.find_rows(table, known.row, used, where, of, numbered=known.table.names is None)
             lookup = dict(zip(used, found, strict=True))
             rows = np.array([lookup.get(name, -1) for name in self.names])
+            same = np.flatnonzero(rows[self.first] == rows[self.second])
+            if len(same):
+                one, other = (self.names[side[same[0]]] for side in (self.first, self.second))
+                raise table.fail(
+                    int(self.row[same[0]]), f'"{one[:60]}" and "{other[:60]}" are the same item. Delete the row.'
+                )
         labels, about = self._labels(table)
         data = Comparisons._from_fields(
             items=known.table.values,
@@ -86,7 +92,7 @@ class Statements:
             n_items=known.table.n_items,
             **labels,
         )
-        return data, known.encoder, [*told, *about]
+        return data, known.encoder, [*told, *about, *_item_tables.commas(table)]
 
     def _where(self) -> dict[str, int]:
         """Return the row of the table where each name occurs first."""

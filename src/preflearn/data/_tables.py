@@ -41,6 +41,7 @@ class Table:
     load: Callable[[str], list[str]]
     values: Callable[[str], list[Any]] | None = None
     delimiter: str = ","
+    commas: list[str] = field(default_factory=list)  # columns with decimal commas that were read
     _cells: dict[str, list[str]] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -121,11 +122,18 @@ class Table:
             for cell, value in plain.items()
         }
 
+    def as_numbers(self, name: str, cells: list[str]) -> NDArray[np.float64] | None:
+        """Return the cells of a column as numbers, NaN where missing, or None; decimal commas are noted."""
+        values = numbers_of(cells, self.delimiter)
+        if values is not None and name not in self.commas and any("," in cell for cell in cells):
+            self.commas.append(name)
+        return values
+
     def numbers(self, name: str, role: str | None = None) -> NDArray[np.float64]:
         """Return a column as finite numbers; the first cell that is none raises with its line."""
         cells = self.column(name, role)
         what = f'column "{name}"' if role is None else role
-        values = numbers_of(cells, self.delimiter)
+        values = self.as_numbers(name, cells)
         if values is not None and np.isfinite(values).all():
             return values
         row = next(row for row, cell in enumerate(cells) if not _is_finite(cell, self.delimiter))

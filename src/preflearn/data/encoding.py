@@ -219,7 +219,7 @@ def _numeric(table: Table, column: str) -> NDArray[np.float64]:
     cells = table.cells(column)
     if any(cell.casefold() in _TRUE for cell in set(cells)):
         cells = [_TRUE.get(cell.casefold(), cell) for cell in cells]
-    values = numbers_of(cells, table.delimiter)
+    values = table.as_numbers(column, cells)
     if values is None or np.isinf(values).any():
         for row, cell in enumerate(cells):
             one = numbers_of([cell], table.delimiter)

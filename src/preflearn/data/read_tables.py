@@ -11,7 +11,7 @@ import numpy as np
 from preflearn.data._checks import check_choice, lock, object_array
 from preflearn.data._files import path_text
 from preflearn.data._item_tables import check_distinct, name_column
-from preflearn.data._items import ItemTable
+from preflearn.data._items import ItemTable, check_items
 from preflearn.data._roles import named_roles
 from preflearn.data._statements import Options
 from preflearn.data._tables import read_table
@@ -123,6 +123,8 @@ def read_comparisons(
     if isinstance(items, str | os.PathLike):
         options = options._replace(items_name=path_text(items, owner))
         items = read_items(items)
+    elif items is not None:
+        items = check_items(items, owner)
     reading = read_with(options, source, items, form="comparisons")
     for sentence in reading.told:
         if "share of the win" in sentence or sentence.startswith("Dropped"):
