@@ -144,7 +144,7 @@ ITEM_MISTAKES = [
     ("item,size\nann,1\nbob,inf\n", ["line 3", '"inf"', "finite"]),
     ("item,size\nann,1\nbob,2\nann,3\n", ["line 4", '"ann"', "line 2", "once"]),
     ("item,size\nann,1\nbob,2,3\n", ["line 3", "3 cells", "2 columns", "quotes"]),
-    ('item,size\n"a\nb",1\nbob\n', ["line 4", "1 cells"]),
+    ('item,size\n"a\nb",1\nbob\n', ["line 4", "1 cell,"]),
     ('item,size\nann,1\n"b\nc",tall\n', ["line 3", '"tall"']),  # where the row starts
     ("item,size,size\nann,1,2\n", ["line 1", '"size"', "Rename"]),
     ("item,size\n", ["no rows"]),
@@ -173,7 +173,7 @@ MATCH_MISTAKES = [
     ("winner,loser\nann,\n", ["line 2", "loser", "empty"]),
     ("home,away\nann,bob\n", ['"home", "away"', "do not say who was preferred", "winner=home,loser=away"]),
     ("first,second\nann,bob\n", ["do not say who was preferred"]),
-    ("first,second,outcome\nann,bob,won\n", ["line 2", "outcome", '"won"']),
+    ("first,second,outcome\nann,bob,good\n", ["line 2", "outcome", '"good"']),
     ("p,q\nann,bob\n", ['"p", "q"', "winner,loser", "first,second,outcome", "winner=p,loser=q"]),
     ("left,right,winner\nann,bob,cy\n", ["line 2", 'winner "cy"', '"ann"', '"bob"', "tie"]),
     ("winner,loser,weight\nann,bob,-1\n", ["negative", ">= 0"]),

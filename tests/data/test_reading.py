@@ -93,6 +93,22 @@ LAYOUTS = {
         "home,away,outcome",
         [(A, B, 1), (A, C, -1), (C, B, 0)],
     ),
+    "win and loss": (
+        "player1,player2,result\nann,bob,win\nann,cy,Loss\ncy,bob,draw\n",
+        "player1,player2,outcome",
+        [(A, B, 1), (A, C, -1), (C, B, 0)],
+    ),
+    "W, L and D": (
+        "home,away,result\nann,bob,W\nann,cy,L\ncy,bob,D\n",
+        "home,away,outcome",
+        [(A, B, 1), (A, C, -1), (C, B, 0)],
+    ),
+    "A>B": (
+        "item_a,item_b,label\nann,bob,A>B\nann,cy,[[B>>A]]\ncy,bob,A=B\nbob,ann,a<b\n",
+        "item_a,item_b,outcome",
+        [(A, B, 1), (A, C, -1), (C, B, 0), (B, A, -1)],
+    ),
+    "remarks above the header": ("# made, by me\n# today\nwinner,loser\nann,bob\n", "winner,loser", [(A, B, 1)]),
     "sides 1 and 2": ("item1,item2,winner\nann,bob,1\nann,cy,2\n", "item1,item2,winner", [(A, B, 1), (A, C, -1)]),
     "results": ("home,away,score\nann,bob,2:1\nann,cy,0 - 3\n", "home,away,outcome", [(A, B, 1), (A, C, -1)]),
     "counts of wins": (
@@ -180,7 +196,7 @@ def test_a_layout_is_recognised_and_read(name: str, tmp_path: Path) -> None:
     assert all(sentence.endswith(".") for sentence in reading.told)
 
 
-FOR_FILES = ("rankings", "quotes", "bars", "json", "sep=", "mark")  # what frames cannot be
+FOR_FILES = ("rankings", "quotes", "bars", "remarks", "json", "sep=", "mark")  # what frames cannot be
 
 
 @pytest.mark.parametrize("name", [name for name in LAYOUTS if not any(word in name for word in FOR_FILES)])

@@ -182,7 +182,7 @@ def test_a_feature_that_contradicts_itself_is_named_with_both_lines(tmp_path: Pa
     rows = [f"i{k},i{k + 1},{k},{k + 1},left" for k in range(20)]
     text = "\n".join(["left,right,x_left,x_right,winner", *rows, "i3,i9,3,8,left"])
     with pytest.raises(
-        FileFormatError, match=r'm.csv, line 22: "i9" has x "8" here and "9" in line 1[01] \(1 such items\)'
+        FileFormatError, match=r'm.csv, line 22: "i9" has x "8" here and "9" in line 1[01] \(1 such item\)'
     ):
         read_preferences(write(tmp_path, text, "m.csv"))
 

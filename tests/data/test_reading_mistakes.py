@@ -52,8 +52,8 @@ MISTAKES = {
     # the table as such
     "no rows": ("m.csv", b"winner,loser\n", r"a header but no rows below it.*Check that the file"),
     "too many cells": ("m.csv", b"winner,loser\nann,bob\ncy,ann,x\n", r"line 3: 3 cells.*2 columns.*quotes"),
-    "too few cells": ("m.csv", b"winner,loser\nann,bob\ncy\n", r"line 3: 1 cells.*complete the line"),
-    "ragged after two lines in quotes": ("m.csv", b'winner,loser\n"a\nb",c\nd\n', r"line 4: 1 cells"),
+    "too few cells": ("m.csv", b"winner,loser\nann,bob\ncy\n", r"line 3: 1 cell,.*complete the line"),
+    "ragged after two lines in quotes": ("m.csv", b'winner,loser\n"a\nb",c\nd\n', r"line 4: 1 cell,"),
     "open quote": ("m.csv", b'winner,loser\nann,bob\n"cy,ann\n', r"line 3: a quote is opened.*Check the quotes"),
     "text after a quote": ("m.csv", b'winner,loser\n"ann"x,bob\n', r"line 2: .*Check the quotes"),
     "repeated column": ("m.csv", b"winner,loser,loser\nann,bob,cy\n", r'line 1: columns "loser".*Rename'),
@@ -63,6 +63,12 @@ MISTAKES = {
         r'line 1: there is one column \("winner loser"\).*comma',
     ),
     "colons as delimiter": ("m.csv", b"winner:loser\nann:bob\n", r"line 1: there is one column.*Separate columns by"),
+    "a title": (
+        "m.csv",
+        b"Results 2020\n\nwinner,loser\nann,bob\n",
+        r'line 1: "Results 2020" is one cell.*Delete the lines',
+    ),
+    "no header, below a blank line": ("m.csv", b"\n3,5,1\n4,3,-1\n", r"line 2: .*look like data.*header is missing"),
     "no header, names": ("m.csv", b"ann,bob\ncy,ann\n", r"line 1: .*look like data.*header is missing.*winner,loser"),
     "no header, numbers": ("m.csv", b"3,5,1\n4,3,-1\n", r"line 1: .*header is missing.*first,second,winner"),
     "no header, ragged": ("m.csv", b"3,5,1\n4,3,-1,7\n", r"line 1: there are only numbers.*line 2.*Add a first line"),
@@ -128,6 +134,11 @@ MISTAKES = {
         "m.csv",
         b"left,right,label\nann,bob,1\nann,cy,5\nbob,cy,3\n",
         r"only positive numbers.*--columns outcome=label.*--columns winner=label.*subtract its middle",
+    ),
+    "shares": (
+        "m.csv",
+        b"first,second,outcome\nann,bob,0.7\nann,cy,0.2\n",
+        r"only numbers from 0 to 1.*subtract 0.5.*--columns outcome=outcome",
     ),
     "winner number": (
         "m.csv",
@@ -227,7 +238,7 @@ ITEM_MISTAKES = {
     ),
     "items empty": (b"", None, r"i.csv: the file is empty"),
     "items are a spreadsheet": (archive("xl/a.xml"), None, r"i.csv: .*spreadsheet.*Save the sheet"),
-    "ragged items": (ITEMS + b"dee\n", None, r"i.csv, line 5: 1 cells.*complete the line"),
+    "ragged items": (ITEMS + b"dee\n", None, r"i.csv, line 5: 1 cell,.*complete the line"),
 }
 CURE = re.compile(
     r"(Give|Save|Unpack|Download|Fetch|Write|Check|Rename|Separate|Add|Name|Fill|Delete|Correct|Raise|Put|Choose|Say|List"

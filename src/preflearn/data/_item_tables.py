@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from preflearn.data._checks import lock, object_array
 from preflearn.data._items import ItemTable
 from preflearn.data._roles import Pair, override
-from preflearn.data._tables import Table, normal, numbers_of, tidy_number
+from preflearn.data._tables import Table, normal, numbers_of, such, tidy_number
 from preflearn.data.encoding import _MISSING, ItemEncoder, fit_encoder
 from preflearn.exceptions import first_few, nearest_names
 
@@ -179,7 +179,7 @@ def row_features(
             raise table.fail(
                 other % n_rows,
                 f'"{names[item]}" has {pair.stem} "{now[:40]}" here and "{was[:40]}" in {table.word} '
-                f"{table.line[one % n_rows]} ({len(odd)} such items). Correct one, or use no features: "
+                f"{table.line[one % n_rows]} ({such(len(odd), 'item')}). Correct one, or use no features: "
                 f"{override({'features': 'none'})}",
             )
         else:

@@ -11,7 +11,7 @@ import numpy as np
 from preflearn.data._outcomes import word_value
 from preflearn.data._ranking_tables import place_columns
 from preflearn.data._roles import DECIDED, ITEM_STEMS, SCORE_STEMS, WIN_STEMS, Pair, listed, override, pairs_of, single
-from preflearn.data._tables import Table, normal, numbers_of
+from preflearn.data._tables import Table, normal, numbers_of, such
 from preflearn.exceptions import first_few, nearest_names
 
 __all__ = ["Layout", "find_layout"]
@@ -129,7 +129,7 @@ def _refuse_draws(table: Table, used: list[str]) -> None:
     if drawn:
         raise table.fail(
             drawn[0],
-            f'column "{column}" says "{cells[drawn[0]][:40]}" ({len(drawn)} such rows), but a winner is named. Say '
+            f'column "{column}" says "{cells[drawn[0]][:40]}" ({such(len(drawn), "row")}), but a winner is named. Say '
             f"that these are ties: {override({'ties': column})}",
         )
 
@@ -280,13 +280,14 @@ def _nothing(table: Table) -> Exception:
     columns = table.columns
     if len(columns) == 1 and table.values is None:
         return table.error(
-            f'{table.source}, line 1: there is one column ("{columns[0][:60]}"). Separate columns by a comma, '
-            "semicolon, tab or |, and name them in the first line, such as winner,loser."
+            f'{table.source}, line {table.top}: there is one column ("{columns[0][:60]}"). Separate columns by a '
+            "comma, semicolon, tab or |, and name them in the first line, such as winner,loser."
         )
     if table.values is None and _looks_like_data(table):
         return table.error(
-            f"{table.source}, line 1: {first_few(columns, 6)} look like data, so the header is missing. Add a first "
-            f"line that names the columns, such as {'winner,loser' if len(columns) < 3 else 'first,second,winner'}."
+            f"{table.source}, line {table.top}: {first_few(columns, 6)} look like data, so the header is missing. Add "
+            "a first line that names the columns, such as "
+            f"{'winner,loser' if len(columns) < 3 else 'first,second,winner'}."
         )
     names = [column or "COLUMN" for column in columns]
     return table.refuse(

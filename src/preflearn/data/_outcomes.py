@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data._roles import override
-from preflearn.data._tables import Table, normal, numbers_of
+from preflearn.data._tables import Table, normal, numbers_of, such
 from preflearn.exceptions import first_few
 
 __all__ = ["Outcomes", "check_agreement", "read_outcomes", "read_scores", "side_words", "word_value"]
@@ -27,12 +27,15 @@ _FIRST = ("first", "left", "firstitem", "leftitem", "item1", "option1", "side1",
 _SECOND = ("second", "right", "seconditem", "rightitem", "item2", "option2", "side2", "secondwins", "rightwins")
 # Letters and numbers mean a side only beside columns that are called so.
 _SHORT = {
-    ("home", "away"): {"h": 1.0, "a": -1.0, "d": 0.0, "homewin": 1.0, "awaywin": -1.0, "x": 0.0},
-    ("home", "visitor"): {"h": 1.0, "v": -1.0, "d": 0.0, "x": 0.0},
+    ("home", "away"): {"h": 1.0, "a": -1.0, "w": 1.0, "l": -1.0, "d": 0.0, "x": 0.0, "homewin": 1.0, "awaywin": -1.0},
+    ("home", "visitor"): {"h": 1.0, "v": -1.0, "w": 1.0, "l": -1.0, "d": 0.0, "x": 0.0},
     ("white", "black"): {"w": 1.0, "b": -1.0, "d": 0.0},
     ("left", "right"): {"l": 1.0, "r": -1.0, "a": 1.0, "b": -1.0},
 }
-_LETTERS = {"a": 1.0, "b": -1.0}
+_LETTERS = {"a": 1.0, "b": -1.0, "w": 1.0, "l": -1.0, "d": 0.0}
+# What happened to the first side.
+_RESULTS = {"win": 1.0, "won": 1.0, "wins": 1.0, "loss": -1.0, "lost": -1.0, "lose": -1.0, "defeat": -1.0}
+_SIGNS = re.compile(r"\W*([ab])\s*(>+|<+|=+)\s*([ab])\W*")  # A>B, A>>B, A=B
 _RESULT = re.compile(r"(\d{1,6})\s*[-:\u2013]\s*(\d{1,6})")
 _TRUTH = {"true": 1.0, "false": -1.0}  # of an outcome: the first side won or lost
 _SMALL = re.compile(r"[+-]?[0-9](\.0*)?")
@@ -57,13 +60,16 @@ def word_value(text: str, words: Mapping[str, float]) -> float | None:
         return words[plain]
     if plain in _TIES:
         return 0.0
+    signs = _SIGNS.fullmatch(text.casefold())
+    if signs and signs[1] != signs[3]:
+        return {">": 1.0, "<": -1.0, "=": 0.0}[signs[2][0]] * (1.0 if signs[1] == "a" else -1.0) + 0.0
     result = _RESULT.fullmatch(text.strip())
     return float(np.sign(int(result[1]) - int(result[2]))) if result else None
 
 
 def side_words(first: str = "first", second: str = "second", sides: tuple[str, str] | None = None) -> dict[str, float]:
     """Return the words for the sides of two columns, whose own names count too."""
-    words = dict.fromkeys(_FIRST, 1.0) | dict.fromkeys(_SECOND, -1.0)
+    words = dict.fromkeys(_FIRST, 1.0) | dict.fromkeys(_SECOND, -1.0) | _RESULTS
     words |= _SHORT.get(sides or ("", ""), _LETTERS)
     if sides is not None:
         words |= {sides[0]: 1.0, sides[1]: -1.0}
@@ -123,11 +129,12 @@ def _names_and_words(
         raise table.fail(
             row,
             f'{role} "{cells[row][:60]}" is neither "{sides[0][row][:60]}" nor "{sides[1][row][:60]}" '
-            f"({values.count(None)} such rows).{hint} Write {_ACCEPTED}.",
+            f"({such(len(unread), 'row')}).{hint} Write {_ACCEPTED}.",
         )
     by_name = sum(cell in pair for cell, *pair in zip(cells, *sides, strict=True))
     kind = "names" if by_name == len(cells) else "words" if not by_name else "names and words"
-    return Outcomes(np.array(values, dtype=np.float64), f'column "{column}" says who won ({kind})')
+    own = "; win and loss are those of the first side" if _RESULTS.keys() & {normal(cell) for cell in meaning} else ""
+    return Outcomes(np.array(values, dtype=np.float64), f'column "{column}" says who won ({kind}{own})')
 
 
 def _numbers_beside_words(cells: list[str]) -> dict[str, float]:
@@ -173,6 +180,11 @@ def _numbers(table: Table, column: str, given: bool, margins: bool) -> Outcomes:
             f'column "{column}" holds only positive numbers ({first_few(sorted(distinct), 5)}), so the first side '
             f"would win every time. If so, use {override({'outcome': column})} and if 1 and 2 are the sides "
             f"{override({'winner': column})} but if it is a scale, subtract its middle."
+        )
+    if not given and all(0 <= value <= 1 for value in distinct) and not all(value.is_integer() for value in distinct):
+        raise table.refuse(
+            f'column "{column}" holds only numbers from 0 to 1 ({first_few(sorted(distinct), 5)}). If they are shares '
+            f"or chances of the first side, subtract 0.5, and if they are margins use {override({'outcome': column})}"
         )
     kept = "kept as margins" if margins else "only the sign is used" if distinct - {-1.0, 0.0, 1.0} else ""
     how = f'column "{column}" is a number: positive if the first side won, negative if the second, 0 a tie'

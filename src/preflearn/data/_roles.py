@@ -49,7 +49,7 @@ _WORDS = {
         *("outcome", "result", "label", "preference", "verdict", "judgement", "judgment", "vote", "answer", "decision"),
         "ftr",
     ),
-    "weak_outcome": ("margin", "grade", "score", "y"),  # where nothing else says who won
+    "weak_outcome": ("margin", "grade", "score", "rating", "y"),  # where nothing else says who won
     "ties": ("tie", "ties", "tied", "draw", "draws", "drawn", "istie", "winnertie"),
     "weight": ("weight", "weights", "count", "counts", "n", "freq", "frequency", "times", "multiplicity"),
     "group": ("group", "groupid", "query", "queryid", "qid", "session", "sessionid"),

@@ -170,7 +170,10 @@ def compare(table: Table, layout: Layout, options: Options, *, known: bool) -> t
         if layout.name.startswith("features"):
             raise table.refuse("the rows have features and no names of items. Leave out the table of items.")
         layout = replace(layout, features=())
-    roles, told = layout.roles, [f"{table.source}: {len(table)} rows with the layout {layout.name}."]
+    roles, told = (
+        layout.roles,
+        [f"{table.source}: {len(table)} row{'s' if len(table) != 1 else ''} with the layout {layout.name}."],
+    )
     used = [*roles.values(), *(column for pair in layout.features for column in (pair.first, pair.second))]
     table = _without_empty(
         table, [roles[role] for role in roles if role not in ("weight", "group", "judge")], options, told
@@ -247,7 +250,8 @@ def _set_outcomes(
         ties = _ties(table, layout.roles.get("ties"))
         statements.outcome = np.where(ties, 0.0, 1.0)
         tied = f", except in {int(ties.sum())} ties" if ties.any() else ""
-        told.append(f'Outcomes: "{titles[0]}" was preferred to "{titles[1]}" in each of {len(ties)} rows{tied}.')
+        rows = f"each of {len(ties)} rows" if len(ties) > 1 else "1 row"
+        told.append(f'Outcomes: "{titles[0]}" was preferred to "{titles[1]}" in {rows}{tied}.')
         return
     if not layout.sources:
         statements.outcome = np.zeros(len(statements.first))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -14,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data._checks import is_missing
+from preflearn.data._csv import parse_csv
 from preflearn.data._files import STANDARD_INPUT, decode, kind_of, read_bytes
 from preflearn.data._items import frame_of
 from preflearn.exceptions import DataError, FileFormatError, first_few, nearest_names
 
-__all__ = ["Table", "normal", "numbers_of", "parse_table", "read_table", "table_of_frame", "tidy_number"]
+__all__ = ["Table", "normal", "numbers_of", "parse_table", "read_table", "such", "table_of_frame", "tidy_number"]
 
-_DELIMITERS = (",", ";", "\t", "|")
-_NAMES = {"\t": "tab"}
 _ENDS = re.compile(r"\r\n|\r|\n")
 _NO_NUMBER = frozenset(("na", "n/a", "nan", "null", "none", "?", "-", ".", "#n/a", "<na>"))
 _COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
@@ -41,6 +38,7 @@ class Table:
     load: Callable[[str], list[str]]
     values: Callable[[str], list[Any]] | None = None
     delimiter: str = ","
+    top: int = 1  # line of the header
     commas: list[str] = field(default_factory=list)  # columns with decimal commas that were read
     _cells: dict[str, list[str]] = field(default_factory=dict)
 
@@ -142,6 +140,11 @@ class Table:
         raise self.fail(row, f'{what} holds "{cells[row][:60]}", which is not a finite number. {cure}')
 
 
+def such(count: int, what: str) -> str:
+    """Return ``1 such row`` or ``7 such rows``."""
+    return f"{count} such {what}{'s' if count != 1 else ''}"
+
+
 def normal(name: str) -> str:
     """Return a name without case, blanks, underscores, dots and other marks."""
     return re.sub(r"[\W_]+", "", name.casefold())
@@ -199,89 +202,10 @@ def _from_lists(name: str, columns: Sequence[str], cells: Sequence[list[str]], l
 
 
 def _parse_csv(text: str, name: str) -> Table:
-    found = re.search(r"[^\r\n]*\S[^\r\n]*", text)
-    head = found[0] if found else ""
-    excel = re.fullmatch(r"sep=([,;|\t])", head)
-    bare = re.sub(r'"[^"]*"', "", head)
-    delimiter = excel[1] if excel else max(_DELIMITERS, key=bare.count)
-    plain = None if excel else _plain_columns(text, delimiter)
-    header: list[str]
-    columns: list[list[str]]
-    line: Sequence[int]
-    if plain is not None:
-        header, columns, line = plain[0], plain[1], range(2, len(plain[1][0]) + 2)
-    else:
-        header, rows, line = _rows_with_lines(text, name, delimiter, bool(excel))
-        columns = [list(column) for column in zip(*rows, strict=True)]
-    header = [cell.strip() for cell in header]
-    if not columns:
-        raise FileFormatError(f"{name}: there is a header but no rows below it. Check that the file is complete.")
-    repeated = [title for title in dict.fromkeys(header) if title and header.count(title) > 1]
-    if repeated:
-        raise FileFormatError(f"{name}, line 1: columns {first_few(repeated)} occur more than once. Rename them.")
-    stripped = [[cell.strip() for cell in column] for column in columns]
-    table = _from_lists(name, header, stripped, line, "line")
-    table.delimiter = delimiter
+    cells = parse_csv(text, name)
+    table = _from_lists(name, cells.header, cells.columns, cells.line, "line")
+    table.delimiter, table.top = cells.delimiter, cells.top
     return table
-
-
-def _plain_columns(text: str, delimiter: str) -> tuple[list[str], list[list[str]]] | None:
-    """Return header and columns of the usual file: no quotes or blank lines, as many cells on every line; else None."""
-    if '"' in text:
-        return None
-    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    width = lines[0].count(delimiter) + 1
-    blank = delimiter * (width - 1)
-    if len(lines) < 2 or any("\r" in line or line.strip() in ("", blank) for line in lines):
-        return None
-    if any(line.count(delimiter) != width - 1 for line in lines):
-        return None
-    cells = delimiter.join(lines[1:]).split(delimiter)
-    return lines[0].split(delimiter), [cells[place::width] for place in range(width)]
-
-
-def _rows_with_lines(text: str, name: str, delimiter: str, skip: bool) -> tuple[list[str], list[list[str]], list[int]]:
-    """Return the header, the rows and the line where each starts; the first odd row raises."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    header: list[str] | None = None
-    rows: list[list[str]] = []
-    line: list[int] = []
-    here = start = 1
-    try:
-        for row in reader:
-            here, start = start, reader.line_num + 1
-            if not any(cell.strip() for cell in row):
-                continue
-            if skip:
-                skip = False
-            elif header is None:
-                header = row
-            elif len(row) != len(header):
-                raise _ragged(name, here, row, header, delimiter)
-            else:
-                rows.append(row)
-                line.append(here)
-    except csv.Error as error:
-        cause = "a quote is opened and not closed" if "end of data" in str(error) else str(error)
-        raise FileFormatError(f"{name}, line {start}: {cause}. Check the quotes.") from None
-    if header is None:
-        raise FileFormatError(f"{name}: there are no columns. Give a table with a header.")
-    return header, rows, line
-
-
-def _ragged(name: str, here: int, row: list[str], header: list[str], delimiter: str) -> FileFormatError:
-    values = numbers_of([cell.strip() for cell in header])
-    if values is not None and np.isfinite(values).all():
-        return FileFormatError(
-            f"{name}, line 1: there are only numbers, so the header is missing, and line {here} has {len(row)} cells "
-            f"instead of {len(header)}. Add a first line that names the columns, such as first,second,outcome, and "
-            "give every line as many cells."
-        )
-    by = _NAMES.get(delimiter, delimiter)
-    return FileFormatError(
-        f"{name}, line {here}: {len(row)} cells, but the header has {len(header)} columns ({first_few(header, 6)}; "
-        f"separated by {by!r}). Put cells that contain {by!r} in quotes, or complete the line."
-    )
 
 
 def _parse_json(text: str, name: str) -> Table:

@@ -1,0 +1,136 @@
+"""Rows of delimited text with the line where each starts; the first row that does not fit is named."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from preflearn.exceptions import FileFormatError, first_few
+
+__all__ = ["Cells", "parse_csv"]
+
+_DELIMITERS = (",", ";", "\t", "|")
+_NAMES = {"\t": "tab"}
+_REMARK = re.compile(r"[ \t]*#")
+_LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|$)")
+
+
+class Cells(NamedTuple):
+    """Stripped cells by column; ``line`` is where each row starts, ``top`` the line of the header."""
+
+    header: list[str]
+    columns: list[list[str]]
+    line: Sequence[int]
+    delimiter: str
+    top: int
+
+
+def parse_csv(text: str, name: str) -> Cells:
+    """Return the cells of delimited text; the delimiter is the one that occurs most often in the header."""
+    text = _without_comments(text)
+    found = re.search(r"[^\r\n]*\S[^\r\n]*", text)
+    head = found[0] if found else ""
+    excel = re.fullmatch(r"sep=([,;|\t])", head)
+    bare = re.sub(r'"[^"]*"', "", head)
+    delimiter = excel[1] if excel else max(_DELIMITERS, key=bare.count)
+    cells = None if excel else _plain(text, delimiter)
+    if cells is None:
+        cells = _with_lines(text, name, delimiter, skip=bool(excel))
+    header = [cell.strip() for cell in cells.header]
+    if not cells.line:
+        raise FileFormatError(f"{name}: there is a header but no rows below it. Check that the file is complete.")
+    repeated = [title for title in dict.fromkeys(header) if title and header.count(title) > 1]
+    if repeated:
+        raise FileFormatError(
+            f"{name}, line {cells.top}: columns {first_few(repeated)} occur more than once. Rename them."
+        )
+    return cells._replace(header=header, columns=[[cell.strip() for cell in column] for column in cells.columns])
+
+
+def _without_comments(text: str) -> str:
+    """Return the text with lines of remarks (# ...) above the header made blank: the numbers of lines stay."""
+    end = 0
+    while _REMARK.match(text, end):
+        line = _LINE.match(text, end)
+        after = None if line is None else _LINE.match(text, line.end())
+        if line is None or after is None or line.end() == len(text):
+            break
+        if any(line[1].count(mark) == after[1].count(mark) > 0 for mark in _DELIMITERS):
+            break  # a column called #
+        end = line.end()
+    return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:] if end else text
+
+
+def _plain(text: str, delimiter: str) -> Cells | None:
+    """Return the usual file: no quotes or blank lines, as many cells on every line; else None."""
+    if '"' in text:
+        return None
+    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    width = lines[0].count(delimiter) + 1
+    blank = delimiter * (width - 1)
+    if len(lines) < 2 or any("\r" in line or line.strip() in ("", blank) for line in lines):
+        return None
+    if any(line.count(delimiter) != width - 1 for line in lines):
+        return None
+    cells = delimiter.join(lines[1:]).split(delimiter)
+    columns = [cells[place::width] for place in range(width)]
+    return Cells(lines[0].split(delimiter), columns, range(2, len(lines) + 1), delimiter, 1)
+
+
+def _with_lines(text: str, name: str, delimiter: str, *, skip: bool) -> Cells:
+    """Return any file row by row; blank rows are left out and the first odd row raises."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    header: list[str] | None = None
+    rows: list[list[str]] = []
+    line: list[int] = []
+    top = here = start = 1
+    try:
+        for row in reader:
+            here, start = start, reader.line_num + 1
+            if not any(cell.strip() for cell in row):
+                continue
+            if skip:
+                skip = False
+            elif header is None:
+                header, top = row, here
+            elif len(row) != len(header):
+                raise _ragged(name, here, row, header, top, delimiter)
+            else:
+                rows.append(row)
+                line.append(here)
+    except csv.Error as error:
+        cause = "a quote is opened and not closed" if "end of data" in str(error) else str(error)
+        raise FileFormatError(f"{name}, line {start}: {cause}. Check the quotes.") from None
+    if header is None:
+        raise FileFormatError(f"{name}: there are no columns. Give a table with a header.")
+    return Cells(header, [list(column) for column in zip(*rows, strict=True)], line, delimiter, top)
+
+
+def _ragged(name: str, here: int, row: list[str], header: list[str], top: int, delimiter: str) -> FileFormatError:
+    by = _NAMES.get(delimiter, delimiter)
+    if all(_is_number(cell) for cell in header):
+        return FileFormatError(
+            f"{name}, line {top}: there are only numbers, so the header is missing, and line {here} has {len(row)} "
+            f"cells instead of {len(header)}. Add a first line that names the columns, such as first,second,outcome, and "
+            "give every line as many cells."
+        )
+    if len(header) == 1:
+        return FileFormatError(
+            f'{name}, line {top}: "{header[0].strip()[:60]}" is one cell, and line {here} has {len(row)}. Delete the '
+            "lines above the header, or put cells that contain a delimiter in quotes."
+        )
+    return FileFormatError(
+        f"{name}, line {here}: {len(row)} cell{'s' if len(row) != 1 else ''}, but the header has {len(header)} columns "
+        f"({first_few(header, 6)}; separated by {by!r}). Put cells that contain {by!r} in quotes, or complete the line."
+    )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
