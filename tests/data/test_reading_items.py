@@ -178,6 +178,13 @@ def test_items_without_names_are_their_features(tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.outcome, [1, -1, 0])
 
 
+def test_numbered_features_are_not_taken_for_two_sides(tmp_path: Path) -> None:
+    text = "x1_left,x2_left,x1_right,x2_right,winner\n1.5,0,2,1,left\n2,1,3,0,right\n"
+    data = read_preferences(write(tmp_path, text, "m.csv"), scale=False).data
+    assert data.feature_names == ("x1", "x2")
+    np.testing.assert_array_equal(data.items, [[1.5, 0], [2, 1], [3, 0]])
+
+
 def test_a_feature_that_contradicts_itself_is_named_with_both_lines(tmp_path: Path) -> None:
     rows = [f"i{k},i{k + 1},{k},{k + 1},left" for k in range(20)]
     text = "\n".join(["left,right,x_left,x_right,winner", *rows, "i3,i9,3,8,left"])

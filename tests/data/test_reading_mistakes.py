@@ -73,6 +73,11 @@ MISTAKES = {
     "no header, numbers": ("m.csv", b"3,5,1\n4,3,-1\n", r"line 1: .*header is missing.*first,second,winner"),
     "no header, ragged": ("m.csv", b"3,5,1\n4,3,-1,7\n", r"line 1: there are only numbers.*line 2.*Add a first line"),
     "unknown columns": ("m.csv", b"p,q\nann,bob\n", r"do not say who was preferred.*--columns winner=p,loser=q"),
+    "three of a kind": (
+        "m.csv",
+        b"variety_a,variety_b,variety_c,best\nu,v,w,A\n",
+        r"do not say who was preferred.*--columns winner=",
+    ),
     "no outcome": ("m.csv", b"home,away\nann,bob\n", r"two sides.*do not say who.*--columns winner=home,loser=away"),
     "sides of two kinds": (
         "m.csv",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -42,7 +43,7 @@ def parse_csv(text: str, name: str) -> Cells:
     header = [cell.strip() for cell in cells.header]
     if not cells.line:
         raise FileFormatError(f"{name}: there is a header but no rows below it. Check that the file is complete.")
-    repeated = [title for title in dict.fromkeys(header) if title and header.count(title) > 1]
+    repeated = [title for title, count in Counter(header).items() if title and count > 1]
     if repeated:
         raise FileFormatError(
             f"{name}, line {cells.top}: columns {first_few(repeated)} occur more than once. Rename them."
@@ -114,8 +115,8 @@ def _ragged(name: str, here: int, row: list[str], header: list[str], top: int, d
     if all(_is_number(cell) for cell in header):
         return FileFormatError(
             f"{name}, line {top}: there are only numbers, so the header is missing, and line {here} has {len(row)} "
-            f"cells instead of {len(header)}. Add a first line that names the columns, such as first,second,outcome, and "
-            "give every line as many cells."
+            f"cells instead of {len(header)}. Add a first line that names the columns, such as first,second,outcome, "
+            "and give every line as many cells."
         )
     if len(header) == 1:
         return FileFormatError(

@@ -64,6 +64,7 @@ def find_layout(table: Table, given: Mapping[str, Any], *, need_outcomes: bool, 
             return found
     if sides is None:
         families = {pair.words for pair in pairs if _is_feature(pair)}
+        families = {words for words in families if len(words[0]) > 3} or families  # x1_left, x2_left: not 1 and 2
         decided = families and families <= set(DECIDED)
         if not families or (need_outcomes and not decided and not _sources(table, named, pairs, None)):
             raise _nothing(table)

@@ -29,6 +29,7 @@ _SIDES = (
     *(("first", "second"), ("left", "right"), ("home", "away"), ("home", "visitor"), ("white", "black"), ("a", "b")),
     *(("1", "2"), ("one", "two"), ("i", "j")),
 )
+_THIRD = {"a": "c", "1": "3", "i": "k", "one": "three"}  # three of a kind are no pair
 _LONG = sorted({word for pair in (*DECIDED, *_SIDES) for word in pair if len(word) > 3}, key=len, reverse=True)
 
 # What is left of the name of a side without the word for the side: items (best first), scores, counts of wins.
@@ -98,7 +99,8 @@ def pairs_of(columns: Sequence[str]) -> list[Pair]:
         for one, other in (*DECIDED, *_SIDES):
             if words.count(one) == 1:
                 partner = by_words.get(tuple(other if word == one else word for word in words))
-                if partner is not None:
+                third = tuple(_THIRD.get(one, one) if word == one else word for word in words)
+                if partner is not None and (one not in _THIRD or third not in by_words):
                     stem = "".join(word for word in words if word != one)
                     pairs.append(Pair((one, other), stem, column, partner))
     return pairs
