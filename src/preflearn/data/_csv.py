@@ -48,7 +48,15 @@ def parse_csv(text: str, name: str) -> Cells:
         raise FileFormatError(
             f"{name}, line {cells.top}: columns {first_few(repeated)} occur more than once. Rename them."
         )
-    return cells._replace(header=header, columns=[[cell.strip() for cell in column] for column in cells.columns])
+    columns = [[cell.strip() for cell in column] for column in cells.columns]
+    if "'" in text:
+        columns = [[_unquoted(cell) for cell in column] for column in columns]
+    return cells._replace(header=header, columns=columns)
+
+
+def _unquoted(cell: str) -> str:
+    """Return a cell without the quote that keeps a spreadsheet from running it, as in ``'=A1``."""
+    return cell[1:] if cell[:1] == "'" and cell[1:2] in tuple("=+-@") else cell
 
 
 def _without_comments(text: str) -> str:
