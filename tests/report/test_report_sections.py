@@ -62,7 +62,7 @@ def test_the_answer_names_the_leader_and_how_sure(result_of, parsed):
 def test_the_gravest_warning_is_in_the_answer_and_all_are_below(result_of):
     result = result_of("judges")
     text = report_html(result)
-    assert text.count("answer against the others") == 2
+    assert text.count("against the others") == 2
     assert all(clean(one.text, 1500).split("(")[0].split('"')[0][:40] in text for one in result.warnings)
     assert "None: nothing" in overview.warned(shown_of(replace(result, warnings=())))
 

@@ -48,7 +48,7 @@ def run(source: str, target: Path, choices: Choices) -> None:
     facts([*(("Read", line) for line in read.told), ("Data", describe_data(read.data))])
     with progress("Learning") as tell:
         result = rank_comparisons(
-            read.data, read.told, model=choices.model or "auto", random_state=choices.seed, progress=tell
+            read.data, read.told, read.encoder, model=choices.model or "auto", random_state=choices.seed, progress=tell
         )
         save(result.model, target, notes=save_notes(read))
     lines = [("Model", f"{result.choice.why}."), *(("Warning", one.text) for one in result.warnings)]

@@ -48,6 +48,7 @@ def run(data: str, reading: ReadOptions, options: RankOptions) -> None:
         result = rank_comparisons(
             read.data,
             read.told,
+            read.encoder,
             model=options.model,
             level=options.level,
             circles=options.circles,

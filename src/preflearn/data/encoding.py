@@ -81,6 +81,15 @@ class ItemEncoder:
             names += [f"{column} missing"] if flagged else []
         return tuple(names)
 
+    @property
+    def feature_scales(self) -> tuple[float, ...]:
+        """What each feature was divided by; 1 for those that are 0 or 1."""
+        scales: list[float] = []
+        for levels, flagged, scale in zip(self.levels, self.flagged, self.scale, strict=True):
+            scales += [scale] if levels is None else [1.0] * len(levels)
+            scales += [1.0] if flagged else []
+        return tuple(scales)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as lists, strings and numbers, for JSON."""
         fields = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from preflearn.data import Comparisons, Ratings, read_preferences
+from preflearn.data import Comparisons, ItemEncoder, Ratings, read_preferences
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.ranking.advice import Advice, advise, record_of
 from preflearn.ranking.choice import Choice, check_model, choose_model
@@ -76,6 +76,7 @@ def rank(
     ['ann', 'bob', 'cy']
     """
     told: tuple[str, ...] = ()
+    encoder = None
     if isinstance(data, Comparisons):
         if items is not None or columns is not None or reading:
             raise TypeError(
@@ -89,15 +90,23 @@ def rank(
         read = read_preferences(data, items, columns=columns, **reading)
         if isinstance(read.data, Ratings):
             raise _scores(read.source)
-        data, told = read.data, read.told
+        data, told, encoder = read.data, read.told, read.encoder
     return rank_comparisons(
-        data, told, model=model, level=level, circles=circles, random_state=random_state, progress=progress
+        data,
+        told,
+        encoder,
+        model=model,
+        level=level,
+        circles=circles,
+        random_state=random_state,
+        progress=progress,
     )
 
 
 def rank_comparisons(
     data: Comparisons,
     told: tuple[str, ...] = (),
+    encoder: ItemEncoder | None = None,
     *,
     model: str = "auto",
     level: float = 0.9,
@@ -140,7 +149,7 @@ def rank_comparisons(
     )
     record = record_of(data)
     advice = [*quietly(lambda: advise(data, record, ranking, verdict, judges)), *notes]
-    return RankResult(ranking, record, choice.model, choice, verdict, judges, tuple(advice), data, told)
+    return RankResult(ranking, record, choice.model, choice, verdict, judges, tuple(advice), data, told, encoder)
 
 
 def _scores(source: str | os.PathLike[str]) -> DataError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preflearn.data import Comparisons
+from preflearn.data import Comparisons, ItemEncoder
 from preflearn.models.ranking import Ranking
 from preflearn.ranking.advice import Advice, Record
 from preflearn.ranking.choice import MODELS, Choice
@@ -47,6 +47,8 @@ class RankResult:
         What was learned from.
     told : tuple of str
         How the data were read.
+    encoder : ItemEncoder or None
+        How columns of an item table became features, for new items.
     """
 
     ranking: Ranking
@@ -58,6 +60,7 @@ class RankResult:
     warnings: tuple[Advice, ...]
     data: Comparisons
     told: tuple[str, ...] = ()
+    encoder: ItemEncoder | None = None
 
     def __len__(self) -> int:
         return len(self.ranking)

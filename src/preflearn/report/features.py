@@ -38,6 +38,8 @@ def features(shown: Shown) -> str:
         return paragraph(f"Not examined: {data.n_features:,} features, and at most {MOST_FEATURES} are looked at.")
     labels = [clean(label, 60) for label in feature_names(model, data.n_features)]
     grid, curves = _curves(shown)
+    if shown.result.encoder is not None:
+        grid = grid * np.array(shown.result.encoder.feature_scales)[:, None]  # in the units of the table
     reach = curves.max(axis=1) - curves.min(axis=1)
     order = np.argsort(-reach, kind="stable")
     relevance = _relevances(model, data.n_features)

@@ -66,7 +66,7 @@ def _figure(shown: Shown, low: Any, high: Any, net: FloatArray, weight: FloatArr
     n = min(len(shown.names), MOST)
     level = n <= UPRIGHT
     radius = 135.0 if level else 150.0
-    centre_x, centre_y = (220.0, 165.0) if level else (250.0, 250.0)
+    centre_x, centre_y = (240.0, 165.0) if level else (250.0, 250.0)
     angle = 2 * np.pi * np.arange(n) / n - np.pi / 2
     drawing = Drawing(2 * centre_x, centre_y + radius * float(np.sin(angle).max()) + (30 if level else 100))
     x, y = centre_x + radius * np.cos(angle), centre_y + radius * np.sin(angle)
