@@ -20,6 +20,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/bin/python
 	touch $@ $(VENV)/.installed
 
 demo: $(VENV)/.installed
+	$(BIN)/preflearn rank examples/tastings.csv --items examples/teas.csv
 	$(BIN)/preflearn demo
 
 test: $(VENV)/.dev

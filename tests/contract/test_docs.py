@@ -2,8 +2,11 @@
 
 import doctest
 import importlib
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -33,7 +36,8 @@ def test_there_are_many_examples():
 @pytest.mark.parametrize(
     "path", ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
 )
-def test_python_blocks_in_the_documentation_run(path):
+def test_python_blocks_in_the_documentation_run(path, monkeypatch):
+    monkeypatch.chdir(ROOT)
     namespace: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(), flags=re.DOTALL):
         with warnings.catch_warnings():
@@ -60,3 +64,18 @@ def test_links_and_named_files_exist(path):
             assert (here / target).exists(), target
     for name in re.findall(r"`((?:tests|docs|examples|benchmarks|src)/[\w./-]+)`", text):
         assert (ROOT / name).exists(), name
+
+
+def test_the_readme_shows_what_the_command_prints():
+    """The block of the README is the output of the command on the bundled data, word for word."""
+    block = re.search(r"```\n\$ preflearn (rank .*?)\n(.*?)\n```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert block is not None
+    done = subprocess.run(
+        [sys.executable, "-m", "preflearn", *block[1].split()],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert done.stdout.rstrip().split("\n") == block[2].split("\n")

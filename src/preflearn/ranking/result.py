@@ -27,7 +27,7 @@ _SHOWN = 30  # rows of a long table that are printed
 class RankResult:
     """What `preflearn.rank` found; printing it shows the table and the warnings.
 
-    Attributes
+    Parameters
     ----------
     ranking : Ranking
         Items from best to worst with utilities, intervals and probabilities.
@@ -49,6 +49,15 @@ class RankResult:
         How the data were read.
     encoder : ItemEncoder or None
         How columns of an item table became features, for new items.
+
+    Examples
+    --------
+    >>> import preflearn
+    >>> result = preflearn.rank(preflearn.Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "cy"]))
+    >>> result.to_dict()["item"]
+    ['ann', 'bob', 'cy']
+    >>> result.choice.name
+    'bradley-terry'
     """
 
     ranking: Ranking
