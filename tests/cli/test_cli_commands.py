@@ -126,6 +126,21 @@ def test_format_overrides_what_is_recognised(run, folder):
     assert "there is one column" in run("fit", "odd", "--format", "comparisons", "--save", "m")[2]
 
 
+def test_columns_can_be_named(run, folder):
+    rows = [line.split(",") for line in (folder / "matches.csv").read_text().splitlines()[1:]]
+    games = ["host,guest,goals", *(f"{b},{a},{-1 - i % 2}" for i, (a, b) in enumerate(rows))]
+    (folder / "games.csv").write_text("\n".join(games) + "\n")
+    code, _, err = run("fit", "games.csv", "--alpha", 1, "--save", "m.preflearn")
+    assert code == 2
+    assert "--columns winner=host,loser=guest" in err
+    columns = "first=host,second=guest,outcome=goals"
+    assert run("fit", "games.csv", "--columns", columns, "--alpha", 1, "--save", "m.preflearn")[::2] == (0, "")
+    code, out, err = run("evaluate", "m.preflearn", "games.csv", "--columns", columns, "--json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["metrics"]["pairwise_accuracy"] > 0.8
+    assert "Leave out --columns" in run("fit", "train.txt", "--columns", columns, "--save", "n.preflearn")[2]
+
+
 def test_features_that_occur_later_only_can_be_declared(run, folder):
     assert run("predict", "rows.preflearn", "wide.txt")[0] == 2
     assert run("fit", "train.txt", "--n-features", 9, "--alpha", 1, "--save", "wide.preflearn")[0] == 0

@@ -307,6 +307,26 @@ def test_labels_are_found_and_named(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.data.judge, ["q", "q"])
 
 
+def test_names_come_before_words_for_sides_and_ties(tmp_path: Path) -> None:
+    text = "left,right,winner\nright,left,left\nright,tie,tie\nright,ann,right\n"
+    assert statements(read_preferences(write(tmp_path, text)).data) == [
+        ("right", "left", -1),
+        ("right", "tie", -1),
+        ("right", "ann", 1),
+    ]
+
+
+def test_the_exact_word_for_a_role_comes_first(tmp_path: Path) -> None:
+    text = "winner,loser,count,weight\nann,bob,7,2\ncy,bob,8,3\n"
+    np.testing.assert_array_equal(read_preferences(write(tmp_path, text)).data.weight, [2, 3])
+
+
+def test_weights_and_judges_of_rankings_are_those_of_their_pairs(tmp_path: Path) -> None:
+    data = read_preferences(write(tmp_path, "voter,ranking,count\nu,a > b,5\nv,c > a > b,2\n")).data
+    np.testing.assert_array_equal(data.weight, [5, 2, 2, 2])
+    np.testing.assert_array_equal(data.judge, ["u", "v", "v", "v"])
+
+
 def test_lower_wins_and_margins(tmp_path: Path) -> None:
     path = write(tmp_path, "first,second,score1,score2\nann,bob,70,68\ncy,bob,68,68\n")
     np.testing.assert_array_equal(read_preferences(path).data.outcome, [1, 0])

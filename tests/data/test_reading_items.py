@@ -109,6 +109,18 @@ def test_the_column_that_holds_the_compared_names_is_found(tmp_path: Path) -> No
         read_preferences(tmp_path / "b.csv", items, columns="name=#")
 
 
+def test_a_column_that_repeats_itself_holds_no_names(tmp_path: Path) -> None:
+    items = write(tmp_path, "grp,no,x\n1,1,0.5\n2,2,1.5\n1,3,2.5\n", "items.csv")
+    reading = read_preferences(write(tmp_path, "winner,loser\n2,1\n", "m.csv"), items)
+    assert reading.data.names.tolist() == ["1", "2", "3"]
+
+
+def test_the_median_and_not_the_mean_fills_gaps(tmp_path: Path) -> None:
+    items = write(tmp_path, "item,x\nann,1\nbob,2\ncy,90\ndee,\n", "items.csv")
+    reading = read_preferences(write(tmp_path, "winner,loser\nann,dee\n", "m.csv"), items, scale=False)
+    np.testing.assert_array_equal(reading.data.items[:, 0], [1, 2, 90, 2])
+
+
 def test_items_may_be_a_frame_or_anything_that_is_a_table(files: tuple[Path, Path]) -> None:
     frame = pd.read_csv(files[1])
     from_file = read_preferences(*files).data
