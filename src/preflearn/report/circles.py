@@ -121,6 +121,8 @@ def clusters(shown: Shown) -> str:
         members = members[np.argsort(found.ranks_[shown.rows[members]], kind="stable")]
         named = ", ".join(name(shown.names[i]) for i in members[:MOST_MEMBERS])
         more = f" and {len(members) - MOST_MEMBERS} more" if len(members) > MOST_MEMBERS else ""
-        rows.append([f"group {group}", f"{len(members)}", f'<span class="words">{named}{more}</span>'])
+        rows.append(
+            [f'<span class="k">group {group}</span>', f"{len(members)}", f'<span class="words">{named}{more}</span>']
+        )
     words = "Items of one group can be ranked among themselves; between groups preferences follow no common order."
     return paragraph(words) + table("Groups, each from best to worst", ["group", "items", "members"], rows, left=(0, 2))

@@ -142,7 +142,8 @@ tbody th{font-weight:500}
 .k{white-space:nowrap}
 bdi{overflow-wrap:anywhere}
 td bdi:not(.k),th bdi:not(.k),.words{display:inline-block;min-width:11rem;max-width:24rem;overflow-wrap:anywhere}
-.n{text-align:right;white-space:nowrap}
+.n{text-align:right}
+td.n{white-space:nowrap}
 .gap>*{text-align:center;color:var(--soft)}
 .facts{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.25rem 1.4rem;max-width:52rem}
 @media (max-width:40rem){.guide{grid-template-columns:1fr;gap:0}.guide dd{margin-bottom:.7rem}}
