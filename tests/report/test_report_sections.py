@@ -10,8 +10,8 @@ from preflearn.likelihoods import Logit
 from preflearn.ranking import RankResult, rank
 from preflearn.report import asking, calibration, circles, citations, features, graph, matrix, overview, report_html
 from preflearn.report.context import Shown
-from preflearn.report.markup import clean, counted, number, share, short
-from preflearn.report.svg import spread_ticks
+from preflearn.report.markup import clean, counted, number, share, short, table
+from preflearn.report.svg import Drawing, spread_ticks
 from preflearn.report.writing import SECTIONS
 from report.conftest import league, made
 
@@ -86,12 +86,12 @@ def test_the_graph_counts_pairs_and_upsets(result_of):
     assert weight.sum() == len(result.data)
     assert np.all(low < high)
     place = {name: k for k, name in enumerate(result.ranking.names)}
-    a, b = int(low[0]), int(high[0])
-    total = 0.0
+    total = np.zeros((6, 6))
     for i, j, y in zip(result.data.first, result.data.second, result.data.outcome, strict=True):
-        pair = place[result.data.names[i]], place[result.data.names[j]]
-        total += y if pair == (a, b) else -y if pair == (b, a) else 0
-    np.testing.assert_allclose(net[0] * weight[0], total, atol=1e-12)
+        a, b = place[result.data.names[i]], place[result.data.names[j]]
+        total[a, b] += y
+        total[b, a] -= y
+    np.testing.assert_allclose(net * weight, total[low, high], atol=1e-12)
     assert f"{len(low)} of 15" in graph.graph(shown)
 
 
@@ -239,6 +239,12 @@ def _large(n: int) -> RankResult:
     ranking = rank_draws(names, mean, np.eye(n), mean + rng.normal(size=(50, n)), 3, 0.9)
     choice = replace(made("two").choice, model=Winners(), candidates=())
     return RankResult(ranking, record_of(data), Winners().fit(data), choice, None, None, (), data)
+
+
+def test_captions_cannot_leave_their_attribute(parsed):
+    page = parsed(table('say "yes" & <no>', ["a"], [["1"]]) + Drawing(9, 9).html("k", '"t"', "d", "c", wide=True))
+    named = [one["aria-label"] for one in page.all("div") if "aria-label" in one]
+    assert named == ['say "yes" & <no>', '"t"']
 
 
 def test_numbers_and_names_are_written_with_care():
