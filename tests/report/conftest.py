@@ -35,9 +35,9 @@ VOID = {"meta", "br", "line", "circle", "rect", "path"}
 
 
 def league(n_items: int, n_comparisons: int, names=None, ties=0.0, seed=0, spread=1.0) -> Comparisons:
-    """Comparisons of items whose utilities go from high to low."""
+    """Comparisons of items whose utilities are evenly spread, in no order."""
     rng = np.random.default_rng(seed)
-    utility = spread * np.linspace(1.5, -1.5, n_items)
+    utility = spread * rng.permutation(np.linspace(1.5, -1.5, n_items))
     first = rng.integers(0, n_items, n_comparisons)
     second = (first + rng.integers(1, n_items, n_comparisons)) % n_items
     won = rng.uniform(size=n_comparisons) < 1 / (1 + np.exp(utility[second] - utility[first]))
