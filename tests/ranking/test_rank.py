@@ -123,6 +123,15 @@ def test_items_without_comparisons_are_ranked_by_their_features_only():
     assert len(bare) == 25
 
 
+def test_records_are_those_of_the_items_whatever_else_is_in_the_table():
+    some = rank(Comparisons(8, [0, 3, 5, 5], [3, 5, 7, 0]), circles=False)
+    assert dict(zip(some.to_dict()["item"], some.to_dict()["wins"], strict=True)) == {0: 1, 3: 1, 5: 2, 7: 0}
+    numbers = rank(Comparisons(None, [10, 20, 30, 10], [20, 30, 10, 30]), circles=False)
+    assert dict(zip(numbers.to_dict()["item"], numbers.to_dict()["wins"], strict=True)) == {10: 2, 20: 1, 30: 1}
+    named = rank(Comparisons(6, [2, 4], [4, 5], names=[7, 8, 9, 1, 2, 3]), circles=False)
+    assert dict(zip(named.to_dict()["item"], named.to_dict()["wins"], strict=True)) == {9: 1, 2: 1, 3: 0}
+
+
 def test_sizes_of_outcomes_do_not_count_and_that_is_said():
     data, _ = by_utility(9)
     wide = Comparisons(12, data.first, data.second, data.outcome * 3, names=NAMES[:12])

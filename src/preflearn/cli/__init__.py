@@ -1,6 +1,8 @@
-"""The command line: ``preflearn demo``, ``fit``, ``predict`` and ``evaluate``.
+"""The command line: ``preflearn rank`` and what goes with it.
 
-In reading order: ``main`` (exit codes), ``commands`` (options and help; imports nothing heavy), ``sources`` (files in),
-``training``, ``predicting``, ``evaluating`` and ``demonstration`` (one command each), ``search`` (cross-validation for
-models without their own), ``console`` and ``words`` (what a person reads).
+In reading order: ``main`` (exit codes), ``options``, ``commands`` and ``more_commands`` (options and help; these import
+nothing heavy), ``targets`` (what may be written), ``sources`` (files in), then one module a command: ``ranking``,
+``fitting`` (with ``training`` and ``search`` for least squares), ``predicting``, ``evaluating``, ``comparing``,
+``inspecting``, ``suggesting``, ``converting``, ``checkup``, ``demonstration``; ``tables``, ``console`` and ``words`` (what a
+person reads).
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from preflearn.data import Comparisons, ItemEncoder, Ratings, read_preferences
 from preflearn.exceptions import DataError, DataWarning
+from preflearn.models.ranking import Ranking
 from preflearn.ranking.advice import Advice, advise, record_of
 from preflearn.ranking.choice import Choice, check_model, choose_model
 from preflearn.ranking.result import RankResult
@@ -142,11 +144,7 @@ def rank_comparisons(
     data = choice.data
     judges = _judges(choice, tell)
     tell("Ranking", 0.9)
-    ranked = None if data.items is not None else data.used_items()
-    n = data.n_items if ranked is None else len(ranked)
-    ranking = choice.model.rank(
-        ranked, k=min(3, n), level=level, n_samples=int(np.clip(DRAWN // n, 200, 4000)), random_state=random_state
-    )
+    ranking = _ranking(choice, level, random_state)
     record = record_of(data)
     advice = [*quietly(lambda: advise(data, record, ranking, verdict, judges)), *notes]
     return RankResult(ranking, record, choice.model, choice, verdict, judges, tuple(advice), data, told, encoder)
@@ -172,6 +170,21 @@ def _examinable(data: Comparisons) -> bool:
     low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
     n_pairs = len(np.unique(low.astype(np.int64) * data.n_items + high))
     return n_pairs <= (MOST_PAIRS if data.items is None else MOST_WITH_FEATURES)
+
+
+def _ranking(choice: Choice, level: float, random_state: int) -> Ranking:
+    """Rank the items: with features all of them, without those that were compared; rows are those of the item table."""
+    data = choice.data
+    ranked = np.arange(data.n_items) if data.items is not None else data.used_items()
+    n = len(ranked)
+    found: Ranking = choice.model.rank(
+        None if n == data.n_items else ranked if data.names is None else data.names[ranked],
+        k=min(3, n),
+        level=level,
+        n_samples=int(np.clip(DRAWN // n, 200, 4000)),
+        random_state=random_state,
+    )
+    return replace(found, row=ranked[found.row])
 
 
 def _judges(choice: Choice, tell: Progress) -> JudgeReport | None:
