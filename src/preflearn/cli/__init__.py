@@ -3,6 +3,6 @@
 In reading order: ``main`` (exit codes), ``options``, ``commands`` and ``more_commands`` (options and help; these import
 nothing heavy), ``targets`` (what may be written), ``sources`` (files in), then one module a command: ``ranking``,
 ``fitting`` (with ``training`` and ``search`` for least squares), ``predicting``, ``evaluating``, ``comparing``,
-``inspecting``, ``suggesting``, ``converting``, ``checkup``, ``demonstration``; ``tables``, ``console`` and ``words`` (what
-a person reads).
+``inspecting``, ``suggesting``, ``converting``, ``checkup``, ``demonstration``; ``tables``, ``console`` and ``words``
+(what a person reads).
 """
