@@ -15,6 +15,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, OneHot
 from preflearn import (
     RLS,
     Bags,
+    BradleyTerry,
     Comparisons,
     KPCRank,
     LabelPreferenceGP,
@@ -89,6 +90,13 @@ GP = {
     "judges EP": (PreferenceGP(judge_kernel=ConstantKernel(0.5), inference="ep", **GIVEN), JUDGED),
     "judges cyclic": (PreferenceGP("rbf", judge_kernel="identity", **GIVEN, **CYCLIC), JUDGED),
     "judges with features": (PreferenceGP(judge_kernel=WhiteKernel(0.5) + RBF(0.4), n_restarts=0), JUDGED_FRAME),
+}
+
+MATCHES = {
+    "evidence": (BradleyTerry(), FEATURELESS),
+    "variance": (BradleyTerry("probit", prior=1.5), NUMBERED),
+    "no prior": (BradleyTerry(prior=None), Comparisons(4, [0, 1, 2, 3, 0], [1, 2, 3, 0, 2], weight=[3, 1, 2, 1, 1])),
+    "thresholds": (BradleyTerry(ties=True), Comparisons(N, FIRST, SECOND, TIED)),
 }
 
 ORDERS = [["tea", "milk"], ["tea", "milk", "juice"], ["juice", "tea"], ["juice", "milk"], ["milk", "tea"]]

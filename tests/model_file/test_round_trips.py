@@ -7,7 +7,7 @@ import zipfile
 import fitted_models
 import numpy as np
 import pytest
-from fitted_models import CLUSTERS, GP, LABELS, OTHERS, PIPELINES, fitted, quietly_fitted
+from fitted_models import CLUSTERS, GP, LABELS, MATCHES, OTHERS, PIPELINES, fitted, quietly_fitted
 from sklearn.base import clone
 
 import preflearn
@@ -136,6 +136,24 @@ def test_new_items_and_new_judges_are_told_from_known_ones(path):
     same(loaded.predict_proba(new), model.predict_proba(new))
 
 
+@pytest.mark.parametrize("name", MATCHES)
+def test_all_answers_of_a_model_of_matches(name, path):
+    model, data = MATCHES[name]
+    quietly_fitted(model, data)
+    loaded = again(model, path)
+    assert sorted(vars(loaded)) == sorted(vars(model))
+    for left in ("utility_", "std_", "theta_", "bounds_", "log_likelihood_"):
+        same(getattr(loaded, left), getattr(model, left))
+    same(loaded.predict_outcome_proba(data), model.predict_outcome_proba(data))
+    same(loaded.predict_utility(return_cov=True), model.predict_utility(return_cov=True))
+    same(loaded.sample_utilities(n_samples=3, random_state=0), model.sample_utilities(n_samples=3, random_state=0))
+    same(loaded.preference_matrix().probability, model.preference_matrix().probability)
+    assert loaded.rank(n_samples=50).names.tolist() == model.rank(n_samples=50).names.tolist()
+    if model.prior is not None:
+        same(loaded.log_evidence(), model.log_evidence())
+    same(quietly_fitted(clone(loaded), data).predict_proba(data), model.predict_proba(data))
+
+
 @pytest.mark.parametrize("name", LABELS)
 def test_all_answers_of_a_gaussian_process_over_labels(name, path):
     model, data, new = LABELS[name]
@@ -190,7 +208,7 @@ def test_clusters(name, path):
 def test_the_tables_of_models_cover_all_that_files_hold():
     from test_least_squares_files import CASES
 
-    models = [model for table in (GP, LABELS, PIPELINES, OTHERS) for model, *_ in table.values()]
+    models = [model for table in (GP, MATCHES, LABELS, PIPELINES, OTHERS) for model, *_ in table.values()]
     models += [*CLUSTERS.values(), *(make()[0] for make in CASES.values())]
     assert {type(model) for model in models} == set(ESTIMATORS)
     steps = [step for model, *_ in PIPELINES.values() for _, step in model.steps]

@@ -68,8 +68,7 @@ def save(estimator: Any, path: str | Path, notes: Mapping[str, Any] | None = Non
     >>> bool((again.predict_proba(matches) == model.predict_proba(matches)).all())
     True
     """
-    kind = type(estimator)
-    last = estimator.steps[-1][1] if kind is Pipeline else estimator
+    kind, last = type(estimator), _last(estimator)
     if kind not in ESTIMATORS or type(last) not in ESTIMATORS:
         what = f"{kind.__name__} of {type(last).__name__}" if kind is Pipeline else kind.__name__
         raise TypeError(
@@ -179,9 +178,15 @@ def _check_header(path: str | Path, header: dict[str, Any]) -> None:
         )
 
 
+def _last(estimator: Any) -> Any:
+    return estimator.steps[-1][1] if type(estimator) is Pipeline else estimator
+
+
 def _rebuild(container: Container) -> tuple[Any, dict[str, Any]]:
     decoder = Decoder(container.array)
     estimator = decoder.estimator(container.header)
+    if type(_last(estimator)) not in ESTIMATORS:
+        raise DataError("the last step of the pipeline is no model")
     check_is_fitted(estimator)
     notes = decoder.decode(container.header["notes"])
     if not isinstance(notes, dict):

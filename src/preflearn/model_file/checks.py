@@ -102,17 +102,15 @@ def finite_parts(estimator: Any) -> None:
 
 
 def transformer(estimator: Any) -> None:
-    """Check a transformer by a row of which it has seen the like."""
+    """Check a transformer by rows of which it has seen the like."""
     finite_parts(estimator)
-    if np.ndim(estimator.transform(_row(estimator))) != 2:
-        raise DataError("a transformed row is no row")
+    _check_transformed(estimator.transform(_rows(estimator)))
 
 
 def on_items(estimator: Any) -> None:
     """Check a transformer of items."""
     inner, names = estimator.transformer_, estimator.feature_names_
-    if not hasattr(inner, "transform") or np.ndim(inner.transform(_row(inner))) != 2:
-        raise DataError("a transformed row is no row")
+    _check_transformed(inner.transform(_rows(inner)))
     if names is not None and (not isinstance(names, tuple) or not all(isinstance(name, str) for name in names)):
         raise DataError("the names of the features are no names")
     if names is not None and len(names) != _width(inner):
@@ -124,7 +122,7 @@ def pipeline(estimator: Pipeline) -> None:
     if not _has_learned(estimator):
         return  # a parameter
     steps = [step for _, step in estimator.steps if step not in (None, "passthrough")]
-    rows = _row(steps[0])
+    rows = _rows(steps[0])
     for step in steps[:-1]:
         if not hasattr(step, "transform"):
             raise DataError("a step in the middle transforms nothing")
@@ -140,15 +138,15 @@ def _has_learned(estimator: Any) -> bool:
     return bool(set(vars(estimator)) - set(estimator.get_params(deep=False)))
 
 
-def _row(estimator: Any) -> Any:
-    """Return a row that an estimator, or the first step of it, can take."""
+def _rows(estimator: Any) -> Any:
+    """Return two rows that an estimator, or the first step of it, can take."""
     if isinstance(estimator, Pipeline):
-        return _row(next(step for _, step in estimator.steps if step not in (None, "passthrough")))
+        return _rows(next(step for _, step in estimator.steps if step not in (None, "passthrough")))
     if hasattr(estimator, "transformer_"):
-        return _row(estimator.transformer_)
+        return _rows(estimator.transformer_)
     if isinstance(estimator, OneHotEncoder):
-        return np.array([[values[0] for values in estimator.categories_]])
-    return np.zeros((1, _width(estimator)))
+        return np.array([[values[0] for values in estimator.categories_]] * 2)
+    return np.stack([np.zeros(_width(estimator)), np.ones(_width(estimator))])
 
 
 def _few_ones(n_features: int) -> Any:
@@ -159,11 +157,17 @@ def _few_ones(n_features: int) -> Any:
 
 def _width(estimator: Any) -> int:
     if isinstance(estimator, Pipeline):
-        return int(_row(estimator).shape[1])
+        return int(_rows(estimator).shape[1])
     n_features = estimator.n_features_in_
     if type(n_features) is not int or n_features < 1:
         raise DataError(f"the number of features is {n_features!r}")
     return n_features
+
+
+def _check_transformed(rows: Any) -> None:
+    if np.ndim(rows) != 2 or rows.shape[0] != 2:
+        raise DataError("a transformed row is no row")
+    _check_finite("a transformed row", rows)
 
 
 def _check_answer(answer: Any, shape: tuple[int, ...]) -> None:
@@ -176,8 +180,8 @@ def _check_answer(answer: Any, shape: tuple[int, ...]) -> None:
 def _check_finite(name: str, values: Any) -> None:
     if isinstance(values, Bags):
         values = values.points
-    elif sp.issparse(values):
-        values = values.data
+    elif not isinstance(values, np.ndarray):
+        values = getattr(values, "data", values)  # of a sparse matrix
     if values is not None and not (np.abs(np.asarray(values)) <= LARGEST).all():
         raise DataError(f"{name} has values that are not finite")
 

@@ -77,10 +77,26 @@ def _sync_directory(directory: Path) -> None:
             os.close(handle)
 
 
+class _Archive(zipfile.ZipFile):
+    """An archive that is given up where writing fails, without complaints about its own state.
+
+    Closing one that was interrupted at a bad moment raises ValueError, which would take the place of the interrupt.
+    """
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.fp = None
+
+    # Does nothing, and nothing in Python: an interrupt that arrives within a finaliser in Python is lost.
+    __del__ = object.__init__
+
+
 def write_container(path: Path, header: dict[str, Any], arrays: list[NDArray[Any]]) -> None:
     """Write header and arrays, atomically."""
     text = json.dumps(header, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
-    with atomic_file(path) as stream, zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
+    with atomic_file(path) as stream, _Archive(stream, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(_HEADER, text.encode("utf-8", "surrogatepass"))
         for number, array in enumerate(arrays):
             with archive.open(f"{number}.npy", "w", force_zip64=array.nbytes > 1 << 30) as member:

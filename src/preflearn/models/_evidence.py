@@ -24,6 +24,7 @@ UNKNOWN = 1e-3
 # Up to this many latents two BLAS threads spend more time waiting for each other than they save.
 ONE_THREAD = 999
 
+LARGEST = 1e100  # number of a posterior that is believed
 SAME = 1e-6  # relative difference up to which kept numbers belong together: rounding, on another machine too
 
 
@@ -207,9 +208,9 @@ class Evidence:
 
 
 def numbers(value: Any, what: str) -> FloatArray:
-    """Return finite floats, or raise."""
+    """Return floats whose squares are finite, or raise."""
     found = np.asarray(value)
-    if found.dtype != np.float64 or not np.isfinite(found).all():
+    if found.dtype != np.float64 or not (np.abs(found) <= LARGEST).all():
         raise DataError(f"{what} should be finite numbers")
     return found
 
