@@ -89,8 +89,8 @@ def print_result(result: RankResult, top: int) -> None:
     lines = [("Model", f"{result.choice.why}.")]
     lines += [("", f"Not tried: {what}.") for what in result.choice.left_out]
     if result.rankability is not None:
-        said = str(result.rankability).splitlines()
-        lines.append(("Verdict", f"{said[0].rstrip('.')}: {said[1].strip()}."))
+        verdict = result.rankability
+        lines.append(("Verdict", f"{verdict.told.rstrip('.')}: {verdict.odds}."))
     facts(lines)
     header, rows = result.rows(top)
     table([(name, "left" if name in ("item", "places", "W-L-T") else "right") for name in header], rows)

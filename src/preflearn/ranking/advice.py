@@ -161,8 +161,8 @@ def _sides(data: Comparisons) -> list[Advice]:
         Advice(
             "side",
             f"The {side} of the two sides wins more often than the items explain (odds of {odds:.2f} to 1 between "
-            f"equal items, p = {effect.p_value:.1g}): an advantage of its position. Show the sides in random order, or "
-            "swap them for half of the comparisons.",
+            f"equal items, p = {effect.p_value:.1g}): an advantage of playing at home or of being shown there. Where "
+            "that can be chosen, put the sides in random order.",
         )
     ]
 

@@ -175,7 +175,7 @@ class RankResult:
             lines.append(f"... and {len(self) - len(rows)} more")
         lines += ["", f"Model: {self.choice.why}."]
         if self.rankability is not None:
-            lines.append(str(self.rankability).partition("\n")[0])
+            lines.append(self.rankability.told)
         lines += [f"Warning: {one.text}" for one in self.warnings]
         return "\n".join(lines)
 

@@ -83,21 +83,32 @@ class Rankability:
     n_judges: int
     models: dict[str, PreferenceGP]
 
-    def __str__(self) -> str:
-        """Return the verdict in words, with the figures behind it."""
-        odds = math.exp(min(abs(self.log_odds), 50.0))
-        told = {
+    @property
+    def told(self) -> str:
+        """The verdict in a sentence."""
+        return {
             "rankable": "A single ranking explains these comparisons.",
             "cyclic": "These preferences run in circles, and no ranking explains them.",
             "partly cyclic": "A ranking explains some of these preferences, circles the rest.",
             "undecided": "These comparisons do not decide between a ranking and circles.",
             "only noise": "These comparisons show neither a ranking nor circles that chance would not.",
         }[self.verdict]
+
+    @property
+    def odds(self) -> str:
+        """The odds of circles in words."""
+        odds = math.exp(min(abs(self.log_odds), 50.0))
+        if odds < 1.05:
+            return "even odds of circles"
+        number = f"{odds:,.1f}" if odds < 1e6 else "beyond a million"
+        return f"odds {number} to 1 {'for' if self.log_odds > 0 else 'against'} circles"
+
+    def __str__(self) -> str:
+        """Return the verdict in words, with the figures behind it."""
         circles, triples = self.triads
         lines = [
-            told,
-            f"  odds {f'{odds:,.1f}' if odds < 1e6 else 'beyond a million'} to 1 "
-            f"{'for' if self.log_odds > 0 else 'against'} circles",
+            self.told,
+            f"  {self.odds}",
             f"  {self.p_value:.1%} of rankings like this one would leave residuals as cyclic",
             f"  learned preferences: a ranking explains {self.ranking_share:.0%}, circles {self.cyclic_share:.0%}",
             f"  observed ones: a ranking {self.hodge.gradient:.0%}, circles of three {self.hodge.curl:.0%}, "
