@@ -10,10 +10,11 @@ import zipfile
 import numpy as np
 import pytest
 from fitted_models import DRINKS, LABELS, MATCHES, OTHERS, PIPELINES, WIDE_COMPARISONS, fitted, quietly_fitted
+from sklearn.base import clone
 
 import preflearn
 from preflearn import Comparisons, RankRLS
-from preflearn.exceptions import FileFormatError
+from preflearn.exceptions import DataError, FileFormatError
 from preflearn.model_file import FORMAT_VERSION
 from preflearn.model_file.tables import ESTIMATORS
 
@@ -400,6 +401,16 @@ def test_parts_of_two_models_do_not_make_one(path):
     write(path, one | {"header.json": other["header.json"]})
     with pytest.raises(FileFormatError, match="do not belong together"):
         preflearn.load(path)
+
+
+@pytest.mark.parametrize("name", ["tau", "nu", "a"])
+@pytest.mark.parametrize("case", ["features", "EP", "judges", "only skew functions", "pair effects"])
+def test_numbers_of_a_posterior_that_contradict_each_other_are_refused(case, name):
+    model = fitted(case)[0]
+    state = model._file_state()
+    state["solutions"][0][name] = 1.01 * state["solutions"][0][name]
+    with pytest.raises(DataError, match="not those of the posterior"):
+        clone(model)._from_file_state(state)
 
 
 def test_every_estimator_of_the_table_is_refused_without_what_it_learned(path):
