@@ -199,6 +199,17 @@ def test_every_model_can_be_asked_for(name):
     np.testing.assert_array_equal(p.sum(axis=1), 1.0)
 
 
+def test_rows_with_scores_are_ranked_within_their_groups():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    rows = Ratings(X, np.round(2 * X[:, 0]), np.repeat(np.arange(5), 6))
+    result = rank(rows, circles=False)
+    assert len(result) == 30
+    assert np.corrcoef(result.ranking.utility, X[result.ranking.row, 0])[0, 1] > 0.9
+    assert "compared by their scores" in result.told[-1]
+    assert result.ranking.names[0].startswith("row ")
+
+
 def test_progress_goes_from_start_to_end():
     seen = []
     rank(by_utility(13)[0], progress=lambda what, share: seen.append((what, share)))
@@ -225,5 +236,5 @@ def test_mistakes():
         rank(data, level=90)
     with pytest.raises(TypeError, match="have their items already"):
         rank(data, items=pd.DataFrame({"item": NAMES[:12]}))
-    with pytest.raises(DataError, match="rows with scores"):
-        rank(Ratings([[1.0], [2.0]], [0, 1]))
+    with pytest.raises(DataError, match="too many to rank"):
+        rank(Ratings(np.zeros((1501, 1)), np.arange(1501) % 2))

@@ -80,16 +80,15 @@ def read_any(
 
 
 def read_comparisons(source: str, options: ReadOptions) -> Read:
-    """Return the comparisons of a file; rows with scores raise DataError."""
-    from preflearn.data import Ratings
+    """Return the comparisons of a file; rows with scores are compared within their groups."""
+    from preflearn.data import Comparisons
+    from preflearn.ranking.ranker import from_rows
 
     reading = read_any(source, options)
-    if isinstance(reading.data, Ratings):
-        raise DataError(
-            f"{reading.source}: these are rows with scores, not comparisons of items. Learn from them with preflearn "
-            "fit, or turn them into comparisons with preflearn convert."
-        )
-    return Read(reading.data, reading.told, reading.source, reading.encoder)
+    if isinstance(reading.data, Comparisons):
+        return Read(reading.data, reading.told, reading.source, reading.encoder)
+    data, more = from_rows(reading.data, reading.source)
+    return Read(data, (*reading.told, *more), reading.source)
 
 
 def comparisons_of(source: str, options: ReadOptions) -> Read:

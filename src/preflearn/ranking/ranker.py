@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,15 +10,15 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from preflearn.data import Comparisons, ItemEncoder, Ratings, read_preferences
+from preflearn.data import Comparisons, ItemEncoder, Ratings, from_scores, read_preferences
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.models.ranking import Ranking
 from preflearn.ranking.advice import Advice, advise, record_of
-from preflearn.ranking.choice import Choice, check_model, choose_model
+from preflearn.ranking.choice import MOST_ITEMS, Choice, check_model, choose_model
 from preflearn.ranking.result import RankResult
 from preflearn.structure import JudgeReport, judge_report, rankability
 
-__all__ = ["quietly", "rank", "rank_comparisons", "signs_of"]
+__all__ = ["from_rows", "quietly", "rank", "rank_comparisons", "signs_of"]
 
 MOST_PAIRS, MOST_WITH_FEATURES = 20_000, 2_000  # distinct pairs up to which circles are looked for
 DRAWN = 4 * 10**7  # utilities drawn for places and P(best)
@@ -43,9 +42,10 @@ def rank(
 
     Parameters
     ----------
-    data : Comparisons, data frame, or path
-        What was compared. Tables are recognised by their columns: winner,loser; left,right,winner; home,away,scores;
-        first,second,outcome; rankings; ... (`preflearn.data.read_preferences`).
+    data : Comparisons, Ratings, data frame, or path
+        What was compared; rows with scores are compared within their groups. Tables are recognised by their columns:
+        winner,loser; left,right,winner; home,away,scores; first,second,outcome; rankings; ...
+        (`preflearn.data.read_preferences`).
     items : data frame or path, default=None
         Features of the items, one row each.
     columns : mapping, default=None
@@ -85,14 +85,15 @@ def rank(
                 "rank: Comparisons have their items already; give items and columns with a table or a file."
             )
     elif isinstance(data, Ratings):
-        raise _scores("rank")
+        data, told = from_rows(data, "rank")
     else:
         if progress is not None:
             progress("Reading", 0.0)
         read = read_preferences(data, items, columns=columns, **reading)
-        if isinstance(read.data, Ratings):
-            raise _scores(read.source)
         data, told, encoder = read.data, read.told, read.encoder
+        if isinstance(data, Ratings):
+            data, more = from_rows(data, read.source)
+            told = (*told, *more)
     return rank_comparisons(
         data,
         told,
@@ -150,11 +151,19 @@ def rank_comparisons(
     return RankResult(ranking, record, choice.model, choice, verdict, judges, tuple(advice), data, told, encoder)
 
 
-def _scores(source: str | os.PathLike[str]) -> DataError:
-    return DataError(
-        f"{source}: these are rows with scores, not comparisons of items. Learn from them with preflearn fit "
-        "(RankRLSCV), which predicts scores of new rows."
+def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]:
+    """Return comparisons of rows within their groups by their scores, and a sentence about it."""
+    if len(data) > MOST_ITEMS:
+        raise DataError(
+            f"{source}: {len(data):,} rows with scores are too many to rank with their uncertainty (at most "
+            f"{MOST_ITEMS:,}). Learn from them with preflearn fit (RankRLSCV), which predicts scores of new rows."
+        )
+    names = [f"row {number}" for number in range(1, len(data) + 1)]
+    pairs = from_scores(
+        data.items, data.score, data.group, names=names, max_pairs=MOST_PAIRS, margins=False, random_state=0
     )
+    drawn = " (drawn from all)" if len(pairs) == MOST_PAIRS else ""
+    return pairs, (f"Rows of the same group are compared by their scores: {len(pairs):,} pairs{drawn}.",)
 
 
 def signs_of(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
