@@ -31,6 +31,8 @@ _OPTIONS = [
         r'there is no column "\1" (\2), and the model was trained with it. Give the same columns as in training.',
     ),
     (r"Unpack it first \(gzip is read as it is\)", "Unpack it, or save the sheet as CSV"),
+    (r"Leave out columns\.", "Leave out --columns."),
+    (r"Leave out the items\.", "Leave out --items."),
     (r"into int\.", "into a whole number."),
     (r"into float\.", "into a number."),
     (r", or keep one part \(see \.parts\(\)\)", ""),
