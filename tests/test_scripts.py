@@ -130,3 +130,10 @@ def test_the_benchmark_of_judges_runs_in_small():
     evidence = re.findall(r"MB \| ([-\d.]+) \|", out)
     assert len(evidence) == 2
     assert float(evidence[0]) == pytest.approx(float(evidence[1]), abs=0.11)
+
+
+@pytest.mark.slow
+def test_the_command_line_is_timed():
+    out = run("-m", "benchmarks.command", "--small")
+    assert "preflearn --help" in out
+    assert out.count("rank 100 comparisons of 20 items") >= 3

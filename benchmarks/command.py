@@ -1,0 +1,79 @@
+"""How long a person waits for the command line: help, and a ranking from a CSV file, each in a new process.
+
+    python -m benchmarks.command [--small] [--repeats 3]
+
+The yardstick is the import of the scientific libraries by the same Python. Comparisons are of random pairs, with
+standard normal utilities and logistic noise; features are two numbers, one of them the utility with noise, and a word.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.measure import Row, print_table
+
+IMPORTS = "import numpy, scipy.linalg, scipy.sparse, scipy.optimize, sklearn.gaussian_process"
+
+
+def write(folder, n, m):
+    rng = np.random.default_rng(0)
+    u = rng.normal(size=n)
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    up = u[first] - u[second] + rng.logistic(size=m) > 0
+    rows = (f"item {a},item {b},{'left' if won else 'right'}\n" for a, b, won in zip(first, second, up, strict=True))
+    (folder / "matches.csv").write_text("left,right,winner\n" + "".join(rows))
+    near = u + 0.3 * rng.normal(size=n)
+    table = (f"item {i},{near[i]:.4f},{rng.normal():.4f},{'ab'[i % 2]}\n" for i in range(n))
+    (folder / "items.csv").write_text("item,size,weight,kind\n" + "".join(table))
+
+
+def seconds(command, folder, repeats):
+    best = np.inf
+    for _ in range(repeats):
+        start = time.perf_counter()
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--small", action="store_true", help="small sizes: only to see that everything runs")
+    parser.add_argument("--repeats", type=int, default=3)
+    options = parser.parse_args()
+    repeats = 1 if options.small else options.repeats
+    preflearn = [sys.executable, "-m", "preflearn"]
+    jobs = [("preflearn --help", (30, 100), ["--help"], 0.3)]
+    sizes = [(20, 100)] if options.small else [(200, 2000), (1000, 100_000)]
+    for n, m in sizes:
+        what = f"{m:,} comparisons of {n:,} items"
+        aim = 5.0 if (n, m) == (200, 2000) else None
+        jobs.append((f"rank {what}", (n, m), ["rank", "matches.csv"], aim))
+        jobs.append((f"rank {what}, report", (n, m), ["rank", "matches.csv", "--report", "r.html", "--force"], None))
+    n, m = sizes[0]
+    with_features = ["rank", "matches.csv", "--items", "items.csv"]
+    jobs.append((f"rank {m:,} comparisons of {n:,} items with features", (n, m), with_features, None))
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        yardstick = seconds([sys.executable, "-c", IMPORTS], folder, repeats)
+        for job, size, command, aim in jobs:
+            write(folder, *size)
+            ours = seconds([*preflearn, *command], folder, repeats)
+            met = aim is None or ours <= aim
+            told = "" if aim is None else f"{aim:g} s"
+            rows.append(Row(job, f"{ours:.2f} s", f"imports {yardstick:.2f} s", f"{ours / yardstick:.2f}", told, met))
+            print(f"{job}: {ours:.2f} s", flush=True)
+    print_table(rows)
+
+
+if __name__ == "__main__":
+    main()
