@@ -370,13 +370,15 @@ def test_the_same_warning_is_shown_once(run, monkeypatch):
     import warnings
 
     import preflearn.cli.fitting
+    from preflearn.exceptions import DataWarning
 
     fit = preflearn.cli.fitting.train
 
     def warn(*arguments):
         for text in ("Ratings: odd", "Ratings: odd", "Ratings: odder"):
-            warnings.warn(text, stacklevel=1)
-        warnings.warn("for developers", FutureWarning, stacklevel=1)
+            warnings.warn(text, DataWarning, stacklevel=1)
+        for category in (FutureWarning, RuntimeWarning, UserWarning):
+            warnings.warn("for developers", category, stacklevel=1)
         return fit(*arguments)
 
     monkeypatch.setattr(preflearn.cli.fitting, "train", warn)

@@ -7,13 +7,13 @@ from typing import Literal
 from cyclopts import App
 
 from preflearn._version import __version__
-from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source
+from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source, Whole
 
 __all__ = ["app"]
 
 # Must be preflearn.kernels.KERNEL_NAMES, which would import scikit-learn; a test compares the two.
 Kernel = Literal["linear", "poly2", "poly3", "rbf", "laplacian", "matern32", "matern52", "rational_quadratic"]
-FitModel = RankModel | Literal["rankrls", "rls", "kpcrank", "kpcr"]
+FitModel = Literal[RankModel, "rankrls", "rls", "kpcrank", "kpcr"]
 Unit = Literal["pair", "item", "judge"]
 
 app = App(
@@ -44,7 +44,7 @@ def rank(
     report: File | None = None,
     save: File | None = None,
     json: Flag = False,
-    top: int = 30,
+    top: Whole = 30,
     level: float = 0.9,
     circles: bool | None = None,
     machine: Machine = Machine(),  # noqa: B008 - frozen
@@ -114,9 +114,9 @@ def fit(
     components: str | None = None,
     ties: Literal["include", "exclude", "auto"] | None = None,
     weighting: Literal["pairs", "groups"] | None = None,
-    nystroem: int | None = None,
+    nystroem: Whole | None = None,
     scoring: str | None = None,
-    n_features: int | None = None,
+    n_features: Whole | None = None,
     zero_based: Flag = False,
     machine: Machine = Machine(),  # noqa: B008 - frozen
     force: Flag = False,
@@ -246,7 +246,7 @@ def evaluate(
     *,
     model: RankModel = "auto",
     by: Unit = "pair",
-    folds: int = 5,
+    folds: Whole = 5,
     relevant: float | None = None,
     json: Flag = False,
     machine: Machine = Machine(),  # noqa: B008 - frozen

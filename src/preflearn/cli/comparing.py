@@ -8,7 +8,7 @@ from typing import Any
 
 from preflearn.cli.console import facts, progress, table
 from preflearn.cli.options import ReadOptions
-from preflearn.cli.sources import Read, comparisons_of, describe_data
+from preflearn.cli.sources import Read, about, comparisons_of, describe_data
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.models import RankRLSCV
@@ -30,10 +30,10 @@ _UNITS = {
 def run_evaluate(data: str, reading: ReadOptions, model: str, by: str, folds: int, as_json: bool, seed: int) -> None:
     """Cross-validate one model and print how it did."""
     with progress("Reading") as tell:
-        read = comparisons_of(data, reading)
-        X, _ = signs_of(read.data)
-        name = choose_model(X, random_state=seed, progress=tell).name if model == "auto" else check_model(X, model)
-        found = _held_out(X, name, by, folds, seed, tell)
+        read, X = _read(data, reading, by, folds)
+        with about(read.source):
+            name = choose_model(X, random_state=seed, progress=tell).name if model == "auto" else check_model(X, model)
+            found = _held_out(X, name, by, folds, seed, tell)
     lines = [
         ("accuracy", "accuracy", found.accuracy, "decided comparisons whose winner is predicted; 0.5 is chance"),
         ("log_loss", "log loss", found.log_loss, "surprise in nats; 0.693 is a coin"),
@@ -68,24 +68,25 @@ def run_compare(
 ) -> None:
     """Cross-validate several models on the same folds and print them side by side."""
     with progress("Reading") as tell:
-        read = comparisons_of(data, reading)
-        X, _ = signs_of(read.data)
+        read, X = _read(data, reading, by, folds)
         names = list(dict.fromkeys(models)) or [n for n in _all(X) if by != "item" or as_seen(X, n).items is not None]
         for name in names:
             if name not in _LEAST_SQUARES:
-                check_model(X, name)
+                with about(read.source):
+                    check_model(X, name)
         if len(names) < 2:
-            raise DataError(f"compare: there is one model to compare ({names[0]}). Name two or more.")
+            raise DataError(f"{read.source}: there is one model to compare ({names[0]}). Name two or more.")
         found = {}
         for k, name in enumerate(names):
-            found[name] = _held_out(
-                X,
-                name,
-                by,
-                folds,
-                seed,
-                lambda what, share, k=k, name=name: tell(f"{name}: {what}", (k + share) / len(names)),
-            )
+            with about(read.source):
+                found[name] = _held_out(
+                    X,
+                    name,
+                    by,
+                    folds,
+                    seed,
+                    lambda what, share, k=k, name=name: tell(f"{name}: {what}", (k + share) / len(names)),
+                )
     probable = [name for name in names if name not in _LEAST_SQUARES]
     order = sorted(probable, key=lambda name: found[name].log_loss) + [n for n in names if n in _LEAST_SQUARES]
     best = order[0]
@@ -114,6 +115,26 @@ def run_compare(
     facts([("Note", "behind: difference of the log losses, with its standard error; p by random signs of the pairs.")])
 
 
+def _read(data: str, reading: ReadOptions, by: str, folds: int) -> tuple[Read, Comparisons]:
+    """Return comparisons of which some can be held out."""
+    if folds < 2:
+        raise DataError(f"--folds is {folds}; it must be 2 or more.")
+    read = comparisons_of(data, reading)
+    X, _ = signs_of(read.data)
+    if by == "judge" and X.judge is None:
+        raise DataError(f"{read.source}: --by judge needs to know who judged. Name the column: --columns judge=COLUMN.")
+    if by == "item" and X.items is None:
+        raise DataError(
+            f"{read.source}: --by item needs features: an item that is known by name alone cannot be predicted. "
+            "Give them with --items ITEMS."
+        )
+    if not X.outcome.any():
+        raise DataError(
+            f"{read.source}: all comparisons are ties, so there is no winner to predict. Give some with one."
+        )
+    return read, X
+
+
 def _facts(read: Read, X: Comparisons, by: str, found: HeldOut) -> dict[str, Any]:
     return {
         "data": read.source,
@@ -137,7 +158,7 @@ def _held_out(X: Comparisons, name: str, by: str, folds: int, seed: int, tell: A
 
     unit: Any = by
     if by == "item" and as_seen(X, name).items is None:
-        raise DataError(f"--by item needs a model of features, and {name} knows items by name alone. Use --model gp.")
+        raise DataError(f"--by item needs a model of features, and {name} knows items by name alone. Use gp instead.")
     seen = as_seen(X, name)
     found: HeldOut = quietly(lambda: held_out(build, seen, by=unit, n_folds=folds, random_state=seed, progress=tell))
     return found

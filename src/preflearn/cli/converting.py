@@ -12,7 +12,7 @@ import numpy as np
 
 from preflearn.cli.console import count, facts, working
 from preflearn.cli.options import ReadOptions
-from preflearn.cli.sources import read_any
+from preflearn.cli.sources import about, read_any
 from preflearn.cli.tables import write_csv, write_text
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.exceptions import DataError
@@ -43,12 +43,13 @@ def run(source: str, out: Path, reading: ReadOptions, layout: str | None) -> Non
     with working(f"Converting {source}"):
         found = read_any(source, reading, margins=True)
         data = found.data
-        if kind in _ROWS:
-            what = _write_rows(data, out)
-        elif kind in _RANKINGS:
-            what = _write_rankings(_comparisons(data), out, kind)
-        else:
-            what = _write_table(_comparisons(data), out, kind, layout)
+        with about(found.source, str(out)):
+            if kind in _ROWS:
+                what = _write_rows(data, out)
+            elif kind in _RANKINGS:
+                what = _write_rankings(_comparisons(data), out, kind)
+            else:
+                what = _write_table(_comparisons(data), out, kind, layout)
     facts([*(("Read", line) for line in found.told), ("Saved", f"{out}: {what}")])
 
 
@@ -77,7 +78,7 @@ def _write_table(data: Comparisons, out: Path, kind: str, layout: str | None) ->
         layout = "first-second-outcome" if sizes else "left-right-winner" if ties else "winner-loser"
     if layout == "winner-loser" and ties:
         count_ties = int((data.outcome == 0).sum())
-        raise DataError(f"{out}: {count(count_ties, 'tie')} have no winner. Use --layout left-right-winner.")
+        raise DataError(f"{out}: {count(count_ties, 'comparison')} ended in a tie. Use --layout left-right-winner.")
     label = _labels(data)
     further = {name: getattr(data, name) for name in ("weight", "group", "judge")}
     header = [*_LAYOUTS[layout], *(name for name, values in further.items() if values is not None)]

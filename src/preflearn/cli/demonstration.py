@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from preflearn.cli.console import count, prose, table, working
+from preflearn.cli.options import check_seed
 from preflearn.cli.search import alpha_candidates, search
 from preflearn.data import Comparisons, Ratings
 from preflearn.datasets import make_ltr, make_noisy_parse_ranking, make_sinc_preferences
-from preflearn.exceptions import DataError
 from preflearn.metrics import disagreement_error, get_scorer
 from preflearn.models import RLS, KPCRankCV, RankRLSCV
 from preflearn.structure import rankability
@@ -34,8 +34,7 @@ class Method(NamedTuple):
 
 def run(seed: int) -> None:
     """Run the four parts."""
-    if seed < 0:
-        raise DataError(f"--seed is {seed}; it must be 0 or more.")
+    check_seed(seed)
     prose(
         "Small problems with generated data. In the first three the models see the training part only, and every "
         "number is measured on held-out data. Right pairs: share of the held-out pairs that are put in the right "

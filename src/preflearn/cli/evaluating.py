@@ -56,6 +56,8 @@ def run(
     seed: int,
 ) -> None:
     """Judge a model file on data, or cross-validate on data alone."""
+    if relevant is not None and not np.isfinite(relevant):
+        raise DataError(f"--relevant is {relevant:g}; it must be a grade, such as 1.")
     if second is None:
         if is_model(first):
             raise DataError(f"{first}: this is a model, and DATA to judge it on is missing: MODEL DATA.")

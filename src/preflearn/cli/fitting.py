@@ -6,9 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from preflearn.cli.console import facts, progress, working
-from preflearn.cli.sources import Read, describe_data, is_svmlight, read_any, save_notes
-from preflearn.cli.training import Choices, check_data, check_options, describe_model, describe_score, train
-from preflearn.cli.words import without_owner
+from preflearn.cli.sources import Read, about, describe_data, is_svmlight, read_any, save_notes
+from preflearn.cli.training import (
+    MOST_FEATURES,
+    Choices,
+    check_data,
+    check_no_least_squares,
+    check_options,
+    describe_model,
+    describe_score,
+    train,
+)
 from preflearn.data import Comparisons, Ratings, Reading
 from preflearn.exceptions import DataError, FileFormatError
 from preflearn.model_file import save
@@ -23,14 +31,14 @@ def run(source: str, target: Path, choices: Choices) -> None:
     if squares:
         choices = choices.resolved()
         check_options(choices)
-    if choices.n_features is not None and choices.n_features < 1:
-        raise DataError(f"--n-features is {choices.n_features}; it must be at least 1.")
+    else:
+        check_no_least_squares(choices)
+    if choices.n_features is not None and not 1 <= choices.n_features <= MOST_FEATURES:
+        raise DataError(f"--n-features is {choices.n_features}; it must be at least 1 and at most {MOST_FEATURES:,}.")
     if not is_svmlight(source, choices.reading):
         for option, given in (("--zero-based", choices.zero_based), ("--n-features", choices.n_features)):
             if given:
                 raise DataError(f"{source}: {option} is for SVMlight files, and this is a table. Leave it out.")
-    elif choices.reading.items is not None:
-        raise DataError(f"{source}: rows of an SVMlight file bring their own features. Leave out --items.")
     with working(f"Reading {source}"):
         reading = _read(source, choices, squares)
     if isinstance(reading.data, Ratings) and not squares:
@@ -46,7 +54,7 @@ def run(source: str, target: Path, choices: Choices) -> None:
     assert isinstance(reading.data, Comparisons)
     read = Read(reading.data, reading.told, reading.source, reading.encoder)
     facts([*(("Read", line) for line in read.told), ("Data", describe_data(read.data))])
-    with progress("Learning") as tell:
+    with progress("Learning") as tell, about(read.source):
         result = rank_comparisons(
             read.data, read.told, read.encoder, model=choices.model or "auto", random_state=choices.seed, progress=tell
         )
@@ -71,12 +79,8 @@ def _by_least_squares(reading: Reading, target: Path, choices: Choices) -> None:
     data, source = reading.data, reading.source
     check_data(source, data, choices)
     facts([*(("Read", line) for line in reading.told), ("Data", describe_data(data))])
-    try:
-        with working(f"Learning from {source}"):
-            result = train(data, choices)
-    except DataError as error:
-        message = without_owner(str(error))
-        raise DataError(message if message.startswith(source) else f"{source}: {message}") from error
+    with working(f"Learning from {source}"), about(source):
+        result = train(data, choices)
     with working(f"Saving {target.name}"):
         save(result.estimator, target, notes=_notes(reading, choices))
     lines = [("Model", describe_model(choices, result.estimator)), ("Chosen", result.chosen)]

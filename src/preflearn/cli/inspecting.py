@@ -10,8 +10,9 @@ import numpy as np
 
 from preflearn.cli.console import facts, plain, progress, prose
 from preflearn.cli.options import ReadOptions
-from preflearn.cli.sources import comparisons_of, describe_data
+from preflearn.cli.sources import about, comparisons_of, describe_data
 from preflearn.data import Comparisons
+from preflearn.exceptions import DataError
 from preflearn.ranking.ranker import quietly, signs_of
 from preflearn.structure import ComparableClusters, judge_report, rankability
 
@@ -23,8 +24,12 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
     with progress("Reading") as tell:
         read = comparisons_of(data, reading)
         X, _ = signs_of(read.data)
+        if clusters is not None and not 2 <= clusters <= X.n_items:
+            most = f"there are {X.n_items} items, so it must be from 2 to {X.n_items}"
+            raise DataError(f"--clusters is {clusters}; {most if X.n_items > 2 else 'it needs three items or more'}.")
         tell("Looking for circles", 0.1)
-        verdict = quietly(lambda: rankability(X, random_state=seed))
+        with about(read.source):
+            verdict = quietly(lambda: rankability(X, random_state=seed))
         found = None
         if clusters is not None or verdict.verdict in ("cyclic", "partly cyclic"):
             tell("Looking for comparable groups", 0.7)

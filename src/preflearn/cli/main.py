@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -26,6 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     tokens = list(sys.argv[1:] if argv is None else argv)
+    _open_streams()
     traceback = os.environ.get("PREFLEARN_TRACEBACK", "") not in ("", "0")
     if "--traceback" in tokens:
         tokens.remove("--traceback")
@@ -40,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not isinstance(stop.__context__, BrokenPipeError):  # how rich ends when nobody reads the help
             raise
     except KeyboardInterrupt:
-        print("preflearn: interrupted.", file=sys.stderr)
+        _say("preflearn: interrupted.")
         return 130
     except Exception as error:
         return _report(error, traceback)
@@ -56,12 +58,12 @@ def _run(tokens: list[str]) -> int:
     from preflearn.cli.commands import app
     from preflearn.cli.console import WarningPrinter
     from preflearn.cli.options import STANDARD_INPUT
+    from preflearn.exceptions import PreflearnWarning
 
     with warnings.catch_warnings():
-        # What concerns the data is shown, once; what concerns the developers of libraries is not.
+        # What concerns the data is shown, once; what other libraries tell their developers is not.
         warnings.simplefilter("ignore")
-        warnings.simplefilter("always", UserWarning)
-        warnings.simplefilter("always", RuntimeWarning)
+        warnings.simplefilter("always", PreflearnWarning)
         warnings.showwarning = WarningPrinter()
         told = [STANDARD_INPUT if token == "-" else token for token in tokens]
         found = app(told, print_error=False, exit_on_error=False, result_action="return_value")
@@ -79,5 +81,18 @@ def _report(error: Exception, traceback: bool) -> int:
         module.print_exception(error)
     elif code == 1:
         message += " Run the same with --traceback to see where."
-    print(f"preflearn: {message}", file=sys.stderr)
+    _say(f"preflearn: {message}")
     return code
+
+
+def _open_streams() -> None:
+    """Open what the shell has closed (``>&-``), so that nobody has to ask whether it is there."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
+
+
+def _say(message: str) -> None:
+    """Print a line on standard error, if that can be written to."""
+    with contextlib.suppress(OSError):
+        print(message, file=sys.stderr, flush=True)

@@ -7,9 +7,12 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from preflearn.cli.commands import Unit, app
-from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source
+from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source, Whole
 
 __all__: list[str] = []
+
+# RankModel without auto, which is no model of its own, and with rankrls; a test compares the two.
+Compared = Literal["bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both", "judges", "rankrls"]
 
 
 @app.command(usage="Usage: preflearn inspect DATA [OPTIONS]")
@@ -18,7 +21,7 @@ def inspect(
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
-    clusters: int | None = None,
+    clusters: Whole | None = None,
     json: Flag = False,
     machine: Machine = Machine(),  # noqa: B008 - frozen
 ) -> None:
@@ -55,10 +58,10 @@ def suggest(
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
-    n: Annotated[int, Parameter(name=["--number", "-n"])] = 10,
-    best: int | None = None,
+    n: Annotated[Whole, Parameter(name=["--number", "-n"])] = 10,
+    best: Whole | None = None,
     judges: str | None = None,
-    model: RankModel = "auto",
+    model: RankModel | None = None,
     out: File | None = None,
     machine: Machine = Machine(),  # noqa: B008 - frozen
     force: Flag = False,
@@ -86,7 +89,7 @@ def suggest(
     judges
         Names of judges to share the comparisons among.
     model
-        As of preflearn rank.
+        As of preflearn rank (default: auto).
     out
         CSV file to write (default: standard output).
     force
@@ -105,10 +108,10 @@ def suggest(
 def compare(
     data: Source,
     /,
-    *models: RankModel | Literal["rankrls"],
+    *models: Compared,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     by: Unit = "pair",
-    folds: int = 5,
+    folds: Whole = 5,
     json: Flag = False,
     machine: Machine = Machine(),  # noqa: B008 - frozen
 ) -> None:
@@ -202,7 +205,7 @@ def doctor(*, json: Flag = False) -> int:
 
 
 @app.command
-def demo(*, seed: int = 0) -> None:
+def demo(*, seed: Whole = 0) -> None:
     """Learn from generated data of several kinds and say what came out.
 
     Graded documents in query groups, noisy scores of a few similar items per

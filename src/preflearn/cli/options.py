@@ -8,15 +8,30 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-__all__ = ["STANDARD_INPUT", "File", "Flag", "Form", "Machine", "RankModel", "ReadOptions", "Source"]
+__all__ = [
+    "LARGEST_SEED",
+    "STANDARD_INPUT",
+    "File",
+    "Flag",
+    "Form",
+    "Machine",
+    "RankModel",
+    "ReadOptions",
+    "Source",
+    "Whole",
+    "check_seed",
+]
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
+LARGEST_SEED = 2**32 - 1
 STANDARD_INPUT = "\0-"  # stands for a hyphen until options, which start with one, are told from arguments
 
 
 def _source(kind: Any, tokens: Any) -> str:
     """Return the name of a file, or ``-`` for standard input."""
     value: str = tokens[0].value
+    if not value.strip():
+        raise ValueError("the name of the file is empty. Give the path of a file.")
     return "-" if value == STANDARD_INPUT else value
 
 
@@ -24,7 +39,17 @@ def _file(kind: Any, tokens: Any) -> Path:
     return Path(_source(kind, tokens))
 
 
+def _whole(kind: Any, tokens: Any) -> int:
+    """Return a whole number; 1.5 is none."""
+    text: str = tokens[0].value
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError(f'"{text}" is not a whole number.') from None
+
+
 Source = Annotated[str, Parameter(converter=_source)]
+Whole = Annotated[int, Parameter(converter=_whole)]
 File = Annotated[Path, Parameter(converter=_file)]
 # Must be the names of preflearn.ranking.MODELS, which would import scikit-learn; a test compares the two.
 RankModel = Literal["auto", "bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both", "judges"]
@@ -81,15 +106,14 @@ class Machine:
         Most threads to use (default: what the machine has).
     """
 
-    seed: int = 0
-    threads: int | None = None
+    seed: Whole = 0
+    threads: Whole | None = None
 
     def apply(self) -> None:
         """Check the options and hold the numerical libraries to so many threads; before they are imported."""
         from preflearn.exceptions import DataError
 
-        if self.seed < 0:
-            raise DataError(f"--seed is {self.seed}; it must be 0 or more.")
+        check_seed(self.seed)
         if self.threads is None:
             return
         if self.threads < 1:
@@ -103,3 +127,11 @@ class Machine:
             from threadpoolctl import threadpool_limits
 
             threadpool_limits(self.threads)
+
+
+def check_seed(seed: int) -> None:
+    """Raise DataError for a number that cannot be a seed."""
+    from preflearn.exceptions import DataError
+
+    if not 0 <= seed <= LARGEST_SEED:
+        raise DataError(f"--seed is {seed}; it must be 0 or more, and at most {LARGEST_SEED}.")

@@ -16,7 +16,7 @@ from preflearn.cli.sources import Saved, check_rows, is_svmlight, open_saved, re
 from preflearn.cli.tables import write_csv
 from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.data._tables import read_table
-from preflearn.exceptions import DataError, FileFormatError, nearest_names
+from preflearn.exceptions import DataError, FileFormatError, first_few, nearest_names
 
 __all__ = ["rank_in_groups", "read_for", "run"]
 
@@ -32,6 +32,11 @@ def run(model: Path, data: str | None, reading: ReadOptions, out: Path | None) -
     if data is None:
         if not saved.probable and saved.known is None:
             raise DataError("DATA is missing. Give a file of rows, items or pairs to score: MODEL DATA.")
+        for option, value in (("--items", reading.items), ("--columns", reading.columns), ("--format", reading.format)):
+            if value is not None:
+                raise DataError(
+                    f"{option} says how DATA is read, and DATA is missing. Leave it out, or give MODEL DATA."
+                )
         header, rows, what = _items(saved, training_items(saved), str(model))
     else:
         with working(f"Reading {data}"):
@@ -45,9 +50,17 @@ def _answer(saved: Saved, data: str, reading: ReadOptions) -> Answer:
     """Return the predictions for a file of rows, pairs or items."""
     try:
         found = read_for(saved, data, reading, outcomes=False)
-    except FileFormatError:
-        if reading.format is not None or reading.columns is not None or not _has_names(saved, data):
+    except FileFormatError as error:
+        if reading.format is not None or reading.columns is not None:
             raise
+        if not _has_names(saved, data):
+            if "do not say who" not in str(error):
+                raise
+            columns = first_few(read_table(data).columns, 8)
+            raise FileFormatError(
+                f"{data}: the columns {columns} are neither those of pairs (first,second) nor of items (item). Rename "
+                "them, or name the sides: --columns first=COLUMN,second=COLUMN"
+            ) from None
         if reading.items is not None:
             raise DataError(f"{data}: this is a table of items already. Leave out --items.") from None
         return _items(saved, saved.table(data), data)
@@ -59,8 +72,6 @@ def _answer(saved: Saved, data: str, reading: ReadOptions) -> Answer:
 def read_for(saved: Saved, data: str, reading: ReadOptions, *, outcomes: bool) -> Comparisons | Ratings:
     """Return data that a model can predict: pairs of items it knows or that are given, or rows with its features."""
     if is_svmlight(data, reading):
-        if reading.items is not None:
-            raise DataError(f"{data}: rows of an SVMlight file bring their own features. Leave out --items.")
         if saved.probable:
             raise DataError(
                 f"{data}: the model predicts comparisons, and these are rows with scores. Give pairs or items."

@@ -10,7 +10,7 @@ from typing import Any
 
 from preflearn.cli.console import count, facts, progress, table
 from preflearn.cli.options import ReadOptions
-from preflearn.cli.sources import Read, describe_data, read_comparisons, save_notes
+from preflearn.cli.sources import Read, about, describe_data, read_comparisons, save_notes
 from preflearn.cli.tables import write_csv
 from preflearn.exceptions import DataError
 from preflearn.ranking import RankResult
@@ -44,7 +44,7 @@ def run(data: str, reading: ReadOptions, options: RankOptions) -> None:
         read = read_comparisons(data, reading)
     if not options.json:
         facts([*(("Read", line) for line in read.told), ("Data", describe_data(read.data))])
-    with progress("Ranking") as tell:
+    with progress("Ranking") as tell, about(read.source):
         result = rank_comparisons(
             read.data,
             read.told,

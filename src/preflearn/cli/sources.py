@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import zipfile
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preflearn.cli.console import count
+from preflearn.cli.words import one_line, without_owner
 from preflearn.exceptions import DataError, FileFormatError
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Read",
     "Saved",
+    "about",
     "check_rows",
     "comparisons_of",
     "describe_data",
@@ -71,12 +75,63 @@ def read_any(
 
     if is_model(source):
         raise FileFormatError(f"{source}: this is a model file of preflearn, not data. Give a data file.")
-    if options.items is not None and is_model(options.items):
-        raise FileFormatError(f"{options.items}: this is a model file of preflearn, not a table of items.")
     if is_svmlight(source, options):
+        _check_rows_options(source, options)
         further |= {"n_features": n_features, "zero_based": zero_based}
+    if options.items is not None:
+        _check_items(source, options.items)
     table = items if items is not None or options.items is None else str(options.items)
-    return read_preferences(source, table, **options.keywords(), **further)
+    reading = read_preferences(source, table, **options.keywords(), **further)
+    if options.lower_wins and "score_first" not in reading.columns:
+        raise DataError(
+            f"{reading.source}: --lower-wins is for two columns of scores, not for {reading.layout}. Leave it out."
+        )
+    return reading
+
+
+def _check_rows_options(source: str, options: ReadOptions) -> None:
+    """Raise DataError for options that say nothing about rows with scores."""
+    if options.items is not None:
+        raise DataError(f"{source}: rows of an SVMlight file bring their own features. Leave out --items.")
+    for option, given in (
+        ("--columns", options.columns is not None),
+        ("--lower-wins", options.lower_wins),
+        ("--drop", options.drop),
+    ):
+        if given:
+            raise DataError(f"{source}: {option} is for tables, and this is an SVMlight file. Leave it out.")
+
+
+def _check_items(source: str, items: Path) -> None:
+    """Raise DataError for a file that cannot be the table of items."""
+    from preflearn.cli.options import ReadOptions
+
+    if is_model(items):
+        raise FileFormatError(f"{items}: this is a model file of preflearn. Give --items a table of items.")
+    if is_svmlight(str(items), ReadOptions()):
+        raise FileFormatError(f"{items}: this is an SVMlight file. Give --items a table with a column of names.")
+    if source == str(items) == "-":
+        raise DataError("standard input cannot be both the comparisons and the items. Give --items a file.")
+    same = source == str(items)
+    with contextlib.suppress(OSError, ValueError):
+        same = same or Path(source).samefile(items)
+    if same:
+        raise DataError(
+            f"{source}: this file is given both as the comparisons and as --items. Give --items the table of items, or "
+            "leave it out."
+        )
+
+
+@contextlib.contextmanager
+def about(source: str, *others: str) -> Iterator[None]:
+    """Put the file that was read before messages that do not name it."""
+    try:
+        yield
+    except DataError as error:
+        message = without_owner(one_line(str(error)))
+        if message.startswith((source, *others)):
+            raise
+        raise DataError(f"{source}: {message}") from error
 
 
 def read_comparisons(source: str, options: ReadOptions) -> Read:
@@ -97,16 +152,20 @@ def comparisons_of(source: str, options: ReadOptions) -> Read:
 
     if not is_model(source):
         return read_comparisons(source, options)
-    for option, given in (("--items", options.items), ("--columns", options.columns), ("--format", options.format)):
+    for option, given in (
+        ("--items", options.items),
+        ("--columns", options.columns),
+        ("--format", options.format),
+        ("--lower-wins", options.lower_wins or None),
+        ("--drop", options.drop or None),
+    ):
         if given is not None:
             raise DataError(f"{source}: a model file brings its own data. Leave out {option}.")
     saved = open_saved(Path(source))
     data = getattr(saved.estimator, "comparisons_", None)
     if not isinstance(data, Comparisons):
-        kind = type(saved.estimator).__name__
         raise DataError(
-            f"{source}: this model ({kind}) does not keep the comparisons it was learned from. Give the table of "
-            "comparisons instead."
+            f"{source}: this model, by least squares, does not keep its data. Give the table of comparisons instead."
         )
     told = (
         f"{source}: a model, and the {count(len(data), 'comparison')} of {count(data.n_items, 'item')} it learned from."
@@ -185,6 +244,8 @@ class Saved:
     def table(self, source: str) -> ItemTable:
         """Return a table of items with the features of the model."""
         from preflearn.data import ItemEncoder, ItemTable, read_items
+        from preflearn.data._item_tables import check_distinct
+        from preflearn.data._tables import read_table
 
         if self.known is not None:
             names = read_items(source).names
@@ -192,7 +253,11 @@ class Saved:
                 raise DataError(f"{source}: there is no column of names. Name it item, and list items of the model.")
             return ItemTable(None, names, None, len(names))
         if self.notes.get("encoder") is not None:
-            return ItemEncoder.from_dict(self.notes["encoder"]).transform(source)
+            encoder = ItemEncoder.from_dict(self.notes["encoder"])
+            given = read_table(source)
+            if encoder.name is not None:
+                check_distinct(given, given.column(encoder.name, "the names of the items"))
+            return encoder.transform(given)
         table = read_items(source, features=self.notes.get("feature_names"))
         self.check_width(0 if table.values is None else table.values.shape[1], source)
         return table
@@ -212,6 +277,8 @@ def open_saved(path: Path, data: str | None = None) -> Saved:
     """Open a model file; a file of data in its place is told from a damaged one."""
     from preflearn.model_file import open_model
 
+    if str(path) == "-":
+        raise DataError("MODEL is -, and a model is not read from standard input. Give the path of a model file.")
     try:
         estimator, notes = open_model(path)
     except FileFormatError:

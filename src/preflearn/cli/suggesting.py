@@ -9,7 +9,7 @@ import numpy as np
 from preflearn.active import remaining_value, suggest
 from preflearn.cli.console import count, facts, progress
 from preflearn.cli.options import ReadOptions
-from preflearn.cli.sources import comparisons_of
+from preflearn.cli.sources import about, comparisons_of
 from preflearn.cli.tables import write_csv
 from preflearn.exceptions import DataError
 from preflearn.ranking.choice import choose_model
@@ -17,6 +17,8 @@ from preflearn.ranking.ranker import quietly, signs_of
 
 __all__ = ["run"]
 
+MOST = 1_000  # later ones depend on the answers
+MOST_FORESEEN = 60  # futures of so many comparisons are simulated in a few seconds
 _SUPPORTED = ("bradley-terry", "thurstone", "gp", "gp-own", "gp-ard", "gp-ard-own")
 
 
@@ -26,27 +28,32 @@ def run(
     n: int,
     best: int | None,
     judges: str | None,
-    model: str,
+    model: str | None,
     out: Path | None,
     seed: int,
 ) -> None:
     """Read, learn, and write pairs with an empty column for the winner."""
-    if n < 1:
-        raise DataError(f"-n is {n}; it must be 1 or more.")
+    if not 1 <= n <= MOST:
+        raise DataError(f"-n is {n}; it must be from 1 to {MOST:,}. Ask again when those are answered.")
+    names = None if judges is None else [name.strip() for name in judges.split(",") if name.strip()]
+    if names is not None and (not names or len(set(names)) < len(names)):
+        raise DataError(f'--judges is "{judges}"; name one judge or more, each once, with commas between them.')
     with progress("Reading") as tell:
         read = comparisons_of(data, reading)
         X, _ = signs_of(read.data)
         if best is not None and not 0 < best < X.n_items:
             raise DataError(f"--best is {best}; there are {X.n_items} items, so it must be from 1 to {X.n_items - 1}.")
         fitted = read.model
+        if fitted is not None and model is not None:
+            raise DataError(f"{data}: this is a model already. Leave out --model.")
         if fitted is None or getattr(fitted, "judge_kernel", None) or getattr(fitted, "cyclic_kernel", None):
-            choice = choose_model(X, model, random_state=seed, progress=tell)
+            with about(read.source):
+                choice = choose_model(X, model or "auto", random_state=seed, progress=tell)
             fitted = choice.model
             if choice.name not in _SUPPORTED:  # what outcomes say about one of several parts is not worked out
                 simpler = next(one for one in choice.candidates if one.name in _SUPPORTED)
                 fitted = simpler.model
         tell("Looking for the most informative pairs", 0.8)
-        names = None if judges is None else [name.strip() for name in judges.split(",") if name.strip()]
         found = suggest(
             fitted,
             n=n,
@@ -56,7 +63,9 @@ def run(
             answered=X if names is not None and X.judge is not None else None,
             random_state=seed,
         )
-        worth = quietly(lambda: remaining_value(fitted, n, random_state=seed))
+        worth = ""
+        if out is not None and len(found) <= MOST_FORESEEN:
+            worth = str(quietly(lambda: remaining_value(fitted, len(found), random_state=seed)))
     # which item stands left must not hint at anything
     swap = np.random.default_rng(seed).random(len(found)) < 0.5
     sides = np.array([found.first_name, found.second_name], dtype=object)
@@ -68,10 +77,8 @@ def run(
         rows = [[who, *row] for who, row in zip(found.judge, rows, strict=True)]
     write_csv(header, rows, out)
     if out is not None:
-        facts(
-            [
-                ("Saved", f"{out}: {count(len(found), 'comparison')} to make, the most informative first"),
-                ("Then", "write the winner's name (or left, right, tie) into the column winner"),
-                ("Worth", str(worth)),
-            ]
-        )
+        lines = [
+            ("Saved", f"{out}: {count(len(found), 'comparison')} to make, the most informative first"),
+            ("Then", "write the winner's name (or left, right, tie) into the column winner"),
+        ]
+        facts([*lines, ("Worth", worth)] if worth else lines)

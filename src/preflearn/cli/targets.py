@@ -18,8 +18,11 @@ def check_targets(targets: Mapping[str, Path | None], force: bool, sources: Sequ
         _check(path, option, force, [Path(source) for source in sources if source is not None and str(source) != "-"])
     real = [os.path.realpath(path) for path in given.values()]
     for place, option in enumerate(given):
-        if real.index(real[place]) < place:
-            raise DataError(f"{given[option]}: {option} and another option name the same file. Give each its own.")
+        first = real.index(real[place])
+        if first < place:
+            raise DataError(
+                f"{given[option]}: {list(given)[first]} and {option} name the same file. Give each its own."
+            )
 
 
 def _check(path: Path, option: str, force: bool, sources: Sequence[Path]) -> None:

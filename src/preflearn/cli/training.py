@@ -19,15 +19,18 @@ from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV
 
 __all__ = [
     "LEAST_SQUARES",
+    "MOST_FEATURES",
     "Choices",
     "Result",
     "check_data",
+    "check_no_least_squares",
     "check_options",
     "describe_model",
     "describe_score",
     "train",
 ]
 
+MOST_FEATURES = 100_000_000  # a linear model has a weight of 8 bytes for each
 LEAST_SQUARES = {"rankrls": "RankRLS", "rls": "RLS", "kpcrank": "KPCRank", "kpcr": "KPCR"}
 
 
@@ -164,8 +167,6 @@ def check_options(choices: Choices) -> None:
                 "--nystroem approximates a kernel, and the linear kernel needs no approximation. Leave it out, or "
                 "choose another kernel, such as --kernel rbf."
             )
-    if choices.n_features is not None and choices.n_features < 1:
-        raise DataError(f"--n-features is {choices.n_features}; it must be at least 1.")
     if choices.scoring is not None:
         try:
             scorer = get_scorer(choices.scoring)
@@ -179,6 +180,16 @@ def check_options(choices: Choices) -> None:
         if number is not None and choices.ties != "auto":
             option = "--alpha" if choices.penalised else "--components"
             raise DataError(f"--scoring decides what is chosen, and {option} leaves no choice. Give one of the two.")
+
+
+def check_no_least_squares(choices: Choices) -> None:
+    """Raise DataError for options of models by least squares where another model is asked for."""
+    for option in ("kernel", "alpha", "components", "ties", "weighting", "nystroem", "scoring"):
+        if getattr(choices, option) is not None:
+            raise DataError(
+                f"--{option} is for models by least squares, and --model {choices.model} learns such things by "
+                "evidence. Leave it out, or use --model rankrls."
+            )
 
 
 def _number(choices: Choices) -> float | None:
@@ -202,6 +213,11 @@ def check_data(path: str, data: Ratings | Comparisons, choices: Choices) -> None
     if isinstance(data, Ratings):
         if scorer.metric is pairwise_accuracy:
             raise DataError(f"{path}: --scoring {choices.scoring} is for comparisons. Use --scoring concordance.")
+        if data.n_features > MOST_FEATURES:
+            raise DataError(
+                f"{path}: the largest feature number is {data.n_features:,}, and a model can have {MOST_FEATURES:,} "
+                "features. Number them 1, 2, 3, ..."
+            )
         if len(data) < 2:
             raise DataError(f"{path}: there is one row, and nothing to compare it with. Give at least two rows.")
         return

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 __all__ = ["explain", "one_line", "without_owner"]
 
@@ -39,8 +41,29 @@ _OPTIONS = [
     (r"between the parts, give features", "between the parts, or give features (--items)"),
     (r"is not in the items \(", "is not among the items of the model ("),
     (r"Check that y \(or outcome\) is the right column", "Check the scores (or outcomes) in the file"),
+    (r"\bread_\w+: columns: ", "--columns: "),
+    (r"Leave out columns\.", "Leave out --columns."),
+    (r"Leave out the items\.", "Leave out --items."),
+    (r"\brank: model (\w)", r"--model \1"),
+    (r"Give a table of items, or use bradley-terry\.", "Give it with --items ITEMS, or use --model bradley-terry."),
+    (r"Name the column of the judges\.", "Name the column of the judges: --columns judge=COLUMN."),
 ]
-_OWNER = re.compile(r"^(RLS|RankRLS|RankRLSCV|KPCR|KPCRank|KPCRankCV|Nystroem|Comparisons|Ratings|read_\w+): ")
+_OWNER = re.compile(
+    r"^(RLS|RankRLS|RankRLSCV|KPCR|KPCRank|KPCRankCV|Nystroem|Comparisons|Ratings|BradleyTerry|PreferenceGP|"
+    r"ComparableClusters|ItemEncoder|read_\w+|from_\w+|rank|rankability|held_out|suggest|remaining_value|judge_report|"
+    r"pairwise_accuracy): "
+)
+# Messages of the parser of the command line, with a cure.
+_USAGE = [
+    (r"Unused Tokens: \[.*?'[\u2013\u2014](\w+).*\]\.", r"an option starts with two hyphens, not with a dash: --\1."),
+    (r"Unused Tokens: \[(.*)\]\.", r"too many arguments: \1. Leave out the rest, or put names with blanks in quotes."),
+    (r'Command "\w+" parameter (\S+) requires an argument\.', r"\1 is missing."),
+    (r"Parameter (\S+) specified multiple times\.", r"\1 is given twice. Give it once, with commas between its parts."),
+    (
+        r'Unknown command "(-[^"]*)"\..*',
+        r'"\1" comes before the command. Options come after it, as in preflearn rank DATA \1.',
+    ),
+]
 
 
 def one_line(message: str) -> str:
@@ -75,21 +98,42 @@ def explain(error: Exception) -> tuple[int, str]:
             "Set PYTHONIOENCODING=utf-8, or write to a file with --out."
         )
     if isinstance(error, OSError):
-        where = f"{error.filename}: " if error.filename else ""
-        return 2, f"{where}{error.strerror or error}. Check the path, the permissions and the free space."
+        where = error.filename or "standard output"  # writers of files name them
+        return 2, f"{where}: {error.strerror or error}. Check the path, the permissions and the free space."
     return 1, f"unexpected error, which is a bug of preflearn ({type(error).__name__}: {one_line(str(error))})."
 
 
 def _usage(error: Exception) -> str:
     text = one_line(str(error))
-    unused = re.match(r"Unused Tokens: \[(.*)\]\.", text)
-    if unused:
-        text = f"too many arguments: {unused[1]}. Put names with blanks in quotes."
-    missing = re.match(r'Command "(\w+)" parameter (\S+) requires an argument\.(.*)', text)
-    if missing:
-        text = f"{missing[2]} is missing.{missing[3]}"
+    for pattern, words in _USAGE:
+        text = re.sub(f"^{pattern}", words, text)
     chain = getattr(error, "command_chain", None)
+    unknown = re.match(r"Unknown option: (-[^\s=]*?)\.(?: |$)", text)
+    if unknown:
+        text = _unknown_option(unknown[1], chain) or text
+    file = re.match(r'Unknown command "([^"]*)"\.', text)
+    if file and Path(file[1]).is_file():
+        text = f"{file[1]} is a file, and the command is missing, as in preflearn rank {file[1]}."
     command = " ".join(["preflearn", *chain]) if chain else "preflearn"
     if text[1:2].islower():  # not DATA
         text = text[0].lower() + text[1:]
     return f'{text} See "{command} --help".'
+
+
+def _unknown_option(option: str, chain: Sequence[str] | None) -> str | None:
+    """Return what to say about an option that this command does not have but that exists, or None."""
+    from preflearn.cli.commands import app
+
+    known = {
+        command: {name for argument in app[command].assemble_argument_collection() for name in argument.names}
+        for command in app
+        if not command.startswith("-")
+    }
+    here = known.get(chain[-1], set()) if chain else set()
+    meant = f"-{option}"
+    if not option.startswith("--") and meant in here:
+        return f"unknown option: {option}. Write it with two hyphens: {meant}."
+    if option.lower() in here:
+        return f"unknown option: {option}. Write it in small letters: {option.lower()}."
+    others = [command for command, names in known.items() if option in names]
+    return f"unknown option: {option}. It belongs to {', '.join(others)}. Leave it out." if others else None

@@ -66,6 +66,8 @@ def read_bytes(path: str) -> bytes:
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except FileNotFoundError:
+        if "://" in path:
+            raise FileFormatError(f"{path}: this is an address, and a file is wanted. Download it first.") from None
         nearest = _nearest_files(path)
         raise FileFormatError(
             f"{path}: there is no such file{' (' + nearest + ')' if nearest else ''}. Check the path."
@@ -124,6 +126,9 @@ def check_text(data: bytes, name: str) -> None:
     nul = data.find(b"\0")
     if nul >= 0:
         line = data.count(b"\n", 0, nul) + 1
+        start = data[: min(len(data), 200) // 2 * 2]
+        if min(start[::2].count(0), start[1::2].count(0)) == 0 and start.count(0) > len(start) // 4:
+            raise FileFormatError(f"{name}: this seems to be UTF-16 text without a mark. Save the file as UTF-8.")
         raise FileFormatError(f"{name}, line {line}: byte {nul} is zero, so this is a binary file. Give a text file.")
 
 

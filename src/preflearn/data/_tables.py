@@ -104,6 +104,9 @@ class Table:
                 cells.index(""),
                 f"{what} is empty ({cells.count('')} of {len(cells)} rows). Fill the cell or delete the row.",
             )
+        nested = None if self.delimiter else next((row for row, cell in enumerate(cells) if cell[:2] == '{"'), None)
+        if nested is not None:
+            raise self.fail(nested, f'column "{name}" holds an object, {cells[nested][:60]}. Write a name or a number.')
         return cells
 
     def names(self, name: str) -> dict[str, Any]:

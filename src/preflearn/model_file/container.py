@@ -37,7 +37,7 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     failure, an interrupt included, it is removed and what was there before stays. Pipes and devices are written to
     directly.
     """
-    path = Path(os.path.realpath(path))  # a link stays a link
+    named, path = path, Path(os.path.realpath(path))  # a link stays a link
     if path.exists() and not path.is_file():
         with path.open("wb") as stream:
             yield stream
@@ -51,8 +51,10 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(named)  # not the temporary name, and not none, as when the disk is full
         raise
     _sync_directory(path.parent)
 

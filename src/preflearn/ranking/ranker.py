@@ -167,12 +167,17 @@ def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]
 
 
 def signs_of(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
-    """Return the comparisons with outcomes -1, 0 and 1, and what that leaves out."""
+    """Return the comparisons with a weight and outcomes -1, 0 and 1, and what that leaves out."""
+    notes = []
+    if data.weight is not None and not np.all(data.weight):
+        unseen = int(np.count_nonzero(data.weight == 0))
+        notes.append(Advice("weights", f"{unseen} of {len(data)} comparisons have weight 0 and are left out."))
+        data = data[np.flatnonzero(data.weight)]
     signs = np.sign(data.outcome)
     if np.array_equal(signs, data.outcome):
-        return data, []
+        return data, notes
     text = "Outcomes have sizes: here only their signs count, that is, who was better. RankRLS learns from margins."
-    return data._take(slice(None), outcome=signs), [Advice("outcomes", text)]
+    return data._take(slice(None), outcome=signs), [*notes, Advice("outcomes", text)]
 
 
 def _examinable(data: Comparisons) -> bool:

@@ -156,25 +156,28 @@ def _folds(data: Comparisons, by: str, n_folds: int, random_state: int) -> tuple
     unit = np.unique(pair, return_inverse=True)[1].astype(np.intp)
     splitter: Any = PairFolds
     groups = None
-    count, what = int(unit.max()) + 1, "different pairs"
+    count, what = int(unit.max()) + 1, "the same two items"
     if by == "item":
         if data.items is None:
             raise DataError(
                 "held_out: by item needs features: a model that knows items by name alone cannot predict new ones. "
                 "Give a table of items, or hold out pairs."
             )
-        splitter, count, what = ItemFolds, len(data.used_items()), "compared items"
+        splitter, count, what = ItemFolds, len(data.used_items()), "one item"
     elif by == "judge":
         if data.judge is None:
             raise DataError("held_out: by judge needs to know who judged. Name the column of the judges.")
         groups = np.unique(np.asarray(data.judge).astype(str), return_inverse=True)[1].astype(np.intp)
-        unit, splitter, count, what = groups, GroupFolds, int(groups.max()) + 1, "judges"
+        unit, splitter, count, what = groups, GroupFolds, int(groups.max()) + 1, "one judge"
     elif by != "pair":
         raise ValueError(f'held_out: by={by!r} is not one of "pair", "item", "judge".')
     if n_folds < 2:
         raise DataError(f"held_out: {n_folds} folds; at least 2 are needed.")
     if count < 2:
-        raise DataError(f"held_out: there is one of {what}, and nothing to learn from when it is held out.")
+        raise DataError(
+            f"held_out: the comparisons are all of {what}, so nothing is left to learn from when these are held out. "
+            "Give more."
+        )
     folds = splitter(min(n_folds, count), random_state=random_state)
     bare = data._take(slice(None), group=None) if by == "judge" else data
     return unit, list(folds.split(bare, None, groups))

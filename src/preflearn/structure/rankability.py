@@ -191,6 +191,8 @@ def rankability(
     for name, value, least in counts:
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ValueError(f"rankability: {name}={value!r} must be a whole number of at least {least}.")
+    if X.weight is not None and not np.all(X.weight):
+        X = X[np.flatnonzero(X.weight)]  # what was never seen has no residuals
     flow = Flow.of(X)
     if inference == "auto":
         inference = "ep" if flow.low.shape[0] <= EP_UP_TO else "laplace"
