@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from preflearn import RankRLS
+from preflearn import BradleyTerry, PreferenceGP, RankRLS
+from preflearn.data import read_preferences
 from preflearn.model_file import save
 
 N_FEATURES = 4
@@ -55,3 +56,12 @@ def save_rows_model(path, n_features=N_FEATURES):
     rng = np.random.default_rng(5)
     X = rng.standard_normal((30, n_features))
     save(RankRLS(alpha=1e-3).fit(X, X[:, 0]), path)
+
+
+def save_probable_models(folder):
+    """Save a model of names, bt.preflearn, and one of features, gp.preflearn, of the matches."""
+    data = read_preferences(folder / "matches.csv").data
+    save(BradleyTerry(prior=1.0).fit(data), folder / "bt.preflearn")
+    reading = read_preferences(folder / "matches.csv", folder / "items.csv")
+    model = PreferenceGP("rbf", "logit", hyperparameters="fixed").fit(reading.data)
+    save(model, folder / "gp.preflearn", notes={"trained_on": "matches.csv", "encoder": reading.encoder.to_dict()})

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
-from cli_files import save_rows_model, write_all
+from cli_files import save_probable_models, save_rows_model, write_all
 
 from preflearn.cli.main import main
 
@@ -14,6 +14,7 @@ def shared(tmp_path_factory):
     """Return a folder with data files and saved models."""
     folder = write_all(tmp_path_factory.mktemp("cli"))
     save_rows_model(folder / "rows.preflearn")
+    save_probable_models(folder)
     here = Path.cwd()
     os.chdir(folder)
     try:

@@ -142,7 +142,8 @@ def read_comparisons(source: str, options: ReadOptions) -> Read:
     reading = read_any(source, options)
     if isinstance(reading.data, Comparisons):
         return Read(reading.data, reading.told, reading.source, reading.encoder)
-    data, more = from_rows(reading.data, reading.source)
+    with about(reading.source):
+        data, more = from_rows(reading.data, reading.source)
     return Read(data, (*reading.told, *more), reading.source)
 
 

@@ -240,6 +240,11 @@ def _parse_json(text: str, name: str) -> Table:
         columns.update(dict.fromkeys(record))
     if not records:
         raise FileFormatError(f"{name}: the list is empty. Give at least one object.")
+    inside = [
+        key for key, value in records[0][1].items() if isinstance(value, list) and value and isinstance(value[0], dict)
+    ]
+    if len(records) == 1 and inside:
+        raise FileFormatError(f'{name}: the rows are inside "{inside[0]}". Write one object per line, without it.')
     cells = [[_json_cell(record.get(column)) for _, record in records] for column in columns]
     return _from_lists(name, [column.strip() for column in columns], cells, [number for number, _ in records], word)
 
