@@ -1,0 +1,45 @@
+"""A file that a command writes is whole, or the one before, or not there, whatever happens to the command."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are copied by fork")]
+
+
+def outcome(folder, how, count):
+    script = Path(__file__).with_name("interrupting_commands.py")
+    done = subprocess.run(
+        [sys.executable, str(script), str(folder), how, str(count)], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_commands_that_are_killed_leave_no_torn_file(tmp_path):
+    for name, found in outcome(tmp_path, "kill", 40).items():
+        assert found["files"]["torn"] == 0, name
+        assert found["files"]["new"] > 0, "no command came so far"
+        assert set(found["codes"]) <= {-9, 0}
+        assert found["left"] > 0, "no command was killed while it wrote"
+
+
+def test_commands_that_are_interrupted_leave_no_torn_file_and_no_other(tmp_path):
+    for name, found in outcome(tmp_path, "interrupt", 40).items():
+        assert found["files"]["torn"] == 0, name
+        assert found["files"]["missing"] + found["files"]["old"] > 0, "no command was interrupted in time"
+        assert set(found["codes"]) <= {130, 0}
+        assert 130 in found["codes"]
+        assert found["left"] == 0
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path):
+    for name, found in outcome(tmp_path, "disk", 6).items():
+        assert found["files"]["torn"] == 0, name
+        assert found["codes"] == [2]
+        assert found["files"]["missing"] == 0
+        assert found["left"] == 0
