@@ -107,7 +107,10 @@ def find_mode(
             factor, size = None, np.inf
         f, value, d = f + length * step, trial, d_trial
         steps += 1
-    return mode_at(graph, y, weight, likelihood, variance, f, steps=steps, near=near, n_draws=n_draws, dense=dense)
+    there = value, d
+    return mode_at(
+        graph, y, weight, likelihood, variance, f, steps=steps, there=there, near=near, n_draws=n_draws, dense=dense
+    )
 
 
 def mode_at(
@@ -119,14 +122,21 @@ def mode_at(
     f: FloatArray,
     *,
     steps: int,
+    there: tuple[float, Any] | None = None,
     near: Mode | None = None,
     n_draws: int = 64,
     dense: int = DENSE,
 ) -> Mode:
-    """Return the mode that was found at utilities ``f`` after so many steps: the precision there, and what is left."""
+    """Return the mode that was found at utilities ``f`` after so many steps: the precision there, and what is left.
+
+    ``there`` is the objective with the derivatives of log p, if they are known.
+    """
     ridge = 0.0 if variance is None else 1.0 / variance
-    d = likelihood.log_density(y, graph.differences(f))
-    value = float(weight @ d.value) - 0.5 * ridge * float(f @ f)
+    if there is None:
+        d = likelihood.log_density(y, graph.differences(f))
+        value = float(weight @ d.value) - 0.5 * ridge * float(f @ f)
+    else:
+        value, d = there
     gradient, tau = graph.adjoint(weight * d.first) - ridge * f, -weight * d.second
     precision = precision_of(graph, tau, variance, n_draws=n_draws, dense=dense)
     if isinstance(precision, SparsePrecision) and near is not None and isinstance(near.precision, SparsePrecision):

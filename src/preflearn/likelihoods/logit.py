@@ -86,10 +86,14 @@ class Logit(ThresholdLikelihood):
 
 def log_cdf(u: FloatArray, h: float = 0.0) -> Curve:
     """Return log σ(u), u = t - h, with its derivatives in t and in log h."""
-    below = expit(-u)
-    p = expit(u) * below
-    third = p * np.tanh(0.5 * u)
-    return Curve(log_expit(u), below, -p, third, -h * below, h * p, -h * third)
+    # from one exponential: σ(|u|) = 1 / (1 + exp(-|u|)), which no tail overflows
+    small = np.exp(-np.abs(u))
+    share = 1.0 / (1.0 + small)
+    rest = small * share
+    p = rest * share
+    below = np.where(u > 0, rest, share)
+    third = p * np.copysign((1.0 - small) * share, u)
+    return Curve(np.minimum(u, 0.0) - np.log1p(small), below, -p, third, -h * below, h * p, -h * third)
 
 
 def log_interval(t: FloatArray, h: float) -> Curve:
