@@ -240,3 +240,10 @@ def test_no_part_of_a_utility_counts_as_a_circle():
     cyclic = X[ends[0], 0] * X[ends[1], 1] - X[ends[0], 1] * X[ends[1], 0]
     assert statistic(f[ends[0]] - f[ends[1]]) < 1e-20
     assert statistic(cyclic) > 1e-3
+
+
+def test_a_comparison_of_weight_zero_was_never_made():
+    seen = Comparisons(None, ["a", "b", "c"], ["b", "c", "a"], weight=[2.0, 1.0, 3.0])
+    more = Comparisons(None, ["a", "b", "c", "d"], ["b", "c", "a", "a"], weight=[2.0, 1.0, 3.0, 0.0])
+    one, other = rankability(seen), rankability(more)
+    assert (one.log_odds, one.p_value, one.cycles) == (other.log_odds, other.p_value, other.cycles)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 import zipfile
 
 import pytest
@@ -313,3 +314,35 @@ def test_an_error_of_our_own_has_exit_code_1_and_a_hint(run, monkeypatch):
     assert "Traceback" in run(*FIT)[2]
     monkeypatch.setenv("PREFLEARN_TRACEBACK", "0")
     assert "Traceback" not in run(*FIT)[2]
+
+
+@pytest.mark.parametrize("command", [["rank", "m.parquet"], ["convert", "matches.csv", "o.parquet"]], ids=" ".join)
+def test_parquet_without_its_package_is_answered_by_how_to_install_it(command, run, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (folder / "m.parquet").write_bytes(b"PAR1")
+    code, _, err = run(*command)
+    assert code == 2
+    assert f'{command[-1]}: Parquet files need the optional package pyarrow: pip install "preflearn[io]".' in err
+    assert not (folder / "o.parquet").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [("C01\n", "1 cell, but the header has 2"), ("C01,C01\n", "against itself")],
+)
+def test_a_mistake_in_the_last_of_a_million_lines_is_found_there(last, words, run, folder):
+    (folder / "long.csv").write_text("winner,loser\n" + "C01,C02\n" * 1_000_000 + last)
+    code, _, err = run("rank", "long.csv")
+    assert code == 2
+    assert "long.csv, line 1000002: " in err
+    assert words in err
+
+
+def test_weights_of_zero_are_left_out_and_said_so(run, folder):
+    (folder / "w.csv").write_text("winner,loser,weight\na,b,1\nb,c,0\nb,d,2\n")
+    code, out, err = run("rank", "w.csv")
+    assert (code, err) == (0, "")
+    assert "1 of 3 comparisons have weight 0 and are left out" in " ".join(out.split())
+    for command in ("inspect", "suggest"):
+        assert run(command, "w.csv")[0] == 0

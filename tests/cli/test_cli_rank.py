@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import preflearn
+from preflearn.cli.more_commands import Compared
 from preflearn.cli.options import RankModel
 from preflearn.data import read_preferences
 from preflearn.ranking import MODELS
@@ -87,6 +88,7 @@ def test_what_is_chosen_can_be_overridden(run, votes):
         out = run("rank", "votes.csv", "--items", "things.csv", "--model", name, "--json")[1]
         assert json.loads(out)["model"]["name"] == name
     assert set(RankModel.__args__) == {"auto", *MODELS}
+    assert set(Compared.__args__) == {"rankrls", *MODELS}
 
 
 def test_top_and_level(run, votes):

@@ -45,8 +45,9 @@ def working(text: str) -> Iterator[None]:
         yield
         return
     from rich.console import Console
+    from rich.text import Text
 
-    status = Console(stderr=True).status(f"{text} ...")
+    status = Console(stderr=True).status(Text(f"{text} ..."))  # names of files are no markup
     timer = threading.Timer(_PATIENCE, status.start)
     timer.daemon = True
     timer.start()
