@@ -51,7 +51,7 @@ COMMANDS = {
     "fit: features": (
         None,
         ["fit", "train.txt", "--save", "m", "--n-features", "9" * 11],
-        ["--n-features is", "at most 100,000,000"],
+        ["--n-features is", "at most 20,000,000"],
     ),
     # columns
     "columns: nothing": (None, [*RANK, "--columns", ""], ["--columns", "Write role=column"]),

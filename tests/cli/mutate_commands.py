@@ -191,11 +191,11 @@ def _late(*_: object) -> None:
     raise Late
 
 
-def call(command: list[str]) -> tuple[object, str, str]:
+def call(command: list[str], limit: float) -> tuple[object, str, str]:
     """Run a command in this process, with its time limited."""
     out, err = io.StringIO(), io.StringIO()
     before = [signal.signal(number, _late) for number in (signal.SIGPROF, signal.SIGALRM)]
-    signal.setitimer(signal.ITIMER_PROF, LIMIT)
+    signal.setitimer(signal.ITIMER_PROF, limit)
     signal.alarm(WAIT)
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -211,7 +211,9 @@ def call(command: list[str]) -> tuple[object, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-def run(n_runs: int, seed: int, folder: Path, report: list[str] | None = None) -> tuple[Counter[str], float]:
+def run(
+    n_runs: int, seed: int, folder: Path, report: list[str] | None = None, limit: float = LIMIT
+) -> tuple[Counter[str], float]:
     """Run commands on mutants; return how they ended and the longest time. What is wrong is raised, or reported."""
     rng = np.random.default_rng(seed)
     known = models(folder)
@@ -227,7 +229,7 @@ def run(n_runs: int, seed: int, folder: Path, report: list[str] | None = None) -
         for number in range(n_runs):
             command = prepare(number, rng, known, seeds, others)
             start = time.process_time()
-            code, out, err = call(command)
+            code, out, err = call(command, limit)
             slowest = max(slowest, time.process_time() - start)
             counts[f"exit {code}"] += 1
             counts[f"{command[0]} {code}"] += 1

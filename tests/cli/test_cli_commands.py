@@ -138,7 +138,7 @@ def test_columns_can_be_named(run, folder):
     code, out, err = run("evaluate", "m.preflearn", "games.csv", "--columns", columns, "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["metrics"]["pairwise_accuracy"] > 0.8
-    assert "Leave out --columns" in run("fit", "train.txt", "--columns", columns, "--save", "n.preflearn")[2]
+    assert "--columns is for tables" in run("fit", "train.txt", "--columns", columns, "--save", "n.preflearn")[2]
 
 
 def test_features_that_occur_later_only_can_be_declared(run, folder):

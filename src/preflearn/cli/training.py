@@ -30,7 +30,7 @@ __all__ = [
     "train",
 ]
 
-MOST_FEATURES = 100_000_000  # a linear model has a weight of 8 bytes for each
+MOST_FEATURES = 20_000_000  # a linear model has a weight of 8 bytes for each
 LEAST_SQUARES = {"rankrls": "RankRLS", "rls": "RLS", "kpcrank": "KPCRank", "kpcr": "KPCR"}
 
 
