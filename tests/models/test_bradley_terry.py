@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -253,7 +254,7 @@ def test_where_maximum_likelihood_does_not_exist_it_says_who_is_the_reason(first
     data = Comparisons(max(3, max(first) + 1), first, second, outcome)
     with pytest.raises(DataError, match=said) as caught:
         BradleyTerry(prior=None).fit(data)
-    assert 'prior="evidence"' in str(caught.value)
+    assert 'prior="auto"' in str(caught.value)
 
 
 def test_mistakes_are_named():
@@ -280,10 +281,10 @@ def test_mistakes_are_named():
     with pytest.warns(DataWarning, match="2 separate parts"):
         BradleyTerry(prior=1.0).fit(Comparisons(4, [0, 2], [1, 3]))
     with pytest.warns(DataWarning, match="highest where all utilities are equal"):
-        BradleyTerry().fit(Comparisons(2, [0, 1], [1, 0]))
+        BradleyTerry(prior="evidence").fit(Comparisons(2, [0, 1], [1, 0]))
 
 
-@pytest.mark.parametrize("prior", [1e-4, 1.0, 1e4, "evidence"])
+@pytest.mark.parametrize("prior", [1e-4, 1.0, 1e4, "evidence", "auto"])
 @pytest.mark.parametrize("link", ["logit", "probit"])
 @pytest.mark.filterwarnings("ignore:.*highest where all")
 def test_extreme_weights_and_priors_end_at_a_mode(prior, link):
@@ -354,3 +355,39 @@ def test_twenty_thousand_items_are_learned_without_a_matrix_of_that_size():
     place[np.argsort(-f)] = np.arange(1, n + 1)
     inside = (ranking.rank_low <= place[ranking.row]) & (place[ranking.row] <= ranking.rank_high)
     assert inside.mean() == pytest.approx(0.9, abs=0.04)
+
+
+def test_a_weak_prior_of_the_variance_decides_only_where_comparisons_hardly_do():
+    one = Comparisons(None, ["a"], ["b"])
+    assert 0.5 < BradleyTerry().fit(one).prior_variance_ < 2
+    flawless = [BradleyTerry().fit(Comparisons(None, ["a"], ["b"], weight=[k])) for k in (2, 10, 100, 1000)]
+    best = [model.rank(random_state=0).p_best[0] for model in flawless]
+    assert best == sorted(best)
+    assert best[0] < 0.9
+    assert best[-1] > 0.999
+    rng = np.random.default_rng(0)
+    n, m = 40, 6000
+    f = 1.5 * rng.normal(size=n)
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    many = Comparisons(n, first, second, np.where(f[first] - f[second] + rng.logistic(size=m) > 0, 1.0, -1.0))
+    auto, pure = (BradleyTerry(prior=prior).fit(many) for prior in ("auto", "evidence"))
+    assert auto.prior_variance_ == pytest.approx(pure.prior_variance_, rel=0.1)
+    assert auto.log_evidence_ < pure.log_evidence_ < auto.log_evidence_ + 0.5
+
+
+def test_intervals_of_few_comparisons_hold_the_truth():
+    """Without the weak prior of the variance it is about 70 % of the time: it collapses in one case of five."""
+    held = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        f = rng.normal(size=12)
+        first = rng.integers(0, 12, 30)
+        second = (first + rng.integers(1, 12, 30)) % 12
+        outcome = np.where(f[first] - f[second] + rng.logistic(size=30) > 0, 1.0, -1.0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = BradleyTerry().fit(Comparisons(12, first, second, outcome)).rank(random_state=0)
+        truth = (f - f.mean())[found.row]
+        held.append((found.low <= truth) & (truth <= found.high))
+    assert np.mean(held) > 0.82

@@ -10,6 +10,7 @@ from ranking_data import NAMES, by_utility, circular
 
 import preflearn
 from preflearn import BradleyTerry, Comparisons, Ratings
+from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
 from preflearn.ranking import MODELS, choose_model, rank
 from preflearn.ranking.result import percent
@@ -208,6 +209,49 @@ def test_rows_with_scores_are_ranked_within_their_groups():
     assert np.corrcoef(result.ranking.utility, X[result.ranking.row, 0])[0, 1] > 0.9
     assert "compared by their scores" in result.told[-1]
     assert result.ranking.names[0].startswith("row ")
+
+
+def test_pairs_of_a_ranking_are_not_independent_votes():
+    """90 % intervals hold the truth about as often as they say: of all pairs as single votes it would be 60 to 70 %."""
+    held = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        u = rng.normal(size=10)
+        orders = [[NAMES[k] for k in np.argsort(-(u + rng.gumbel(size=10)))] for _ in range(25)]
+        result = rank(from_rankings(orders), circles=False)
+        truth = np.array([(u - u.mean())[NAMES.index(name)] for name in result.ranking.names])
+        held.append((result.ranking.low <= truth) & (truth <= result.ranking.high))
+        assert any(one.kind == "rankings" for one in result.warnings)
+        assert result.to_dict()["wins"][0] == round(result.to_dict()["wins"][0])
+    assert 0.83 < np.mean(held) < 0.99
+
+
+def test_where_preferences_run_in_circles_the_table_is_the_best_ranking():
+    data, u = by_utility(21, n=8, m=300)
+    choice = choose_model(data, cyclic=True)
+    assert choice.name == "both"
+    assert choice.ranker is not choice.model
+    result = rank(circular(2))
+    assert result.model is not result.choice.ranker
+    assert np.ptp(choice.ranker.predict_utility()) > 1
+    assert np.corrcoef(choice.ranker.predict_utility(), u)[0, 1] > 0.9
+
+
+def test_two_camps_of_judges_are_named():
+    rng = np.random.default_rng(0)
+    first, second = np.triu_indices(7, 1)
+    judge = np.repeat([f"judge {k}" for k in range(8)], len(first))
+    first, second = np.tile(first, 8), np.tile(second, 8)
+    side = np.where(np.isin(judge, [f"judge {k}" for k in range(4)]), 1.0, -1.0)
+    data = Comparisons(7, first, second, side * np.where(rng.random(len(first)) < 0.05, -1, 1), judge=judge)
+    result = rank(data)
+    assert "two camps of opposite tastes, of 4" in result.warnings[0].text
+    assert not any(one.kind == "noise" for one in result.warnings)
+
+
+def test_names_that_look_like_missing_values_are_pointed_out():
+    result = rank(Comparisons(None, ["a", "NA", "b"], ["nan", "b", "a"]), circles=False)
+    assert next(one for one in result.warnings if one.kind == "names").items == ("nan", "NA")
 
 
 def test_progress_goes_from_start_to_end():

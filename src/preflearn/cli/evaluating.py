@@ -89,6 +89,8 @@ def _judge(model: Path, data: str, reading: ReadOptions, relevant: float | None,
                 raise DataError(f"{data}: {error}") from None
         else:
             lines, notes = judge_rows(given, saved.estimator.predict(given), relevant)
+    if saved.notes.get("trained_on") == Path(data).name:
+        notes.append("The model was trained on a file of this name: figures on its own data are too good.")
     if as_json:
         _print_json(model, data, given, lines, notes)
         return

@@ -87,7 +87,9 @@ def read_for(saved: Saved, data: str, reading: ReadOptions, *, outcomes: bool) -
     if saved.probable or saved.known is not None:
         if saved.known is not None and reading.items is not None:
             raise DataError(f"{reading.items}: the model was trained without features. Leave out --items.")
-        items = training_items(saved) if reading.items is None else saved.table(str(reading.items))
+        items = training_items(saved)
+        if reading.items is not None:
+            items = _with_training(saved, saved.table(str(reading.items)))
     elif reading.items is not None:
         items = saved.table(str(reading.items))
     found = read_any(data, replace(reading, items=None), items=items, need_outcomes=outcomes).data
@@ -143,19 +145,58 @@ def _items(saved: Saved, table: ItemTable, source: str) -> Answer:
 def _utilities(
     saved: Saved, table: ItemTable, names: list[str], source: str
 ) -> tuple[list[str], Iterable[Sequence[Any]]]:
-    """Return utilities relative to the mean of the items, with what is known of their places where that is cheap."""
+    """Return utilities relative to the mean of the items of training, with places among the given items."""
     if not hasattr(saved.estimator, "predict_utility"):
         raise DataError(f"{source}: the model has no utilities, only preferences between pairs. Give pairs.")
-    if len(names) > MOST_RANKED:
-        utility = saved.estimator.predict_utility(table)
+    known = training_items(saved)
+    level = float(saved.estimator.predict_utility(known).mean())
+    if len(names) + known.n_items > MOST_RANKED:
+        utility = saved.estimator.predict_utility(table) - level
         order = np.argsort(-utility, kind="stable")
-        columns: list[Any] = [utility[order] - utility.mean(), np.arange(1, len(order) + 1)]
-        header = ["item", "utility", "rank"]
+        header, columns = ["item", "utility", "rank"], [utility[order], np.arange(1, len(order) + 1)]
+        return header, zip([names[i] for i in order], *(column.tolist() for column in columns), strict=True)
+    r = saved.estimator.rank(table)
+    utility = saved.estimator.predict_utility(table)[r.row] - level
+    std = _deviations(saved, table, known)[r.row]
+    header = ["item", "utility", "std", "rank", "rank_low", "rank_high", "p_best"]
+    columns = [utility, std, r.rank, r.rank_low, r.rank_high, r.p_best]
+    return header, zip([names[i] for i in r.row], *(column.tolist() for column in columns), strict=True)
+
+
+def _deviations(saved: Saved, table: ItemTable, known: ItemTable) -> Any:
+    """Return standard deviations of utilities relative to the mean of the items of training."""
+    both: ItemTable = known
+    if known.values is not None:
+        both, rows = _together(known, table), known.n_items + np.arange(table.n_items)
     else:
-        r = saved.estimator.rank(table)
-        order, header = r.row, ["item", "utility", "std", "low", "high", "rank", "rank_low", "rank_high", "p_best"]
-        columns = [getattr(r, name) for name in header[1:]]
-    return header, zip([names[i] for i in order], *(column.tolist() for column in columns), strict=True)
+        place = {str(name): row for row, name in enumerate(np.asarray(known.names))}
+        rows = np.array([place[str(name)] for name in np.asarray(table.names)])
+    cov = saved.estimator.predict_utility(both, return_cov=True)[1]
+    across = cov[:, : known.n_items].mean(axis=1)
+    return np.sqrt(np.maximum(cov.diagonal()[rows] - 2 * across[rows] + across[: known.n_items].mean(), 0.0))
+
+
+def _together(one: ItemTable, other: ItemTable) -> ItemTable:
+    """Return one table of two with the same features."""
+    values = np.concatenate([np.asarray(one.values), np.asarray(other.values)])
+    names = np.concatenate([_names(one), _names(other)])
+    return ItemTable(values, names, one.feature_names, len(values))
+
+
+def _names(table: ItemTable) -> Any:
+    return np.array([str(row) for row in range(table.n_items)], dtype=object) if table.names is None else table.names
+
+
+def _with_training(saved: Saved, table: ItemTable) -> ItemTable:
+    """Return the given items, and those of training that are not among them."""
+    known = training_items(saved)
+    if known.values is None or table.values is None or table.names is None:
+        return table
+    given = {str(name) for name in table.names}
+    rest = [row for row, name in enumerate(_names(known)) if str(name) not in given]
+    if not rest:
+        return table
+    return _together(table, ItemTable(known.values[rest], _names(known)[rest], known.feature_names, len(rest)))
 
 
 def _pairs(saved: Saved, data: Comparisons) -> Answer:

@@ -99,7 +99,7 @@ def write_container(path: Path, header: dict[str, Any], arrays: list[NDArray[Any
     """Write header and arrays, atomically."""
     text = json.dumps(header, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
     with atomic_file(path) as stream, _Archive(stream, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(_HEADER, text.encode("utf-8", "surrogatepass"))
+        archive.writestr(zipfile.ZipInfo(_HEADER), text.encode("utf-8", "surrogatepass"))  # without the time of day
         for number, array in enumerate(arrays):
             with archive.open(f"{number}.npy", "w", force_zip64=array.nbytes > 1 << 30) as member:
                 np.lib.format.write_array(member, array, allow_pickle=False)

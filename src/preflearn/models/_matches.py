@@ -60,7 +60,7 @@ def check_maximum(owner: str, matches: Matches, names: Any) -> None:
     if connected_components(beats, directed=True, connection="strong")[0] == 1:
         return
     label = np.arange(n) if names is None else names
-    cure = 'Use prior="evidence" (or a number), or leave these items out.'
+    cure = 'Use prior="auto" (or a number), or leave these items out.'
     part = connected_components(beats, directed=False)[1]
     sizes = np.bincount(part)
     if sizes.shape[0] > 1:

@@ -20,6 +20,7 @@ SEARCH_DRAWS = 16  # beyond dense sizes: gradients are sums over all items, so t
 TOL = 3e-6  # of log parameters
 GAIN = 1e-3  # nats, where gradients are estimated
 FEW_ITEMS = 300  # up to which several starts cost nothing
+SPREAD = 1.5  # deviation of the weak prior of log variance around 0: deviations of utilities from about 0.2 to 4.5
 
 
 class PairSolution(NamedTuple):
@@ -42,13 +43,15 @@ class PairEvidence:
     variance: float | None
     free: bool
     dense: int
+    weak: bool = False  # whether the variance has a weak prior in the search
     last: tuple[Any, tuple[Any, Mode]] | None = field(default=None, repr=False)
 
     @classmethod
     def start(cls, matches: Matches, likelihood: Any, prior: Any, dense: int) -> PairEvidence:
         """Return the evidence that a parameter ``prior`` asks for."""
         free = isinstance(prior, str)
-        return cls(matches, likelihood, 1.0 if free else None if prior is None else float(prior), free, dense)
+        given = 1.0 if free else None if prior is None else float(prior)
+        return cls(matches, likelihood, given, free, dense, prior == "auto")
 
     @property
     def bounds(self) -> FloatArray:
@@ -95,6 +98,18 @@ class PairEvidence:
         mode, slope, _ = self.slope(theta)
         return mode.log_evidence, slope
 
+    def _believed(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Return the evidence with the weak prior of the variance, and its gradient."""
+        value, slope = self(theta)
+        return value + self._belief(theta)[0], slope + self._belief(theta)[1]
+
+    def _belief(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        slope = np.zeros(theta.shape[0])
+        if not self.weak:
+            return 0.0, slope
+        slope[0] = -theta[0] / SPREAD**2
+        return -0.5 * float(theta[0] / SPREAD) ** 2, slope
+
     def maximise(self) -> PairSolution:
         """Learn what is free."""
         theta = np.concatenate([[0.0] if self.free else [], self.likelihood.theta])
@@ -102,7 +117,9 @@ class PairEvidence:
         if exact and theta.shape[0] > 1:
             # with few items a threshold and a variance may explain the same: values decide, from several starts
             apart = (0.0, -np.log(10), np.log(10)) if self.matches.graph.n_items <= FEW_ITEMS else (0.0,)
-            theta = maximise(self, [theta + np.array([change, 0.0]) for change in apart], self.bounds)[0].theta
+            theta = maximise(self._believed, [theta + np.array([change, 0.0]) for change in apart], self.bounds)[
+                0
+            ].theta
         elif theta.shape[0]:
             theta = self._climb(theta, exact=exact)
         likelihood, mode = self.at(theta)
@@ -115,4 +132,8 @@ class PairEvidence:
             _, slope, bend = self.slope(theta, n_draws)
             first[0] = min(abs(slope[0]) / max(bend, 1e-6), 2.0)
         gain = 1e-16 if exact else GAIN
-        return climb(lambda theta: self.slope(theta, n_draws)[1], theta, self.bounds, first, tol=TOL, gain=gain)[0]
+
+        def uphill(theta: FloatArray) -> FloatArray:
+            return self.slope(theta, n_draws)[1] + self._belief(theta)[1]
+
+        return climb(uphill, theta, self.bounds, first, tol=TOL, gain=gain)[0]

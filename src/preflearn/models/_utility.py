@@ -361,7 +361,12 @@ def _mix(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[FloatArray,
 
 
 def share_ties(p: FloatArray) -> FloatArray:
-    return np.column_stack([p[:, 0] + p[:, 1] / 2, p[:, 2] + p[:, 1] / 2])
+    """Return P(second) and P(first) from P(second), P(tie) and P(first); both sum to 1 to the last bit."""
+    second, first = p[:, 0] + 0.5 * p[:, 1], p[:, 2] + 0.5 * p[:, 1]
+    more = np.maximum(first, second) / (first + second)  # of the larger, so that swapped sides give swapped answers
+    return np.where(
+        (first >= second)[:, None], np.column_stack([1.0 - more, more]), np.column_stack([more, 1.0 - more])
+    )
 
 
 def generator(random_state: Any, owner: str) -> np.random.Generator:

@@ -53,9 +53,12 @@ class BradleyTerry(UtilityPosterior):
     link : {"logit", "probit"}, default="logit"
         Noise on the difference of two utilities: logistic (Bradley-Terry) or normal with variance 2, that is 1 for each
         item (Thurstone).
-    prior : "evidence", float or None, default="evidence"
-        Variance of the utilities' normal prior: learned by maximising the evidence, or given. None is maximum
-        likelihood, which exists only where chains of wins lead from every item to every other.
+    prior : "auto", "evidence", float or None, default="auto"
+        Variance of the utilities' normal prior. "auto" learns it by evidence with a weak prior of its own, which
+        decides only where comparisons hardly do: deviations from 0.2 to 4.5 are likely. "evidence" leaves that out:
+        few comparisons may then be said to show no differences at all, and flawless ones differences without limit. A
+        number is that variance. None is maximum likelihood, which exists only where chains of wins lead from every item
+        to every other.
     ties : bool, default=False
         Whether ties are possible: the threshold below which a difference is a tie is learned.
 
@@ -120,7 +123,7 @@ class BradleyTerry(UtilityPosterior):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "link": [StrOptions({"logit", "probit"})],
-        "prior": [StrOptions({"evidence"}), Interval(Real, 0, None, closed="neither"), None],
+        "prior": [StrOptions({"auto", "evidence"}), Interval(Real, 0, None, closed="neither"), None],
         "ties": ["boolean"],
     }
     _dense: ClassVar[int] = DENSE
@@ -128,7 +131,7 @@ class BradleyTerry(UtilityPosterior):
     def __init__(
         self,
         link: Literal["logit", "probit"] = "logit",
-        prior: Literal["evidence"] | float | None = "evidence",
+        prior: Literal["auto", "evidence"] | float | None = "auto",
         *,
         ties: bool = False,
     ) -> None:
@@ -210,7 +213,7 @@ class BradleyTerry(UtilityPosterior):
         owner = type(self).__name__
         warn_unfinished(owner, "laplace", [mode.info], self.likelihood_)
         sigma = self.sigma_
-        if self.prior == "evidence" and sigma is not None and sigma > NOTHING_BUT_NOISE:
+        if isinstance(self.prior, str) and sigma is not None and sigma > NOTHING_BUT_NOISE:
             warn_user(
                 f"{owner}: the evidence of these {len(X)} comparisons is highest where all utilities are equal: they "
                 "show no differences that noise would not.\n  Probabilities are close to 1/2. Collect more, or give "

@@ -13,7 +13,7 @@ from preflearn.exceptions import first_few
 from preflearn.models import BradleyTerry
 from preflearn.models.ranking import Ranking
 from preflearn.operators import FloatArray
-from preflearn.ranking.choice import as_seen
+from preflearn.ranking.choice import Choice, as_seen
 from preflearn.structure import JudgeReport, Rankability
 
 __all__ = ["Advice", "Record", "advise", "record_of"]
@@ -21,6 +21,12 @@ __all__ = ["Advice", "Record", "advise", "record_of"]
 FEW = 3  # comparisons of an item below which its place is mostly the prior's
 ALIKE = 0.75  # probability of the order of two neighbours below which they cannot be told apart
 NO_CHANCE = 0.01  # p-value from which on an advantage of one side is spoken of
+APART = (
+    1.5  # variance of a judge's own preferences, in units of what all share, from which on they have little in common
+)
+MOST_ASKED, OPPOSITE = 200, -0.3  # judges whose tastes are compared; mean likeness of two camps
+MISSING = ("nan", "na", "n/a", "null", "none", "-", "?", "#n/a")
+TOP = 10  # places that are looked at in a long ranking
 LOPSIDED = 0.02  # share of outcomes on one side below which sides were sorted by outcome
 
 
@@ -91,14 +97,18 @@ def advise(
     ranking: Ranking,
     rankability: Rankability | None,
     judges: JudgeReport | None,
+    choice: Choice,
 ) -> list[Advice]:
     """Return what should be known before a ranking is trusted, the gravest first."""
     names = np.arange(data.n_items) if data.names is None else data.names
+    apart = _camps(choice, judges)
     return [
-        *_circles(rankability),
+        *apart,
+        *(one for one in _circles(rankability) if not (apart and one.kind == "noise")),
         *_parts(data, names),
         *_sides(data),
         *_judges(judges),
+        *_missing(names[data.used_items()]),
         *_extremes(data, record, names),
         *_few(data, record, names),
         *_alike(ranking),
@@ -167,6 +177,41 @@ def _sides(data: Comparisons) -> list[Advice]:
     ]
 
 
+def _camps(choice: Choice, judges: JudgeReport | None) -> list[Advice]:
+    """Return whether judges differ more from each other than they agree."""
+    if choice.name != "judges" or judges is None or choice.model.judge_share_ < APART:
+        return []
+    camps = _two_camps(choice)
+    text = f"The judges differ more from each other than they agree, and a ranking for all of them says little. {camps}"
+    return [Advice("judges", f"{text} Rank each camp by itself.")] if camps else []
+
+
+def _two_camps(choice: Choice) -> str:
+    """Return a sentence on two camps of opposite tastes, if the judges fall into such."""
+    model = choice.model
+    if not 2 < len(model.judges_) <= MOST_ASKED:
+        return ""
+    taste = np.array([model.predict_utility(judge=name) for name in model.judges_])
+    taste -= taste.mean(axis=1, keepdims=True)
+    taste /= np.maximum(np.linalg.norm(taste, axis=1, keepdims=True), 1e-300)
+    alike = taste @ taste.T
+    one = np.linalg.eigh(alike)[1][:, -1] > 0
+    if min(one.sum(), (~one).sum()) < 2 or alike[np.ix_(one, ~one)].mean() > OPPOSITE:
+        return ""
+    camps = sorted((list(model.judges_[one]), list(model.judges_[~one])), key=len, reverse=True)
+    told = " and ".join(f"{len(camp)} ({first_few(camp)})" for camp in camps)
+    return f"They fall into two camps of opposite tastes, of {told}."
+
+
+def _missing(names: Any) -> list[Advice]:
+    """Return whether items have names that often stand for a missing value."""
+    found = [name for name in names if isinstance(name, str) and name.strip().lower() in MISSING]
+    if not found:
+        return []
+    text = f"Items are called {first_few(found, 5)}: if that means a missing value, delete those rows."
+    return [Advice("names", text, tuple(found))]
+
+
 def _judges(judges: JudgeReport | None) -> list[Advice]:
     if judges is None:
         return []
@@ -225,18 +270,20 @@ def _few(data: Comparisons, record: Record, names: Any) -> list[Advice]:
 
 
 def _alike(ranking: Ranking) -> list[Advice]:
-    close = np.flatnonzero(ranking.p_next[:-1] < ALIKE)
+    n = len(ranking)
+    top = n if n <= 2 * TOP else TOP + 1  # further down, neighbours of long rankings are always close
+    close = np.flatnonzero(ranking.p_next[: top - 1] < ALIKE)
     if not len(close):
         return []
-    runs = list(_runs(close.tolist()))
-    shown = "; ".join(f"places {a + 1} {'to' if b > a else 'and'} {b + 2}" for a, b in runs[:4])
-    more = "; ..." if len(runs) > 4 else ""
-    n = len(ranking)
-    if len(close) == n - 1 and n > 2:
-        text = f"No two neighbours in this ranking can be told apart (the order of each is less than {ALIKE:.0%} sure)."
+    where = "in this ranking" if top == n else f"among the first {TOP} places"
+    if len(close) == top - 1 and n > 2:
+        text = f"No two neighbours {where} can be told apart (the order of each is less than {ALIKE:.0%} sure)."
     else:
+        runs = list(_runs(close.tolist()))
+        shown = "; ".join(f"places {a + 1} {'to' if b > a else 'and'} {b + 2}" for a, b in runs[:4])
+        more = "; ..." if len(runs) > 4 else ""
         text = (
-            f"{len(close)} of {n - 1} neighbours in this ranking cannot be told apart (their order is less than "
+            f"{len(close)} of {top - 1} neighbours {where} cannot be told apart (their order is less than "
             f"{ALIKE:.0%} sure): {shown}{more}."
         )
     return [Advice("alike", f"{text} Read the intervals of places.")]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import ConstantKernel
 
@@ -32,6 +33,7 @@ _ON_FEATURES = ("gp", "gp-own", "gp-ard", "gp-ard-own")
 MOST_ITEMS = 1_500  # with features: the cube of their number is paid at each step
 MOST_RELEVANCES = 30  # features with a length scale each
 MOST_JUDGED = 20_000  # what judges were asked about, together
+MOST_AVERAGED, MOST_TOGETHER = 150, 5  # items and hyperparameters for which an average over these is cheap, and good
 NO_RESTARTS_FROM = 300  # items from which on one start has to do
 
 Progress = Callable[[str, float], None]
@@ -82,6 +84,8 @@ class Choice:
         What was not tried although the data would have allowed it, and why.
     data : Comparisons
         What it learned from: without features if it does not look at them.
+    ranker : estimator
+        Whose utilities rank the items: the model itself, or, where that has circles too, the best one without.
     """
 
     name: str
@@ -90,6 +94,7 @@ class Choice:
     why: str
     left_out: tuple[str, ...]
     data: Comparisons
+    ranker: Any
 
 
 def choose_model(
@@ -147,11 +152,29 @@ def choose_model(
         else:
             attempt("judges", best.name)
             best = max(tried, key=lambda one: one.earned)
+    ranker = best = _averaged(data, best, random_state)
     if cyclic and model == "auto":
         attempt("both", best.name)
         best = tried[-1]
-    ordered = sorted(tried, key=lambda one: (one is not best, -one.earned))
-    return Choice(best.name, best.model, tuple(ordered), _why(ordered, data, model), left_out, as_seen(data, best.name))
+    ordered = sorted(tried, key=lambda one: (one.name != best.name, -one.earned))
+    return Choice(
+        best.name,
+        best.model,
+        tuple(ordered),
+        _why(ordered, data, model),
+        left_out,
+        as_seen(data, best.name),
+        ranker.model,
+    )
+
+
+def _averaged(data: Comparisons, best: Candidate, random_state: Any) -> Candidate:
+    """Return a model of features whose few hyperparameters are averaged over, where few items leave them uncertain."""
+    few = len(data.used_items()) <= MOST_AVERAGED and best.n_parameters <= MOST_TOGETHER
+    if best.name not in _ON_FEATURES or not few:
+        return best
+    model = clone(best.model).set_params(hyperparameters="average")
+    return replace(best, model=_quiet_fit(model, data))
 
 
 def applicable(data: Comparisons) -> tuple[list[str], tuple[str, ...]]:
@@ -223,11 +246,15 @@ def build_model(data: Comparisons, name: str, *, like: str | None = None, random
 
 def _fit(data: Comparisons, name: str, random_state: Any, like: str | None) -> Candidate:
     model = build_model(data, name, like=like, random_state=random_state)
+    _quiet_fit(model, as_seen(data, name))
+    return Candidate(name, float(model.log_evidence_), len(model.theta_), model)
+
+
+def _quiet_fit(model: Any, data: Comparisons) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # said again, in other words, by the advice
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model.fit(as_seen(data, name))
-    return Candidate(name, float(model.log_evidence_), len(model.theta_), model)
+        return model.fit(data)
 
 
 def _why(ordered: list[Candidate], data: Comparisons, model: str) -> str:

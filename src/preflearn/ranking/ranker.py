@@ -18,9 +18,9 @@ from preflearn.ranking.choice import MOST_ITEMS, Choice, check_model, choose_mod
 from preflearn.ranking.result import RankResult
 from preflearn.structure import JudgeReport, judge_report, rankability
 
-__all__ = ["from_rows", "quietly", "rank", "rank_comparisons", "signs_of"]
+__all__ = ["from_rows", "one_vote_each", "quietly", "rank", "rank_comparisons", "signs_of"]
 
-MOST_PAIRS, MOST_WITH_FEATURES = 20_000, 2_000  # distinct pairs up to which circles are looked for
+MOST_PAIRS, MOST_WITH_FEATURES = 20_000, 600  # distinct pairs up to which circles are looked for
 DRAWN = 4 * 10**7  # utilities drawn for places and P(best)
 
 Progress = Callable[[str, float], None]
@@ -56,7 +56,7 @@ def rank(
     level : float, default=0.9
         Probability of the intervals.
     circles : bool or None, default=None
-        Whether to examine if preferences run in circles; None: up to 20,000 different pairs (2,000 with features).
+        Whether to examine if preferences run in circles; None: up to 20,000 different pairs (600 with features).
     random_state : int, default=0
         Seed of random starts and draws.
     progress : callable, default=None
@@ -123,7 +123,10 @@ def rank_comparisons(
     if model != "auto":
         check_model(data, model)
     tell = progress or (lambda what, share: None)
+    record = record_of(signs_of(data)[0])
     data, notes = signs_of(data)
+    data, more = one_vote_each(data)
+    notes += more
     verdict = None
     if circles or (circles is None and _examinable(data)):
         tell("Looking for circles", 0.05)
@@ -146,8 +149,7 @@ def rank_comparisons(
     judges = _judges(choice, tell)
     tell("Ranking", 0.9)
     ranking = _ranking(choice, level, random_state)
-    record = record_of(data)
-    advice = [*quietly(lambda: advise(data, record, ranking, verdict, judges)), *notes]
+    advice = [*quietly(lambda: advise(data, record, ranking, verdict, judges, choice)), *notes]
     return RankResult(ranking, record, choice.model, choice, verdict, judges, tuple(advice), data, told, encoder)
 
 
@@ -180,6 +182,30 @@ def signs_of(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
     return data._take(slice(None), outcome=signs), [*notes, Advice("outcomes", text)]
 
 
+def one_vote_each(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
+    """Return comparisons in which the pairs of a ranking weigh as many comparisons as it has items less one.
+
+    The k (k - 1) / 2 pairs of one ranking follow from k - 1 of them: as independent votes they would make a ranking of
+    the items look far surer than it is.
+    """
+    if data.group is None:
+        return data, []
+    code = np.unique(np.asarray(data.group).astype(str), return_inverse=True)[1]
+    sides = np.concatenate([data.first, data.second]).astype(np.int64)
+    members = np.unique(np.concatenate([code, code]).astype(np.int64) * data.n_items + sides) // data.n_items
+    size, count = np.bincount(members, minlength=code.max() + 1), np.bincount(code)
+    whole = (count == size * (size - 1) // 2) & (size > 2)
+    if not whole.any():
+        return data, []
+    share = np.where(whole, 2.0 / np.maximum(size, 2), 1.0)[code]
+    weight = share if data.weight is None else share * data.weight
+    text = (
+        f"The pairs of one ranking are not independent: those of {int(whole.sum()):,} rankings weigh as many "
+        "comparisons as a ranking has items, less one."
+    )
+    return data._take(slice(None), weight=weight), [Advice("rankings", text)]
+
+
 def _examinable(data: Comparisons) -> bool:
     low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
     n_pairs = len(np.unique(low.astype(np.int64) * data.n_items + high))
@@ -191,7 +217,7 @@ def _ranking(choice: Choice, level: float, random_state: int) -> Ranking:
     data = choice.data
     ranked = np.arange(data.n_items) if data.items is not None else data.used_items()
     n = len(ranked)
-    found: Ranking = choice.model.rank(
+    found: Ranking = choice.ranker.rank(
         None if n == data.n_items else ranked if data.names is None else data.names[ranked],
         k=min(3, n),
         level=level,

@@ -154,8 +154,8 @@ class RankResult:
                 [
                     f"{r.rank[i]}",
                     f"{r.names[i]}",
-                    f"{r.utility[i] + 0.0:.2f}",
-                    f"{r.low[i]:.2f} to {r.high[i]:.2f}",
+                    two(r.utility[i]),
+                    f"{two(r.low[i])} to {two(r.high[i])}",
                     f"{r.rank_low[i]}-{r.rank_high[i]}" if r.rank_low[i] < r.rank_high[i] else f"{r.rank_low[i]}",
                     percent(r.p_best[i]),
                     self.record.told(r.row[i]),
@@ -184,10 +184,11 @@ class RankResult:
         head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
         body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
         more = f"<p>... and {len(self) - len(rows)} more</p>" if len(self) > len(rows) else ""
+        said = "" if self.rankability is None else f"<p>{html.escape(self.rankability.told)}</p>"
         warned = "".join(f"<li>{html.escape(one.text)}</li>" for one in self.warnings)
         return (
             f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-            f"<p>Model: {html.escape(self.choice.why)}.</p>" + (f"<ul>{warned}</ul>" if warned else "")
+            f"<p>Model: {html.escape(self.choice.why)}.</p>{said}" + (f"<ul>{warned}</ul>" if warned else "")
         )
 
     def plot(self, *, top: int | None = 30, ax: Axes | None = None) -> Axes:
@@ -195,6 +196,11 @@ class RankResult:
         from preflearn.plots import plot_ranking
 
         return plot_ranking(self.ranking, top=top, ax=ax)
+
+
+def two(value: float) -> str:
+    """Return a number with two digits, without a sign before zero."""
+    return f"{round(float(value), 2) + 0.0:.2f}"
 
 
 def percent(p: float) -> str:

@@ -51,7 +51,8 @@ def features(shown: Shown) -> str:
         rows.append(row if relevance is None else [*row, percent(relevance[k])])
     header = ["feature", "moves utility by", "direction", "range looked at"]
     words = paragraph(
-        "By how much the utility changes while one feature goes through its range (5th to 95th percentile) and the "
+        "By how much the utility changes while one feature goes through its range (5th to 95th percentile, or "
+        "from no to yes) and the "
         "others stay as they are, averaged over items.",
         ""
         if relevance is None
@@ -79,6 +80,8 @@ def _curves(shown: Shown) -> tuple[FloatArray, FloatArray]:
     table = np.asarray(table, dtype=np.float64)
     few = table[np.linspace(0, len(table) - 1, min(len(table), MOST_AVERAGED)).round().astype(np.intp)]
     grid = np.quantile(table, np.linspace(0.05, 0.95, POINTS), axis=0).T
+    yes_no = np.isin(table, (0.0, 1.0)).all(axis=0)
+    grid[yes_no] = np.linspace(table[:, yes_no].min(axis=0), table[:, yes_no].max(axis=0), POINTS).T
     curves = np.empty_like(grid)
     for k, values in enumerate(grid):
         stacked = np.tile(few, (POINTS, 1))

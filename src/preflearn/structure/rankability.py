@@ -31,6 +31,7 @@ CLEAR, NO_SIGN = 0.01, 0.2  # p-values up to which odds stand as they are, and f
 ALL = 0.95  # share of preferences from which on a ranking explains all of them, whatever model they are from
 NOISE = 3.0  # nats above chance below which there is nothing to explain
 EP_UP_TO = 400  # distinct pairs for which EP is affordable several times
+HEAVY = 1e4  # weight of one comparison from which on EP takes long, and is not needed
 MOST_DRAWN = 60  # items whose preferences are drawn jointly
 
 
@@ -96,7 +97,11 @@ class Rankability:
 
     @property
     def odds(self) -> str:
-        """The odds of circles in words."""
+        """The odds of circles in words, or why they say little."""
+        if self.log_odds == -PRICE or (self.log_odds < 0 and self.p_value >= NO_SIGN):
+            return "no sign of circles"
+        if self.verdict == "rankable" and self.log_odds > -SURE:
+            return f"it explains {self.ranking_share:.0%} of what was learned"
         odds = math.exp(min(abs(self.log_odds), 50.0))
         if odds < 1.05:
             return "even odds of circles"
@@ -142,7 +147,7 @@ def rankability(
     X : Comparisons, or a fitted PreferenceGP
         A model stands for the comparisons it was fitted on, its likelihood and its inference.
     inference : {"auto", "laplace", "ep"}, default="auto"
-        "auto" is EP for up to 400 distinct pairs, Laplace's method beyond.
+        "auto" is EP for up to 400 distinct pairs, Laplace's method beyond (and for weights above 10,000).
     likelihood : {"probit", "logit"} or likelihood, default="probit"
         How outcomes depend on preferences.
     n_cycles : int, default=5
@@ -195,7 +200,8 @@ def rankability(
         X = X[np.flatnonzero(X.weight)]  # what was never seen has no residuals
     flow = Flow.of(X)
     if inference == "auto":
-        inference = "ep" if flow.low.shape[0] <= EP_UP_TO else "laplace"
+        heavy = X.weight is not None and X.weight.max() > HEAVY
+        inference = "ep" if flow.low.shape[0] <= EP_UP_TO and not heavy else "laplace"
     models = _fit(X, inference, likelihood, random_state)
     evidence = {name: model.log_evidence_ for name, model in models.items()}
     evidence["chance"] = chance(X, models["ranking"].likelihood_)
