@@ -137,3 +137,11 @@ def test_the_command_line_is_timed():
     out = run("-m", "benchmarks.command", "--small")
     assert "preflearn --help" in out
     assert out.count("rank 100 comparisons of 20 items") >= 3
+
+
+@pytest.mark.slow
+def test_the_coverage_of_rankings_is_counted_in_small():
+    out = run("-W", "ignore", "examples/rank_coverage.py", "--small")
+    shares = re.findall(r"\| rank \| ([\d.]+)%", out)
+    assert len(shares) == 7
+    assert min(map(float, shares)) > 50

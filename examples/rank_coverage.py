@@ -1,0 +1,83 @@
+"""Do the intervals of a ranking hold the truth as often as they say?
+
+    python examples/rank_coverage.py [--repeats 40] [--small]
+
+Utilities are drawn, comparisons simulated, and the 90 % intervals of the centred utilities counted that hold the truth;
+beside it how probable the first item was said to be the best, and how often it was. "as the papers": hyperparameters of
+the highest evidence, and all pairs of a ranking as single votes. "rank": what `preflearn.rank` does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+
+import numpy as np
+
+from preflearn import BradleyTerry, Comparisons, PreferenceGP
+from preflearn.data import from_rankings
+from preflearn.ranking import rank
+
+SETTINGS = (
+    ("no features, 15 items, 30 comparisons", "bare", 15, 30, 0.0),
+    ("no features, 15 items, 150 comparisons", "bare", 15, 150, 0.0),
+    ("a smooth utility of 2 features, 15 items, 30 comparisons", "features", 15, 30, 0.0),
+    ("a smooth utility of 2 features, 15 items, 150 comparisons", "features", 15, 150, 0.0),
+    ("the same with own effects of deviation 0.5", "features", 15, 150, 0.5),
+    ("rankings of 8 items by 20 voters", "rankings", 8, 20, 0.0),
+    ("rankings of 15 items by 42 voters", "rankings", 15, 42, 0.0),
+)
+
+
+def simulate(kind, n, m, own, seed):
+    rng = np.random.default_rng(seed)
+    names = [f"item {k:02d}" for k in range(n)]
+    if kind == "rankings":
+        u = rng.normal(size=n)
+        orders = [[names[k] for k in np.argsort(-(u + rng.gumbel(size=n)))] for _ in range(m)]
+        return from_rankings(orders), dict(zip(names, u - u.mean(), strict=True))
+    X = rng.normal(size=(n, 2))
+    u = 1.5 * np.sin(1.2 * X[:, 0]) + own * rng.normal(size=n) if kind == "features" else rng.normal(size=n)
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    outcome = np.where(u[first] - u[second] + rng.logistic(size=m) > 0, 1.0, -1.0)
+    data = Comparisons(X if kind == "features" else n, first, second, outcome, names=names)
+    used = data.used_items()
+    shown = used if kind == "bare" else np.arange(n)
+    return data, {names[k]: u[k] - u[shown].mean() for k in shown}
+
+
+def by_the_papers(data):
+    if data.items is None:
+        return BradleyTerry(prior="evidence").fit(data).rank(data.names[data.used_items()], k=1)
+    return PreferenceGP("rbf", "logit", own_effect=True, n_restarts=1, random_state=0).fit(data).rank(k=1)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=40)
+    parser.add_argument("--small", action="store_true", help="few repeats: only to see that everything runs")
+    options = parser.parse_args()
+    repeats = 3 if options.small else options.repeats
+    print("| data | how | intervals that hold the truth | first said to be the best | is the best |")
+    print("|---|---|---|---|---|")
+    warnings.simplefilter("ignore")
+    for what, kind, n, m, own in SETTINGS:
+        for how, run in (("as the papers", by_the_papers), ("rank", lambda data: rank(data, circles=False).ranking)):
+            held, said, was = [], [], []
+            for seed in range(repeats):
+                data, truth = simulate(kind, n, m, own, seed)
+                found = run(data)
+                u = np.array([truth[name] for name in found.names])
+                held.append(np.mean((found.low <= u) & (u <= found.high)))
+                said.append(found.p_best[0])
+                was.append(u[0] == max(truth.values()))
+            error = np.std(held) / np.sqrt(repeats)
+            print(
+                f"| {what} | {how} | {np.mean(held):.1%} ± {error:.1%} | {np.mean(said):.0%} | {np.mean(was):.0%} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
