@@ -60,7 +60,7 @@ def test_contradictions_ties_and_few_answers():
     x = list(report.judge).index("x")
     assert report.contradictions[x] == 1
     assert report.n_comparisons[x] == 2
-    assert set(report.verdict) == {"too few"}
+    assert set(report.verdict) == {"undecided"}
     assert np.isnan(report.circles).all()
 
 
@@ -89,7 +89,7 @@ def test_few_answers_accuse_nobody():
         second = (first + rng.integers(1, 8, 80)) % 8
         z = f[first] - f[second] + rng.normal(size=80)
         report = judge_report(Comparisons(8, first, second, np.sign(z), judge=judge))
-        accused += sum(verdict not in ("as expected", "too few") for verdict in report.verdict)
+        accused += sum(verdict not in ("as expected", "undecided") for verdict in report.verdict)
     assert accused <= 3
 
 

@@ -208,9 +208,12 @@ def predict(
     """Predict pairs, items or rows with a saved model, and write CSV.
 
     For a table of pairs (first,second or any table of comparisons) the columns
-    are first,second,probability: how likely first is preferred. For a table of
-    items they are item,utility,std,rank. Models by least squares give margins
-    and scores without probabilities; for SVMlight rows row,qid,score,rank.
+    are first,second,probability,difference,std: how likely first is preferred (a
+    tie counts half, and has a column of its own where ties are possible), and by
+    how much. For a table of items they are item,utility,std,rank,rank_low,
+    rank_high,p_best; utilities are relative to the mean of the items of training.
+    Models by least squares give margins and scores without probabilities; for
+    SVMlight rows row,qid,score,rank.
 
     For example:
 

@@ -112,7 +112,10 @@ def run_compare(
     facts([("Folds", f"{found[best].n_folds}, the same for all; held out are {_UNITS[by]}")])
     right = ("accuracy", "log loss", "calibration", "behind the best", "p")
     table([("model", "left"), *((name, "right") for name in right)], rows)
-    facts([("Note", "behind: difference of the log losses, with its standard error; p by random signs of the pairs.")])
+    units = "judges" if by == "judge" else "pairs"
+    facts(
+        [("Note", f"behind: difference of the log losses, with its standard error; p by random signs of the {units}.")]
+    )
 
 
 def _read(data: str, reading: ReadOptions, by: str, folds: int) -> tuple[Read, Comparisons]:

@@ -191,7 +191,8 @@ def describe_data(data: Ratings | Comparisons) -> str:
     if isinstance(data, Comparisons):
         ties = int((data.outcome == 0).sum())
         tied = f", {count(ties, 'tie')}" if ties else ""
-        return f"{count(len(data), 'comparison')} of {count(data.n_items, 'item')} with {features}{tied}"
+        weighed = "" if data.weight is None else f", weights of {data.weight.sum():,.6g} in total"
+        return f"{count(len(data), 'comparison')} of {count(data.n_items, 'item')} with {features}{tied}{weighed}"
     low, high = data.score.min(), data.score.max()
     groups = "one group" if data.n_groups == 1 else count(data.n_groups, "group")
     return f"{count(len(data), 'row')} with {features} in {groups}, scores from {low:g} to {high:g}"

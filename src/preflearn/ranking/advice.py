@@ -243,8 +243,8 @@ def _extremes(data: Comparisons, record: Record, names: Any) -> list[Advice]:
             found.append(
                 Advice(
                     kind,
-                    f"{len(rows)} {item} {word} ({which}): how far {it} from the others is bounded {bound} only by the "
-                    "prior.",
+                    f"{len(rows)} {item} {word} ({which}): how far {it} from the others is bounded {bound} only by "
+                    f"{'the prior' if data.items is None else 'features and prior'}.",
                     tuple(names[row] for row in rows),
                 )
             )

@@ -123,8 +123,8 @@ def rank_comparisons(
     if model != "auto":
         check_model(data, model)
     tell = progress or (lambda what, share: None)
-    record = record_of(signs_of(data)[0])
-    data, notes = signs_of(data)
+    data, notes = signs_of(_by_name(data))
+    record = record_of(data)
     data, more = one_vote_each(data)
     notes += more
     verdict = None
@@ -180,6 +180,15 @@ def signs_of(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
         return data, notes
     text = "Outcomes have sizes: here only their signs count, that is, who was better. RankRLS learns from margins."
     return data._take(slice(None), outcome=signs), [*notes, Advice("outcomes", text)]
+
+
+def _by_name(data: Comparisons) -> Comparisons:
+    """Return the same comparisons with items sorted by name, so that draws do not depend on which occurs first."""
+    if data.names is None or data.items is not None:
+        return data
+    order = np.argsort(data.names.astype(str), kind="stable")
+    place = np.argsort(order)
+    return data._take(slice(None), first=place[data.first], second=place[data.second], names=data.names[order])
 
 
 def one_vote_each(data: Comparisons) -> tuple[Comparisons, list[Advice]]:

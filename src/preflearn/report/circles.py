@@ -73,8 +73,8 @@ def _cycles(found: Any) -> str:
 
 def _winners(shown: Shown) -> str:
     found = shown.result.rankability
-    if found is None or not found.condorcet or found.verdict == "only noise":
-        return ""
+    if found is None or not found.condorcet or found.verdict not in ("cyclic", "partly cyclic"):
+        return ""  # where there is a ranking, it says who is best
     who, probability = found.condorcet[0]
     if probability < LEAST_SURE:
         return paragraph("No item can be said to beat every other one.")

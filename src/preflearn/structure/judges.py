@@ -46,7 +46,7 @@ class JudgeReport:
     contradictions : ndarray (n_judges,)
         Pairs that the judge decided both ways.
     verdict : ndarray (n_judges,)
-        "as expected", "like chance", "contrary", "on its own" (follows neither the others nor chance), or "too few":
+        "as expected", "like chance", "contrary", "on its own" (follows neither the others nor chance), or "undecided":
         what was answered does not tell.
     """
 
@@ -241,5 +241,5 @@ def _verdict(slope: float, deviation: float, itself: tuple[float, float]) -> str
     less, careless = slope + SURE * deviation < 1, own + SURE * own_deviation < 1
     # less than the others would lead to expect: by a taste of its own, or by chance?
     if own > SURE * own_deviation:
-        return "on its own" if less else "too few"
-    return "like chance" if less or careless else "too few"
+        return "on its own" if less else "undecided"
+    return "like chance" if less or careless else "undecided"
