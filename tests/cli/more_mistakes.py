@@ -56,7 +56,7 @@ FILES = {
     "rank: a script": (*data("import numpy as np\nprint(1)\n"), ["bad.csv, line 1", "one column", "Separate"]),
     "rank: zero bytes": (*data(b"winner,loser\na,b\na\0,b\n"), ["bad.csv, line 3", "binary", "text file"]),
     "rank: a cut gzip": (
-        *data(gzip.compress((WINS + "a,b\n" * 999).encode())[:-9], "bad.csv.gz"),
+        *data(gzip.compress((WINS + "a,b\n" * 999).encode(), mtime=0)[:-9], "bad.csv.gz"),
         ["bad.csv.gz", "cut off", "again"],
     ),
     "rank: a bad Parquet file": (*data(b"PAR1 ...", "bad.parquet"), ["bad.parquet", "not a readable Parquet", "again"]),

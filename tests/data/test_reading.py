@@ -223,7 +223,7 @@ def test_counts_of_wins_are_weights(tmp_path: Path) -> None:
         ("votes.toc", PREFLIB),
         ("votes.toi", OLD_PREFLIB),
         ("votes.txt", PREFLIB),
-        ("v.toc.gz", gzip.compress(PREFLIB.encode())),
+        ("v.toc.gz", gzip.compress(PREFLIB.encode(), mtime=0)),
     ],
 )
 def test_preflib_files_are_rankings_with_counts(name: str, text: str | bytes, tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_huge_rankings_keep_neighbours_only_and_say_so(tmp_path: Path, monkeypat
 
 def test_svmlight_gives_ratings(tmp_path: Path) -> None:
     text = "2 qid:1 1:0.5\n0 qid:1 2:1\n"
-    for content in (text.encode(), gzip.compress(text.encode()), text.encode("utf-16")):
+    for content in (text.encode(), gzip.compress(text.encode(), mtime=0), text.encode("utf-16")):
         reading = read_preferences(write(tmp_path, content, "train.txt"))
         assert isinstance(reading.data, Ratings)
         np.testing.assert_array_equal(reading.data.score, [2, 0])

@@ -44,7 +44,11 @@ MISTAKES = {
     "web page": ("m.csv", b"<!DOCTYPE html><html></html>", r"web page.*Download the data file itself"),
     "bzip2": ("m.csv.bz2", b"BZh91AY", r"compressed by bzip2.*Unpack it first"),
     "broken gzip": ("m.csv.gz", b"\x1f\x8b\x08\x00junk", r"gzip data are damaged.*Fetch it again"),
-    "cut gzip": ("m.csv.gz", gzip.compress(b"winner,loser\nann,bob\n" * 99)[:-9], r"gzip data.*Fetch it again"),
+    "cut gzip": (
+        "m.csv.gz",
+        gzip.compress(b"winner,loser\nann,bob\n" * 99, mtime=0)[:-9],
+        r"gzip data.*Fetch it again",
+    ),
     "broken parquet": ("m.parquet", b"PAR1 nonsense", r"not a readable Parquet file.*Write it again"),
     "binary": ("m.csv", b"winner,loser\nann\x00,bob\n", r"line 2: byte 16 is zero.*Give a text file"),
     "latin 1": ("m.csv", b"winner,loser\nann,bob\nzw\xf6lf,ann\n", r"line 3: byte 23 \(0xf6\).*Save the file as UTF-8"),

@@ -80,7 +80,7 @@ def test_one_fold_can_be_chosen(parts, number):
 def test_gzip_and_upper_case_are_read(parts):
     for number in (2, 5):
         path = parts / f"S{number}.txt"
-        (parts / f"s{number}.TXT.gz").write_bytes(gzip.compress(path.read_bytes()))
+        (parts / f"s{number}.TXT.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
         path.unlink()
     check(load_letor(parts)[2], 3)
 
@@ -136,7 +136,7 @@ def test_an_unrelated_directory_is_described_and_a_better_one_suggested(tmp_path
 
 
 def test_two_files_for_one_part_are_refused(parts):
-    (parts / "S1.txt.gz").write_bytes(gzip.compress(b"1 qid:1 1:1\n"))
+    (parts / "S1.txt.gz").write_bytes(gzip.compress(b"1 qid:1 1:1\n", mtime=0))
     with pytest.raises(DataError, match=r"both S1.txt and S1.txt.gz"):
         load_letor(parts)
 
