@@ -10,6 +10,8 @@ from preflearn import Comparisons, PreferenceGP
 from preflearn.structure import ComparableClusters, rankability
 from preflearn.structure.residuals import _statistic
 
+pytestmark = pytest.mark.slow
+
 
 def votes(G, per_pair, rng, share=1.0):
     """Return noisy votes for a table of preferences."""
@@ -98,7 +100,6 @@ def test_a_ladder_on_which_only_neighbours_met_is_no_circle(n, far, weight):
     assert found.ranking_share == pytest.approx(1)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("unit", [1e-2, 1.0, 1e2])
 def test_verdicts_on_margins_do_not_depend_on_their_unit(unit):
     rng = np.random.default_rng(0)
@@ -111,7 +112,6 @@ def test_verdicts_on_margins_do_not_depend_on_their_unit(unit):
         assert found.verdict == verdict
 
 
-@pytest.mark.slow
 def test_a_linear_utility_is_a_ranking_whatever_model_fits_it():
     for seed in range(3):
         rng = np.random.default_rng(seed)
@@ -148,7 +148,6 @@ def test_preferences_between_all_items_are_computed_once_for_each_model(monkeypa
     assert len(asked) == 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rankable", "partly cyclic"])
 def test_twenty_thousand_distinct_pairs_without_features(kind):
     rng = np.random.default_rng(0)
@@ -162,7 +161,6 @@ def test_twenty_thousand_distinct_pairs_without_features(kind):
     assert len(found.cycles) == (5 if kind == "partly cyclic" else 0)
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 @pytest.mark.parametrize("features", [False, True])
 def test_rankings_are_seldom_called_cyclic_and_circles_are_found(features):

@@ -19,6 +19,8 @@ from preflearn.active._pool import Pool
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.models._utility import DifferencePosterior
 
+pytestmark = pytest.mark.slow
+
 PAIRS = np.array([[0, 1], [2, 9], [5, 3], [8, 4], [10, 11], [0, 12]])
 
 

@@ -13,6 +13,8 @@ from preflearn.active._top_k import draw_utilities
 from preflearn.active.stopping import _agreement, _reordered
 from preflearn.likelihoods import Gaussian, Logit, Probit
 
+pytestmark = pytest.mark.slow
+
 LIKELIHOODS = [Probit(), Logit(), Probit(tie=0.6, tie_fixed=True), Gaussian(2.0, fixed=True)]
 
 

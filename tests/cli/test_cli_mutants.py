@@ -8,6 +8,7 @@ from mutate_commands import check, run
 PATIENCE = 50  # seconds: what hangs is found on slow machines, too
 
 
+@pytest.mark.slow
 def test_damaged_files_are_answered(tmp_path: Path) -> None:
     counts, _ = run(24, 1, tmp_path, limit=PATIENCE)  # every command once
     assert counts["exit 0"] + counts["exit 2"] == 24

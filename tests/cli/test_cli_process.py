@@ -17,6 +17,8 @@ from preflearn.cli.console import working
 from preflearn.cli.main import main
 from preflearn.cli.options import Machine, ReadOptions
 
+pytestmark = pytest.mark.slow
+
 COMMANDS = (
     "rank",
     "fit",

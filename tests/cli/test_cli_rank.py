@@ -68,6 +68,7 @@ def test_standard_input(run, votes, monkeypatch):
     assert json.loads(out)["n_comparisons"] == 90
 
 
+@pytest.mark.slow
 def test_files_of_a_ranking(run, votes):
     code, out, err = run("rank", "votes.csv", "--items", "things.csv", "--out", "r.csv", "--save", "m.preflearn")
     assert (code, err) == (0, "")
@@ -83,6 +84,7 @@ def test_files_of_a_ranking(run, votes):
     np.testing.assert_allclose([float(row["probability"]) for row in answer], model.predict_proba(data)[:, 1])
 
 
+@pytest.mark.slow
 def test_what_is_chosen_can_be_overridden(run, votes):
     for name in ("thurstone", "gp-ard", "judges"):
         out = run("rank", "votes.csv", "--items", "things.csv", "--model", name, "--json")[1]
@@ -91,6 +93,7 @@ def test_what_is_chosen_can_be_overridden(run, votes):
     assert set(Compared.__args__) == {"rankrls", *MODELS}
 
 
+@pytest.mark.slow
 def test_top_and_level(run, votes):
     out = run("rank", "votes.csv", "--top", "2", "--level", "0.5")[1]
     assert "50 % interval" in out
@@ -98,6 +101,7 @@ def test_top_and_level(run, votes):
     assert "T2" not in out.partition("rank")[2].partition("and 4 more")[0]
 
 
+@pytest.mark.slow
 def test_circles_are_examined_only_if_wanted(run, votes):
     assert "Verdict" not in run("rank", "circle.csv", "--no-circles")[1]
     out = run("rank", "circle.csv")[1]
@@ -112,12 +116,14 @@ def test_columns_can_be_named(run, votes):
     assert [row["item"] for row in json.loads(out)["ranking"]] == ["x", "y", "z"]
 
 
+@pytest.mark.slow
 def test_threads_and_seed(run, votes, monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     one = run("rank", "votes.csv", "--json", "--seed", "3", "--threads", "1")[1]
     assert one == run("rank", "votes.csv", "--json", "--seed", "3")[1]
 
 
+@pytest.mark.slow
 def test_inspect_says_what_is_going_on(run, votes):
     code, out, err = run("inspect", "circle.csv")
     assert (code, err) == (0, "")
@@ -133,6 +139,7 @@ def test_inspect_says_what_is_going_on(run, votes):
     assert {entry["item"] for entry in found["smith"]} == {"rock", "scissors", "paper"}
 
 
+@pytest.mark.slow
 def test_suggestions_are_a_table_to_fill_in(run, votes):
     code, out, err = run("suggest", "votes.csv", "-n", "4")
     assert (code, err) == (0, "")
@@ -149,6 +156,7 @@ def test_suggestions_are_a_table_to_fill_in(run, votes):
     assert "empty.csv, line 2" in err
 
 
+@pytest.mark.slow
 def test_suggestions_for_judges_from_a_model(run, votes):
     assert run("fit", "votes.csv", "--model", "bradley-terry", "--save", "m.preflearn")[0] == 0
     code, out, _ = run("suggest", "m.preflearn", "--judges", "ann,bob", "--best", "2", "--out", "next.csv")
@@ -158,6 +166,7 @@ def test_suggestions_for_judges_from_a_model(run, votes):
     assert {row["judge"] for row in rows} == {"ann", "bob"}
 
 
+@pytest.mark.slow
 def test_models_side_by_side(run, votes):
     code, out, err = run("compare", "votes.csv", "--items", "things.csv", "--folds", "3", "--json")
     assert (code, err) == (0, "")
@@ -172,6 +181,7 @@ def test_models_side_by_side(run, votes):
     assert max(map(len, text.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_cross_validation_holds_out_what_is_asked(run, votes):
     for by in ("pair", "item", "judge"):
         out = run("evaluate", "votes.csv", "--items", "things.csv", "--model", "gp-own", "--by", by, "--json")[1]
@@ -202,6 +212,7 @@ def test_tables_survive_conversion(run, votes, ending, layout):
     np.testing.assert_array_equal(before.judge, after.judge)
 
 
+@pytest.mark.slow
 def test_rankings_survive_conversion(run, votes):
     (votes / "orders.csv").write_text("ranking\na > b > c\nc > a = b\na > b > c\nb > a > c\n")
     for ending in ("toc", "toi"):
@@ -229,6 +240,7 @@ def test_rows_become_pairs_and_pairs_become_rows(run, votes):
     np.testing.assert_array_equal(before.score, after.score)
 
 
+@pytest.mark.slow
 def test_cells_that_a_spreadsheet_would_run_are_text(run, votes):
     (votes / "bad.csv").write_text('winner,loser\n"=HYPERLINK(1)",@b\n@b,+c\n"=HYPERLINK(1)",+c\n')
     for command in (["rank", "bad.csv", "--out", "o.csv"], ["suggest", "bad.csv", "-n", "2", "--out", "o.csv"]):

@@ -12,10 +12,13 @@ import pytest
 
 from preflearn.cli.console import progress, working
 
+pytestmark = pytest.mark.slow
+
 START = """
 import sys, time
 import preflearn.cli.console, preflearn.cli.ranking
 from preflearn.cli.main import main
+
 preflearn.cli.console._PATIENCE = 0.0
 """
 SLOW = """
@@ -77,7 +80,6 @@ def test_a_terminal_shows_a_bar_and_takes_it_away_while_the_answer_goes_into_the
     assert watched.shown.endswith("\x1b[2K")  # its line is empty again
 
 
-@pytest.mark.slow
 def test_no_bar_where_standard_error_is_a_pipe_even_if_the_output_is_a_terminal(folder):
     watched = Watched(folder, *RANK, terminal=("stdout",))
     code, _, err = watched.end()
@@ -86,7 +88,6 @@ def test_no_bar_where_standard_error_is_a_pipe_even_if_the_output_is_a_terminal(
     assert "\x1b[2K" not in watched.shown
 
 
-@pytest.mark.slow
 def test_an_interrupt_takes_the_bar_away_and_gives_the_cursor_back(folder):
     before = sorted(path.name for path in folder.iterdir())
     watched = Watched(folder, *RANK, "--out", "o.csv", code=SLOW)
@@ -143,7 +144,6 @@ def test_json_is_all_that_is_printed(command, run):
     assert isinstance(json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} is no JSON")), dict)
 
 
-@pytest.mark.slow
 def test_streams_that_are_closed_or_full_are_no_bug(folder):
     def shell(command):
         line = f"'{sys.executable}' -m preflearn {command}"

@@ -66,6 +66,7 @@ def test_links_and_named_files_exist(path):
         assert (ROOT / name).exists(), name
 
 
+@pytest.mark.slow
 def test_the_readme_shows_what_the_command_prints():
     """The block of the README is the output of the command on the bundled data, word for word."""
     block = re.search(r"```\n\$ preflearn (rank .*?)\n(.*?)\n```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)

@@ -10,6 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from preflearn import PreferenceGP
 from preflearn.exceptions import DataWarning
 
+pytestmark = pytest.mark.slow
+
 
 def check(seed, inference, *, free=False):
     """Fit and predict one problem; returns whether inference converged."""
@@ -51,7 +53,6 @@ def test_hostile_problems_with_hyperparameters_to_learn(inference):
         check(seed, inference, free=True)
 
 
-@pytest.mark.slow
 def test_two_thousand_hostile_problems():
     converged = [check(seed, ("laplace", "ep")[seed % 2], free=seed % 40 < 2) for seed in range(2000)]
     assert np.mean(converged) >= 0.97

@@ -12,6 +12,8 @@ from preflearn.inference.ep import ep
 from preflearn.inference.factor import Factor
 from preflearn.likelihoods import Flipped, Likelihood, Logit, Probit
 
+pytestmark = pytest.mark.slow
+
 MEAN, VARIANCE = (a.ravel() for a in np.meshgrid([-7.0, -1.0, 0.0, 0.4, 5.0], [1e-4, 0.1, 2.0, 50.0, 1e4]))
 POWERS = [None, np.resize([0.01, 0.5, 1.0], len(MEAN))]
 CASES = [

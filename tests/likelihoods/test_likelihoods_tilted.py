@@ -65,6 +65,7 @@ def test_tilted_moments_are_those_of_brute_force(likelihood):
 POWERS = np.array([0.999, 0.3, 1e-2, 1e-6])
 
 
+@pytest.mark.slow
 @every
 def test_tilted_moments_of_powers_are_those_of_brute_force(likelihood):
     y, mean, variance, power = crossed(outcomes(likelihood), MEANS[::2], np.r_[VARIANCES[1::2], 1e7], POWERS)

@@ -18,6 +18,8 @@ from preflearn.exceptions import DataError, FileFormatError
 from preflearn.model_file import FORMAT_VERSION
 from preflearn.model_file.tables import ESTIMATORS
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def path(tmp_path):
@@ -192,7 +194,6 @@ def test_a_mutated_file_is_refused_or_read_as_a_model_that_predicts(name, path):
     try_mutations(name, 30, 0, path)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_thousands_of_mutated_files_are_refused_or_read_as_models_that_predict(name, path):
     try_mutations(name, 600, 1, path)

@@ -376,6 +376,7 @@ def test_a_weak_prior_of_the_variance_decides_only_where_comparisons_hardly_do()
     assert auto.log_evidence_ < pure.log_evidence_ < auto.log_evidence_ + 0.5
 
 
+@pytest.mark.slow
 def test_intervals_of_few_comparisons_hold_the_truth():
     """Without the weak prior of the variance it is about 70 % of the time: it collapses in one case of five."""
     held = []

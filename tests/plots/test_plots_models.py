@@ -76,6 +76,7 @@ def test_names_others_items_and_a_second_curve(model, matches, axes):
     assert line(whole, "posterior mean").get_xdata()[0] == matches.items[matches.used_items(), 0].min()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [(0, 1), ("length scale of feature 1", "variance")])
 def test_contours_lie_where_the_evidence_drops_by_their_level(model, axes, names):
     plot_evidence(model, *names, limits=[(0.5, 20), (0.3, 10)], n_points=25, ax=axes)

@@ -86,6 +86,7 @@ def test_the_table_is_that_of_the_model():
     assert result.model.log_evidence_ == pytest.approx(model.log_evidence_)
 
 
+@pytest.mark.slow
 def test_features_that_tell_are_chosen_and_others_are_not():
     told, u = by_utility(5, n=40, m=400, features=lambda rng, u: np.column_stack([u + 0.1 * rng.normal(size=len(u))]))
     chosen = rank(told, circles=False)
@@ -96,6 +97,7 @@ def test_features_that_tell_are_chosen_and_others_are_not():
     assert kept.choice.name == "bradley-terry"
 
 
+@pytest.mark.slow
 def test_relevances_are_learned_where_one_of_several_features_matters():
     def features(rng, u):
         return np.column_stack([u, rng.normal(size=(len(u), 4))])
@@ -165,6 +167,7 @@ def test_judges_who_disagree_are_told_apart():
     assert warned[0].items == ("judge 0",)
 
 
+@pytest.mark.slow
 def test_summary_is_json_and_says_everything():
     text = json.dumps(rank(circular(1)).summary(), allow_nan=False)
     found = json.loads(text)
@@ -222,6 +225,7 @@ def test_rows_with_scores_are_ranked_within_their_groups():
     assert result.ranking.names[0].startswith("row ")
 
 
+@pytest.mark.slow
 def test_pairs_of_a_ranking_are_not_independent_votes():
     """90 % intervals hold the truth about as often as they say: of all pairs as single votes it would be 60 to 70 %."""
     held = []
@@ -237,6 +241,7 @@ def test_pairs_of_a_ranking_are_not_independent_votes():
     assert 0.83 < np.mean(held) < 0.99
 
 
+@pytest.mark.slow
 def test_where_preferences_run_in_circles_the_table_is_the_best_ranking():
     data, u = by_utility(21, n=8, m=300)
     choice = choose_model(data, cyclic=True)
@@ -248,6 +253,7 @@ def test_where_preferences_run_in_circles_the_table_is_the_best_ranking():
     assert np.corrcoef(choice.ranker.predict_utility(), u)[0, 1] > 0.9
 
 
+@pytest.mark.slow
 def test_two_camps_of_judges_are_named():
     rng = np.random.default_rng(0)
     first, second = np.triu_indices(7, 1)
@@ -265,6 +271,7 @@ def test_names_that_look_like_missing_values_are_pointed_out():
     assert set(next(one for one in result.warnings if one.kind == "names").items) == {"nan", "NA"}
 
 
+@pytest.mark.slow
 def test_progress_goes_from_start_to_end():
     seen = []
     rank(by_utility(13)[0], progress=lambda what, share: seen.append((what, share)))
