@@ -18,6 +18,8 @@ from preflearn.active._pool import Pool
 from preflearn.exceptions import DataWarning
 from preflearn.likelihoods import Gaussian, Logit, Probit
 
+pytestmark = pytest.mark.slow
+
 LIKELIHOODS = [Probit(), Logit(), Gaussian(2.0, fixed=True)]
 
 

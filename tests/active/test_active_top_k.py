@@ -11,6 +11,8 @@ from preflearn.active._beliefs import Beliefs
 from preflearn.active._top_k import Draws, draw_utilities, members
 from preflearn.likelihoods import Gaussian, Logit, Probit
 
+pytestmark = pytest.mark.slow
+
 DISCRETE = [Probit(), Logit(), Probit(tie=0.6, tie_fixed=True)]
 FIVE = (("ann", "bob"), ("bob", "cy"), ("cy", "dee"), ("dee", "eve"), ("ann", "dee"), ("eve", "cy"))
 
