@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -200,11 +199,9 @@ def describe_data(data: Ratings | Comparisons) -> str:
 
 def is_model(path: str | Path) -> bool:
     """Return whether a file is a model file."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return "header.json" in archive.namelist()
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
-        return False
+    from preflearn.data._files import is_model as holds_model
+
+    return holds_model(Path(path))
 
 
 @dataclass(frozen=True)

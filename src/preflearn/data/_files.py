@@ -117,7 +117,7 @@ def is_model(path: Path) -> bool:
     """Return whether a file is a saved model."""
     try:
         return zipfile.is_zipfile(path) and "header.json" in _archive_names(path)
-    except OSError:
+    except (OSError, ValueError):  # a name that no file can have
         return False
 
 
