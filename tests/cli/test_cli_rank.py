@@ -267,3 +267,17 @@ def test_the_doctor_says_what_is_wrong(run, monkeypatch):
     assert code == 1
     assert "it does not" in out
     assert "Something is wrong" in out
+
+
+def test_new_items_are_measured_from_the_items_of_training(run, votes):
+    assert run("fit", "votes.csv", "--items", "things.csv", "--model", "gp", "--save", "m.preflearn")[0] == 0
+    whole = {row["item"]: float(row["utility"]) for row in table(run("predict", "m.preflearn")[1])}
+    assert sum(whole.values()) == pytest.approx(0, abs=1e-9)
+    (votes / "one.csv").write_text("thing,size,colour\nnew,2.50,red\n")
+    new = table(run("predict", "m.preflearn", "one.csv")[1])[0]
+    assert float(new["utility"]) == pytest.approx(whole["T0"], abs=1e-6)  # the same features as T0
+    assert float(new["std"]) > 0
+    (votes / "pair.csv").write_text("first,second\nT5,new\n")
+    code, out, _ = run("predict", "m.preflearn", "pair.csv", "--items", "one.csv")
+    assert code == 0
+    assert float(table(out)[0]["probability"]) < 0.2

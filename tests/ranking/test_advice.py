@@ -5,8 +5,10 @@ import pytest
 from ranking_data import NAMES, by_utility
 
 from preflearn import Comparisons
+from preflearn.data import from_rankings
 from preflearn.ranking import rank
 from preflearn.ranking.advice import record_of
+from preflearn.ranking.ranker import one_vote_each
 
 
 def kinds(data, **options):
@@ -111,3 +113,22 @@ def test_records_count_wins_losses_and_ties(weighted):
     np.testing.assert_array_equal(record.ties, [0, w[2], w[2]])
     assert record.told(2) == ("0.5-0-3" if weighted else "1-0-1")
     assert record.wins.sum() == record.losses.sum()
+
+
+def test_a_ranking_of_k_items_weighs_k_less_one_comparisons():
+    votes = from_rankings([["a", "b", "c", "d"], ["b", "a", "c"], ["a", "d"]])
+    weighed, told = one_vote_each(votes)
+    sums = [weighed.weight[votes.group == k].sum() for k in range(3)]
+    np.testing.assert_allclose(sums, [3, 2, 1])
+    assert told[0].kind == "rankings"
+    partial = votes[np.arange(1, len(votes))]  # the first ranking lacks a pair
+    np.testing.assert_array_equal(one_vote_each(partial)[0].weight[partial.group == 0], 1.0)
+
+
+def test_wins_and_losses_of_the_table_are_told_apart():
+    table = rank(Comparisons(None, ["a", "a", "b"], ["b", "c", "c"]), circles=False).to_dict()
+    assert dict(zip(table["item"], zip(table["wins"], table["losses"], strict=True), strict=True)) == {
+        "a": (2, 0),
+        "b": (1, 1),
+        "c": (0, 2),
+    }

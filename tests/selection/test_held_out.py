@@ -50,6 +50,8 @@ def test_nothing_held_out_was_seen(by):
             seen = {*train.first, *train.second}
             assert all(a not in seen or b not in seen for a, b in zip(test.first, test.second, strict=True))
     assert set(found.row) == set(range(len(data)))
+    if by == "judge":  # answers of one judge go together in a paired test
+        assert len(set(found.unit)) == len(set(data.judge))
     assert found.accuracy == 0.5
     np.testing.assert_allclose(found.log_loss, np.log(2))
     np.testing.assert_allclose(found.losses, np.log(2))
