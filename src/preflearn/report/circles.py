@@ -8,7 +8,6 @@ import numpy as np
 
 from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, clean, escape, name, number, paragraph, percent, plural, table
-from preflearn.report.overview import odds_text
 from preflearn.structure import ComparableClusters
 
 __all__ = ["clusters", "rankability"]
@@ -42,7 +41,7 @@ def rankability(shown: Shown) -> str:
         f"{models.get(key, clean(key))} {number(value, 1)}" for key, value in found.log_evidence.items()
     )
     lines = [
-        f"The odds are {odds_text(found.log_odds)}.",
+        f"{found.odds[0].upper()}{found.odds[1:]}.",
         f"Of rankings like this one {percent(found.p_value, 1)} would look as cyclic by chance.",
         f"Of the preferences as learned a ranking explains {percent(found.ranking_share)}, circles "
         f"{percent(found.cyclic_share)}.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from preflearn.report.context import Shown
@@ -74,7 +72,7 @@ def _rankable(shown: Shown) -> str:
     found = shown.result.rankability
     if found is None:
         return "Whether there is a single ranking at all was not examined."
-    odds = f"odds {odds_text(found.log_odds)}"
+    odds = found.odds
     return {
         "rankable": f"A single ranking explains these comparisons ({odds}).",
         "cyclic": f"Preferences run in circles, and no ranking explains them ({odds}).",
@@ -83,13 +81,6 @@ def _rankable(shown: Shown) -> str:
         "undecided": "These comparisons do not decide whether there is a single ranking or preferences run in circles.",
         "only noise": "The comparisons show no differences between the items that chance would not.",
     }[found.verdict]
-
-
-def odds_text(log_odds: float) -> str:
-    """Return log odds of circles as odds."""
-    odds = math.exp(min(abs(log_odds), 50.0))
-    told = f"{odds:,.0f}" if 10 <= odds < 1e6 else f"{odds:.1f}" if odds < 10 else "more than a million"
-    return f"{told} to 1 {'for' if log_odds > 0 else 'against'} circles"
 
 
 def ranking(shown: Shown) -> str:
