@@ -30,3 +30,17 @@ def test_ties_are_no_obstacle(method):
     outcome[0] = -1.0
     data = Comparisons(rng.normal(size=(8, 2)), first, second, outcome)
     assert set(ComparableClusters(2, method, random_state=0).fit(data).labels_) == {0, 1}
+
+
+def test_a_matrix_that_was_learned_before_is_clustered_as_if_learned_now():
+    first, second = np.triu_indices(8, 1)
+    same = (first < 4) == (second < 4)
+    data = Comparisons(8, first[same], second[same])
+    one = ComparableClusters(2, "svd", random_state=0).fit(data)
+    other = ComparableClusters(2, "svd", random_state=0).fit_matrix(one.preferences_)
+    np.testing.assert_array_equal(one.labels_, other.labels_)
+    np.testing.assert_array_equal(one.ranks_, other.ranks_)
+    with pytest.raises(ValueError, match="not antisymmetric"):
+        ComparableClusters(2).fit_matrix(np.ones((3, 3)))
+    with pytest.raises(ValueError, match="n_clusters=9, but there are 8 items"):
+        ComparableClusters(9).fit_matrix(one.preferences_)

@@ -13,6 +13,8 @@ from preflearn.cli.more_commands import Compared
 from preflearn.cli.options import RankModel
 from preflearn.data import read_preferences
 from preflearn.ranking import MODELS
+from preflearn.report import asking as report_asking
+from preflearn.report.context import Shown
 
 
 @pytest.fixture
@@ -164,6 +166,30 @@ def test_suggestions_for_judges_from_a_model(run, votes):
     assert "write the winner's name" in " ".join(out.split())
     rows = table((votes / "next.csv").read_text())
     assert {row["judge"] for row in rows} == {"ann", "bob"}
+
+
+@pytest.mark.slow
+def test_inspect_suggest_and_the_report_answer_from_the_model_that_ranked(run, votes):
+    for source in ("votes.csv", "circle.csv"):
+        result = preflearn.rank(source)
+        page = Shown(result, 0)
+        rows = table(run("suggest", source, "-n", "2")[1])
+        listed = report_asking.next_comparisons(page)
+        for row in rows:
+            assert f"{float(row['information']):.3f}" in listed
+            assert row["left"] in listed
+        found = json.loads(run("inspect", source, "--json")[1])
+        assert found["log_odds_of_circles"] == result.rankability.log_odds
+        if source == "votes.csv":
+            said = {one["judge"]: one["reliability"] for one in found["judges"]}
+            assert said == dict(zip(result.judges.judge, result.judges.reliability, strict=True))
+        else:
+            groups = result.rankability.clusters().labels_
+            assert len(found["clusters"]) == len(set(groups))
+    code, _, err = run("suggest", "circle.csv", "--best", "1")
+    assert code == 2
+    assert "circle.csv" in err
+    assert "--best" in err
 
 
 @pytest.mark.slow

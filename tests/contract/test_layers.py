@@ -39,7 +39,7 @@ ALLOWED = {
         "baselines",
         "structure",
     },
-    "ranking": {"exceptions", "operators", "data", "models", "structure", "plots"},
+    "ranking": {"exceptions", "operators", "data", "models", "active", "structure", "plots"},
     "report": {
         "_version",
         "exceptions",

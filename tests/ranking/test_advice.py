@@ -8,7 +8,7 @@ from preflearn import Comparisons
 from preflearn.data import from_rankings
 from preflearn.ranking import rank
 from preflearn.ranking.advice import record_of
-from preflearn.ranking.ranker import one_vote_each
+from preflearn.ranking.prepared import prepare
 
 
 def kinds(data, **options):
@@ -117,12 +117,13 @@ def test_records_count_wins_losses_and_ties(weighted):
 
 def test_a_ranking_of_k_items_weighs_k_less_one_comparisons():
     votes = from_rankings([["a", "b", "c", "d"], ["b", "a", "c"], ["a", "d"]])
-    weighed, told = one_vote_each(votes)
+    start = prepare(votes)
+    weighed, told = start.data, start.notes
     sums = [weighed.weight[votes.group == k].sum() for k in range(3)]
     np.testing.assert_allclose(sums, [3, 2, 1])
     assert told[0].kind == "rankings"
     partial = votes[np.arange(1, len(votes))]  # the first ranking lacks a pair
-    np.testing.assert_array_equal(one_vote_each(partial)[0].weight[partial.group == 0], 1.0)
+    np.testing.assert_array_equal(prepare(partial).data.weight[partial.group == 0], 1.0)
 
 
 def test_wins_and_losses_of_the_table_are_told_apart():

@@ -13,8 +13,9 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.models import RankRLSCV
 from preflearn.ranking import MODELS
-from preflearn.ranking.choice import applicable, as_seen, build_model, check_model, choose_model
-from preflearn.ranking.ranker import quietly, signs_of
+from preflearn.ranking.choice import applicable, as_seen, build_model, check_model, choose_model, has_judges
+from preflearn.ranking.prepared import prepare
+from preflearn.ranking.ranker import quietly
 from preflearn.selection import HeldOut, held_out, paired_difference
 
 __all__ = ["run_compare", "run_evaluate"]
@@ -123,7 +124,7 @@ def _read(data: str, reading: ReadOptions, by: str, folds: int) -> tuple[Read, C
     if folds < 2:
         raise DataError(f"--folds is {folds}; it must be 2 or more.")
     read = comparisons_of(data, reading)
-    X, _ = signs_of(read.data)
+    X = prepare(read.data).data
     if by == "judge" and X.judge is None:
         raise DataError(f"{read.source}: --by judge needs to know who judged. Name the column: --columns judge=COLUMN.")
     if by == "item" and X.items is None:
@@ -149,8 +150,7 @@ def _facts(read: Read, X: Comparisons, by: str, found: HeldOut) -> dict[str, Any
 
 
 def _all(X: Comparisons) -> list[str]:
-    judged = X.judge is not None and len(set(X.judge.tolist()) - {""}) > 1
-    return [*applicable(X)[0], "both", *(["judges"] if judged else []), *_LEAST_SQUARES]
+    return [*applicable(X)[0], "both", *(["judges"] if has_judges(X) else []), *_LEAST_SQUARES]
 
 
 def _held_out(X: Comparisons, name: str, by: str, folds: int, seed: int, tell: Any) -> HeldOut:

@@ -13,8 +13,10 @@ from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import about, comparisons_of, describe_data
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
-from preflearn.ranking.ranker import quietly, signs_of
-from preflearn.structure import ComparableClusters, judge_report, rankability
+from preflearn.ranking.choice import choose_model, has_judges
+from preflearn.ranking.prepared import prepare
+from preflearn.ranking.ranker import judges_of, quietly
+from preflearn.structure import Rankability, judge_report, rankability
 
 __all__ = ["run"]
 
@@ -23,7 +25,7 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
     """Read, examine and print."""
     with progress("Reading") as tell:
         read = comparisons_of(data, reading)
-        X, _ = signs_of(read.data)
+        X = prepare(read.data).data
         if clusters is not None and not 2 <= clusters <= X.n_items:
             most = f"there are {X.n_items} items, so it must be from 2 to {X.n_items}"
             raise DataError(f"--clusters is {clusters}; {most if X.n_items > 2 else 'it needs three items or more'}.")
@@ -33,11 +35,12 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
         found = None
         if clusters is not None or verdict.verdict in ("cyclic", "partly cyclic"):
             tell("Looking for comparable groups", 0.7)
-            found = quietly(lambda: _clusters(X, clusters, seed))
+            found = quietly(lambda: _groups(X, verdict, clusters, seed))
         judges = None
-        if X.judge is not None and len(set(X.judge.tolist()) - {""}) > 1:
-            tell("Asking about the judges", 0.8)
-            judges = quietly(lambda: judge_report(X))
+        if has_judges(X):
+            with about(read.source):
+                choice = choose_model(X, random_state=seed, progress=lambda what, share: tell(what, 0.7 + 0.2 * share))
+            judges = judges_of(choice, tell) or quietly(lambda: judge_report(X))  # which many judges leave out there
     if as_json:
         answer = {
             "data": read.source,
@@ -73,10 +76,9 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
 _ONE_GROUP = "The items do not fall into groups that are comparable only within."
 
 
-def _clusters(X: Comparisons, wanted: int | None, seed: int) -> list[list[Any]]:
-    """Return the names of each cluster, the best first; the largest cluster first."""
-    method: Any = "svd" if X.items is None else "gpgp"
-    fitted = ComparableClusters(wanted if wanted is not None else "auto", method, random_state=seed).fit(X)
+def _groups(X: Comparisons, verdict: Rankability, wanted: int | None, seed: int) -> list[list[Any]]:
+    """Return the names of each group, the best first; the largest group first."""
+    fitted = verdict.clusters("auto" if wanted is None else wanted, random_state=seed)
     names = np.arange(X.n_items) if X.names is None else X.names
     groups = []
     for label in range(fitted.n_clusters_):

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import numpy as np
 
-from preflearn.active import remaining_value, suggest
+from preflearn.active import remaining_value
 from preflearn.cli.console import count, facts, progress
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import about, comparisons_of
 from preflearn.cli.tables import write_csv
 from preflearn.exceptions import DataError
-from preflearn.ranking.choice import choose_model
-from preflearn.ranking.ranker import quietly, signs_of
+from preflearn.ranking.asking import model_to_ask, next_comparisons, runs_in_circles
+from preflearn.ranking.prepared import prepare
+from preflearn.ranking.ranker import quietly, rank_comparisons
 
 __all__ = ["run"]
 
 MOST = 1_000  # later ones depend on the answers
 MOST_FORESEEN = 60  # futures of so many comparisons are simulated in a few seconds
-_SUPPORTED = ("bradley-terry", "thurstone", "gp", "gp-own", "gp-ard", "gp-ard-own")
 
 
 def run(
@@ -40,32 +40,28 @@ def run(
         raise DataError(f'--judges is "{judges}"; name one judge or more, each once, with commas between them.')
     with progress("Reading") as tell:
         read = comparisons_of(data, reading)
-        X, _ = signs_of(read.data)
+        X = prepare(read.data).data
         if best is not None and not 0 < best < X.n_items:
             raise DataError(f"--best is {best}; there are {X.n_items} items, so it must be from 1 to {X.n_items - 1}.")
-        fitted = read.model
-        if fitted is not None and model is not None:
+        if read.model is not None and model is not None:
             raise DataError(f"{data}: this is a model already. Leave out --model.")
-        if fitted is None or getattr(fitted, "judge_kernel", None) or getattr(fitted, "cyclic_kernel", None):
-            with about(read.source):
-                choice = choose_model(X, model or "auto", random_state=seed, progress=tell)
-            fitted = choice.model
-            if choice.name not in _SUPPORTED:  # what outcomes say about one of several parts is not worked out
-                simpler = next(one for one in choice.candidates if one.name in _SUPPORTED)
-                fitted = simpler.model
-        tell("Looking for the most informative pairs", 0.8)
-        found = suggest(
-            fitted,
-            n=n,
-            criterion="utilities" if best is None else "top_k",
-            k=best,
-            judges=names,
-            answered=X if names is not None and X.judge is not None else None,
-            random_state=seed,
-        )
+        with about(read.source):
+            if read.model is None:
+                result = rank_comparisons(read.data, model=model or "auto", random_state=seed, progress=tell)
+                asked = model_to_ask(X, result.model, result.choice, random_state=seed)
+            else:
+                asked = model_to_ask(X, read.model, random_state=seed)
+        if runs_in_circles(asked) and (best is not None or names is not None):
+            raise DataError(
+                f"{read.source}: preferences run in circles, so there are no best items and it is not worked out whom "
+                "to ask. Leave out --best and --judges, or give --model bradley-terry."
+            )
+        tell("Looking for the most informative pairs", 0.9)
+        answered = X if names is not None and X.judge is not None else None
+        found = next_comparisons(asked, n, best=best, judges=names, answered=answered, random_state=seed)
         worth = ""
-        if out is not None and len(found) <= MOST_FORESEEN:
-            worth = str(quietly(lambda: remaining_value(fitted, len(found), random_state=seed)))
+        if out is not None and len(found) <= MOST_FORESEEN and not runs_in_circles(asked):
+            worth = str(quietly(lambda: remaining_value(asked, len(found), random_state=seed)))
     # which item stands left must not hint at anything
     swap = np.random.default_rng(seed).random(len(found)) < 0.5
     sides = np.array([found.first_name, found.second_name], dtype=object)

@@ -16,7 +16,17 @@ from preflearn.exceptions import DataError, DataWarning
 from preflearn.models import BradleyTerry, PreferenceGP
 from preflearn.structure.rankability import PRICE, SURE
 
-__all__ = ["MODELS", "Candidate", "Choice", "applicable", "as_seen", "build_model", "check_model", "choose_model"]
+__all__ = [
+    "MODELS",
+    "Candidate",
+    "Choice",
+    "applicable",
+    "as_seen",
+    "build_model",
+    "check_model",
+    "choose_model",
+    "has_judges",
+]
 
 MODELS: dict[str, str] = {
     "bradley-terry": "Bradley-Terry, one utility per item",
@@ -135,7 +145,7 @@ def choose_model(
     """
     tried: list[Candidate] = []
     names, left_out = applicable(data) if model == "auto" else ([check_model(data, model)], ())
-    judged = model == "auto" and _has_judges(data)
+    judged = model == "auto" and has_judges(data)
     steps = len(names) + cyclic + judged
 
     def attempt(name: str, like: str | None = None) -> None:
@@ -201,12 +211,13 @@ def check_model(data: Comparisons, name: str) -> str:
             f"rank: model {name} learns a utility of features, and the items have none. Give a table of items, or use "
             "bradley-terry."
         )
-    if name == "judges" and not _has_judges(data):
+    if name == "judges" and not has_judges(data):
         raise DataError("rank: model judges needs comparisons by two judges or more. Name the column of the judges.")
     return name
 
 
-def _has_judges(data: Comparisons) -> bool:
+def has_judges(data: Comparisons) -> bool:
+    """Return whether two judges or more are named."""
     return data.judge is not None and len(set(data.judge.tolist()) - {""}) > 1
 
 

@@ -13,12 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from preflearn.data import Comparisons, ItemEncoder, Ratings, from_scores, read_preferences
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.models.ranking import Ranking
-from preflearn.ranking.advice import Advice, advise, record_of
+from preflearn.ranking.advice import Advice, advise
 from preflearn.ranking.choice import MOST_ITEMS, Choice, check_model, choose_model
+from preflearn.ranking.prepared import prepare
 from preflearn.ranking.result import RankResult
 from preflearn.structure import JudgeReport, judge_report, rankability
 
-__all__ = ["from_rows", "one_vote_each", "quietly", "rank", "rank_comparisons", "signs_of"]
+__all__ = ["from_rows", "judges_of", "quietly", "rank", "rank_comparisons"]
 
 MOST_PAIRS, MOST_WITH_FEATURES = 20_000, 600  # distinct pairs up to which circles are looked for
 DRAWN = 4 * 10**7  # utilities drawn for places and P(best)
@@ -123,10 +124,8 @@ def rank_comparisons(
     if model != "auto":
         check_model(data, model)
     tell = progress or (lambda what, share: None)
-    data, notes = signs_of(_by_name(data))
-    record = record_of(data)
-    data, more = one_vote_each(data)
-    notes += more
+    start = prepare(data)
+    data, record, notes = start.data, start.record, list(start.notes)
     verdict = None
     if circles or (circles is None and _examinable(data)):
         tell("Looking for circles", 0.05)
@@ -146,7 +145,7 @@ def rank_comparisons(
         progress=lambda what, share: tell(what, 0.3 + 0.5 * share),
     )
     data = choice.data
-    judges = _judges(choice, tell)
+    judges = judges_of(choice, tell)
     tell("Ranking", 0.9)
     ranking = _ranking(choice, level, random_state)
     advice = [*quietly(lambda: advise(data, record, ranking, verdict, judges, choice)), *notes]
@@ -166,53 +165,6 @@ def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]
     )
     drawn = " (drawn from all)" if len(pairs) == MOST_PAIRS else ""
     return pairs, (f"Rows of the same group are compared by their scores: {len(pairs):,} pairs{drawn}.",)
-
-
-def signs_of(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
-    """Return the comparisons with a weight and outcomes -1, 0 and 1, and what that leaves out."""
-    notes = []
-    if data.weight is not None and not np.all(data.weight):
-        unseen = int(np.count_nonzero(data.weight == 0))
-        notes.append(Advice("weights", f"{unseen} of {len(data)} comparisons have weight 0 and are left out."))
-        data = data[np.flatnonzero(data.weight)]
-    signs = np.sign(data.outcome)
-    if np.array_equal(signs, data.outcome):
-        return data, notes
-    text = "Outcomes have sizes: here only their signs count, that is, who was better. RankRLS learns from margins."
-    return data._take(slice(None), outcome=signs), [*notes, Advice("outcomes", text)]
-
-
-def _by_name(data: Comparisons) -> Comparisons:
-    """Return the same comparisons with items sorted by name, so that draws do not depend on which occurs first."""
-    if data.names is None or data.items is not None:
-        return data
-    order = np.argsort(data.names.astype(str), kind="stable")
-    place = np.argsort(order)
-    return data._take(slice(None), first=place[data.first], second=place[data.second], names=data.names[order])
-
-
-def one_vote_each(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
-    """Return comparisons in which the pairs of a ranking weigh as many comparisons as it has items less one.
-
-    The k (k - 1) / 2 pairs of one ranking follow from k - 1 of them: as independent votes they would make a ranking of
-    the items look far surer than it is.
-    """
-    if data.group is None:
-        return data, []
-    code = np.unique(np.asarray(data.group).astype(str), return_inverse=True)[1]
-    sides = np.concatenate([data.first, data.second]).astype(np.int64)
-    members = np.unique(np.concatenate([code, code]).astype(np.int64) * data.n_items + sides) // data.n_items
-    size, count = np.bincount(members, minlength=code.max() + 1), np.bincount(code)
-    whole = (count == size * (size - 1) // 2) & (size > 2)
-    if not whole.any():
-        return data, []
-    share = np.where(whole, 2.0 / np.maximum(size, 2), 1.0)[code]
-    weight = share if data.weight is None else share * data.weight
-    text = (
-        f"The pairs of one ranking are not independent: those of {int(whole.sum()):,} rankings weigh as many "
-        "comparisons as a ranking has items, less one."
-    )
-    return data._take(slice(None), weight=weight), [Advice("rankings", text)]
 
 
 def _examinable(data: Comparisons) -> bool:
@@ -236,7 +188,7 @@ def _ranking(choice: Choice, level: float, random_state: int) -> Ranking:
     return replace(found, row=ranked[found.row])
 
 
-def _judges(choice: Choice, tell: Progress) -> JudgeReport | None:
+def judges_of(choice: Choice, tell: Progress) -> JudgeReport | None:
     """Return the report on judges from the model that tells them apart, if there is one."""
     model = next((one.model for one in choice.candidates if one.name == "judges"), None)
     if model is None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
-from preflearn.active import suggest
-from preflearn.operators import FloatArray
+from preflearn.ranking import asking
 from preflearn.report.context import Shown
 from preflearn.report.markup import clean, escape, name, number, paragraph, percent, plural, table
 
@@ -18,8 +16,6 @@ __all__ = ["judges", "next_comparisons"]
 MOST_JUDGES = 60  # rows
 WANTED = 10  # comparisons
 MOST_SUGGESTED = 5_000  # items
-MOST_PAIRED = 300  # items all of whose pairs are looked at for models that `suggest` does not know
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
 
 
 def judges(shown: Shown) -> str:
@@ -60,67 +56,27 @@ def next_comparisons(shown: Shown) -> str:
     n = len(shown.names)
     if n < 2:
         return paragraph("There is only one item, so there is nothing to compare.")
-    for way in (_suggested, _informative, _neighbours):
-        found = way(shown)
-        if found is not None:
-            return found
-    return paragraph("No comparison would tell more than another.")
+    return _suggested(shown) or _neighbours(shown) or paragraph("No comparison would tell more than another.")
 
 
 def _suggested(shown: Shown) -> str | None:
-    if len(shown.names) > MOST_SUGGESTED:
+    result = shown.result
+    if len(shown.names) > MOST_SUGGESTED or not hasattr(result.model, "likelihood_"):
         return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            todo = suggest(shown.result.model, shown.labels(slice(None)), WANTED, random_state=shown.random_state)
-    except (TypeError, ValueError, AttributeError):  # models that it does not know
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asked = asking.model_to_ask(result.data, result.model, result.choice, random_state=shown.random_state)
+        todo = asking.next_comparisons(asked, WANTED, random_state=shown.random_state)
     if not len(todo):
         return None
     pairs = zip(todo.first_name, todo.second_name, todo.gain, strict=True)
     words = "Each is the one expected to tell most about the utilities, given that those above it will be answered."
+    if todo.criterion == "preference":
+        words = (
+            "The pairs whose outcome is expected to tell most about the preference between the two; where preferences "
+            "run in circles it tells little about others."
+        )
     return _listed(words, [(clean(a), clean(b), gain) for a, b, gain in pairs], "information (nats)", 3)
-
-
-def _informative(shown: Shown) -> str | None:
-    """Choose pairs by what an outcome would tell about the preference between the two."""
-    model = shown.result.model
-    if not (hasattr(model, "preference_matrix") and hasattr(model, "likelihood_")):
-        return None
-    places = np.arange(min(len(shown.names), MOST_PAIRED))
-    found = model.preference_matrix(shown.labels(places))
-    low, high = np.triu_indices(len(places), 1)
-    gain = pair_information(model.likelihood_, found.mean[low, high], found.std[low, high])
-    best = np.argsort(-gain, kind="stable")[:WANTED]
-    which = f"Of the first {MOST_PAIRED} items, the" if len(shown.names) > MOST_PAIRED else "The"
-    words = (
-        f"{which} pairs whose outcome is expected to tell most about the preference between the two; what it would "
-        "tell about other pairs is not counted for this kind of model."
-    )
-    pairs = [(shown.names[low[k]], shown.names[high[k]], float(gain[k])) for k in best]
-    return _listed(words, pairs, "information (nats)", 3)
-
-
-def pair_information(likelihood: Any, mean: FloatArray, std: FloatArray) -> FloatArray:
-    """Return H(E p(y|z)) - E H(p(y|z)) for z ~ N(mean, std²), in nats, by quadrature.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from preflearn.likelihoods import Logit
-    >>> pair_information(Logit(), np.array([0.0, 0.0]), np.array([0.0, 1.0])).round(3).tolist()
-    [0.0, 0.094]
-    """
-    z = mean[:, None] + std[:, None] * _NODES
-    p = np.asarray(likelihood.probability(z.ravel(), np.zeros(z.size))).reshape(*z.shape, 3)
-    weight = _WEIGHTS / _WEIGHTS.sum()
-    gain = _entropy(np.einsum("ijk,j->ik", p, weight)) - _entropy(p) @ weight
-    return np.asarray(np.maximum(gain, 0.0))  # rounding
-
-
-def _entropy(p: FloatArray) -> FloatArray:
-    return np.asarray(-np.sum(p * np.log(np.maximum(p, 1e-300)), axis=-1))
 
 
 def _neighbours(shown: Shown) -> str | None:

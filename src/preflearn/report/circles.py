@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
 from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, clean, escape, name, number, paragraph, percent, plural, table
-from preflearn.structure import ComparableClusters
 
 __all__ = ["clusters", "rankability"]
 
@@ -85,19 +84,6 @@ def _winners(shown: Shown) -> str:
     return paragraph(sentence + ".")
 
 
-class _Learned:
-    """A fitted model that is not fitted again."""
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    def fit(self, X: Any) -> Self:
-        return self
-
-    def preference_matrix(self) -> Any:
-        return self.model.preference_matrix()
-
-
 def clusters(shown: Shown) -> str:
     """Return groups of items that can be ranked within and not across, where preferences run in circles."""
     result = shown.result
@@ -109,8 +95,7 @@ def clusters(shown: Shown) -> str:
     n = result.data.n_items
     if n > MOST_CLUSTERED:
         return paragraph(f"Not looked for: {n:,} items, and groups are looked for among at most {MOST_CLUSTERED}.")
-    found = ComparableClusters(model=_Learned(result.rankability.models["circles"]), random_state=shown.random_state)
-    found.fit(result.data)
+    found = result.rankability.clusters(random_state=shown.random_state)
     labels = found.labels_[shown.rows]
     if len(np.unique(labels)) < 2:
         return paragraph("The circles do not split the items into groups: they run through all of them.")

@@ -24,6 +24,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 FLIPS = 9_999  # random signs of the paired test
+BLOCK = 2**22  # of these held at a time
 
 
 @dataclass(frozen=True)
@@ -241,8 +242,9 @@ def paired_difference(one: HeldOut, other: HeldOut, *, random_state: int = 0) ->
     if not np.any(sums):
         return Paired(0.0, 0.0, 1.0, n)
     larger = 0
-    for start in range(0, FLIPS, 1000):
-        signs = rng.choice([-1.0, 1.0], size=(min(1000, FLIPS - start), n))
+    at_once = max(1, BLOCK // n)
+    for start in range(0, FLIPS, at_once):
+        signs = 2.0 * rng.integers(0, 2, size=(min(at_once, FLIPS - start), n), dtype=np.int8) - 1.0
         larger += int(np.count_nonzero(np.abs(signs @ sums) >= abs(sums.sum()) * (1 - 1e-12)))
     return Paired(mean, float(np.sqrt(np.sum((sums - sums.mean()) ** 2)) / total), (larger + 1) / (FLIPS + 1), n)
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.preprocessing import normalize
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from preflearn.data import Comparisons
@@ -124,20 +125,47 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         self._validate_params()
         if not isinstance(X, Comparisons):
             raise TypeError(f"ComparableClusters learns from Comparisons; got {type(X).__name__}.")
-        if self.n_clusters != "auto" and self.n_clusters > X.n_items:
-            raise ValueError(f"ComparableClusters: n_clusters={self.n_clusters}, but there are {X.n_items} items.")
-        G = self._matrix(X)
+        self._check_number(X.n_items)
+        return self.fit_matrix(self._matrix(X))
+
+    def fit_matrix(self, preferences: Any) -> Self:
+        """Find the clusters in a preference matrix that was learned before.
+
+        Parameters
+        ----------
+        preferences : array of shape (n_items, n_items)
+            Antisymmetric: how strongly the item of a row is preferred to that of a column, for example
+            ``model.preference_matrix().mean``.
+
+        Returns
+        -------
+        ComparableClusters
+            Itself, fitted.
+        """
+        self._validate_params()
+        G = check_array(preferences, dtype=np.float64, input_name="preferences")
+        n = G.shape[0]
+        if G.shape != (n, n) or np.abs(G + G.T).max(initial=0.0) > 1e-8 * np.abs(G).max(initial=0.0):
+            raise ValueError(
+                f"ComparableClusters: preferences of shape {G.shape} are not antisymmetric. Give one row and one "
+                "column for each item, with preferences[i, j] = -preferences[j, i]."
+            )
+        self._check_number(n)
         U, s, _ = np.linalg.svd(G)
         self.n_clusters_ = _by_gap(s) if self.n_clusters == "auto" else int(self.n_clusters)
         self.labels_ = self._assign(G, U[:, : 2 * self.n_clusters_])
         self.preferences_, self.singular_values_ = G, s
-        self.utilities_, self.ranks_ = np.zeros(X.n_items), np.zeros(X.n_items, dtype=np.intp)
+        self.utilities_, self.ranks_ = np.zeros(n), np.zeros(n, dtype=np.intp)
         for label in range(self.n_clusters_):
             members = np.flatnonzero(self.labels_ == label)
             within = G[np.ix_(members, members)].mean(axis=1)
             self.utilities_[members] = within  # their mean is 0, as the matrix is antisymmetric
             self.ranks_[members[np.argsort(-within, kind="stable")]] = np.arange(1, members.shape[0] + 1)
         return self
+
+    def _check_number(self, n_items: int) -> None:
+        if self.n_clusters != "auto" and self.n_clusters > n_items:
+            raise ValueError(f"ComparableClusters: n_clusters={self.n_clusters}, but there are {n_items} items.")
 
     def _assign(self, G: FloatArray, U: FloatArray) -> Any:
         if self.n_clusters_ == 1:

@@ -17,6 +17,7 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataWarning
 from preflearn.models import PreferenceGP
 from preflearn.models.preference_matrix import PreferenceMatrix
+from preflearn.structure.clusters import ComparableClusters
 from preflearn.structure.graph import FloatArray, Flow, average_clustering, cyclic_triads, smith_sizes, strongest_cycles
 from preflearn.structure.hodge import Hodge, hodge
 from preflearn.structure.residuals import chance, cyclic_residuals
@@ -107,6 +108,24 @@ class Rankability:
             return "even odds of circles"
         number = f"{odds:,.1f}" if odds < 1e6 else "beyond a million"
         return f"odds {number} to 1 {'for' if self.log_odds > 0 else 'against'} circles"
+
+    def clusters(self, n_clusters: int | Literal["auto"] = "auto", *, random_state: Any = 0) -> ComparableClusters:
+        """Return groups of items that can be ranked within and not across, by the model of circles alone.
+
+        Parameters
+        ----------
+        n_clusters : int or "auto", default="auto"
+            Number of groups; "auto" takes it from the largest gap in the spectrum.
+        random_state : int, RandomState or None, default=0
+            Source of the starts.
+
+        Returns
+        -------
+        ComparableClusters
+            Fitted: ``labels_`` and ``ranks_`` of the items.
+        """
+        learned = self.models["circles"].preference_matrix().mean
+        return ComparableClusters(n_clusters, random_state=random_state).fit_matrix(learned)
 
     def __str__(self) -> str:
         """Return the verdict in words, with the figures behind it."""

@@ -1,0 +1,85 @@
+"""What to compare next, by the model that a ranking was made with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from preflearn.active import Suggestions, suggest
+from preflearn.active._outcomes import information
+from preflearn.data import Comparisons
+from preflearn.ranking.choice import Choice, choose_model
+
+__all__ = ["model_to_ask", "next_comparisons", "runs_in_circles"]
+
+MOST_PAIRED = 300  # items all of whose pairs are looked at where preferences run in circles
+
+
+def runs_in_circles(model: Any) -> bool:
+    """Return whether a model has a part that no utility explains."""
+    return getattr(model, "cyclic_kernel", None) is not None
+
+
+def _tells_judges_apart(model: Any) -> bool:
+    return getattr(model, "judge_kernel", None) is not None
+
+
+def model_to_ask(data: Comparisons, model: Any, choice: Choice | None = None, *, random_state: int = 0) -> Any:
+    """Return the model that says what to compare next: ``model``, or the best without tastes of single judges.
+
+    What an outcome by a judge tells about what all judges share is not worked out.
+    """
+    if not _tells_judges_apart(model):
+        return model
+    tried = () if choice is None else choice.candidates
+    plain = [one.model for one in tried if not (_tells_judges_apart(one.model) or runs_in_circles(one.model))]
+    if plain:
+        return plain[0]
+    unnamed = data._take(slice(None), judge=None, judges=None)
+    return choose_model(unnamed, random_state=random_state).model
+
+
+def next_comparisons(
+    model: Any,
+    n: int,
+    *,
+    best: int | None = None,
+    judges: list[str] | None = None,
+    answered: Comparisons | None = None,
+    random_state: int = 0,
+) -> Suggestions:
+    """Return the comparisons that are expected to tell most, of the items that a model was fitted on.
+
+    About all utilities, or about which are the ``best`` ones; where preferences run in circles about the preference
+    between the two items alone (criterion "preference"), as an outcome then says little about other pairs.
+
+    Examples
+    --------
+    >>> from preflearn import BradleyTerry, Comparisons
+    >>> model = BradleyTerry(prior=1.0).fit(Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "dee"]))
+    >>> print(next_comparisons(model, 1))
+    first  second  gain
+    bob    cy      0.1050
+    """
+    if not runs_in_circles(model):
+        return suggest(
+            model,
+            n=n,
+            criterion="utilities" if best is None else "top_k",
+            k=best,
+            judges=judges,
+            answered=answered,
+            random_state=random_state,
+        )
+    data: Comparisons = model.comparisons_
+    used = data.used_items()
+    if len(used) > MOST_PAIRED:
+        used = np.sort(used[np.argsort(-model.predict_utility()[used], kind="stable")[:MOST_PAIRED]])
+    names = used if data.names is None else data.names[used]
+    found = model.preference_matrix(names)
+    low, high = np.triu_indices(len(used), 1)
+    gain = information(model.likelihood_, found.mean[low, high], np.square(found.std[low, high]))
+    top = np.argsort(-gain, kind="stable")[:n]
+    low, high = low[top], high[top]
+    return Suggestions(used[low], used[high], names[low], names[high], gain[top], None, "preference")

@@ -1,0 +1,83 @@
+"""Comparisons as a ranking sees them: signs of outcomes, items by name, and one vote for each ranking."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from preflearn.data import Comparisons
+from preflearn.ranking.advice import Advice, Record, record_of
+
+__all__ = ["Prepared", "prepare"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Comparisons to learn from, how often items won and lost, and what should be known about the way there."""
+
+    data: Comparisons
+    record: Record
+    notes: tuple[Advice, ...]
+
+
+def prepare(data: Comparisons) -> Prepared:
+    """Return comparisons as every answer about them starts from: rankings, circles, suggestions, held-out scores.
+
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> found = prepare(Comparisons(None, ["bob", "ann"], ["cy", "bob"], [2.5, 1.0]))
+    >>> found.data.names.tolist(), found.data.outcome.tolist(), [one.kind for one in found.notes]
+    (['ann', 'bob', 'cy'], [1.0, 1.0], ['outcomes'])
+    """
+    data, sized = _signs(_by_name(data))
+    voting, votes = _one_vote_each(data)
+    return Prepared(voting, record_of(data), (*sized, *votes))
+
+
+def _signs(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
+    """Return the comparisons with a weight and outcomes -1, 0 and 1, and what that leaves out."""
+    notes = []
+    if data.weight is not None and not np.all(data.weight):
+        unseen = int(np.count_nonzero(data.weight == 0))
+        notes.append(Advice("weights", f"{unseen} of {len(data)} comparisons have weight 0 and are left out."))
+        data = data[np.flatnonzero(data.weight)]
+    signs = np.sign(data.outcome)
+    if np.array_equal(signs, data.outcome):
+        return data, notes
+    text = "Outcomes have sizes: here only their signs count, that is, who was better. RankRLS learns from margins."
+    return data._take(slice(None), outcome=signs), [*notes, Advice("outcomes", text)]
+
+
+def _by_name(data: Comparisons) -> Comparisons:
+    """Return the same comparisons with items sorted by name, so that draws do not depend on which occurs first."""
+    if data.names is None or data.items is not None:
+        return data
+    order = np.argsort(data.names.astype(str), kind="stable")
+    place = np.argsort(order)
+    return data._take(slice(None), first=place[data.first], second=place[data.second], names=data.names[order])
+
+
+def _one_vote_each(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
+    """Return comparisons in which the pairs of a ranking weigh as many comparisons as it has items less one.
+
+    The k (k - 1) / 2 pairs of one ranking follow from k - 1 of them: as independent votes they would make a ranking of
+    the items look far surer than it is.
+    """
+    if data.group is None:
+        return data, []
+    code = np.unique(np.asarray(data.group).astype(str), return_inverse=True)[1]
+    sides = np.concatenate([data.first, data.second]).astype(np.int64)
+    members = np.unique(np.concatenate([code, code]).astype(np.int64) * data.n_items + sides) // data.n_items
+    size, count = np.bincount(members, minlength=code.max() + 1), np.bincount(code)
+    whole = (count == size * (size - 1) // 2) & (size > 2)
+    if not whole.any():
+        return data, []
+    share = np.where(whole, 2.0 / np.maximum(size, 2), 1.0)[code]
+    weight = share if data.weight is None else share * data.weight
+    text = (
+        f"The pairs of one ranking are not independent: those of {int(whole.sum()):,} rankings weigh as many "
+        "comparisons as a ranking has items, less one."
+    )
+    return data._take(slice(None), weight=weight), [Advice("rankings", text)]

@@ -1,0 +1,60 @@
+"""What to compare next, and that report, inspect and suggest answer from the model that ranked."""
+
+import numpy as np
+import pytest
+from ranking_data import by_utility, circular
+
+from preflearn import rank
+from preflearn.ranking.asking import model_to_ask, next_comparisons
+
+
+def test_where_preferences_run_in_circles_the_least_sure_pair_is_asked_about():
+    result = rank(circular(0))
+    assert result.choice.name == "both"
+    found = next_comparisons(result.model, 5)
+    assert found.criterion == "preference"
+    assert (np.diff(found.gain) <= 0).all()
+    matrix = result.model.preference_matrix()
+    mean, std = matrix.mean[found.first[0], found.second[0]], matrix.std[found.first[0], found.second[0]]
+    z = mean + std * np.linspace(-9, 9, 20_001)
+    density = np.exp(-0.5 * ((z - mean) / std) ** 2)
+    density /= density.sum()
+    p = 1 / (1 + np.exp(-z))
+
+    def entropy(q):
+        return -q * np.log(q) - (1 - q) * np.log1p(-q)
+
+    np.testing.assert_allclose(found.gain[0], entropy(density @ p) - density @ entropy(p), rtol=1e-6)
+    names = result.data.names
+    assert found.first_name.tolist() == names[found.first].tolist()
+
+
+def test_of_many_items_in_circles_the_best_are_looked_at(monkeypatch):
+    result = rank(circular(0))
+    monkeypatch.setattr("preflearn.ranking.asking.MOST_PAIRED", 4)
+    found = next_comparisons(result.model, 50)
+    assert len(found) == 6
+    best = np.argsort(-result.model.predict_utility())[:4]
+    assert set(found.first) | set(found.second) == set(best)
+
+
+def test_judges_are_left_out_of_what_to_ask():
+    judge = [f"j{k}" for k in np.random.default_rng(0).integers(0, 4, 200)]
+    data, _ = by_utility(3, n=6, m=200, judge=judge)
+    result = rank(data, model="judges", circles=False)
+    alone = model_to_ask(result.data, result.model, result.choice)
+    pooled = rank(data, model="bradley-terry", circles=False)
+    np.testing.assert_array_equal(alone.utility_, pooled.model.utility_)
+    chosen = rank(data, circles=False)
+    assert model_to_ask(chosen.data, chosen.model, chosen.choice) is next(
+        one.model for one in chosen.choice.candidates if one.name == "bradley-terry"
+    )
+
+
+@pytest.mark.parametrize("make", [lambda: by_utility(0, m=80)[0], lambda: circular(1)], ids=["utility", "circles"])
+def test_asking_does_not_depend_on_the_order_of_rows(make):
+    data = make()
+    order = np.random.default_rng(0).permutation(len(data))
+    one, other = (next_comparisons(rank(part).model, 4) for part in (data, data[order]))
+    assert one.first_name.tolist() == other.first_name.tolist()
+    np.testing.assert_allclose(one.gain, other.gain, atol=1e-6)
