@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from fast_share import mostly_slow
 from preflearn.inference.design import pair_operator
 from preflearn.inference.ep import ep
 from preflearn.inference.factor import Factor
@@ -66,7 +67,7 @@ def _pairs(rng, n, m):
     return first, (first + rng.integers(1, n, m)) % n
 
 
-@pytest.mark.parametrize("weights", ["unit", "uneven"])
+@pytest.mark.parametrize("weights", mostly_slow(["uneven", "unit"], 2))
 @pytest.mark.parametrize("likelihood", LIKELIHOODS[:-1], ids=repr)
 def test_one_to_three_latents(likelihood, weights):
     found = []
@@ -128,7 +129,7 @@ def test_ep_of_one_pair_is_an_orthant_probability():
         assert got == pytest.approx(exact, abs=1e-12)
 
 
-@pytest.mark.parametrize("m", range(2, 7))
+@pytest.mark.parametrize("m", [2, 3, *(pytest.param(m, marks=pytest.mark.slow) for m in range(4, 7))])
 def test_ep_of_a_few_pairs_is_near_the_orthant_probability(m):
     gap = [abs(np.subtract(*orthant(seed, m))) for seed in range(20)]
     assert np.median(gap) < 1e-3

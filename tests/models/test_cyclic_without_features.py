@@ -9,6 +9,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import ConstantKernel
 
+from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.pair_effects import EffectDesign, EffectFactor, EffectPosterior
@@ -60,7 +61,7 @@ def over_all_pairs(model, X, used, ends, judge, known):
     return prior, Design(np.eye(distinct.shape[0])[place.ravel()])
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", mostly_slow(range(2), 2))
 @pytest.mark.parametrize("name", PARTS)
 @cases
 def test_answers_are_those_of_all_pairs_as_latents(name, inference, likelihood, seed, monkeypatch):

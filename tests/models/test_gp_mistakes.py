@@ -14,6 +14,7 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
+from fast_share import mostly_slow
 from preflearn import Bags, Comparisons, LabelPreferenceGP, PreferenceGP
 from preflearn.data import from_class_labels
 from preflearn.exceptions import DataError, DataWarning
@@ -41,7 +42,8 @@ def data(margins):
 
 
 @pytest.mark.parametrize(
-    "more", [{}, {"own_effect": True}, {"kernel": "ard"}, {"kernel": 1.0 * RBF()}, {"likelihood": Gaussian()}]
+    "more",
+    mostly_slow([{}, {"own_effect": True}, {"kernel": "ard"}, {"likelihood": Gaussian()}, {"kernel": 1.0 * RBF()}], 3),
 )
 def test_answers_do_not_depend_on_the_unit_of_margins(margins, more):
     X, first, second, y = margins
