@@ -357,7 +357,7 @@ def rank(table: Table, rankings: Rankings, layout: str, columns: dict[str, str],
     statements = Statements(
         layout,
         columns,
-        [*pairs.names, *(name for name in names if name not in set(pairs.names))],
+        list(dict.fromkeys([*pairs.names, *names])),
         pairs.first,
         pairs.second,
         pairs.outcome,
