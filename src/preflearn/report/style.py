@@ -19,6 +19,7 @@ SCHEMES: dict[str, dict[str, str]] = {
         "text": "#1b1d20",
         "soft": "#565b63",
         "rule": "#d6d8d4",
+        "shade": "#b3b7b2",
         "line": "#0b5e9e",
         "band": "#a9cbe6",
         "mark": "#b04a00",
@@ -34,6 +35,7 @@ SCHEMES: dict[str, dict[str, str]] = {
         "text": "#e8e9e6",
         "soft": "#a9aeb6",
         "rule": "#3a3e44",
+        "shade": "#5b6169",
         "line": "#79b8ee",
         "band": "#2f5a7d",
         "mark": "#f2a25c",
@@ -131,6 +133,8 @@ nav a{display:inline-block;padding:.15rem 0}
 .slide{overflow-x:auto;max-width:100%}
 .slide svg{min-width:34rem}
 .frame{overflow:auto;width:fit-content;max-width:100%;margin:1rem 0;border:1px solid var(--rule);border-radius:.4rem}
+.frame{background:linear-gradient(to left,var(--page) 40%,transparent) right/3rem 100% no-repeat local,
+linear-gradient(to left,var(--shade),transparent) right/1.1rem 100% no-repeat scroll}
 .long{max-height:34rem}
 table{border-collapse:separate;border-spacing:0;font-size:.92rem}
 caption{text-align:left;padding:.5rem .7rem .2rem;font-size:.88rem}
@@ -195,7 +199,7 @@ body{font-size:10pt;background:#fff}
 .page{max-width:none;padding:0}
 nav,.skip{display:none}
 section{margin-top:1.2rem;padding-top:.7rem}
-.frame,.slide{overflow:visible;max-height:none;border:0}
+.frame,.slide{overflow:visible;max-height:none;border:0;background:none}
 thead th{position:static}
 table{font-size:8.5pt}
 th,td{padding:.15rem .4rem}
