@@ -6,6 +6,7 @@ import pytest
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataError
 from preflearn.structure import judge_report
+from preflearn.structure.judges import _slope, _surer, _verdict
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")
 
@@ -114,3 +115,17 @@ def test_mistakes():
         judge_report(PreferenceGP(hyperparameters="fixed").fit(data))
     with pytest.raises(TypeError, match="got int"):
         judge_report(3)
+
+
+def test_one_who_mostly_answers_against_weak_expectations_is_contrary_and_not_careless():
+    # of 24 answers that the others lead to expect with 2/3, 4 come true: a coin would give 12
+    x, won = np.full(24, np.log(2.0)), np.arange(24) < 4
+    weight = np.ones(24)
+    slope, deviation = _slope(x, won, weight)
+    assert slope < 0
+    careful = (1.0, 0.4)
+    assert _verdict(slope, deviation, careful, _surer(slope, x, won, weight)) == "contrary"
+    half = np.arange(24) < 11
+    slope, deviation = _slope(x, half, weight)
+    assert _verdict(slope, deviation, (0.0, 0.4), _surer(slope, x, half, weight)) == "like chance"
+    np.testing.assert_allclose(_surer(1.0, x, won, weight), 4 * np.log(2 / 3) + 20 * np.log(1 / 3) + 24 * np.log(2))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from ranking_data import by_utility, circular
 
-from preflearn import rank
+from preflearn import BradleyTerry, Comparisons, rank
 from preflearn.ranking.asking import model_to_ask, next_comparisons
 
 
@@ -45,6 +45,12 @@ def test_judges_are_left_out_of_what_to_ask():
     alone = model_to_ask(result.data, result.model, result.choice)
     pooled = rank(data, model="bradley-terry", circles=False)
     np.testing.assert_array_equal(alone.utility_, pooled.model.utility_)
+    first, second = (np.tile(side, 8) for side in np.triu_indices(6, 1))
+    who = np.repeat([f"j{k}" for k in range(8)], 15)
+    camps = Comparisons(6, first, second, np.where(who < "j4", 1.0, -1.0), judge=who)
+    apart = rank(camps, model="judges", circles=False)
+    assert rank(camps, circles=False).choice.name == "judges"
+    assert isinstance(model_to_ask(apart.data, apart.model, apart.choice), BradleyTerry)
     chosen = rank(data, circles=False)
     assert model_to_ask(chosen.data, chosen.model, chosen.choice) is next(
         one.model for one in chosen.choice.candidates if one.name == "bradley-terry"

@@ -149,7 +149,7 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
                 "likeness": shared[name],
                 "circles": _circles(own),
                 "contradictions": _contradictions(own),
-                "verdict": _verdict(slope, deviation, itself),
+                "verdict": _verdict(slope, deviation, itself, _surer(slope, logit(p), y, w)),
             }
         )
     rows.sort(key=lambda row: row["reliability"])
@@ -232,8 +232,15 @@ def _contradictions(own: Comparisons | None) -> int:
     return sum((b, a) in decided for a, b in decided if a < b)
 
 
-def _verdict(slope: float, deviation: float, itself: tuple[float, float]) -> str:
-    if slope < -SURE * deviation:
+def _surer(slope: float, x: FloatArray, won: Any, weight: FloatArray) -> float:
+    """Return by how many nats this slope explains the answers better than throwing a coin."""
+    sign = np.where(won, 1.0, -1.0)
+    return float(weight @ (np.log(2.0) - np.logaddexp(0.0, -slope * sign * x)))
+
+
+def _verdict(slope: float, deviation: float, itself: tuple[float, float], surer: float) -> str:
+    # drawn towards 1 before a judge has spoken, a slope below 0 understates: what counts is the coin that it beats
+    if slope < 0 and 2.0 * surer > SURE**2:
         return "contrary"
     if slope > SURE * deviation:
         return "as expected"
