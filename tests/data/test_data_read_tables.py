@@ -174,7 +174,7 @@ MATCH_MISTAKES = [
     ("home,away\nann,bob\n", ['"home", "away"', "do not say who was preferred", "winner=home,loser=away"]),
     ("first,second\nann,bob\n", ["do not say who was preferred"]),
     ("first,second,outcome\nann,bob,good\n", ["line 2", "outcome", '"good"']),
-    ("p,q\nann,bob\n", ['"p", "q"', "winner,loser", "first,second,outcome", "winner=p,loser=q"]),
+    ("p,q\nann,bob\n", ['"p", "q"', "guess", "winner=p,loser=q", "add a column"]),
     ("left,right,winner\nann,bob,cy\n", ["line 2", 'winner "cy"', '"ann"', '"bob"', "tie"]),
     ("winner,loser,weight\nann,bob,-1\n", ["negative", ">= 0"]),
     ("winner,loser,judge\nann,bob,\n", ["line 2", "judge", "empty"]),

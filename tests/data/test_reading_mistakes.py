@@ -80,7 +80,7 @@ MISTAKES = {
     "three of a kind": (
         "m.csv",
         b"variety_a,variety_b,variety_c,best\nu,v,w,A\n",
-        r"do not say who was preferred.*--columns winner=",
+        r"do not say who was preferred.*share names.*--columns first=COLUMN",
     ),
     "no outcome": ("m.csv", b"home,away\nann,bob\n", r"two sides.*do not say who.*--columns winner=home,loser=away"),
     "sides of two kinds": (

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from preflearn.data._guesses import guess, guess_source
 from preflearn.data._outcomes import word_value
 from preflearn.data._ranking_tables import place_columns
 from preflearn.data._roles import DECIDED, ITEM_STEMS, SCORE_STEMS, WIN_STEMS, Pair, listed, override, pairs_of, single
@@ -71,7 +72,7 @@ def find_layout(table: Table, given: Mapping[str, Any], *, need_outcomes: bool, 
         if len(families) > 1:
             raise table.refuse(
                 f"the columns {first_few(table.columns, 12)} name neither items nor one way to tell two sides apart. "
-                f"Name the items: {override({'first': table.columns[0], 'second': table.columns[-1]})}"
+                f"{guess(table) or 'Name the items: ' + override({'first': 'COLUMN', 'second': 'COLUMN'})}"
             )
         words = families.pop()
         return _with_outcomes(table, given, named, pairs, Pair(words, "", "", ""), need_outcomes)
@@ -88,12 +89,7 @@ def _with_outcomes(
     if not decided and (need or any(role in named for source in _SOURCES.values() for role in source)):
         sources = _sources(table, named, pairs, sides)
         if not sources:
-            raise table.refuse(
-                f'"{sides.first}" and "{sides.second}" are the two sides, but the columns '
-                f"{first_few(table.columns, 12)} do not say who was preferred. Add a column winner or outcome, or name "
-                f"it: {override({'winner': 'COLUMN'})} and if the first side always won use "
-                f"{override({'winner': sides.first, 'loser': sides.second})}"
-            )
+            raise _no_outcomes(table, named, sides)
     for columns in sources.values():
         roles |= columns
     for role in ("weight", "group", "judge", "ties"):
@@ -112,6 +108,20 @@ def _with_outcomes(
         if sides.words in (*DECIDED, ("first", "second"), ("left", "right"), ("home", "away")):
             name = ",".join(sides.words)
     return Layout(",".join([name, *sources]), roles, sides.words if any(sides.words) else None, sources, features)
+
+
+def _no_outcomes(table: Table, named: dict[str, str], sides: Pair) -> Exception:
+    """Return the error for two sides of which nobody says which one was preferred."""
+    source = guess_source(table, (sides.first, sides.second), [sides.first, sides.second, *named.values()])
+    if source:
+        cure = f'A guess by its contents: "{next(iter(source.values()))}" does. If so, name it: {override(source)}'
+    else:
+        cure = f"Add a column winner or outcome, or name it: {override({'winner': 'COLUMN'})}"
+    return table.refuse(
+        f'"{sides.first}" and "{sides.second}" are the two sides, but the names of the columns '
+        f"({first_few(table.columns, 12)}) do not say who was preferred. {cure} or, if the first side always won, use "
+        f"{override({'winner': sides.first, 'loser': sides.second})}"
+    )
 
 
 def _numbers_rows(table: Table, column: str) -> bool:
@@ -290,11 +300,14 @@ def _nothing(table: Table) -> Exception:
             "a first line that names the columns, such as "
             f"{'winner,loser' if len(columns) < 3 else 'first,second,winner'}."
         )
-    names = [column or "COLUMN" for column in columns]
-    return table.refuse(
-        f"the columns {first_few(columns, 12)} do not say who was preferred. Needed: {LAYOUTS}; or name the columns: "
-        f"{override({'winner': names[0], 'loser': names[min(1, len(names) - 1)]})}"
-    )
+    told = guess(table)
+    if told is None:
+        told = (
+            f"Needed are two columns with the names of what was compared, which share names, and one that says who "
+            f"won: {LAYOUTS}. If the table has these, name the columns: "
+            f"{override({'first': 'COLUMN', 'second': 'COLUMN', 'winner': 'COLUMN'})}"
+        )
+    return table.refuse(f"the columns {first_few(columns, 12)} do not say who was preferred. {told}")
 
 
 def _looks_like_data(table: Table) -> bool:

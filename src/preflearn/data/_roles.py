@@ -7,6 +7,7 @@ an error that shows how to name the columns.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -121,8 +122,8 @@ def single(table: Table, role: str, used: Sequence[str]) -> str | None:
 
 
 def override(columns: Mapping[str, str]) -> str:
-    """Return how to name columns, for a message; Python's ``columns`` takes the same text."""
-    return f"--columns {','.join(f'{role}={column}' for role, column in columns.items())}"
+    """Return how to name columns, for a message, with quotes for a shell where blanks need them."""
+    return f"--columns {shlex.quote(','.join(f'{role}={column}' for role, column in columns.items()))}"
 
 
 def listed(value: Any) -> list[str]:
