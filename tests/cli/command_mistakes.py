@@ -222,7 +222,7 @@ COMMANDS = {
     "predict: half a pair": (
         write("b.csv", "first,second\nC01,C02\nC01,\n"),
         ["predict", "bt.preflearn", "b.csv"],
-        ["b.csv, line 3", "empty", "Fill"],
+        ["b.csv, line 3", "empty", "Fill", "--drop"],
     ),
     # files out
     "out: the same file twice": (None, [*RANK, "--out", "o", "--report", "./o"], ["--out and --report", "its own"]),

@@ -97,13 +97,16 @@ FILES = {
         *data("left,right\na,b\n"),
         ["bad.csv", "who was preferred", "Add a column winner"],
     ),
-    "rank: an empty winner": (*data(SIDES + "a,b,a\nb,c,\n"), ["bad.csv, line 3", "winner", "empty", "Fill"]),
+    "rank: an empty winner": (*data(SIDES + "a,b,a\nb,c,\n"), ["bad.csv, line 3", "empty", "Fill", "--drop"]),
     "rank: the winner is neither": (
         *data(SIDES + "a,b,a\nb,c,d\n"),
         ["bad.csv, line 3", '"d"', '"b" nor "c"', "Write"],
     ),
     "rank: another language": (*data(SIDES + "a,b,links\nb,c,rechts\n"), ["line 2", '"links"', "left or right"]),
-    "rank: an item against itself": (*data(WINS + "a,b\nc,c\n"), ["bad.csv, line 3", "against itself", "Delete"]),
+    "rank: an item against itself": (
+        *data(WINS + "a,b\nc,c\n"),
+        ["bad.csv, line 3", "against itself", "Delete", "--drop"],
+    ),
     "rank: one item only": (*data(WINS + "a,a\na,a\n"), ["bad.csv, line 2", "2 of 2 rows", "different columns"]),
     "rank: an empty side": (*data(WINS + "a,b\n,b\n"), ["bad.csv, line 3", "winner", "empty", "Fill"]),
     "rank: a score is no number": (*data(SCORES + "a,b,2,1\nb,a,two,1\n"), ["bad.csv, line 3", '"two"', "Correct"]),

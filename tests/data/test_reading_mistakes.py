@@ -105,14 +105,22 @@ MISTAKES = {
     ),
     "two judges": ("m.csv", b"winner,loser,worker,user\nann,bob,1,2\n", r"could be the judge.*--columns judge=worker"),
     # cells of the comparisons
-    "empty winner": ("m.csv", b"winner,loser\nann,bob\n,cy\n", r"line 3: winner \(column.*empty.*Fill the cell"),
+    "empty winner": (
+        "m.csv",
+        b"winner,loser\nann,bob\n,cy\n",
+        r'line 3: winner \(column.*empty.*Fill the cell.*missing="drop"',
+    ),
     "empty outcome": ("m.csv", b"first,second,outcome\nann,bob,1\ncy,bob,\n", r"line 3: outcome.*empty.*Fill the cell"),
     "empty score": ("m.csv", b"home,away,score1,score2\nann,bob,1,\n", r"line 2: score .*empty.*Fill the cell"),
-    "empty judge": ("m.csv", b"winner,loser,judge\nann,bob,\n", r"line 2: judge.*empty.*Fill the cell"),
+    "empty judge": (
+        "m.csv",
+        b"winner,loser,judge\nann,bob,\n",
+        r"line 2: judge.*empty.*Fill the cell or delete the row\.$",
+    ),
     "against itself": (
         "m.csv",
         b"winner,loser\nann,bob\ncy,cy\n",
-        r'line 3: "cy" is set against itself.*Delete the rows',
+        r'line 3: "cy" is set against itself.*Delete the rows.*self_comparisons="drop"',
     ),
     "one item": ("m.csv", b"winner,loser\nann,ann\nann,ann\n", r"line 2: .*itself \(2 of 2 rows\).*different columns"),
     "winner is neither": (
@@ -133,7 +141,11 @@ MISTAKES = {
         b"first,second,outcome\nann,bob,1\nann,cy,inf\n",
         r'line 3: outcome holds "inf".*Correct',
     ),
-    "outcome missing": ("m.csv", b"first,second,outcome\nann,bob,1\nann,cy,NA\n", r'line 3: outcome "NA".*Write'),
+    "outcome missing": (
+        "m.csv",
+        b"first,second,outcome\nann,bob,1\nann,cy,NA\n",
+        r'line 3: outcome "NA".*Write.*missing="drop"',
+    ),
     "winner 0 and 1": (
         "m.csv",
         b"left,right,winner\nann,bob,0\nann,cy,1\n",
@@ -142,7 +154,22 @@ MISTAKES = {
     "scale from 1 to 5": (
         "m.csv",
         b"left,right,label\nann,bob,1\nann,cy,5\nbob,cy,3\n",
-        r"only positive numbers.*--columns outcome=label.*--columns winner=label.*subtract its middle",
+        r"holds 1, 3, 5: which.*second side.*Write first, second or tie.*subtract its middle \(3 of.*outcome=label$",
+    ),
+    "1, 2 and 3": (
+        "m.csv",
+        b"left,right,label\nann,bob,1\nann,cy,2\nbob,cy,3\n",
+        r"holds 1, 2, 3: which.*second side won.*Write first, second or tie.*middle \(2 of a scale from 1 to 3\)",
+    ),
+    "1 and 2": (
+        "m.csv",
+        b"left,right,label\nann,bob,1\nann,cy,2\n",
+        r"holds 1, 2: which.*--columns winner=label and if the first.*--columns outcome=label$",
+    ),
+    "winner 0, 1 and 2": (
+        "m.csv",
+        b"left,right,winner\nann,bob,0\nann,cy,1\nbob,cy,2\n",
+        r"holds 0, 1, 2, and it is not clear which side.*Write first, second or tie",
     ),
     "shares": (
         "m.csv",
@@ -159,7 +186,11 @@ MISTAKES = {
         b"home,away,score1,score2\nann,bob,1,2\nann,cy,won,0\n",
         r'line 3: score holds "won".*Correct',
     ),
-    "score missing": ("m.csv", b"home,away,score1,score2\nann,bob,NA,2\n", r'line 2: score holds "NA".*Fill the cell'),
+    "score missing": (
+        "m.csv",
+        b"home,away,score1,score2\nann,bob,NA,2\n",
+        r'line 2: score holds "NA".*Fill the cell.*missing="drop"',
+    ),
     "scores against the winner": (
         "m.csv",
         b"home,away,winner,home_score,away_score\nann,bob,ann,2,1\nann,cy,ann,0,1\n",

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data._roles import override
-from preflearn.data._tables import Table, normal, numbers_of, such
+from preflearn.data._tables import LEAVE_OUT, Table, is_absent, normal, numbers_of, such
 from preflearn.exceptions import first_few
 
 __all__ = ["Outcomes", "check_agreement", "read_outcomes", "read_scores", "side_words", "word_value"]
@@ -129,7 +129,7 @@ def _names_and_words(
         raise table.fail(
             row,
             f'{role} "{cells[row][:60]}" is neither "{sides[0][row][:60]}" nor "{sides[1][row][:60]}" '
-            f"({such(len(unread), 'row')}).{hint} Write {_ACCEPTED}.",
+            f"({such(len(unread), 'row')}).{hint} Write {_ACCEPTED}{LEAVE_OUT if is_absent(cells[row], role) else ''}.",
         )
     by_name = sum(cell in pair for cell, *pair in zip(cells, *sides, strict=True))
     kind = "names" if by_name == len(cells) else "words" if not by_name else "names and words"
@@ -156,9 +156,11 @@ def _side_numbers(table: Table, column: str, cells: list[str], sides: tuple[list
     if distinct == {-1.0, 1.0} or distinct == {-1.0, 0.0, 1.0}:
         return Outcomes(values, f'column "{column}": 1 is the first side, -1 the second', True)
     if distinct <= _UNIT or distinct <= {0.0, 1.0, 2.0}:
+        cure = f"If 1 says that the first side won, use {override({'outcome': column})} or else write first and second."
+        if 2.0 in distinct:
+            cure = "Write first, second or tie instead of the numbers."
         raise table.refuse(
-            f'column "{column}" holds {first_few(sorted(distinct), 5)}, and it is not clear which side that is. If 1 '
-            f"says that the first side won, use {override({'outcome': column})} or else write first and second."
+            f'column "{column}" holds {_listed(sorted(distinct))}, and it is not clear which side that is. {cure}'
         )
     odd = next(row for row, (cell, *pair) in enumerate(zip(cells, *sides, strict=True)) if cell not in pair)
     raise table.fail(
@@ -176,19 +178,33 @@ def _numbers(table: Table, column: str, given: bool, margins: bool) -> Outcomes:
         return Outcomes(2.0 * values - 1.0, how, True)
     whole = all(value.is_integer() and 0 < value <= 10 for value in distinct)
     if whole and len(distinct) > 1 and not given:
-        raise table.refuse(
-            f'column "{column}" holds only positive numbers ({first_few(sorted(distinct), 5)}), so the first side '
-            f"would win every time. If so, use {override({'outcome': column})} and if 1 and 2 are the sides "
-            f"{override({'winner': column})} but if it is a scale, subtract its middle."
-        )
+        raise _no_second_side(table, column, sorted(distinct))
     if not given and all(0 <= value <= 1 for value in distinct) and not all(value.is_integer() for value in distinct):
         raise table.refuse(
-            f'column "{column}" holds only numbers from 0 to 1 ({first_few(sorted(distinct), 5)}). If they are shares '
+            f'column "{column}" holds only numbers from 0 to 1 ({_listed(sorted(distinct))}). If they are shares '
             f"or chances of the first side, subtract 0.5, and if they are margins use {override({'outcome': column})}"
         )
     kept = "kept as margins" if margins else "only the sign is used" if distinct - {-1.0, 0.0, 1.0} else ""
     how = f'column "{column}" is a number: positive if the first side won, negative if the second, 0 a tie'
     return Outcomes(values if margins else np.sign(values), f"{how}{'; ' + kept if kept else ''}")
+
+
+def _no_second_side(table: Table, column: str, values: list[float]) -> Exception:
+    """Return the error for an outcome column of 1, 2, 3, ...: nothing in it is below zero."""
+    question = f'column "{column}" holds {_listed(values)}: which of these mean that the second side won?'
+    always = f"if the first side won every time, use {override({'outcome': column})}"
+    if values == [1.0, 2.0]:
+        return table.refuse(f"{question} If 2 does, and 1 the first, use {override({'winner': column})} and {always}")
+    middle = (values[0] + values[-1]) / 2
+    return table.refuse(
+        f"{question} Write first, second or tie instead of the numbers. Or, if they are a scale, subtract its middle "
+        f"({middle:g} of a scale from {values[0]:g} to {values[-1]:g}): above 0 the first won, below 0 the second. Or, "
+        f"{always}"
+    )
+
+
+def _listed(values: list[float]) -> str:
+    return ", ".join(f"{value:g}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
 
 
 def read_scores(table: Table, first: str, second: str, *, lower_wins: bool, margins: bool) -> Outcomes:

@@ -19,7 +19,7 @@ from preflearn.data._layouts import Layout
 from preflearn.data._outcomes import Outcomes, check_agreement, read_outcomes, read_scores, side_words, word_value
 from preflearn.data._ranking_tables import Rankings
 from preflearn.data._roles import DECIDED, listed
-from preflearn.data._tables import Table, read_table, table_of_frame
+from preflearn.data._tables import Table, is_absent, read_table, table_of_frame
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.encoding import ItemEncoder
 from preflearn.exceptions import first_few
@@ -175,10 +175,9 @@ def compare(table: Table, layout: Layout, options: Options, *, known: bool) -> t
         [f"{table.source}: {len(table)} row{'s' if len(table) != 1 else ''} with the layout {layout.name}."],
     )
     used = [*roles.values(), *(column for pair in layout.features for column in (pair.first, pair.second))]
-    table = _without_empty(
-        table, [roles[role] for role in roles if role not in ("weight", "group", "judge")], options, told
-    )
     decided = layout.sides in DECIDED
+    spare = ("weight", "group", "judge", *(("ties",) if decided else ()))  # beside a winner, nothing means no tie
+    table = _without_empty(table, {role: roles[role] for role in roles if role not in spare}, options, told)
     sides = ("winner", "loser") if decided else ("first", "second")
     if sides[0] in roles:
         one, other = (table.column(roles[side], side) for side in sides)
@@ -205,19 +204,26 @@ def compare(table: Table, layout: Layout, options: Options, *, known: bool) -> t
     return statements, table
 
 
-def _without_empty(table: Table, columns: list[str], options: Options, told: list[str]) -> Table:
-    """Leave out rows with an empty cell where one is needed, if that was asked for."""
+def _without_empty(table: Table, needed: dict[str, str], options: Options, told: list[str]) -> Table:
+    """Leave out rows without a cell that a comparison needs, if that was asked for; ``needed`` are columns by role."""
     if not options.drop_missing:
         return table
-    keep = [row for row, cells in enumerate(zip(*map(table.cells, columns), strict=True)) if all(cells)]
-    if len(keep) == len(table) or not columns:
+    gone = {
+        row
+        for role, column in needed.items()
+        for absent in [{cell for cell in set(table.cells(column)) if is_absent(cell, role)}]
+        if absent
+        for row, cell in enumerate(table.cells(column))
+        if cell in absent
+    }
+    if not gone:
         return table
-    if not keep:
+    if len(gone) == len(table):
         raise table.refuse(
-            f"every row has an empty cell in {first_few(columns)}. Name other columns, or fill the cells."
+            f"every row has an empty cell in {first_few(needed.values())}. Name other columns, or fill the cells."
         )
-    told.append(f"Dropped: {len(table) - len(keep)} of {len(table)} rows with an empty cell.")
-    return table.take(keep)
+    told.append(f"Dropped: {len(gone)} of {len(table)} rows with an empty cell.")
+    return table.take([row for row in range(len(table)) if row not in gone])
 
 
 def _without_self(
@@ -230,7 +236,7 @@ def _without_self(
         what = f'"{one[same[0]][:60]}" is set against itself ({len(same)} of {len(one)} rows).'
         if len(same) == len(one):
             raise table.fail(same[0], f"{what} Check that the two sides are different columns.")
-        raise table.fail(same[0], f'{what} Delete the rows, or read with self_comparisons="drop".')
+        raise table.fail(same[0], f'{what} Delete the rows, or leave out all such rows with self_comparisons="drop".')
     told.append(f"Dropped: {len(same)} of {len(one)} comparisons of an item with itself.")
     gone = set(same)
     keep = [row for row in range(len(one)) if row not in gone]

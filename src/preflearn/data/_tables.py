@@ -17,9 +17,25 @@ from preflearn.data._files import STANDARD_INPUT, decode, kind_of, read_bytes
 from preflearn.data._items import frame_of
 from preflearn.exceptions import DataError, FileFormatError, first_few, nearest_names
 
-__all__ = ["Table", "normal", "numbers_of", "parse_table", "read_table", "such", "table_of_frame", "tidy_number"]
+__all__ = [
+    "LEAVE_OUT",
+    "Table",
+    "is_absent",
+    "normal",
+    "numbers_of",
+    "parse_table",
+    "read_table",
+    "such",
+    "table_of_frame",
+    "tidy_number",
+]
 
 _ENDS = re.compile(r"\r\n|\r|\n")
+# Roles without which a row is no comparison, how messages say that such rows can be left out, and words for no value.
+NEEDED = ("winner", "loser", "first", "second", "outcome", "score", "wins_first", "wins_second", "ties")
+LEAVE_OUT = ', or leave out all such rows with missing="drop"'
+_NAMES = ("winner", "loser", "first", "second")  # could be the name of an item
+_ABSENT = frozenset(("na", "n/a", "nan", "null", "#n/a", "<na>"))
 _NO_NUMBER = frozenset(("na", "n/a", "nan", "null", "none", "?", "-", ".", "#n/a", "<na>"))
 _COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 
@@ -100,10 +116,7 @@ class Table:
         cells = self.cells(name)
         if "" in cells:
             what = f'column "{name}"' if role is None else f'{role} (column "{name}")'
-            raise self.fail(
-                cells.index(""),
-                f"{what} is empty ({cells.count('')} of {len(cells)} rows). Fill the cell or delete the row.",
-            )
+            raise self.fail(cells.index(""), f"{what} is empty ({cells.count('')} of {len(cells)} rows). {_fill(role)}")
         nested = None if self.delimiter else next((row for row, cell in enumerate(cells) if cell[:2] == '{"'), None)
         if nested is not None:
             raise self.fail(nested, f'column "{name}" holds an object, {cells[nested][:60]}. Write a name or a number.')
@@ -139,8 +152,18 @@ class Table:
             return values
         row = next(row for row, cell in enumerate(cells) if not _is_finite(cell, self.delimiter))
         missing = cells[row].lower() in _NO_NUMBER
-        cure = "Fill the cell or delete the row." if missing else "Correct it, or leave the column out."
+        cure = _fill(role) if missing else "Correct it, or leave the column out."
         raise self.fail(row, f'{what} holds "{cells[row][:60]}", which is not a finite number. {cure}')
+
+
+def _fill(role: str | None) -> str:
+    """Return the cure for a missing cell; where it makes a comparison useless, such rows can be left out."""
+    return f"Fill the cell, delete the row{LEAVE_OUT}." if role in NEEDED else "Fill the cell or delete the row."
+
+
+def is_absent(cell: str, role: str) -> bool:
+    """Return whether a cell that a comparison needs is missing: empty or, where a number belongs, a word for that."""
+    return not cell or (role not in _NAMES and cell.lower() in _ABSENT)
 
 
 def such(count: int, what: str) -> str:

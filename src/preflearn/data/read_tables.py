@@ -71,6 +71,7 @@ def read_comparisons(
     items: Any = None,
     *,
     columns: Mapping[str, Any] | str | None = None,
+    missing: Literal["error", "drop"] = "error",
     self_comparisons: Literal["error", "drop"] = "error",
 ) -> Comparisons:
     r"""Read comparisons; `read_preferences` without its description, features used as they are, margins kept.
@@ -83,8 +84,8 @@ def read_comparisons(
         The items: a file for `read_items`, its result, or any table `Comparisons` takes. None: the names that occur.
     columns : mapping or str, default=None
         Columns by role, where they are not found by name, as in `read_preferences`.
-    self_comparisons : {"error", "drop"}, default="error"
-        What to do with comparisons of an item with itself.
+    missing, self_comparisons : {"error", "drop"}, default="error"
+        What to do with rows that lack a side or an outcome, and with comparisons of an item with itself.
 
     Returns
     -------
@@ -108,14 +109,15 @@ def read_comparisons(
     Comparisons(2 comparisons of 3 items without features)
     """
     owner = "read_comparisons"
-    check_choice(self_comparisons, ("error", "drop"), "self_comparisons", owner)
+    for option, value in (("missing", missing), ("self_comparisons", self_comparisons)):
+        check_choice(value, ("error", "drop"), option, owner)
     source = path_text(path, owner)
     options = Options(
         named_roles(columns, owner),
         need_outcomes=True,
         lower_wins=False,
         margins=True,
-        drop_missing=False,
+        drop_missing=missing == "drop",
         drop_self=self_comparisons == "drop",
         scale=False,
         owner=owner,
