@@ -278,11 +278,11 @@ def evaluate(
     second
         Table of comparisons or SVMlight file that the model has not seen.
     model
-        Without a model file: what to cross-validate, as of preflearn rank.
+        Without a model file: what to cross-validate, as of preflearn rank; auto chooses anew in each fold.
     by
         What is held out as a whole.
     folds
-        Number of folds.
+        Number of folds; fewer where there are not so many pairs, items or judges.
     relevant
         Grades from this number on count as relevant in MAP and precision (default: 1).
     json

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
+from dataclasses import dataclass
 from typing import Any
 
 from preflearn.cli.console import facts, progress, table
@@ -13,13 +15,22 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.models import RankRLSCV
 from preflearn.ranking import MODELS
-from preflearn.ranking.choice import applicable, as_seen, build_model, check_model, choose_model, has_judges
+from preflearn.ranking.choice import (
+    applicable,
+    as_seen,
+    build_model,
+    check_model,
+    choose_model,
+    has_judges,
+    judged_items,
+)
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.ranker import quietly
 from preflearn.selection import HeldOut, held_out, paired_difference
 
 __all__ = ["run_compare", "run_evaluate"]
 
+MOST_ASKED = 1_000  # items that judges were asked about, together, up to which a choice takes seconds and not minutes
 _LEAST_SQUARES = {"rankrls": "least squares on differences, penalty by leave-one-pair-out"}
 _UNITS = {
     "pair": "all comparisons of two items together",
@@ -33,8 +44,10 @@ def run_evaluate(data: str, reading: ReadOptions, model: str, by: str, folds: in
     with progress("Reading") as tell:
         read, X = _read(data, reading, by, folds)
         with about(read.source):
-            name = choose_model(X, random_state=seed, progress=tell).name if model == "auto" else check_model(X, model)
-            found = _held_out(X, name, by, folds, seed, tell)
+            if model != "auto":
+                chosen, found = None, _held_out(X, check_model(X, model), by, folds, seed, tell)
+            else:
+                chosen, found = _held_out_auto(X, by, folds, seed, tell)
     lines = [
         ("accuracy", "accuracy", found.accuracy, "decided comparisons whose winner is predicted; 0.5 is chance"),
         ("log_loss", "log loss", found.log_loss, "surprise in nats; 0.693 is a coin"),
@@ -46,22 +59,31 @@ def run_evaluate(data: str, reading: ReadOptions, model: str, by: str, folds: in
         ),
         ("kendall_tau", "Kendall tau", found.tau, "1 all as predicted, 0 chance, -1 reversed"),
     ]
+    notes = _fewer_folds(found, folds)
+    if chosen is not None and not chosen.within:
+        notes.append(
+            "The model was chosen by its evidence on all comparisons, those that are held out included, as choosing "
+            f"it anew in each fold would take long (judges were asked about more than {MOST_ASKED:,} items, together): "
+            "the figures can be a little too good. Give --model to leave no choice."
+        )
     if as_json:
         answer = {
             **_facts(read, X, by, found),
-            "model": name,
+            "model": model,
+            "choice": None if chosen is None else {"from": chosen.told, "models": chosen.names},
             "metrics": {key: value for key, _, value, _ in lines},
+            "notes": notes,
         }
         sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
         return
     facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
-    facts([("Model", f"{MODELS[name]} ({name})"), ("Folds", f"{found.n_folds}; held out are {_UNITS[by]}")])
+    told = f"{MODELS[model]} ({model})" if chosen is None else str(chosen)
+    facts([("Model", told), ("Folds", f"{found.n_folds}; held out are {_UNITS[by]}")])
     table(
         [("metric", "left"), ("value", "right"), ("meaning", "left")],
         [(word, f"{value:.4f}", meaning) for _, word, value, meaning in lines],
     )
-    if model == "auto":
-        facts([("Note", "The model was chosen by its evidence on all comparisons; give --model to leave no choice.")])
+    facts([("Note", note) for note in notes])
 
 
 def run_compare(
@@ -105,8 +127,9 @@ def run_compare(
                 cells[4:] = [f"{behind.mean:.4f} ± {behind.std_error:.4f}", f"{behind.p_value:.2g}"]
         rows.append(cells)
         answer.append(entry)
+    notes = _fewer_folds(found[best], folds)
     if as_json:
-        whole = {**_facts(read, X, by, found[best]), "best": best, "models": answer}
+        whole = {**_facts(read, X, by, found[best]), "best": best, "models": answer, "notes": notes}
         sys.stdout.write(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
         return
     facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
@@ -114,9 +137,8 @@ def run_compare(
     right = ("accuracy", "log loss", "calibration", "behind the best", "p")
     table([("model", "left"), *((name, "right") for name in right)], rows)
     units = "judges" if by == "judge" else "pairs"
-    facts(
-        [("Note", f"behind: difference of the log losses, with its standard error; p by random signs of the {units}.")]
-    )
+    notes.append(f"behind: difference of the log losses, with its standard error; p by random signs of the {units}.")
+    facts([("Note", note) for note in notes])
 
 
 def _read(data: str, reading: ReadOptions, by: str, folds: int) -> tuple[Read, Comparisons]:
@@ -149,8 +171,79 @@ def _facts(read: Read, X: Comparisons, by: str, found: HeldOut) -> dict[str, Any
     }
 
 
+def _fewer_folds(found: HeldOut, asked: int) -> list[str]:
+    """Return a sentence if there are fewer folds than were asked for."""
+    if found.n_folds >= asked:
+        return []
+    units = {"pair": "different pairs of items", "item": "compared items", "judge": "judges"}[found.by]
+    return [f"{found.n_folds} folds instead of {asked}: there are only {found.n_folds} {units} to hold out."]
+
+
 def _all(X: Comparisons) -> list[str]:
     return [*applicable(X)[0], "both", *(["judges"] if has_judges(X) else []), *_LEAST_SQUARES]
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """The model of each fold, and whether it was chosen from what the fold learns from alone."""
+
+    names: list[str]
+    within: bool
+
+    @property
+    def told(self) -> str:
+        return "each training part" if self.within else "all comparisons"
+
+    def __str__(self) -> str:
+        if len(set(self.names)) == 1:
+            return f"{MODELS[self.names[0]]} ({self.names[0]}): chosen by its evidence on {self.told}"
+        counts = ", ".join(f"{name} in {n} of {len(self.names)}" for name, n in Counter(self.names).most_common())
+        return f"chosen by its evidence on {self.told}: {counts}"
+
+
+class _Chooser:
+    """A model that is chosen by evidence from what it is fitted to: what is held out has no say in it."""
+
+    name: str
+
+    def __init__(self, by: str, seed: int) -> None:
+        self.by, self.seed = by, seed
+
+    def fit(self, X: Comparisons) -> _Chooser:
+        """Choose and learn; where items are held out, among the models that can predict new ones."""
+        choice = choose_model(X, random_state=self.seed)
+        self.name, self.model = choice.name, choice.model
+        if self.by == "item" and choice.data.items is None:
+            able = [one for one in choice.candidates if as_seen(X, one.name).items is not None]
+            if not able:
+                raise DataError(_by_item(choice.name))
+            self.name, self.model = able[0].name, able[0].model
+        return self
+
+    def predict_proba(self, X: Comparisons) -> Any:
+        """Return the probabilities of the chosen model."""
+        return self.model.predict_proba(as_seen(X, self.name))
+
+
+def _held_out_auto(X: Comparisons, by: str, folds: int, seed: int, tell: Any) -> tuple[_Chosen, HeldOut]:
+    """Choose a model in each fold and predict what is held out; on all comparisons where that would take long."""
+    if X.judge is not None and judged_items(X) > MOST_ASKED:
+        name = choose_model(X, random_state=seed, progress=tell).name
+        found = _held_out(X, name, by, folds, seed, tell)
+        return _Chosen([name] * found.n_folds, within=False), found
+    choosers: list[_Chooser] = []
+
+    def build() -> _Chooser:
+        choosers.append(_Chooser(by, seed))
+        return choosers[-1]
+
+    unit: Any = by
+    found = quietly(lambda: held_out(build, X, by=unit, n_folds=folds, random_state=seed, progress=tell))
+    return _Chosen([one.name for one in choosers], within=True), found
+
+
+def _by_item(name: str) -> str:
+    return f"--by item needs a model of features, and {name} knows items by name alone. Use gp instead."
 
 
 def _held_out(X: Comparisons, name: str, by: str, folds: int, seed: int, tell: Any) -> HeldOut:
@@ -161,7 +254,7 @@ def _held_out(X: Comparisons, name: str, by: str, folds: int, seed: int, tell: A
 
     unit: Any = by
     if by == "item" and as_seen(X, name).items is None:
-        raise DataError(f"--by item needs a model of features, and {name} knows items by name alone. Use gp instead.")
+        raise DataError(_by_item(name))
     seen = as_seen(X, name)
     found: HeldOut = quietly(lambda: held_out(build, seen, by=unit, n_folds=folds, random_state=seed, progress=tell))
     return found

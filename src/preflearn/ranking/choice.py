@@ -26,6 +26,7 @@ __all__ = [
     "check_model",
     "choose_model",
     "has_judges",
+    "judged_items",
 ]
 
 MODELS: dict[str, str] = {
@@ -157,8 +158,10 @@ def choose_model(
         attempt(name)
     best = max(tried, key=lambda one: one.earned)
     if judged:
-        if _asked(data) > MOST_JUDGED:
-            left_out += (f"tastes of single judges (at most {MOST_JUDGED:,} judged items; here {_asked(data):,})",)
+        if judged_items(data) > MOST_JUDGED:
+            left_out += (
+                f"tastes of single judges (at most {MOST_JUDGED:,} judged items; here {judged_items(data):,})",
+            )
         else:
             attempt("judges", best.name)
             best = max(tried, key=lambda one: one.earned)
@@ -221,7 +224,7 @@ def has_judges(data: Comparisons) -> bool:
     return data.judge is not None and len(set(data.judge.tolist()) - {""}) > 1
 
 
-def _asked(data: Comparisons) -> int:
+def judged_items(data: Comparisons) -> int:
     """Return how many items each judge was asked about, summed over judges."""
     assert data.judge is not None
     pairs = {*zip(data.judge.tolist(), data.first.tolist(), strict=True)}

@@ -1,0 +1,110 @@
+"""Cross-validation by the command: the choice of the model sees nothing of what is held out, and folds are counted."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import preflearn.cli.comparing as comparing
+from preflearn.cli.main import main
+
+
+@pytest.fixture
+def games(folder):
+    """Write comparisons of 8 items with features, by two judges."""
+    rng = np.random.default_rng(0)
+    u = np.linspace(2, -2, 8)
+    first, second = np.triu_indices(8, 1)
+    won = u[first] - u[second] + rng.logistic(size=len(first)) > 0
+    rows = [f"j{k % 2},T{a},T{b},{'left' if w else 'right'}" for k, (a, b, w) in enumerate(zip(first, second, won))]  # noqa: B905
+    (folder / "judged.csv").write_text("judge,left,right,winner\n" + "\n".join(rows) + "\n")
+    (folder / "plain.csv").write_text("left,right,winner\n" + "\n".join(row[3:] for row in rows) + "\n")
+    (folder / "things.csv").write_text("thing,size\n" + "".join(f"T{k},{v:.2f}\n" for k, v in enumerate(u)))
+    return folder
+
+
+def test_the_choice_of_a_fold_sees_only_what_the_fold_learns_from(run, games, monkeypatch):
+    seen = []
+    choose = comparing.choose_model
+
+    def watch(X, *arguments, **options):
+        seen.append(set(zip(X.first.tolist(), X.second.tolist(), strict=True)))
+        return choose(X, *arguments, **options)
+
+    monkeypatch.setattr(comparing, "choose_model", watch)
+    found = json.loads(run("evaluate", "plain.csv", "--json")[1])
+    assert found["model"] == "auto"
+    assert found["choice"] == {"from": "each training part", "models": ["bradley-terry"] * 5}
+    assert found["notes"] == []
+    pairs = set.union(*seen)
+    assert len(pairs) == 28
+    assert len(seen) == found["n_folds"] == 5
+    assert all(sum(pair in part for part in seen) == 4 for pair in pairs), "each pair is hidden from one choice"
+
+
+@pytest.mark.slow
+def test_the_models_of_the_folds_are_reported(run, games):
+    data = ["evaluate", "judged.csv", "--items", "things.csv", "--folds", "3"]
+    found = json.loads(run(*data, "--json")[1])
+    assert len(found["choice"]["models"]) == found["n_folds"] == 3
+    text = " ".join(run(*data)[1].split())
+    assert "chosen by its evidence on each training part" in text
+    assert all(name in text for name in found["choice"]["models"])
+    asked = json.loads(run(*data, "--model", "gp", "--json")[1])
+    assert (asked["model"], asked["choice"]) == ("gp", None)
+
+
+def test_several_models_are_counted():
+    chosen = comparing._Chosen(["gp", "gp-own", "gp"], within=True)
+    assert str(chosen) == "chosen by its evidence on each training part: gp in 2 of 3, gp-own in 1 of 3"
+
+
+def test_held_out_items_are_predicted_by_models_of_features(run, games, monkeypatch):
+    best = comparing.choose_model
+
+    def by_name(X, *arguments, **options):
+        """Choose as if the evidence favoured a model that knows items by name."""
+        choice = best(X, *arguments, **options)
+        named = next(one for one in choice.candidates if one.name == "bradley-terry")
+        rest = [one for one in choice.candidates if one is not named]
+        data = X.with_items(X.n_items)
+        return replace(choice, name=named.name, model=named.model, candidates=(named, *rest), data=data)
+
+    monkeypatch.setattr(comparing, "choose_model", by_name)
+    found = json.loads(
+        run("evaluate", "plain.csv", "--items", "things.csv", "--by", "item", "--folds", "2", "--json")[1]
+    )
+    assert set(found["choice"]["models"]) <= {"gp-own", "gp-ard-own"}
+    assert found["metrics"]["accuracy"] > 0.5
+
+
+def test_a_choice_that_would_take_long_is_made_once_and_both_outputs_say_so(run, games, monkeypatch):
+    monkeypatch.setattr(comparing, "MOST_ASKED", 0)
+    found = json.loads(run("evaluate", "judged.csv", "--json", "--folds", "2")[1])
+    assert found["choice"]["from"] == "all comparisons"
+    assert len(set(found["choice"]["models"])) == 1
+    assert "chosen by its evidence on all comparisons" in found["notes"][0]
+    text = " ".join(run("evaluate", "judged.csv", "--folds", "2")[1].split())
+    assert found["notes"][0] in text
+
+
+@pytest.mark.parametrize(
+    ("by", "word"), [("pair", "28 different pairs of items"), ("judge", "2 judges"), ("item", "8 compared items")]
+)
+def test_folds_that_cannot_be_made_are_named(by, word, run, games):
+    items = ["--items", "things.csv"] if by == "item" else []
+    model = ["--model", "gp" if by == "item" else "thurstone"]
+    command = ["evaluate", "judged.csv", *items, *model, "--by", by, "--folds", "99"]
+    note = json.loads(run(*command, "--json")[1])["notes"]
+    assert note == [f"{word.split()[0]} folds instead of 99: there are only {word} to hold out."]
+    assert note[0] in " ".join(run(*command)[1].split())
+
+
+def test_compare_names_fewer_folds_too(run, games):
+    command = ["compare", "judged.csv", "bradley-terry", "thurstone", "--by", "judge"]
+    assert json.loads(run(*command, "--json")[1])["notes"] == [
+        "2 folds instead of 5: there are only 2 judges to hold out."
+    ]
+    assert "2 folds instead of 5" in " ".join(run(*command)[1].split())
+    assert main([*command, "--folds", "2"]) == 0
