@@ -103,6 +103,11 @@ COMMANDS = {
     "rank: features missing": (None, [*RANK, "--model", "gp"], ["matches.csv", "--model gp", "--items ITEMS"]),
     "rank: judges missing": (None, [*RANK, "--model", "judges"], ["matches.csv", "two judges", "--columns judge"]),
     "suggest: features missing": (None, ["suggest", "matches.csv", "--model", "gp"], ["--model gp", "--items ITEMS"]),
+    "suggest: circles": (
+        None,
+        ["suggest", "matches.csv", "--model", "both", "--best", "1"],
+        ["matches.csv", "circles", "Leave out --best"],
+    ),
     "suggest: nobody": (None, ["suggest", "matches.csv", "--judges", ","], ["--judges", "one judge or more"]),
     "suggest: somebody twice": (None, ["suggest", "matches.csv", "--judges", "a,a"], ["--judges", "each once"]),
     "suggest: model of a model": (

@@ -15,6 +15,7 @@ from preflearn.cli.training import (
     check_options,
     describe_model,
     describe_score,
+    describe_switch,
     train,
 )
 from preflearn.data import Comparisons, Ratings, Reading
@@ -27,7 +28,7 @@ __all__ = ["run"]
 
 def run(source: str, target: Path, choices: Choices) -> None:
     """Learn from comparisons by evidence, from scored rows (or where asked) by least squares."""
-    squares = choices.by_least_squares
+    asked, squares = choices, choices.by_least_squares
     if squares:
         choices = choices.resolved()
         check_options(choices)
@@ -49,7 +50,7 @@ def run(source: str, target: Path, choices: Choices) -> None:
             )
         choices, squares = choices.resolved(), True
     if squares:
-        _by_least_squares(reading, target, choices)
+        _by_least_squares(reading, target, choices, describe_switch(asked, reading.data))
         return
     assert isinstance(reading.data, Comparisons)
     read = Read(reading.data, reading.told, reading.source, reading.encoder)
@@ -75,7 +76,7 @@ def _read(source: str, choices: Choices, margins: bool) -> Reading:
         raise
 
 
-def _by_least_squares(reading: Reading, target: Path, choices: Choices) -> None:
+def _by_least_squares(reading: Reading, target: Path, choices: Choices, note: str | None) -> None:
     data, source = reading.data, reading.source
     check_data(source, data, choices)
     facts([*(("Read", line) for line in reading.told), ("Data", describe_data(data))])
@@ -86,7 +87,7 @@ def _by_least_squares(reading: Reading, target: Path, choices: Choices) -> None:
     lines = [("Model", describe_model(choices, result.estimator)), ("Chosen", result.chosen)]
     if result.score is not None:
         lines.append(("Score", describe_score(choices.scoring or "disagreement", result.score)))
-    facts([*lines, ("Saved", _saved(target))])
+    facts([*lines, *([("Note", note)] if note else []), ("Saved", _saved(target))])
 
 
 def _notes(reading: Reading, choices: Choices) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from preflearn.cli.console import count, facts, progress
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import about, comparisons_of
 from preflearn.cli.tables import write_csv
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, DataWarning
 from preflearn.ranking.asking import model_to_ask, next_comparisons, runs_in_circles
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.ranker import quietly, rank_comparisons
@@ -51,6 +52,13 @@ def run(
                 asked = model_to_ask(X, result.model, result.choice, random_state=seed)
             else:
                 asked = model_to_ask(X, read.model, random_state=seed)
+        if asked is not (read.model if read.model is not None else result.model):
+            warnings.warn(
+                f"{read.source}: the model has tastes of judges, and what a comparison would tell about these is not "
+                "worked out. The suggestions are by what all judges share (--model bradley-terry or gp-own).",
+                DataWarning,
+                stacklevel=2,
+            )
         if runs_in_circles(asked) and (best is not None or names is not None):
             raise DataError(
                 f"{read.source}: preferences run in circles, so there are no best items and it is not worked out whom "

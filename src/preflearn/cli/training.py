@@ -27,6 +27,7 @@ __all__ = [
     "check_options",
     "describe_model",
     "describe_score",
+    "describe_switch",
     "train",
 ]
 
@@ -52,10 +53,15 @@ class Choices:
     seed: int = 0
 
     @property
+    def least_squares_options(self) -> list[str]:
+        """Options that were given and that only models by least squares have."""
+        mine = ("kernel", "alpha", "components", "ties", "weighting", "nystroem", "scoring")
+        return [f"--{option}" for option in mine if getattr(self, option) is not None]
+
+    @property
     def by_least_squares(self) -> bool:
         """Whether a model by least squares is asked for, by its name or by options that only such models have."""
-        mine = (self.kernel, self.alpha, self.components, self.ties, self.weighting, self.nystroem, self.scoring)
-        return self.model in LEAST_SQUARES or (self.model is None and any(option is not None for option in mine))
+        return self.model in LEAST_SQUARES or (self.model is None and bool(self.least_squares_options))
 
     def resolved(self) -> Choices:
         """Return the same with the model that these options are for."""
@@ -184,12 +190,11 @@ def check_options(choices: Choices) -> None:
 
 def check_no_least_squares(choices: Choices) -> None:
     """Raise DataError for options of models by least squares where another model is asked for."""
-    for option in ("kernel", "alpha", "components", "ties", "weighting", "nystroem", "scoring"):
-        if getattr(choices, option) is not None:
-            raise DataError(
-                f"--{option} is for models by least squares, and --model {choices.model} learns such things by "
-                "evidence. Leave it out, or use --model rankrls."
-            )
+    for option in choices.least_squares_options:
+        raise DataError(
+            f"{option} is for models by least squares, and --model {choices.model} learns such things by "
+            "evidence. Leave it out, or use --model rankrls."
+        )
 
 
 def _number(choices: Choices) -> float | None:
@@ -250,6 +255,23 @@ def describe_model(choices: Choices, estimator: Any) -> str:
         if choices.weighting is not None:
             parts.append(f"every {choices.weighting[:-1]} weighs the same")
     return ", ".join(parts)
+
+
+def describe_switch(given: Choices, data: Ratings | Comparisons) -> str | None:
+    """Return a sentence if options decided on another model than there would be without them; ``given``: unresolved."""
+    name = given.resolved().model
+    usual = "rankrls" if isinstance(data, Ratings) else "auto"
+    if given.model is not None or name == usual:
+        return None
+    options = given.least_squares_options
+    it = "it" if len(options) == 1 else "them"
+    if isinstance(data, Ratings):
+        return f"{' and '.join(options)} without --model: KPCRank was learned. Leave {it} out to learn RankRLS."
+    return (
+        f"{' and '.join(options)} without --model: {LEAST_SQUARES[str(name)]} was learned, by least squares, which "
+        f"gives no probabilities. Leave {it} out for a model with probabilities, chosen by evidence; --model {name} "
+        "says that this one is meant."
+    )
 
 
 def describe_score(scoring: str, score: float) -> str:

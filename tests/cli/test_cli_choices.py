@@ -1,0 +1,42 @@
+"""Options that decide on the model without naming it, and models that cannot do what is asked: both are said."""
+
+import pytest
+
+
+def text_of(out):
+    return " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "learned"),
+    [
+        (["--alpha", "1"], "--alpha without --model: RankRLS was learned"),
+        (["--kernel", "rbf", "--alpha", "1"], "--kernel and --alpha without --model: RankRLS was learned"),
+        (["--components", "2"], "--components without --model: KPCRank was learned"),
+    ],
+)
+def test_an_option_that_switches_to_least_squares_says_so(options, learned, run):
+    data = ["fit", "matches.csv", "--items", "items.csv", "--save", "m.preflearn"]
+    out = text_of(run(*data, *options)[1])
+    assert learned in out
+    assert "no probabilities" in out
+    name = learned.split()[-3].lower()
+    said = text_of(run(*data, *options, "--model", name, "--force")[1])
+    assert "without --model" not in said
+    assert f"--model {name} says that this one is meant" in out
+
+
+def test_options_of_the_usual_model_are_not_remarked_upon(run):
+    assert "without --model" not in run("fit", "train.txt", "--alpha", "1", "--save", "m.preflearn")[1]
+    out = text_of(run("fit", "train.txt", "--components", "2", "--save", "n.preflearn")[1])
+    assert "--components without --model: KPCRank was learned. Leave it out to learn RankRLS." in out
+
+
+def test_suggestions_by_a_simpler_model_say_so(run, folder):
+    rows = [f"w{k % 3},C{a},C{b}" for k in range(2) for a in range(3) for b in range(a)]
+    (folder / "judged.csv").write_text("worker,winner,loser\n" + "\n".join(rows) + "\n")
+    assert run("rank", "judged.csv", "--model", "judges", "--save", "m.preflearn")[0] == 0
+    code, out, err = run("suggest", "m.preflearn", "-n", "2")
+    assert (code, out.splitlines()[0]) == (0, "left,right,winner,information")
+    assert "The suggestions are by what all judges share" in err
+    assert run("suggest", "judged.csv", "-n", "2", "--model", "thurstone")[2] == ""
