@@ -1,7 +1,7 @@
 """Run commands that write files while they are killed, interrupted or out of disk; say what was left behind.
 
 Run as a program, so that its children are copies of a small process: ``python interrupting_commands.py FOLDER HOW
-COUNT``, with kill, interrupt or disk. What is computed is computed once: a child does little else than write.
+COUNT``, with kill, interrupt, terminate or disk. What is computed is computed once: a child does little but write.
 """
 
 import json
@@ -26,7 +26,7 @@ COMMANDS = {
     "predict": ["predict", "bt.preflearn", "{}", "--out", "o.csv", "--force"],
 }
 SOURCES = ("matches.csv", "few.csv")  # in turn, so that what was there before is something else
-SIGNALS = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT}
+SIGNALS = {"kill": signal.SIGKILL, "interrupt": signal.SIGINT, "terminate": signal.SIGTERM}
 
 
 def once(function, key):

@@ -28,12 +28,13 @@ def test_commands_that_are_killed_leave_no_torn_file(tmp_path):
         assert found["left"] > 0, "no command was killed while it wrote"
 
 
-def test_commands_that_are_interrupted_leave_no_torn_file_and_no_other(tmp_path):
-    for name, found in outcome(tmp_path, "interrupt", 40).items():
+@pytest.mark.parametrize(("how", "code", "after"), [("interrupt", 130, 130), ("terminate", 143, -15)])
+def test_commands_that_are_interrupted_leave_no_torn_file_and_no_other(how, code, after, tmp_path):
+    for name, found in outcome(tmp_path, how, 40).items():
         assert found["files"]["torn"] == 0, name
         assert found["files"]["missing"] + found["files"]["old"] > 0, "no command was interrupted in time"
-        assert set(found["codes"]) <= {130, 0}
-        assert 130 in found["codes"]
+        assert set(found["codes"]) <= {code, after, 0}
+        assert code in found["codes"]
         assert found["left"] == 0
 
 

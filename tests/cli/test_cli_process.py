@@ -171,8 +171,9 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("existing", [False, True])
-def test_an_interrupt_while_saving_gives_130_and_leaves_what_was_there(existing, folder):
+def test_a_signal_while_saving_gives_its_code_and_leaves_what_was_there(existing, name, code, folder):
     target = folder / "m.preflearn"
     if existing:
         target.write_bytes(b"before")
@@ -182,11 +183,27 @@ def test_an_interrupt_while_saving_gives_130_and_leaves_what_was_there(existing,
         while running.stdout.readline() != b"saving\n":
             assert running.poll() is None
         assert len(list(folder.glob(".m.preflearn.*"))) == 1  # the temporary file
-        running.send_signal(signal.SIGINT)
-        assert running.wait(60) == 130
-        assert b"Traceback" not in running.stderr.read()
+        running.send_signal(getattr(signal, name))
+        assert running.wait(60) == code
+        said = {130: b"preflearn: interrupted.\n"}.get(code, b"preflearn: terminated.\n")
+        assert running.stderr.read().endswith(said)
     assert sorted(path.name for path in folder.iterdir()) == before
     assert not existing or target.read_bytes() == b"before"
+
+
+def test_a_signal_that_is_ignored_stays_so_and_handlers_are_given_back(folder, monkeypatch):
+    seen = []
+    monkeypatch.setattr("preflearn.cli.main._run", lambda tokens: seen.append(signal.getsignal(signal.SIGHUP)) or 0)
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # as nohup does
+    try:
+        assert main([]) == 0
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        assert main([]) == 0
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert seen[0] is signal.SIG_IGN
+    assert callable(seen[1])
 
 
 def in_terminal(folder, *arguments, **environment):

@@ -28,8 +28,9 @@ app = App(
     "    preflearn suggest matches.csv --out next.csv\n"
     "    preflearn fit matches.csv --items items.csv --save model.preflearn\n"
     "    preflearn predict model.preflearn pairs.csv\n\n"
-    "Each command has its own help, such as preflearn rank --help. Exit codes: 0 done, 2 bad input, 130 interrupted, 1 "
-    "an error of preflearn itself; --traceback (or PREFLEARN_TRACEBACK=1) shows where an error came from.",
+    "Each command has its own help, such as preflearn rank --help. Exit codes: 0 done, 2 bad input, 130 interrupted, "
+    "143 terminated, 1 an error of preflearn itself; --traceback (or PREFLEARN_TRACEBACK=1) shows where an error came "
+    "from.",
 )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from preflearn.cli.console import facts, table, working
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.predicting import read_for
-from preflearn.cli.sources import Saved, describe_data, is_model, open_saved
+from preflearn.cli.sources import Saved, describe_data, is_model, open_saved, read_again, titled
 from preflearn.cli.words import one_line
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
@@ -78,15 +78,15 @@ def run(
 def _judge(model: Path, data: str, reading: ReadOptions, relevant: float | None, as_json: bool) -> None:
     with working(f"Opening {model.name}"):
         saved = open_saved(model, data)
-    with working(f"Judging on {data}"):
+    with working(f"Judging on {titled(data)}"), read_again(data):
         given = read_for(saved, data, reading, outcomes=True)
         if isinstance(given, Comparisons):
             if relevant is not None:
-                raise DataError(f"{data}: --relevant is for grades, and comparisons have none. Leave it out.")
+                raise DataError(f"{titled(data)}: --relevant is for grades, and comparisons have none. Leave it out.")
             try:
                 lines, notes = judge_comparisons(given, *_predictions(saved, given))
             except DataError as error:
-                raise DataError(f"{data}: {error}") from None
+                raise DataError(f"{titled(data)}: {error}") from None
         else:
             lines, notes = judge_rows(given, saved.estimator.predict(given), relevant)
     if saved.notes.get("trained_on") == Path(data).name:
@@ -94,7 +94,9 @@ def _judge(model: Path, data: str, reading: ReadOptions, relevant: float | None,
     if as_json:
         _print_json(model, data, given, lines, notes)
         return
-    facts([("Read", f"{Path(data).name}: {describe_data(given)}"), ("Model", f"{model.name}: {_describe(saved)}")])
+    facts(
+        [("Read", f"{titled(Path(data).name)}: {describe_data(given)}"), ("Model", f"{model.name}: {_describe(saved)}")]
+    )
     table(
         [("metric", "left"), ("value", "right"), ("meaning", "left")],
         [(line.name, f"{line.value:.4f}", line.meaning) for line in lines],

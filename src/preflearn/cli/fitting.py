@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from preflearn.cli.console import facts, progress, working
-from preflearn.cli.sources import Read, about, describe_data, is_svmlight, read_any, save_notes
+from preflearn.cli.sources import Read, about, describe_data, is_svmlight, read_again, read_any, save_notes, titled
 from preflearn.cli.training import (
     MOST_FEATURES,
     Choices,
@@ -28,6 +28,11 @@ __all__ = ["run"]
 
 def run(source: str, target: Path, choices: Choices) -> None:
     """Learn from comparisons by evidence, from scored rows (or where asked) by least squares."""
+    with read_again(source):
+        _run(source, target, choices)
+
+
+def _run(source: str, target: Path, choices: Choices) -> None:
     asked, squares = choices, choices.by_least_squares
     if squares:
         choices = choices.resolved()
@@ -39,8 +44,8 @@ def run(source: str, target: Path, choices: Choices) -> None:
     if not is_svmlight(source, choices.reading):
         for option, given in (("--zero-based", choices.zero_based), ("--n-features", choices.n_features)):
             if given:
-                raise DataError(f"{source}: {option} is for SVMlight files, and this is a table. Leave it out.")
-    with working(f"Reading {source}"):
+                raise DataError(f"{titled(source)}: {option} is for SVMlight files, and this is a table. Leave it out.")
+    with working(f"Reading {titled(source)}"):
         reading = _read(source, choices, squares)
     if isinstance(reading.data, Ratings) and not squares:
         if choices.model is not None:

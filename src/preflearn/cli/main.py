@@ -1,6 +1,7 @@
 """The entry point: runs a command, turns every failure into one message and an exit code.
 
-0: done. 1: an error of preflearn itself. 2: bad input, or no memory. 130: interrupted.
+0: done. 1: an error of preflearn itself. 2: bad input, or no memory. 130: interrupted. 143, 129: asked to end
+(SIGTERM), or the terminal was closed (SIGHUP).
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 __all__ = ["main"]
 
@@ -33,8 +34,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         tokens.remove("--traceback")
         traceback = True
     try:
-        code = _run(tokens)
-        sys.stdout.flush()
+        with _orderly_end():
+            code = _run(tokens)
+            sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has seen enough. Python would flush once more at exit: give it nowhere to fail.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -44,11 +46,44 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _say("preflearn: interrupted.")
         return 130
+    except _End as end:
+        _say("preflearn: terminated.")
+        return 128 + end.number
     except Exception as error:
         return _report(error, traceback)
     else:
         return code
     return 0
+
+
+class _End(BaseException):
+    """A signal that asks the process to end; not an Exception, so that nothing but clean-up catches it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+@contextlib.contextmanager
+def _orderly_end() -> Iterator[None]:
+    """Let the signals that end a process unwind it as an interrupt does, so that files half written are removed."""
+    import signal
+
+    def end(number: int, frame: object) -> None:
+        raise _End(number)
+
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):  # not every system has both
+        number = getattr(signal, name, None)
+        # Outside the main thread nothing can be set; what is ignored (nohup) stays so.
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+            with contextlib.suppress(ValueError):
+                before[number] = signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _run(tokens: list[str]) -> int:

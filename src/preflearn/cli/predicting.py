@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from preflearn.cli.console import count, facts, working
 from preflearn.cli.options import ReadOptions
-from preflearn.cli.sources import Saved, check_rows, is_svmlight, open_saved, read_any
+from preflearn.cli.sources import Saved, check_rows, is_svmlight, open_saved, read_again, read_any, titled
 from preflearn.cli.tables import write_csv
 from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.data._tables import read_table
@@ -39,7 +39,7 @@ def run(model: Path, data: str | None, reading: ReadOptions, out: Path | None) -
                 )
         header, rows, what = _items(saved, training_items(saved), str(model))
     else:
-        with working(f"Reading {data}"):
+        with working(f"Reading {titled(data)}"), read_again(data):
             header, rows, what = _answer(saved, data, reading)
     write_csv(header, rows, out)
     if out is not None:
@@ -58,12 +58,12 @@ def _answer(saved: Saved, data: str, reading: ReadOptions) -> Answer:
                 raise
             columns = first_few(read_table(data).columns, 8)
             raise FileFormatError(
-                f"{data}: the columns {columns} are neither those of pairs (first,second) nor of items (item). Rename "
-                "them, or name the sides: --columns first=COLUMN,second=COLUMN"
+                f"{titled(data)}: the columns {columns} are neither those of pairs (first,second) nor of items (item). "
+                "Rename them, or name the sides: --columns first=COLUMN,second=COLUMN"
             ) from None
         if reading.items is not None:
-            raise DataError(f"{data}: this is a table of items already. Leave out --items.") from None
-        return _items(saved, saved.table(data), data)
+            raise DataError(f"{titled(data)}: this is a table of items already. Leave out --items.") from None
+        return _items(saved, saved.table(data), titled(data))
     if isinstance(found, Ratings):
         return _rows(saved, found)
     return _pairs(saved, found)
@@ -74,15 +74,17 @@ def read_for(saved: Saved, data: str, reading: ReadOptions, *, outcomes: bool) -
     if is_svmlight(data, reading):
         if saved.probable:
             raise DataError(
-                f"{data}: the model predicts comparisons, and these are rows with scores. Give pairs or items."
+                f"{titled(data)}: the model predicts comparisons, and these are rows with scores. Give pairs or items."
             )
-        saved.needs_features(data)
+        saved.needs_features(titled(data))
         rows = read_any(
             data, reading, n_features=saved.n_features, zero_based=bool(saved.notes.get("zero_based", False))
         ).data
         assert isinstance(rows, Ratings)
-        check_rows(saved, rows, data)
+        check_rows(saved, rows, titled(data))
         return rows
+    if data == str(reading.items) == "-":
+        raise DataError("standard input cannot be both the pairs and the items. Give --items a file.")
     items = None
     if saved.probable or saved.known is not None:
         if saved.known is not None and reading.items is not None:
@@ -96,16 +98,14 @@ def read_for(saved: Saved, data: str, reading: ReadOptions, *, outcomes: bool) -
     assert isinstance(found, Comparisons)
     if found.items is None and saved.known is None:
         raise DataError(
-            f"{data}: the model was trained on {count(saved.n_features, 'feature')} of the items, and a table of pairs "
-            "has none. Give them with --items ITEMS."
+            f"{titled(data)}: the model was trained on {count(saved.n_features, 'feature')} of the items, and a table "
+            "of pairs has none. Give them with --items ITEMS."
         )
     return found
 
 
 def _has_names(saved: Saved, data: str) -> bool:
     """Return whether a table looks like one of items."""
-    if data == "-":
-        return False
     known = {word.lower() for word in (*_NAMES, (saved.notes.get("encoder") or {}).get("name") or "item")}
     return any(column.lower() in known for column in read_table(data).columns)
 

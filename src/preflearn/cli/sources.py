@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,9 +29,11 @@ __all__ = [
     "is_model",
     "is_svmlight",
     "open_saved",
+    "read_again",
     "read_any",
     "read_comparisons",
     "save_notes",
+    "titled",
 ]
 
 
@@ -45,13 +49,14 @@ class Read:
 
 
 def is_svmlight(source: str, options: ReadOptions) -> bool:
-    """Return whether a file holds rows with scores; standard input does only if that is said."""
+    """Return whether a file holds rows with scores; standard input, unless it is kept, only if that is said."""
     from preflearn.data._files import kind_of
 
-    if options.format is not None or source == "-":
+    kept: Any = sys.stdin
+    if options.format is not None or (source == "-" and not isinstance(kept, _Kept)):
         return options.format == "svmlight"
     try:
-        with Path(source).open("rb") as stream:
+        with kept.buffer if source == "-" else Path(source).open("rb") as stream:
             start = stream.read(1 << 16)
         if start[:2] == b"\x1f\x8b":
             start = zlib.decompressobj(wbits=31).decompress(start, 1 << 16)
@@ -91,14 +96,14 @@ def read_any(
 def _check_rows_options(source: str, options: ReadOptions) -> None:
     """Raise DataError for options that say nothing about rows with scores."""
     if options.items is not None:
-        raise DataError(f"{source}: rows of an SVMlight file bring their own features. Leave out --items.")
+        raise DataError(f"{titled(source)}: rows of an SVMlight file bring their own features. Leave out --items.")
     for option, given in (
         ("--columns", options.columns is not None),
         ("--lower-wins", options.lower_wins),
         ("--drop", options.drop),
     ):
         if given:
-            raise DataError(f"{source}: {option} is for tables, and this is an SVMlight file. Leave it out.")
+            raise DataError(f"{titled(source)}: {option} is for tables, and this is an SVMlight file. Leave it out.")
 
 
 def _check_items(source: str, items: Path) -> None:
@@ -119,6 +124,38 @@ def _check_items(source: str, items: Path) -> None:
             f"{source}: this file is given both as the comparisons and as --items. Give --items the table of items, or "
             "leave it out."
         )
+
+
+class _Kept:
+    """A standard input that can be read several times."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    @property
+    def buffer(self) -> io.BytesIO:
+        """The bytes, from their start."""
+        return io.BytesIO(self._content)
+
+
+def titled(source: str) -> str:
+    """Return the name of a file in messages."""
+    return "standard input" if source == "-" else source
+
+
+@contextlib.contextmanager
+def read_again(source: str) -> Iterator[None]:
+    """Let ``-`` be read more than once: what a table holds is found out by trying."""
+    if source != "-":
+        yield
+        return
+    before = sys.stdin
+    kept: Any = _Kept(before.buffer.read())
+    sys.stdin = kept
+    try:
+        yield
+    finally:
+        sys.stdin = before
 
 
 @contextlib.contextmanager
