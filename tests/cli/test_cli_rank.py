@@ -104,6 +104,22 @@ def test_top_and_level(run, votes):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("width", [40, 50, 60, 72, 80])
+def test_a_narrow_terminal_leaves_out_columns_and_cuts_no_number(width, run, folder, monkeypatch):
+    rows = "".join(
+        f"{a},{b},{weight}\n" for a, b, weight in (("ann", "bob", 1234567), ("bob", "cy", 1e12), ("ann", "cy", 0.004))
+    )
+    (folder / "heavy.csv").write_text("winner,loser,weight\n" + rows)
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = run("rank", "heavy.csv", "--no-circles")[1]
+    assert "\u2026" not in out
+    assert max(map(len, out.splitlines())) <= width
+    shown = next(line for line in out.splitlines() if line.split()[:2] == ["1", "ann"])
+    assert "%" in shown, "P(best) is never left out"
+    assert ("1.2e6-0-0" in shown) == (width == 80)
+    assert ("Not shown for lack of room: W-L-T" in " ".join(out.split())) == (width < 80)
+
+
 def test_circles_are_examined_only_if_wanted(run, votes):
     assert "Verdict" not in run("rank", "circle.csv", "--no-circles")[1]
     out = run("rank", "circle.csv")[1]

@@ -133,3 +133,35 @@ def test_wins_and_losses_of_the_table_are_told_apart():
         "b": (1, 1),
         "c": (0, 2),
     }
+
+
+@pytest.mark.parametrize(
+    ("names", "alike"),
+    [
+        (["Ann", "ann", "Bob"], ("Ann", "ann")),
+        (["New York", "Oslo", "New  York"], ("New York", "New  York")),
+        (["a", " a", "b"], (" a", "a")),
+        (["Zo\u00eb", "Zoe\u0308", "Al"], ("Zoe\u0308", "Zo\u00eb")),
+        (["=x", "y", "'=x"], ("'=x", "=x")),
+        (["a", "b", "ab"], None),
+        ([1, 2, 3], None),
+    ],
+)
+def test_names_that_differ_in_what_nobody_sees(names, alike):
+    one, other = np.triu_indices(3, 1)
+    data = Comparisons(None, [names[k] for k in one], [names[k] for k in other])
+    found = kinds(data).get("names")
+    assert (found is None) == (alike is None)
+    if found is not None:
+        assert sorted(found.items) == sorted(alike)
+        assert "write them alike" in found.text
+
+
+def test_wins_of_any_size_are_short_and_those_of_usual_size_are_exact():
+    weight = [1234567.0, 1e12, 3.5, 0.004]
+    data = Comparisons(None, ["a", "b", "c", "d"], ["z"] * 4, weight=weight)
+    record = record_of(data)
+    assert [record.told(row).split("-")[0] for row in range(5) if row != 1] == ["1.2e6", "1e12", "3.5", "0.004"]
+    many = record_of(Comparisons(None, ["a"], ["b"], weight=[99999.0]))
+    assert many.told(0) == "99999-0-0"
+    assert all(len(record.told(row)) <= 20 for row in range(5))

@@ -93,7 +93,10 @@ def print_result(result: RankResult, top: int) -> None:
         lines.append(("Verdict", f"{verdict.told.rstrip('.')}: {verdict.odds}."))
     facts(lines)
     header, rows = result.rows(top)
-    table([(name, "left" if name in ("item", "places", "W-L-T") else "right") for name in header], rows)
+    columns = [(name, "left" if name in ("item", "places", "W-L-T") else "right") for name in header]
+    narrow = table(columns, rows, spare=("W-L-T", header[3], "places"))
+    if narrow:
+        facts([("", f"Not shown for lack of room: {', '.join(narrow)}. --out writes all columns.")])
     if len(result) > len(rows):
         facts([("", f"and {count(len(result) - len(rows), 'more item')}: --top {len(result)} shows all.")])
     facts([("Warning", one.text) for one in result.warnings])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ APART = (
 )
 MOST_ASKED, OPPOSITE = 200, -0.3  # judges whose tastes are compared; mean likeness of two camps
 MISSING = ("nan", "na", "n/a", "null", "none", "-", "?", "#n/a")
+LONG = 1e5  # wins from which on a short form is shown
 TOP = 10  # places that are looked at in a long ranking
 LOPSIDED = 0.02  # share of outcomes on one side below which sides were sorted by outcome
 
@@ -38,7 +40,7 @@ class Advice:
     ----------
     kind : str
         In a word: "parts", "undefeated", "winless", "few", "alike", "side", "judges", "circles", "noise", "repeats",
-        "outcomes", "not examined".
+        "outcomes", "names", "not examined".
     text : str
         What was seen, what it means and what to do.
     items : tuple
@@ -68,11 +70,20 @@ class Record:
 
     def told(self, row: int) -> str:
         """Return ``wins-losses-ties`` of one item."""
-        return "-".join(f"{value:.0f}" if float(value).is_integer() else f"{value:.1f}" for value in self.of(row))
+        return "-".join(_short(value) for value in self.of(row))
 
     def of(self, row: int) -> tuple[float, float, float]:
         """Return the three numbers of one item."""
         return float(self.wins[row]), float(self.losses[row]), float(self.ties[row])
+
+
+def _short(value: float) -> str:
+    """Return a count or a sum of weights in a few letters: 12, 0.5, 1.2e6, 0.004."""
+    if value >= LONG:
+        return f"{value:.2g}".replace("e+0", "e").replace("e+", "e")
+    if 0 < value < 0.05:
+        return f"{value:.1g}"
+    return f"{value:.0f}" if value.is_integer() else f"{value:.1f}"
 
 
 def record_of(data: Comparisons) -> Record:
@@ -109,6 +120,7 @@ def advise(
         *_sides(data),
         *_judges(judges),
         *_missing(names[data.used_items()]),
+        *_alike_names(names[data.used_items()]),
         *_extremes(data, record, names),
         *_few(data, record, names),
         *_alike(ranking),
@@ -212,6 +224,29 @@ def _missing(names: Any) -> list[Advice]:
     return [Advice("names", text, tuple(found))]
 
 
+def _alike_names(names: Any) -> list[Advice]:
+    """Return whether names differ in nothing but capitals, blanks, the form of accents or the quote of a formula."""
+    forms: dict[str, list[str]] = {}
+    for name in names:
+        if isinstance(name, str):
+            forms.setdefault(_plain_name(name), []).append(name)
+    groups = [group for group in forms.values() if len(group) > 1]
+    if not groups:
+        return []
+    shown = "; ".join(" and ".join(f'"{name}"' for name in group[:3]) for group in groups[:3])
+    more = "; ..." if len(groups) > 3 else ""
+    text = (
+        f"{len(groups)} {'names are' if len(groups) > 1 else 'name is'} written in several ways, which count as "
+        f"different items ({shown}{more}). If they are the same, write them alike."
+    )
+    return [Advice("names", text, tuple(name for group in groups for name in group))]
+
+
+def _plain_name(name: str) -> str:
+    """Return a name without what people do not see as part of it."""
+    return " ".join(unicodedata.normalize("NFKC", name).split()).casefold().removeprefix("'")
+
+
 def _judges(judges: JudgeReport | None) -> list[Advice]:
     if judges is None:
         return []
@@ -263,7 +298,7 @@ def _few(data: Comparisons, record: Record, names: Any) -> list[Advice]:
         Advice(
             "few",
             f"{len(rare)} of {len(used)} items were compared fewer than {FEW} times ({which}; on average "
-            f"{each:.1f} times): their places are little more than guesses. Compare them again.",
+            f"{_short(round(each, 1))} times): their places are little more than guesses. Compare them again.",
             tuple(names[row] for row in rare),
         )
     ]
