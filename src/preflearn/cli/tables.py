@@ -37,8 +37,11 @@ def _write(stream: Any, header: Sequence[str], rows: Iterable[Sequence[Any]], de
 
 
 def safe_cell(value: Any) -> Any:
-    """Return a cell that a spreadsheet shows and does not run: a quote before ``=HYPERLINK(...)`` makes it text."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+    """Return a cell that a spreadsheet shows and does not run: a quote before ``=HYPERLINK(...)`` makes it text.
+
+    A text that starts like one that has been made so gets another quote: different cells stay different.
+    """
+    if isinstance(value, str) and value.lstrip("'")[:1] in ("=", "+", "-", "@", "\t", "\r"):
         try:
             float(value)
         except ValueError:

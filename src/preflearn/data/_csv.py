@@ -15,6 +15,7 @@ __all__ = ["Cells", "parse_csv"]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _NAMES = {"\t": "tab"}
+_QUOTED = re.compile(r"'+[=+\-@]")  # a name that has a quote itself gets another one
 _REMARK = re.compile(r"[ \t]*#")
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|$)")
 
@@ -50,13 +51,29 @@ def parse_csv(text: str, name: str) -> Cells:
         )
     columns = [[cell.strip() for cell in column] for column in cells.columns]
     if "'" in text:
+        _check_quotes(columns, cells.line, name)
         columns = [[_unquoted(cell) for cell in column] for column in columns]
     return cells._replace(header=header, columns=columns)
 
 
 def _unquoted(cell: str) -> str:
     """Return a cell without the quote that keeps a spreadsheet from running it, as in ``'=A1``."""
-    return cell[1:] if cell[:1] == "'" and cell[1:2] in tuple("=+-@") else cell
+    return cell[1:] if _QUOTED.match(cell) else cell
+
+
+def _check_quotes(columns: list[list[str]], line: Sequence[int], name: str) -> None:
+    """Raise if a cell would be taken for another one when its quote is left out."""
+    distinct = set().union(*columns)
+    both = {cell for cell in distinct if cell[:1] in ("=", "+", "-", "@") and f"'{cell}" in distinct}
+    both = {cell for cell in both if not _is_number(cell)}
+    if both:
+        row, cell = min((row, cell) for column in columns for row, cell in enumerate(column) if cell in both)
+        row_quoted = min(row for column in columns for row, found in enumerate(column) if found == f"'{cell}")
+        raise FileFormatError(
+            f'{name}, line {line[row]}: there is "{cell[:60]}" here and "\'{cell[:60]}" in line {line[row_quoted]}, '
+            "which would be read as the same: a quote before = + - or @ only keeps spreadsheets from running a cell. "
+            "Write both alike, or change one of the names."
+        )
 
 
 def _without_comments(text: str) -> str:

@@ -42,6 +42,27 @@ ITEM_STEMS = (
 SCORE_STEMS = ("score", "scores", "teamscore", "goals", "goal", "points", "pts", "runs", "finalscore", "sets")
 WIN_STEMS = ("wins", "win", "winner", "winnermodel", "votes", "nwins", "winscount")
 
+# Those who compare. Of the second list, a column of yes and no says what somebody is, and not who.
+_JUDGES = (
+    *("judge", "worker", "annotator", "rater", "user", "voter", "assessor", "evaluator", "reviewer", "respondent"),
+    *("participant", "labeler", "labeller", "person", "grader", "marker", "examiner", "coder", "juror", "critic"),
+    *("panelist", "panellist", "observer", "listener", "viewer", "taster", "tester", "turker", "crowdworker"),
+)
+_PERSONS = ("student", "pupil", "teacher", "expert", "subject", "customer", "consumer", "client", "patient")
+_ENDS = ("", "id", "name", "number", "no", "nr", "code", "key", "uuid")
+_JUDGED_BY = (
+    "judgedby",
+    "ratedby",
+    "annotatedby",
+    "labeledby",
+    "labelledby",
+    "reviewedby",
+    "evaluatedby",
+    "assessedby",
+)
+_JUDGE_WORDS = {f"{who}{end}": (who, place) for who in (*_JUDGES, *_PERSONS) for place, end in enumerate(_ENDS)}
+_FLAGS = frozenset(("0", "1", "yes", "no", "true", "false", "y", "n"))
+
 _WORDS = {
     "winner": (
         *("winner", "winnername", "winnerid", "winneritem", "winnerteam", "won", "wonby", "victor", "preferred"),
@@ -55,11 +76,7 @@ _WORDS = {
     "ties": ("tie", "ties", "tied", "draw", "draws", "drawn", "istie", "winnertie"),
     "weight": ("weight", "weights", "count", "counts", "n", "freq", "frequency", "times", "multiplicity"),
     "group": ("group", "groupid", "query", "queryid", "qid", "session", "sessionid"),
-    "judge": (
-        *("judge", "judgeid", "worker", "workerid", "annotator", "annotatorid", "rater", "raterid", "user", "userid"),
-        *("voter", "voterid", "assessor", "assessorid", "evaluator", "reviewer", "respondent", "participant"),
-        *("participantid", "labeler", "labeller", "labelerid", "person", "personid", "judgename", "username"),
-    ),
+    "judge": (*_JUDGE_WORDS, *_JUDGED_BY),
     "ranking": ("ranking", "rankings", "order", "ordering", "rankorder"),
     "item": ("item", "itemid", "itemname", "name", "candidate", "alternative", "option", "team", "player", "driver"),
     "place": ("place", "rank", "position", "pos", "placing", "finish", "standing"),
@@ -110,6 +127,8 @@ def pairs_of(columns: Sequence[str]) -> list[Pair]:
 def single(table: Table, role: str, used: Sequence[str]) -> str | None:
     """Return the column called by a word of the role; several raise with the candidates."""
     found = [column for column in table.columns if normal(column) in _WORDS[role] and column not in used]
+    if role == "judge":
+        found = _one_judge(table, found)
     if len(found) > 1:
         exact = [column for column in found if normal(column) == role]
         if len(exact) == 1:
@@ -119,6 +138,22 @@ def single(table: Table, role: str, used: Sequence[str]) -> str | None:
             f"{len(found)} columns could be the {role}: {first_few(found, 6)}. Name one: {override({role: found[0]})}"
         )
     return found[0] if found else None
+
+
+def _one_judge(table: Table, found: list[str]) -> list[str]:
+    """Return the columns that say who compared, without those that say it again: user_id beside user, or a customer."""
+
+    def says_what(column: str) -> bool:
+        cells = {cell.casefold() for cell in table.cells(column)}
+        return normal(column) in _PERSONS and (cells <= _FLAGS or "" in cells)
+
+    found = [column for column in found if not says_what(column)]
+    words = {column: _JUDGE_WORDS.get(normal(column), (normal(column), 0)) for column in found}
+    surely = [column for column in found if words[column][0] not in _PERSONS] or found
+    by_word: dict[str, str] = {}
+    for column in sorted(surely, key=lambda column: words[column][1]):
+        by_word.setdefault(words[column][0], column)
+    return list(by_word.values())
 
 
 def override(columns: Mapping[str, str]) -> str:
