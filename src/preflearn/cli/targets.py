@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,8 +32,10 @@ def _check(path: Path, option: str, force: bool, sources: Sequence[Path]) -> Non
     if path.is_dir():
         raise DataError(f"{path}: this is a directory. Give {option} the path of a file.")
     if path.exists() and not path.is_file():
-        if option in ("--out", "OUT"):
-            return  # a pipe or a device such as /dev/stdout
+        if option in ("--out", "OUT"):  # a pipe or a device such as /dev/stdout
+            if not os.access(path, os.W_OK):
+                raise DataError(f"{path}: this cannot be written to. Give {option} another path.")
+            return
         raise DataError(f"{path}: this is no regular file. Give {option} another path.")
     for source in sources:
         if path.exists() and source.exists() and path.samefile(source):
@@ -43,3 +46,21 @@ def _check(path: Path, option: str, force: bool, sources: Sequence[Path]) -> Non
         raise DataError(f"{path}: there is no directory {path.parent}. Create it, or give {option} another path.")
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise DataError(f"{path}: the directory {path.parent} cannot be written to. Give {option} another path.")
+    _try(path, option)
+
+
+def _try(path: Path, option: str) -> None:
+    """Raise DataError unless a file can be made beside the target, as will be done: rights alone do not tell.
+
+    Directories such as /proc look as if they could be written to, disks may be full, and a link may lead nowhere.
+    """
+    real = Path(os.path.realpath(path))
+    trial = real.with_name(f".{real.name}.{os.urandom(6).hex()}.preflearn-try")  # as long as the temporary name
+    try:
+        os.close(os.open(trial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path}: no file can be written there ({reason}). Give {option} another path.") from None
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            trial.unlink()
