@@ -59,6 +59,11 @@ def rank(
     best first; or a PrefLib file. It is recognised by its columns and says how it
     was read. A hyphen (-) reads standard input.
 
+    Rows with scores (SVMlight) are compared within their queries, at most 1,500
+    rows: each is an item with features, and the cost of their uncertainties grows
+    with the cube of their number. For more, preflearn fit learns from the rows
+    without listing pairs, and preflearn predict ranks the rows of each query.
+
     The model is chosen by evidence: with features (--items) or without, with one
     relevance per feature or not, with circles or without.
 

@@ -43,7 +43,11 @@ _OPTIONS = [
     (r"is not in the items \(", "is not among the items of the model ("),
     (r"Check that y \(or outcome\) is the right column", "Check the scores (or outcomes) in the file"),
     (r"\bread_\w+: columns: ", "--columns: "),
-    (r"preflearn fit \(RankRLSCV\)", "preflearn fit"),
+    (
+        r"learn scores without uncertainty by RankRLSCV, which lists no pairs\.",
+        "learn scores without uncertainty: preflearn fit DATA --save MODEL, and then preflearn predict MODEL DATA "
+        "ranks the rows of each query.",
+    ),
     (r"\((?:[A-Z]\w*Error|BadZipFile): ", "("),
     (r"\brank: model (\w)", r"--model \1"),
     (r"Give a table of items, or use bradley-terry\.", "Give it with --items ITEMS, or use --model bradley-terry."),

@@ -157,7 +157,8 @@ def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]
     if len(data) > MOST_ITEMS:
         raise DataError(
             f"{source}: {len(data):,} rows with scores are too many to rank with their uncertainty (at most "
-            f"{MOST_ITEMS:,}). Learn from them with preflearn fit (RankRLSCV), which predicts scores of new rows."
+            f"{MOST_ITEMS:,}, as the cost grows with the cube of their number). Give fewer queries, or learn scores "
+            "without uncertainty by RankRLSCV, which lists no pairs."
         )
     names = [f"row {number}" for number in range(1, len(data) + 1)]
     pairs = from_scores(
