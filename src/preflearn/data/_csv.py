@@ -58,7 +58,7 @@ def parse_csv(text: str, name: str) -> Cells:
 
 def _unquoted(cell: str) -> str:
     """Return a cell without the quote that keeps a spreadsheet from running it, as in ``'=A1``."""
-    return cell[1:] if _QUOTED.match(cell) else cell
+    return cell[1:] if cell[:1] == "'" and _QUOTED.match(cell) else cell
 
 
 def _check_quotes(columns: list[list[str]], line: Sequence[int], name: str) -> None:
