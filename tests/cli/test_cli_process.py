@@ -74,6 +74,7 @@ def test_help_fits_80_columns_and_gives_examples(run):
         code, out, err = run(*command, "--help")
         assert (code, err) == (0, "")
         assert max(map(len, out.splitlines())) <= 80
+        assert not re.search(r"^    preflearn .* $", out, re.MULTILINE), "an example is broken and cannot be copied"
         assert f"    {' '.join(['preflearn', *command])}" in out
     for option in ("--items", "--alpha", "--components", "--ties", "--weighting", "--nystroem", "--scoring", "--force"):
         described = re.search(rf"{option} .*?[a-z]{{3}}", run("fit", "--help")[1])

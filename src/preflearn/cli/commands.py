@@ -54,10 +54,11 @@ def rank(
     """Rank what was compared, and say how far to trust it.
 
     DATA is a table of comparisons (CSV, TSV, JSONL or Parquet) such as
-    winner,loser; left,right,winner; model_a,model_b,winner; worker,left,right,label;
-    home,away,score_home,score_away; first,second,outcome; or rankings, one per row,
-    best first; or a PrefLib file. It is recognised by its columns and says how it
-    was read. A hyphen (-) reads standard input.
+    winner,loser; left,right,winner; model_a,model_b,winner;
+    worker,left,right,label; home,away,score_home,score_away;
+    first,second,outcome; or rankings, one per row, best first; or a PrefLib file.
+    It is recognised by its columns and says how it was read. A hyphen (-) reads
+    standard input.
 
     Rows with scores (SVMlight) are compared within their queries, at most 1,500
     rows: each is an item with features, and the cost of their uncertainties grows
@@ -142,7 +143,7 @@ def fit(
 
         preflearn fit matches.csv --save model.preflearn
         preflearn fit train.txt --save model.preflearn
-        preflearn fit matches.csv --items items.csv --model gp-ard --save m.preflearn
+        preflearn fit matches.csv --items items.csv --model gp --save m.preflearn
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def inspect(
     json: Flag = False,
     machine: Machine = Machine(),  # noqa: B008 - frozen
 ) -> None:
-    """Say whether these comparisons can be ranked at all, and if not, what is going on.
+    """Say whether comparisons can be ranked at all, and if not, what is going on.
 
     The verdict with its odds, how much a ranking and how much circles explain,
     the strongest cycles, who beats everybody, groups of items that are comparable
