@@ -5,10 +5,11 @@ import pytest
 from ranking_data import NAMES, by_utility
 
 from preflearn import Comparisons
-from preflearn.data import from_rankings
+from preflearn.data import Ratings, from_rankings, from_scores
 from preflearn.ranking import rank
 from preflearn.ranking.advice import record_of
 from preflearn.ranking.prepared import prepare
+from preflearn.ranking.ranker import from_rows
 
 
 def kinds(data, **options):
@@ -122,8 +123,29 @@ def test_a_ranking_of_k_items_weighs_k_less_one_comparisons():
     sums = [weighed.weight[votes.group == k].sum() for k in range(3)]
     np.testing.assert_allclose(sums, [3, 2, 1])
     assert told[0].kind == "rankings"
-    partial = votes[np.arange(1, len(votes))]  # the first ranking lacks a pair
+    ends = (votes.group == 0) & (votes.names[votes.first] == "a") & (votes.names[votes.second] == "d")
+    partial = votes[np.flatnonzero(~ends)]  # the first ranking lacks its first and last: not just a tie
+    assert len(partial) == len(votes) - 1
     np.testing.assert_array_equal(prepare(partial).data.weight[partial.group == 0], 1.0)
+
+
+def test_rankings_with_ties_are_votes_too_and_tournaments_are_not():
+    grades = from_scores(np.zeros((5, 1)), [2, 1, 1, 0, 0], ties="exclude", group=[0] * 5)
+    np.testing.assert_allclose(prepare(grades).data.weight.sum(), 4)
+    tied = from_scores(np.zeros((5, 1)), [2, 1, 1, 0, 0], ties="include", group=[0] * 5)
+    np.testing.assert_allclose(prepare(tied).data.weight, 4 / 10)
+    first, second = np.triu_indices(5, 1)
+    upset = np.where((first == 0) & (second == 4), -1.0, 1.0)  # all met all, and the last beat the first
+    season = Comparisons(5, first, second, upset, group=np.zeros(10))
+    assert prepare(season).data.weight is None
+
+
+def test_pairs_drawn_from_many_scores_weigh_no_more_than_their_rows():
+    rng = np.random.default_rng(0)
+    rows = Ratings(rng.normal(size=(300, 2)), rng.normal(size=300), group=np.repeat([0, 1], 150))
+    data, told = from_rows(rows, "rows")
+    assert "drawn" in told[0]
+    np.testing.assert_allclose(data.weight.sum(), 298)
 
 
 def test_wins_and_losses_of_the_table_are_told_apart():

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from preflearn.data import Comparisons
+from preflearn.operators import IntArray
 from preflearn.ranking.advice import Advice, Record, record_of
 
 __all__ = ["Prepared", "prepare"]
@@ -62,22 +64,37 @@ def _by_name(data: Comparisons) -> Comparisons:
 def _one_vote_each(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
     """Return comparisons in which the pairs of a ranking weigh as many comparisons as it has items less one.
 
-    The k (k - 1) / 2 pairs of one ranking follow from k - 1 of them: as independent votes they would make a ranking of
-    the items look far surer than it is.
+    The k (k - 1) / 2 pairs of one ranking, fewer where ties are left out, follow from k - 1 of them: as independent
+    votes they would make a ranking of the items look far surer than it is.
     """
     if data.group is None:
         return data, []
-    code = np.unique(np.asarray(data.group).astype(str), return_inverse=True)[1]
-    sides = np.concatenate([data.first, data.second]).astype(np.int64)
-    members = np.unique(np.concatenate([code, code]).astype(np.int64) * data.n_items + sides) // data.n_items
-    size, count = np.bincount(members, minlength=code.max() + 1), np.bincount(code)
-    whole = (count == size * (size - 1) // 2) & (size > 2)
+    code = np.unique(np.asarray(data.group).astype(str), return_inverse=True)[1].astype(np.int64)
+    size, whole = _whole_rankings(data, code)
     if not whole.any():
         return data, []
-    share = np.where(whole, 2.0 / np.maximum(size, 2), 1.0)[code]
+    share = np.where(whole, (size - 1) / np.bincount(code), 1.0)[code]
     weight = share if data.weight is None else share * data.weight
     text = (
         f"The pairs of one ranking are not independent: those of {int(whole.sum()):,} rankings weigh as many "
         "comparisons as a ranking has items, less one."
     )
     return data._take(slice(None), weight=weight), [Advice("rankings", text)]
+
+
+def _whole_rankings(data: Comparisons, code: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
+    """Return how many items a group has, and whether its comparisons are just those that one ranking implies.
+
+    These are all pairs of its items, or all but the tied ones, and all agree with the order by wins less losses.
+    """
+    n, m = data.n_items, len(data)
+    members, place = np.unique(np.concatenate([code * n + data.first, code * n + data.second]), return_inverse=True)
+    sign = np.sign(data.outcome)
+    net = np.bincount(place[:m], sign, len(members)) - np.bincount(place[m:], sign, len(members))
+    group = members // n
+    size, count = np.bincount(group), np.bincount(code)
+    levels, held = np.unique(np.stack([group, net.astype(np.int64)]), axis=1, return_counts=True)
+    untied = (size**2 - np.bincount(levels[0], held**2)) // 2
+    wrong = np.bincount(code, np.sign(net[place[:m]] - net[place[m:]]) != sign)
+    complete = np.where(np.bincount(code, sign == 0) > 0, size * (size - 1) // 2, untied)
+    return size, (count == complete) & (wrong == 0) & (count > size - 1)

@@ -164,7 +164,9 @@ def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]
     pairs = from_scores(
         data.items, data.score, data.group, names=names, max_pairs=MOST_PAIRS, margins=False, random_state=0
     )
-    drawn = " (drawn from all)" if len(pairs) == MOST_PAIRS else ""
+    drawn = " (drawn from all, and together as heavy as one vote for each row)" if len(pairs) == MOST_PAIRS else ""
+    if drawn:  # what is left of the pairs that scores imply is still no more than a vote for each row but one
+        pairs = pairs._take(slice(None), weight=np.full(MOST_PAIRS, min(1.0, (len(data) - data.n_groups) / MOST_PAIRS)))
     return pairs, (f"Rows of the same group are compared by their scores: {len(pairs):,} pairs{drawn}.",)
 
 
