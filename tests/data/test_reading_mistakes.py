@@ -365,9 +365,9 @@ def test_mistakes_of_a_call(name: str) -> None:
     assert re.search(pattern, str(caught.value)), str(caught.value)
 
 
-@pytest.mark.parametrize("source", [3, None, ["winner", "loser"], {"winner": ["a"]}])
+@pytest.mark.parametrize("source", [3, None, {("a", "b")}, object()])
 def test_other_kinds_of_source_are_refused(source: object) -> None:
-    with pytest.raises(TypeError, match="source must be a path, - or a data frame"):
+    with pytest.raises(TypeError, match=r"source must be a path, -, a data frame|Give a list"):
         read_preferences(source)
     with pytest.raises(TypeError, match="columns must map roles to columns"):
         read_preferences(GAMES, columns=["home", "away"])

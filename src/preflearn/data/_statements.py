@@ -16,10 +16,11 @@ from preflearn.data._files import path_text
 from preflearn.data._item_tables import Known
 from preflearn.data._items import ItemTable, check_items
 from preflearn.data._layouts import Layout
+from preflearn.data._objects import table_of
 from preflearn.data._outcomes import Outcomes, check_agreement, read_outcomes, read_scores, side_words, word_value
 from preflearn.data._ranking_tables import Rankings
 from preflearn.data._roles import DECIDED, listed
-from preflearn.data._tables import Table, is_absent, read_table, table_of_frame
+from preflearn.data._tables import Table, is_absent, read_table
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.encoding import ItemEncoder
 from preflearn.exceptions import first_few
@@ -116,7 +117,7 @@ class Statements:
         elif isinstance(items, ItemTable):
             return _as_given(items, table)
         else:
-            frame = table_of_frame(items, options.owner, "the table of items")
+            frame = table_of(items, options.owner, "the table of items", pairs=False)
             if frame is None:
                 return _as_given(check_items(items, options.owner), table)
             given = frame

@@ -20,6 +20,7 @@ from preflearn.exceptions import DataError, FileFormatError, first_few, nearest_
 __all__ = [
     "LEAVE_OUT",
     "Table",
+    "frame_cell",
     "is_absent",
     "normal",
     "numbers_of",
@@ -313,6 +314,11 @@ def _cell(value: Any) -> str:
     return str(value).strip()
 
 
+def frame_cell(value: Any) -> str:
+    """Return a value of Python as the text of a cell."""
+    return value.strip() if type(value) is str else _json_cell(value)
+
+
 def table_of_frame(value: Any, owner: str, source: str) -> Table | None:
     """Return a data frame of any library as a table, or None for anything else; rows count from 0.
 
@@ -334,6 +340,6 @@ def table_of_frame(value: Any, owner: str, source: str) -> Table | None:
     def load(name: str) -> list[str]:
         if name in frame.columns and frame.schema[name].is_integer():
             return [str(value) if type(value) is int else _cell(value) for value in values(name)]
-        return [value.strip() if type(value) is str else _json_cell(value) for value in values(name)]
+        return [frame_cell(value) for value in values(name)]
 
     return Table(source, columns, range(len(frame)), "row", load, values, delimiter="")

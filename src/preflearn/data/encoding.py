@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from preflearn.data._checks import lock, object_array
 from preflearn.data._files import path_text
 from preflearn.data._items import ItemTable
+from preflearn.data._objects import table_of
 from preflearn.data._roles import override
-from preflearn.data._tables import Table, normal, numbers_of, read_table, table_of_frame
+from preflearn.data._tables import Table, normal, numbers_of, read_table
 from preflearn.exceptions import DataWarning, first_few, warn_user
 
 __all__ = ["ItemEncoder", "fit_encoder"]
@@ -151,7 +152,7 @@ class ItemEncoder:
 
 
 def _open(table: Any) -> Table:
-    frame = None if isinstance(table, str) else table_of_frame(table, "ItemEncoder", "the table of items")
+    frame = None if isinstance(table, str) else table_of(table, "ItemEncoder", "the table of items", pairs=False)
     return frame if frame is not None else read_table(path_text(table, "ItemEncoder"))
 
 

@@ -1,4 +1,4 @@
-"""The front door: a file or data frame of preferences is recognised, read, and described in sentences."""
+"""The front door: a file, data frame or list of preferences is recognised, read, and described in sentences."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any, Literal
 from preflearn.data._checks import check_choice
 from preflearn.data._files import STANDARD_INPUT, decode, kind_of, path_text, read_bytes
 from preflearn.data._layouts import find_layout
+from preflearn.data._objects import table_of
 from preflearn.data._ranking_tables import preflib_rankings
 from preflearn.data._roles import named_roles
 from preflearn.data._statements import Options, Statements, compare, rank
-from preflearn.data._tables import Table, parse_table, table_of_frame
+from preflearn.data._tables import Table, parse_table
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.encoding import ItemEncoder
 from preflearn.data.ratings import Ratings
@@ -27,7 +28,7 @@ _FORMS = ("comparisons", "rankings", "preflib", "svmlight")
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read from a file or data frame of preferences, and how.
+    """What was read from a file or table of preferences, and how.
 
     Parameters
     ----------
@@ -80,13 +81,15 @@ def read_preferences(
     n_features: int | None = None,
     zero_based: bool = False,
 ) -> Reading:
-    r"""Read preferences from a file or data frame, whatever its layout, and say how they were read.
+    r"""Read preferences from a file, data frame or list, whatever its layout, and say how they were read.
 
     Parameters
     ----------
-    source : str, path or data frame
+    source : str, path, data frame, list, dict or array
         CSV or TSV (delimiter ``,`` ``;`` tab or ``|``, with a header), JSON lines, Parquet, PrefLib or SVMlight file,
-        ``-`` for standard input, or a frame of pandas, polars or pyarrow. Files may be gzip.
+        ``-`` for standard input, or a frame of pandas, polars or pyarrow. Files may be gzip. Or a list of pairs
+        (winner, loser), a list of rows (dicts or named tuples), a dict of columns, or an array: structured, or with
+        the two columns winner and loser.
     items : str, path, data frame, table or None, default=None
         Features of the items. Of files and frames, columns of text become 0 and 1 and missing numbers the median;
         arrays and the result of `read_items` are used as they are.
@@ -158,13 +161,16 @@ def read_with(
         check_choice(form, _FORMS, "form", owner)
     if source is items and isinstance(source, str):
         raise DataError(f"{owner}: {source!r} cannot be both the preferences and the items. Give two files.")
-    table = None if isinstance(source, str | os.PathLike) else table_of_frame(source, owner, "data frame")
+    table = None if isinstance(source, str | os.PathLike) else table_of(source, owner, "data frame")
     if table is not None:
         if form in ("preflib", "svmlight"):
-            raise DataError(f"{owner}: a data frame cannot be a {form} file. Leave out form, or give a path.")
+            raise DataError(f"{owner}: {table.source} cannot be a {form} file. Leave out form, or give a path.")
         return _of_table(table, items, options, form)
     if not isinstance(source, str | os.PathLike):
-        raise TypeError(f"{owner}: source must be a path, - or a data frame; got {type(source).__name__}.")
+        raise TypeError(
+            f"{owner}: source must be a path, -, a data frame, a list of pairs (winner, loser) or of rows, a dict of "
+            f"columns or an array of names; got {type(source).__name__}."
+        )
     path = path_text(source, owner)
     name = STANDARD_INPUT if path == "-" else path
     data = read_bytes(path)

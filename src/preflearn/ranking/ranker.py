@@ -43,11 +43,12 @@ def rank(
 
     Parameters
     ----------
-    data : Comparisons, Ratings, data frame, or path
+    data : Comparisons, Ratings, data frame, path, list, dict or array
         What was compared; rows with scores are compared within their groups. Tables are recognised by their columns:
         winner,loser; left,right,winner; home,away,scores; first,second,outcome; rankings; ...
-        (`preflearn.data.read_preferences`).
-    items : data frame or path, default=None
+        (`preflearn.data.read_preferences`). A list of rows (dicts) or a dict of columns is such a table; a list of
+        pairs, or an array of two columns of names, holds (winner, loser).
+    items : data frame, path, list of rows or dict of columns, default=None
         Features of the items, one row each.
     columns : mapping, default=None
         Which column plays which part, where that is not recognised: ``{"winner": "champion", "loser": "victim"}``.
@@ -76,6 +77,8 @@ def rank(
     >>> import preflearn
     >>> games = pd.DataFrame({"winner": ["ann", "ann", "bob", "ann"], "loser": ["bob", "cy", "cy", "bob"]})
     >>> preflearn.rank(games).to_pandas()["item"].tolist()
+    ['ann', 'bob', 'cy']
+    >>> preflearn.rank([("ann", "bob"), ("ann", "cy"), ("bob", "cy")]).to_dict()["item"]
     ['ann', 'bob', 'cy']
     """
     told: tuple[str, ...] = ()
