@@ -1,11 +1,18 @@
 """How often is a ranking called cyclic, and from how many comparisons on are circles found?
 
-    python examples/rankability_power.py [--repeats 40] [--items 16] [--plot FILE] [--small]
+    python examples/rankability_power.py [--repeats 40] [--items 16] [--screen] [--features yes] [--plot FILE] [--small]
 
 Truths: a ranking, circles, and both (half of the variance each). Items have two features that explain all of it, or
 none, and every compared pair has three votes with probit noise. The share of pairs that are compared varies. Counted
 are the verdicts of `preflearn.structure.rankability`: for a ranking how often it is called cyclic or partly cyclic
-(false alarms, which should be below 5 %), for circles and both how often circles are found.
+(false alarms, which should be below 5 %), for circles and both how often circles are found. With --screen circles are
+learned only where the residuals of the ranking hint at them, as `preflearn.rank` does it.
+
+    python examples/rankability_power.py --large [--repeats 40] [--items 200] [--comparisons 2000]
+
+is about the screening alone, on many pairs of items with features, each compared about once: how often the residuals of
+a ranking hint at circles. Truths are a ranking by features, by features and own effects of items (half each), by own
+effects alone, and preferences of which circles are 10, 20 and 50 % of the variance, the rest a ranking by features.
 """
 
 from __future__ import annotations
@@ -17,11 +24,14 @@ import warnings
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF
 
-from preflearn import Comparisons
+from preflearn import Comparisons, PreferenceGP
 from preflearn.structure import rankability
+from preflearn.structure.rankability import HINT, SCALES
+from preflearn.structure.residuals import cyclic_residuals, similarities
 
 SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 TRUTHS = ("ranking", "circles", "both")
+LARGE = ((1, 0, 0), (0.5, 0.5, 0), (0, 1, 0), (0.9, 0, 0.1), (0.8, 0, 0.2), (0.5, 0, 0.5))  # shares of the variance
 VOTES = 3
 DEVIATION = 2.0  # of true preferences, in units of the noise of one utility
 
@@ -51,12 +61,37 @@ def problem(truth, features, share, n, seed):
     return Comparisons(n if X is None else X, first, second, outcome)
 
 
-def found_circles(truth, features, share, n, repeats):
+def large_problem(parts, n, m, seed):
+    """Return comparisons of random pairs; ``parts`` are the shares of features, own effects and circles."""
+    rng = np.random.default_rng([seed, n, m, *(round(100 * part) for part in parts)])
+    X = rng.normal(size=(n, 2))
+    u = rng.normal(size=n)
+    wholes = preferences("ranking", X, n, rng), u[:, None] - u[None, :], preferences("circles", X, n, rng)
+    upper = np.triu_indices(n, 1)
+    G = DEVIATION * sum(np.sqrt(part) * G / G[upper].std() for part, G in zip(parts, wholes, strict=True))
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    return Comparisons(X, first, second, np.sign(G[first, second] + np.sqrt(2) * rng.normal(size=m)))
+
+
+def hints(parts, n, m, repeats):
+    """Return how often residuals hint at circles, which are not learned here."""
+    found = []
+    for seed in range(repeats):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            X = large_problem(parts, n, m, seed)
+            ranking = PreferenceGP("rbf", n_restarts=0).fit(X)
+        found.append(cyclic_residuals(ranking, similarities(ranking, SCALES), 0) < HINT)
+    return float(np.mean(found))
+
+
+def found_circles(truth, features, share, n, repeats, screen):
     count = 0
     for seed in range(repeats):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # three votes for each pair repeat each other
-            verdict = rankability(problem(truth, features, share, n, seed), n_samples=10).verdict
+            verdict = rankability(problem(truth, features, share, n, seed), n_samples=10, screen=screen).verdict
         count += verdict in ("cyclic", "partly cyclic")
     return count / repeats
 
@@ -80,23 +115,35 @@ def plot(table, path, repeats, n):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=40)
-    parser.add_argument("--items", type=int, default=16)
+    parser.add_argument("--items", type=int)
+    parser.add_argument("--comparisons", type=int, default=2000)
+    parser.add_argument("--screen", action="store_true", help="learn circles only after a hint")
+    parser.add_argument("--large", action="store_true", help="how often there is a hint with many pairs")
+    parser.add_argument("--features", choices=("yes", "no", "both"), default="both")
     parser.add_argument("--plot", metavar="FILE")
     parser.add_argument("--small", action="store_true", help="two repeats: only to see that everything runs")
     options = parser.parse_args()
     repeats = 2 if options.small else options.repeats
+    if options.large:
+        n, m = (40, 200) if options.small else (options.items or 200, options.comparisons)
+        print("| features | own effects | circles | hints |\n|---|---|---|---|", flush=True)
+        for parts in LARGE:
+            shares = " | ".join(f"{part:.0%}" for part in parts)
+            print(f"| {shares} | {hints(parts, n, m, repeats):.2f} |", flush=True)
+        return
+    n = options.items or 16
     table = {}
     print(f"| truth | features | {' | '.join(f'{share:.0%} of pairs' for share in SHARES)} |")
     print("|" + "---|" * (len(SHARES) + 2), flush=True)
     for truth in TRUTHS:
-        for features in (True, False):
+        for features in {"yes": (True,), "no": (False,), "both": (True, False)}[options.features]:
             for share in SHARES:
-                table[truth, features, share] = found_circles(truth, features, share, options.items, repeats)
+                table[truth, features, share] = found_circles(truth, features, share, n, repeats, options.screen)
                 print(f"{truth}, features {features}, share {share}", file=sys.stderr, flush=True)
             cells = " | ".join(f"{table[truth, features, share]:.2f}" for share in SHARES)
             print(f"| {truth} | {'yes' if features else 'no'} | {cells} |", flush=True)
     if options.plot:
-        plot(table, options.plot, repeats, options.items)
+        plot(table, options.plot, repeats, n)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
-from preflearn.structure import ComparableClusters, rankability
-from preflearn.structure.residuals import _statistic
+from preflearn.structure import ComparableClusters, rankability, residuals
 
 pytestmark = pytest.mark.slow
 
@@ -230,14 +229,23 @@ def test_partial_rankings_and_the_number_of_clusters():
         ComparableClusters(13).fit(apart)
 
 
-def test_no_part_of_a_utility_counts_as_a_circle():
+@pytest.mark.parametrize("few", [0, 100])
+def test_no_part_of_a_utility_counts_as_a_circle(few, monkeypatch):
+    monkeypatch.setattr(residuals, "FEW_PAIRS", few)  # by functions, and by the covariance of pairs
     rng = np.random.default_rng(0)
     X, f = rng.normal(size=(8, 2)), rng.normal(size=8)
     ends = np.triu_indices(8, 1)
-    statistic, _ = _statistic(8, ends, RBF(1.0)(X))
+    K = RBF(1.0)(X)
+    statistic, _ = residuals._statistic(8, ends, K)
     cyclic = X[ends[0], 0] * X[ends[1], 1] - X[ends[0], 1] * X[ends[1], 0]
-    assert statistic(f[ends[0]] - f[ends[1]]) < 1e-20
-    assert statistic(cyclic) > 1e-3
+    found = statistic(np.column_stack([f[ends[0]] - f[ends[1]], cyclic]))
+    assert abs(found[0]) < 1e-14
+    assert found[1] > 1e-3
+    R = np.zeros((8, 8))
+    R[ends] = cyclic
+    centred = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    skew = R - R.T
+    assert found[1] == pytest.approx(np.trace(skew.T @ centred @ skew @ centred) / np.trace(centred) ** 2, rel=3e-3)
 
 
 def test_a_comparison_of_weight_zero_was_never_made():

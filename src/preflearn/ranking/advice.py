@@ -130,6 +130,13 @@ def advise(
 def _circles(rankability: Rankability | None) -> list[Advice]:
     if rankability is None or rankability.verdict == "rankable":
         return []
+    if rankability.hint:
+        text = (
+            "What a ranking leaves unexplained runs in circles more than chance would make it (p = "
+            f"{rankability.p_value:.1g}), but there are too many pairs to learn circles in passing: preflearn inspect, "
+            "or rank(..., circles=True) in Python, does it."
+        )
+        return [Advice("circles", text)]
     cycle = ""
     if rankability.cycles and rankability.verdict in ("cyclic", "partly cyclic"):
         names = rankability.cycles[0][1]

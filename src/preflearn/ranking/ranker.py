@@ -21,7 +21,7 @@ from preflearn.structure import JudgeReport, judge_report, rankability
 
 __all__ = ["from_rows", "judges_of", "quietly", "rank", "rank_comparisons"]
 
-MOST_PAIRS, MOST_WITH_FEATURES = 20_000, 600  # distinct pairs up to which circles are looked for
+MOST_PAIRS = 20_000  # distinct pairs up to which circles are looked for
 DRAWN = 4 * 10**7  # utilities drawn for places and P(best)
 
 Progress = Callable[[str, float], None]
@@ -58,7 +58,9 @@ def rank(
     level : float, default=0.9
         Probability of the intervals.
     circles : bool or None, default=None
-        Whether to examine if preferences run in circles; None: up to 20,000 different pairs (600 with features).
+        Whether to examine if preferences run in circles. None: up to 20,000 different pairs (with features also at most
+        1,500 items), and circles are learned only where what a ranking leaves unexplained hints at them (with features
+        up to 2,500 pairs; else the hint is a warning); True: they are learned in any case, whatever it costs.
     random_state : int, default=0
         Seed of random starts and draws.
     progress : callable, default=None
@@ -132,11 +134,13 @@ def rank_comparisons(
     verdict = None
     if circles or (circles is None and _examinable(data)):
         tell("Looking for circles", 0.05)
-        verdict = quietly(lambda: rankability(data, random_state=random_state))
+        verdict = quietly(lambda: rankability(data, screen=circles is None, random_state=random_state))
     elif circles is None:
         notes.append(
             Advice(
-                "not examined", "There are too many pairs to look for circles in passing: preflearn inspect does it."
+                "not examined",
+                "There are too many pairs to look for circles in passing: preflearn inspect, or rank(..., "
+                "circles=True) in Python, does it.",
             )
         )
     found = verdict is not None and verdict.verdict in ("cyclic", "partly cyclic")
@@ -176,7 +180,7 @@ def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]
 def _examinable(data: Comparisons) -> bool:
     low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
     n_pairs = len(np.unique(low.astype(np.int64) * data.n_items + high))
-    return n_pairs <= (MOST_PAIRS if data.items is None else MOST_WITH_FEATURES)
+    return n_pairs <= MOST_PAIRS and (data.items is None or len(data.used_items()) <= MOST_ITEMS)
 
 
 def _ranking(choice: Choice, level: float, random_state: int) -> Ranking:

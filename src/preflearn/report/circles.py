@@ -53,7 +53,8 @@ def rankability(shown: Shown) -> str:
     ]
     if found.n_judges > 1:
         lines.append(f"{plural(found.n_judges, 'judge')} are taken together here.")
-    text = paragraph(f"<strong>{_VERDICTS[found.verdict]}</strong>")
+    verdict = found.told if found.hint else _VERDICTS[found.verdict]
+    text = paragraph(f"<strong>{escape(verdict)}</strong>")
     return text + bullets(lines) + _cycles(found) + _winners(shown)
 
 

@@ -73,6 +73,8 @@ def _rankable(shown: Shown) -> str:
     if found is None:
         return "Whether there is a single ranking at all was not examined."
     odds = found.odds
+    if found.hint:
+        return f"{found.told.rstrip('.')} ({odds})."
     return {
         "rankable": f"A single ranking explains these comparisons ({odds}).",
         "cyclic": f"Preferences run in circles, and no ranking explains them ({odds}).",

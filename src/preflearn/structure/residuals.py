@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import xlogy
+from sklearn.gaussian_process.kernels import RBF
 
 from preflearn.data import Comparisons
+from preflearn.models._gp_kernel import start_kernel
 from preflearn.structure.graph import FloatArray
 
-__all__ = ["chance", "cyclic_residuals"]
+__all__ = ["chance", "cyclic_residuals", "similarities"]
 
 SIMULATIONS, FEWER = 999, 199
 LARGE = 2e6  # multiplications of one simulation from which on there are fewer
+TOGETHER = 111  # simulations at a time
+FEW_PAIRS = 700  # up to which their covariance is written out
 LOST = 1e-3  # share of a kernel's variance that its leading functions may lose
 
 
@@ -30,13 +36,28 @@ def chance(X: Comparisons, likelihood: Any) -> float:
     return float(xlogy(tied, tied / total) + xlogy(total - tied, (total - tied) / (2 * total)))
 
 
-def cyclic_residuals(ranking: Any, circles: Any, random_state: Any) -> float:
+def similarities(ranking: Any, scales: Sequence[float]) -> list[FloatArray | None]:
+    """Return Gaussian kernels between the items of a ranking, of these multiples of the typical distance of two."""
+    prior = _utility(ranking)
+    if prior.X is None:
+        return [None]
+    typical = start_kernel("rankability", "rbf", prior.X).k2.length_scale
+    return [replace(prior, kernel=RBF(scale * typical), own=None).gram()[0] for scale in scales]
+
+
+def _utility(ranking: Any) -> Any:
+    prior = ranking._solution.prior
+    return getattr(prior, "utility", prior)
+
+
+def cyclic_residuals(ranking: Any, kernels: Sequence[FloatArray | None], random_state: Any) -> float:
     """Return the p-value of the score test for a cyclic part beside a fitted ranking, by simulation.
 
     The statistic is r'Gr, r the derivatives of log p(y | z) at the ranking's differences z, and G the covariance of a
-    cyclic part, as ``circles`` has learned it: for items with kernel ΦΦ' half the squared norm of Φ'RΦ, R the skew
-    matrix of residuals, with Φ centred so that no part of a utility counts. Outcomes of simulations come from the same
-    z, and their residuals are those after one Newton step of a new ranking, since the observed ones had theirs, too.
+    cyclic part: for compared items with kernel ΦΦ' half the squared norm of Φ'RΦ, R the skew matrix of residuals, with
+    Φ centred so that no part of a utility counts; without a kernel (None) pairs are independent. Outcomes of
+    simulations come from the same z, and their residuals are those after one Newton step of a new ranking, since the
+    observed ones had theirs, too. Of several kernels the smallest p-value counts, in the simulations as well.
     """
     X, likelihood = ranking.comparisons_, ranking.likelihood_
     weight = np.ones(len(X)) if X.weight is None else X.weight
@@ -48,26 +69,31 @@ def cyclic_residuals(ranking: Any, circles: Any, random_state: Any) -> float:
     used, numbers = np.unique(np.concatenate([pairs // X.n_items, pairs % X.n_items]), return_inverse=True)
     m, n = len(pairs), len(used)
     ends = numbers[:m], numbers[m:]
-
-    def of_pairs(rows: FloatArray) -> FloatArray:
-        return np.asarray(np.bincount(place.ravel(), rows, minlength=m))
-
+    of_pairs = sp.csr_array((sign, (place.ravel(), np.arange(len(X)))), shape=(m, len(X)))
     draw, information = _simulator(likelihood, z, weight, rng)
-    observed = of_pairs(sign * weight * likelihood.log_density(_signs(X, likelihood), z).first)
-    W = of_pairs(information)
+    observed = of_pairs @ (weight * likelihood.log_density(_signs(X, likelihood), z).first)
+    W = abs(of_pairs) @ information
     A = sp.csr_array((np.tile([1.0, -1.0], m), (np.repeat(np.arange(m), 2), np.ravel(np.column_stack(ends)))), (m, n))
-    prior = ranking._solution.prior
-    K = getattr(prior, "utility", prior).gram()[0]
+    K = _utility(ranking).gram()[0]
     step = np.linalg.solve(np.eye(n) + K @ (A.T @ sp.diags_array(W) @ A).toarray(), K)  # of utilities, by their slopes
-    statistic, cost = _statistic(n, ends, None if X.items is None else circles._solution.prior.cyclic.gram()[0])
-    slope, seen = A.T @ observed, statistic(observed)
-    above, count = 0, SIMULATIONS if cost + n**2 < LARGE else FEWER
-    smallest = 1e-12 * float(np.square(of_pairs(weight)).sum())  # rounding
-    for _ in range(count):
-        drawn = of_pairs(sign * draw())
-        drawn -= W * (A @ (step @ (A.T @ drawn - slope)))
-        above += statistic(drawn) >= seen * (1 - 1e-9) - smallest
-    return float((1 + above) / (1 + count))
+    parts = [_statistic(n, ends, kernel) for kernel in kernels]
+    slope = A.T @ observed
+    count = SIMULATIONS if sum(cost for _, cost in parts) + n**2 < LARGE else FEWER
+    smallest = 1e-12 * float(np.square(abs(of_pairs) @ weight).sum())  # rounding
+    seen = [np.array([[statistic(observed[:, None])[0] * (1 - 1e-9) - smallest for statistic, _ in parts]])]
+    for size in [TOGETHER] * (count // TOGETHER) + [count % TOGETHER]:
+        drawn = of_pairs @ draw(size)
+        drawn -= W[:, None] * (A @ (step @ (A.T @ drawn - slope[:, None])))
+        seen.append(np.column_stack([statistic(drawn) for statistic, _ in parts]))
+    return _smallest_p(np.concatenate(seen))
+
+
+def _smallest_p(seen: FloatArray) -> float:
+    """Return the p-value of the first row's smallest p-value over columns, among those of all rows."""
+    order = np.sort(seen, axis=0)
+    above = [len(seen) - np.searchsorted(column, own) for column, own in zip(order.T, seen.T, strict=True)]
+    least = np.min(above, axis=0)
+    return float(np.mean(least <= least[0]))
 
 
 def _signs(X: Comparisons, likelihood: Any) -> FloatArray:
@@ -75,20 +101,25 @@ def _signs(X: Comparisons, likelihood: Any) -> FloatArray:
 
 
 def _simulator(likelihood: Any, z: FloatArray, weight: FloatArray, rng: np.random.Generator) -> tuple[Any, FloatArray]:
-    """Return a function that draws outcomes and returns their residuals, and the variances of these.
+    """Return a function that draws outcomes several times and returns their residuals, and the variances of these.
 
     A weight of 3 is three outcomes.
     """
     if hasattr(likelihood, "precision"):
         information = weight * likelihood.precision
-        return lambda: np.sqrt(information) * rng.standard_normal(z.shape), information
+        return lambda size: np.sqrt(information)[:, None] * rng.standard_normal((len(z), size)), information
     p = likelihood.probability(z, np.zeros(z.shape))  # first, tie, second
     slopes = np.column_stack([likelihood.log_density(np.full(z.shape, y), z).first for y in _outcomes(likelihood)])
     p = p[:, [0, 2]] if slopes.shape[1] == 2 else p[:, [0, 2, 1]]
     times = np.maximum(np.round(weight), 1).astype(np.int64)
     scale, share = weight / times, p / p.sum(axis=1, keepdims=True)
     information = weight * np.einsum("ij,ij->i", share, slopes**2)
-    return lambda: scale * np.einsum("ij,ij->i", rng.multinomial(times, share), slopes), information
+
+    def draw(size: int) -> FloatArray:
+        outcomes = rng.multinomial(times, share, (size, len(z)))
+        return np.asarray(scale[:, None] * np.einsum("sij,ij->is", outcomes, slopes))
+
+    return draw, information
 
 
 def _outcomes(likelihood: Any) -> tuple[float, ...]:
@@ -96,21 +127,28 @@ def _outcomes(likelihood: Any) -> tuple[float, ...]:
 
 
 def _statistic(n: int, ends: tuple[Any, Any], K: FloatArray | None) -> tuple[Any, float]:
-    """Return r -> r'Gr for residuals of pairs, and its cost; without a kernel between items G is the identity."""
+    """Return r -> r'Gr for columns of residuals of pairs, and its cost; without a kernel G is the identity."""
     m = ends[0].shape[0]
     if K is None:
-        return lambda r: float(r @ r), float(m)
+        return lambda r: np.square(r).sum(axis=0), float(m)
     # without the constant function: skew functions of the others sum to zero over opponents, as no utility does
     K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     if not np.trace(K) > 0:
-        return lambda r: 0.0, 0.0
-    values, V = np.linalg.eigh(K / np.trace(K))
+        return lambda r: np.zeros(r.shape[1]), 0.0
+    K = K / np.trace(K)
+    i, j = ends
+    if m <= FEW_PAIRS:
+        G = 2 * (K[np.ix_(i, i)] * K[np.ix_(j, j)] - K[np.ix_(i, j)] * K[np.ix_(j, i)])
+        return lambda r: np.einsum("ij,ij->j", r, G @ r), float(m)
+    values, V = np.linalg.eigh(K)
     kept = np.cumsum(np.maximum(values, 0.0)) > LOST
     Phi = V[:, kept] * np.sqrt(np.maximum(values[kept], 0.0))
-    rows, columns = np.concatenate(ends), np.concatenate(ends[::-1])
+    place = sp.csr_array((np.arange(1.0, 2 * m + 1), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))
+    order = place.data.astype(np.intp) - 1  # which residual each entry of the skew matrix is
 
-    def norm(r: FloatArray) -> float:
-        R = sp.csr_array((np.concatenate([r, -r]), (rows, columns)), shape=(n, n))
-        return float(np.square(Phi.T @ (R @ Phi)).sum())
+    def norms(r: FloatArray) -> FloatArray:
+        signed = np.concatenate([r, -r])[order]
+        matrices = (sp.csr_array((column, place.indices, place.indptr), shape=(n, n)) for column in signed.T)
+        return np.array([np.square(Phi.T @ (R @ Phi)).sum() for R in matrices])
 
-    return norm, float(m * Phi.shape[1] + n * Phi.shape[1] ** 2)
+    return norms, float(m * Phi.shape[1] + n * Phi.shape[1] ** 2)

@@ -1,0 +1,128 @@
+"""Circles are learned only where the residuals of a ranking hint at them."""
+
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from preflearn import Bags, Comparisons, PreferenceGP
+from preflearn.ranking import rank
+from preflearn.structure import rankability
+from preflearn.structure.residuals import _smallest_p, cyclic_residuals, similarities
+
+pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
+
+
+def problem(seed, *, n=24, m=160, circles=0.0, own=0.0):
+    """Return comparisons by a utility of two features, own effects, and circles in the plane of the features."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    u = 1.5 * X[:, 0] + own * rng.normal(size=n)
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    turn = X[first, 0] * X[second, 1] - X[first, 1] * X[second, 0]
+    z = (1 - circles) * (u[first] - u[second]) + 3 * circles * turn
+    return Comparisons(X, first, second, np.where(z + rng.logistic(size=m) > 0, 1, -1))
+
+
+@pytest.mark.parametrize("columns", [1, 3])
+def test_the_smallest_of_several_p_values_is_judged_by_those_of_the_simulations(columns):
+    rng = np.random.default_rng(0)
+    seen = rng.integers(0, 30, (60, columns)).astype(float)
+    p = [[np.mean(seen[:, k] >= seen[row, k]) for k in range(columns)] for row in range(60)]
+    least = np.min(p, axis=1)
+    assert _smallest_p(seen) == pytest.approx(np.mean(least <= least[0]))
+    if columns == 1:
+        assert _smallest_p(seen) == np.mean(seen[:, 0] >= seen[0, 0])
+
+
+def test_p_values_over_several_scales_are_uniform_where_rows_are_alike():
+    rng = np.random.default_rng(1)
+    p = []
+    for _ in range(300):
+        common = rng.normal(size=(50, 1))
+        p.append(_smallest_p(common + rng.normal(size=(50, 3))))
+    assert np.mean(np.array(p) <= 0.1) == pytest.approx(0.1, abs=0.05)
+    assert np.mean(np.array(p) <= 0.5) == pytest.approx(0.5, abs=0.09)
+
+
+def test_without_a_hint_only_the_ranking_is_learned_and_the_verdict_is_the_same():
+    rng = np.random.default_rng(0)
+    u = 2 * rng.normal(size=8)
+    first, second = (np.repeat(side, 4) for side in np.triu_indices(8, 1))
+    data = Comparisons(8, first, second, np.where(u[first] - u[second] + rng.logistic(size=len(first)) > 0, 1, -1))
+    short, full = rankability(data, screen=True, n_samples=50), rankability(data, n_samples=50)
+    assert short.p_value == full.p_value > 0.2
+    assert set(short.models) == {"ranking"}
+    assert set(short.log_evidence) == {"ranking", "chance"}
+    assert short.verdict == full.verdict == "rankable"
+    assert short.odds == full.odds == "no sign of circles"
+    assert short.ranking_share == pytest.approx(1)
+    assert not short.hint
+
+
+def test_circles_are_found_after_a_hint_as_without_screening():
+    data = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[9, 9, 9])
+    short, full = rankability(data, screen=True), rankability(data)
+    assert short.verdict == full.verdict == "cyclic"
+    assert short.log_odds == full.log_odds
+    assert set(short.models) == {"ranking", "circles", "both"}
+
+
+def test_too_many_pairs_after_a_hint_leave_the_question_open_and_say_so(monkeypatch):
+    module = sys.modules["preflearn.structure.rankability"]  # the name is that of the function, too
+    monkeypatch.setattr(module, "FEW_PAIRS", 10)
+    monkeypatch.setattr(module, "MOST_LEARNED", 20)
+    found = rankability(problem(0, circles=0.6, m=200), screen=True, n_samples=50)
+    assert found.hint
+    assert found.verdict == "undecided"
+    assert set(found.models) == {"ranking"}
+    assert "hints at circles, which were not learned" in str(found)
+    result = rank(problem(0, circles=0.6, m=200), model="gp")
+    assert result.warnings[0].kind == "circles"
+    assert "preflearn inspect, or rank(..., circles=True)" in result.warnings[0].text
+    assert result.rankability.hint
+    ranked = rank(problem(0, m=200), model="gp")
+    assert not ranked.rankability.hint
+    assert ranked.rankability.verdict == "rankable"
+    assert not any(one.kind == "circles" for one in ranked.warnings)
+
+
+def test_items_of_every_kind_can_be_screened():
+    def alike(items):
+        data = problem(1, m=60)
+        ranking = PreferenceGP(hyperparameters="fixed")
+        return similarities(ranking.fit(Comparisons(items, data.first, data.second, data.outcome)), (0.5, 1.0))
+
+    X = problem(1, m=60).items
+    dense = alike(X)
+    for items in (sp.csr_array(X), Bags([row[None, :] for row in X])):
+        for one, other in zip(dense, alike(items), strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-10)
+    assert dense[0].shape == (len(problem(1, m=60).used_items()),) * 2
+    assert (dense[0] <= dense[1] + 1e-12).all()  # longer scales, more alike
+    assert alike(24) == [None]
+
+
+@pytest.mark.slow
+def test_rankings_rarely_hint_at_circles_and_circles_mostly_do():
+    def hints(**how):
+        found = []
+        for seed in range(20):
+            ranking = PreferenceGP("rbf", n_restarts=0).fit(problem(seed, **how))
+            found.append(cyclic_residuals(ranking, similarities(ranking, (0.25, 0.5, 1)), 0))
+        return np.mean(np.array(found) < 0.04)
+
+    assert hints() <= 0.15  # three of 20; 0.04 are expected
+    assert hints(own=1.5) <= 0.15
+    assert hints(circles=0.5) >= 0.8
+
+
+def test_the_start_is_at_the_higher_of_two_tops():
+    """On a ladder the evidence of a ranking is highest at both ends of the variance, and one of them is no ranking."""
+    first = np.arange(29)
+    ladder = Comparisons(30, first, first + 1, weight=np.full(29, 9.0))
+    found = rankability(ladder, screen=True, n_samples=10)
+    assert found.verdict == "rankable"
+    assert found.models["ranking"].log_evidence_ > found.log_evidence["chance"] + 50
