@@ -1,6 +1,8 @@
 """preflearn.rank: the table, the model that is chosen, and how the data are read."""
 
+import html
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,6 +14,7 @@ import preflearn
 from preflearn import BradleyTerry, Comparisons, Ratings
 from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
+from preflearn.model_file import open_model
 from preflearn.ranking import MODELS, choose_model, rank
 from preflearn.ranking.result import percent
 
@@ -183,6 +186,39 @@ def test_names_are_escaped_in_a_notebook():
     assert "<script>" not in shown
     assert "&lt;script&gt;" in shown
     assert "a&amp;b" in shown
+
+
+def test_a_notebook_shows_table_model_verdict_and_warnings_in_its_own_colours():
+    result = rank(Comparisons(None, ["ann", "<b>", "ann"], ["<b>", "cy", "cy"]))
+    shown = result._repr_html_()
+    assert shown.count("<tr>") == 4
+    for text in (result.rankability.told, *map(str, result.warnings)):
+        assert html.escape(text) in shown
+    assert html.escape(result.choice.why) in shown
+    assert shown.count("<li>") == len(result.warnings) > 0
+    assert not re.search(r"(?<![-\w])(color|background)", shown)
+    assert "<b>" not in shown
+
+
+def test_warnings_are_printed_as_their_text():
+    warned = rank(Comparisons(None, ["a", "b"], ["b", "c"]), circles=False).warnings
+    assert str(warned[0]) == f"{warned[0]}" == warned[0].text
+    assert "\n".join(map(str, warned)).splitlines() == [one.text for one in warned]
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_saving_a_result_saves_its_model_and_how_items_are_encoded(tmp_path, features):
+    games = [("ann", "bob"), ("ann", "cy"), ("bob", "cy"), ("cy", "ann")]
+    items = {"item": ["ann", "bob", "cy"], "kind": ["x", "y", "x"], "size": [1, 2, 4]} if features else None
+    result = rank(games, items, circles=False, model="gp" if features else "auto")
+    preflearn.save(result, tmp_path / "result.preflearn", notes={"by": "me"})
+    model, notes = open_model(tmp_path / "result.preflearn")
+    assert type(model) is type(result.model)
+    np.testing.assert_allclose(model.predict_proba(result.data), result.model.predict_proba(result.data), atol=1e-12)
+    assert notes["by"] == "me"
+    assert notes["encoder"] == (result.encoder.to_dict() if features else None)
+    with pytest.raises(TypeError, match=r"the model of what preflearn.rank returns; this is a dict"):
+        preflearn.save(result.to_dict(), tmp_path / "table")
 
 
 def test_long_tables_are_cut_in_print_only():

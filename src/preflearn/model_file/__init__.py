@@ -33,9 +33,11 @@ def save(estimator: Any, path: str | Path, notes: Mapping[str, Any] | None = Non
 
     Parameters
     ----------
-    estimator : estimator of preflearn, or a scikit-learn Pipeline that ends with one
+    estimator : estimator of preflearn, a scikit-learn Pipeline that ends with one, or a RankResult
         Fitted. Steps before it, and `OnItems`, may hold StandardScaler, MinMaxScaler, RobustScaler, MaxAbsScaler,
-        Normalizer, PCA, KernelPCA, TruncatedSVD, SimpleImputer and OneHotEncoder.
+        Normalizer, PCA, KernelPCA, TruncatedSVD, SimpleImputer and OneHotEncoder. Of what `preflearn.rank` returns the
+        model is saved, with how new items are encoded, as ``preflearn rank --save`` does it: `load` returns the model.
+        The table and the warnings are not kept; ``summary()`` has them as plain values.
     path : str or Path
         Where to. An existing file is replaced in one step: at no time is there a half-written file under this name.
     notes : mapping, default=None
@@ -68,12 +70,16 @@ def save(estimator: Any, path: str | Path, notes: Mapping[str, Any] | None = Non
     >>> bool((again.predict_proba(matches) == model.predict_proba(matches)).all())
     True
     """
+    if hasattr(estimator, "_file_model"):
+        estimator, own = estimator._file_model()
+        notes = {**own, **(notes or {})}
     kind, last = type(estimator), _last(estimator)
     if kind not in ESTIMATORS or type(last) not in ESTIMATORS:
         what = f"{kind.__name__} of {type(last).__name__}" if kind is Pipeline else kind.__name__
         raise TypeError(
             f"save: model files hold {', '.join(known.__name__ for known in ESTIMATORS)} (that ends with one of "
-            f"these); this is a {what}. Other objects can be kept with joblib.dump, for people you trust."
+            f"these), and the model of what preflearn.rank returns; this is a {what}. Other objects can be kept with "
+            "joblib.dump, for people you trust."
         )
     check_is_fitted(estimator)
     encoder = Encoder()

@@ -181,21 +181,40 @@ class RankResult:
 
     def _repr_html_(self) -> str:
         header, rows = self.rows(_SHOWN)
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
-        body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        more = f"<p>... and {len(self) - len(rows)} more</p>" if len(self) > len(rows) else ""
-        said = "" if self.rankability is None else f"<p>{html.escape(self.rankability.told)}</p>"
+        left = ("item", "places", "W-L-T")
+        style = [f"text-align:{'left' if name in left else 'right'};white-space:nowrap" for name in header]
+        style[1] = "text-align:left;max-width:24em;overflow-wrap:anywhere"
+        head = _cells("th", header, style)
+        body = "".join(f"<tr>{_cells('td', row, style)}</tr>" for row in rows)
+        more = f"<p>... and {len(self) - len(rows):,} more: to_pandas() has all.</p>" if len(self) > len(rows) else ""
+        said = [f"Model: {self.choice.why}.", *([] if self.rankability is None else [self.rankability.told])]
+        told = "".join(f"<p>{html.escape(line)}</p>" for line in said)
         warned = "".join(f"<li>{html.escape(one.text)}</li>" for one in self.warnings)
         return (
-            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-            f"<p>Model: {html.escape(self.choice.why)}.</p>{said}" + (f"<ul>{warned}</ul>" if warned else "")
+            # no colours of its own: those of the notebook, light or dark
+            '<div style="max-width:60em;overflow-x:auto"><table style="font-variant-numeric:tabular-nums">'
+            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+            f'<div style="max-width:60em">{more}{told}'
+            + (f"<p>Before you trust it:</p><ul>{warned}</ul>" if warned else "")
+            + "</div>"
         )
+
+    def _file_model(self) -> tuple[Any, dict[str, Any]]:
+        """Return what `preflearn.save` keeps: the model, and how new items are encoded."""
+        told = f"{len(self.data):,} comparisons of {self.data.n_items:,} items"
+        return self.model, {"data": told, "encoder": None if self.encoder is None else self.encoder.to_dict()}
 
     def plot(self, *, top: int | None = 30, ax: Axes | None = None) -> Axes:
         """Draw the utilities with their intervals, the best at the top (needs matplotlib)."""
         from preflearn.plots import plot_ranking
 
         return plot_ranking(self.ranking, top=top, ax=ax)
+
+
+def _cells(tag: str, cells: list[str], style: list[str]) -> str:
+    """Return escaped cells of a row of HTML."""
+    pairs = zip(cells, style, strict=True)
+    return "".join(f'<{tag} style="{how}">{html.escape(cell)}</{tag}>' for cell, how in pairs)
 
 
 def two(value: float) -> str:
