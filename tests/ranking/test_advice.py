@@ -187,3 +187,30 @@ def test_wins_of_any_size_are_short_and_those_of_usual_size_are_exact():
     many = record_of(Comparisons(None, ["a"], ["b"], weight=[99999.0]))
     assert many.told(0) == "99999-0-0"
     assert all(len(record.told(row)) <= 20 for row in range(5))
+
+
+def test_first_places_that_rest_on_almost_nothing_are_called_out():
+    """Two items far from the others in features, which never met these: the one that won is placed by its mean."""
+    rng = np.random.default_rng(0)
+    u = np.linspace(-2, 2, 24)
+    first = rng.integers(0, 24, 400)
+    second = (first + rng.integers(1, 24, 400)) % 24
+    outcome = np.where(u[first] - u[second] + rng.logistic(size=400) > 0, 1, -1)
+    X = np.column_stack([np.append(u, [0, 0]), np.append(np.zeros(24), [9, -9])])
+    data = Comparisons(
+        X, np.append(first, 24), np.append(second, 25), np.append(outcome, 1), names=[*NAMES[:24], "hero", "victim"]
+    )
+    result = rank(data, model="gp", circles=False)
+    place = result.to_dict()["item"].index("hero")
+    assert place < 10
+    warned = next(one for one in result.warnings if one.kind == "unfounded")
+    assert warned.items == ("hero",)
+    assert f"{place + 1}, hero (1-0-0, anywhere from 1 to" in warned.text
+    assert "Compare hero with item 23" in warned.text
+
+
+def test_sure_places_and_rankings_that_are_unsure_throughout_are_not_called_out():
+    sure = Comparisons(24, *np.triu_indices(24, 1), names=NAMES[:24])
+    assert "unfounded" not in kinds(sure)
+    few = Comparisons(None, list("abcdefgh"), list("bcdefgha"))
+    assert "unfounded" not in kinds(few)

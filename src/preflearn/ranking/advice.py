@@ -39,8 +39,8 @@ class Advice:
     Attributes
     ----------
     kind : str
-        In a word: "parts", "undefeated", "winless", "few", "alike", "side", "judges", "circles", "noise", "repeats",
-        "outcomes", "names", "not examined".
+        In a word: "parts", "unfounded" (first places that rest on almost nothing), "undefeated", "winless", "few",
+        "alike", "side", "judges", "circles", "noise", "repeats", "outcomes", "names", "not examined".
     text : str
         What was seen, what it means and what to do.
     items : tuple
@@ -117,6 +117,7 @@ def advise(
         *apart,
         *(one for one in _circles(rankability) if not (apart and one.kind == "noise")),
         *_parts(data, names),
+        *_unfounded(data, record, ranking, names),
         *_sides(data),
         *_judges(judges),
         *_missing(names[data.used_items()]),
@@ -171,6 +172,40 @@ def _parts(data: Comparisons, names: Any) -> list[Advice]:
             f"items): how items of different parts stand to each other rests {on}. Compare some of them, such as "
             f"{ends[0]} with {ends[1]}.",
             tuple(ends),
+        )
+    ]
+
+
+def _unfounded(data: Comparisons, record: Record, ranking: Ranking, names: Any) -> list[Advice]:
+    """Return which of the first places say nothing: of items hardly compared, or not with the others, among surer ones.
+
+    Places are by mean utility, which is the best guess for each item; but a guess between the first and the last place
+    is not a place.
+    """
+    n = len(ranking)
+    top = min(TOP, n // 2)
+    anywhere = (ranking.rank_high - ranking.rank_low + 1)[:top] > n / 2
+    part = data.parts()
+    most = np.bincount(part[data.used_items()]).argmax()
+    rows = ranking.row[:top]
+    places = np.flatnonzero(anywhere & ((record.played[rows] < FEW) | (part[rows] != most)))
+    if not len(places) or anywhere.sum() > top / 2:  # where most are unsure, other warnings say so of all
+        return []
+    known = next((names[row] for row in ranking.row if part[row] == most and record.played[row] >= FEW), None)
+    more = "; ..." if len(places) > 4 else ""
+    told = "; ".join(
+        f"{ranking.rank[k]}, {names[rows[k]]} ({record.told(rows[k])}, anywhere from {ranking.rank_low[k]} to "
+        f"{ranking.rank_high[k]})"
+        for k in places[:4]
+    )
+    rest = "s rest" if len(places) > 1 else " rests"
+    cure = "" if known is None else f" Compare {names[rows[places[0]]]} with {known}, or"
+    return [
+        Advice(
+            "unfounded",
+            f"{len(places)} of the first {top} place{rest} on almost nothing: {told}{more}."
+            f"{cure or ' Compare such items more, or'} read the others' places without them.",
+            tuple(names[rows[k]] for k in places),
         )
     ]
 
