@@ -198,12 +198,12 @@ def _unfounded(data: Comparisons, record: Record, ranking: Ranking, names: Any) 
         f"{ranking.rank_high[k]})"
         for k in places[:4]
     )
-    rest = "s rest" if len(places) > 1 else " rests"
+    rest = "rest" if len(places) > 1 else "rests"
     cure = "" if known is None else f" Compare {names[rows[places[0]]]} with {known}, or"
     return [
         Advice(
             "unfounded",
-            f"{len(places)} of the first {top} place{rest} on almost nothing: {told}{more}."
+            f"{len(places)} of the first {top} places {rest} on almost nothing: {told}{more}."
             f"{cure or ' Compare such items more, or'} read the others' places without them.",
             tuple(names[rows[k]] for k in places),
         )
