@@ -8,6 +8,7 @@ import scipy.sparse as sp
 
 from preflearn import Bags, Comparisons, PreferenceGP
 from preflearn.ranking import rank
+from preflearn.report import report_html
 from preflearn.structure import rankability
 from preflearn.structure.residuals import _smallest_p, cyclic_residuals, similarities
 
@@ -81,8 +82,11 @@ def test_too_many_pairs_after_a_hint_leave_the_question_open_and_say_so(monkeypa
     assert "hints at circles, which were not learned" in str(found)
     result = rank(problem(0, circles=0.6, m=200), model="gp")
     assert result.warnings[0].kind == "circles"
-    assert "preflearn inspect, or rank(..., circles=True)" in result.warnings[0].text
+    assert "preflearn rank --circles (in Python circles=True)" in result.warnings[0].text
     assert result.rankability.hint
+    assert result.summary()["rankability"]["circles_learned"] is False
+    page = report_html(result)
+    assert "hints at circles, which were not learned" in page
     ranked = rank(problem(0, m=200), model="gp")
     assert not ranked.rankability.hint
     assert ranked.rankability.verdict == "rankable"

@@ -1,6 +1,7 @@
 """Warnings about a ranking: each is given when there is a reason, and only then."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from ranking_data import NAMES, by_utility
 
@@ -214,3 +215,27 @@ def test_sure_places_and_rankings_that_are_unsure_throughout_are_not_called_out(
     assert "unfounded" not in kinds(sure)
     few = Comparisons(None, list("abcdefgh"), list("bcdefgha"))
     assert "unfounded" not in kinds(few)
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_a_winner_of_one_tennis_match_in_a_part_apart_is_called_out(data_dir):
+    path = data_dir / "atp_tennis" / "atp_matches_2018.csv.gz"
+    if not path.exists():
+        pytest.skip(f"{path} is absent")
+    matches = pd.read_csv(path)
+    sides = [
+        matches[[f"{side}_{what}" for what in ("name", "ht", "hand", "age")]].set_axis(
+            ["item", "height", "hand", "age"], axis=1
+        )
+        for side in ("winner", "loser")
+    ]
+    players = pd.concat(sides).groupby("item").first().reset_index()
+    games = matches[["winner_name", "loser_name"]].set_axis(["winner", "loser"], axis=1)
+    result = rank(games, players, model="gp-own", circles=False)
+    table = result.to_pandas()
+    first = table[:10]
+    anywhere = first[(first.wins + first.losses < 3) & (first.rank_high - first.rank_low > len(table) / 2)]
+    warned = [one for one in result.warnings if one.kind == "unfounded"]
+    assert len(anywhere) == 1
+    assert [*warned[0].items] == [*anywhere.item]

@@ -95,7 +95,7 @@ def rank(
     level
         Probability of the intervals.
     circles
-        Examine whether preferences run in circles (default: unless there are too many pairs).
+        Learn circles, whatever it costs (default: up to 20,000 pairs, and only after a hint).
     force
         Replace files that exist.
     """

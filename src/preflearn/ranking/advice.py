@@ -134,8 +134,8 @@ def _circles(rankability: Rankability | None) -> list[Advice]:
     if rankability.hint:
         text = (
             "What a ranking leaves unexplained runs in circles more than chance would make it (p = "
-            f"{rankability.p_value:.1g}), but there are too many pairs to learn circles in passing: preflearn inspect, "
-            "or rank(..., circles=True) in Python, does it."
+            f"{rankability.p_value:.1g}), but there are too many pairs to learn circles in passing: preflearn rank "
+            "--circles (in Python circles=True) or preflearn inspect does it."
         )
         return [Advice("circles", text)]
     cycle = ""

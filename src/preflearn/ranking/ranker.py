@@ -139,8 +139,8 @@ def rank_comparisons(
         notes.append(
             Advice(
                 "not examined",
-                "There are too many pairs to look for circles in passing: preflearn inspect, or rank(..., "
-                "circles=True) in Python, does it.",
+                "There are too many pairs to look for circles in passing: preflearn rank --circles (in Python "
+                "circles=True) or preflearn inspect does it.",
             )
         )
     found = verdict is not None and verdict.verdict in ("cyclic", "partly cyclic")

@@ -126,6 +126,7 @@ class RankResult:
             if verdict is None
             else {
                 "verdict": verdict.verdict,
+                "circles_learned": "both" in verdict.models,  # if not, the odds are the most that the p-value can mean
                 "log_odds_of_circles": verdict.log_odds,
                 "p_value": verdict.p_value,
                 "ranking_share": verdict.ranking_share,
