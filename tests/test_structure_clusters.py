@@ -6,7 +6,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataError
-from preflearn.structure import ComparableClusters
+from preflearn.structure import ComparableClusters, rankability
 
 
 @pytest.mark.filterwarnings("ignore:.*separate parts")
@@ -44,3 +44,11 @@ def test_a_matrix_that_was_learned_before_is_clustered_as_if_learned_now():
         ComparableClusters(2).fit_matrix(np.ones((3, 3)))
     with pytest.raises(ValueError, match="n_clusters=9, but there are 8 items"):
         ComparableClusters(9).fit_matrix(one.preferences_)
+
+
+def test_groups_need_circles_that_were_learned():
+    first, second = np.triu_indices(8, 1)
+    data = Comparisons(8, first, second)
+    with pytest.raises(ValueError, match="without screen=True"):
+        rankability(data, screen=True, n_samples=10).clusters()
+    np.testing.assert_array_equal(rankability(data, n_samples=10).clusters(1).ranks_, np.arange(1, 9))

@@ -195,7 +195,7 @@ def test_inspect_suggest_and_the_report_answer_from_the_model_that_ranked(run, v
             assert f"{float(row['information']):.3f}" in listed
             assert row["left"] in listed
         found = json.loads(run("inspect", source, "--json")[1])
-        assert found["log_odds_of_circles"] == result.rankability.log_odds
+        assert found["verdict"] == result.rankability.verdict
         if source == "votes.csv":
             said = {one["judge"]: one["reliability"] for one in found["judges"]}
             assert said == dict(zip(result.judges.judge, result.judges.reliability, strict=True))

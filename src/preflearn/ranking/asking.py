@@ -60,7 +60,7 @@ def next_comparisons(
     >>> model = BradleyTerry(prior=1.0).fit(Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "dee"]))
     >>> print(next_comparisons(model, 1))
     first  second  gain
-    bob    cy      0.1050
+    cy     dee     0.1365
     """
     if not runs_in_circles(model):
         return suggest(

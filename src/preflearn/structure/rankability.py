@@ -141,6 +141,11 @@ class Rankability:
         ComparableClusters
             Fitted: ``labels_`` and ``ranks_`` of the items.
         """
+        if "circles" not in self.models:
+            raise ValueError(
+                "clusters: circles were not learned, as the residuals of the ranking hint at none. Use "
+                "rankability(X), without screen=True."
+            )
         learned = self.models["circles"].preference_matrix().mean
         return ComparableClusters(n_clusters, random_state=random_state).fit_matrix(learned)
 
