@@ -220,7 +220,7 @@ def change(path, function):
     ("version", "message"),
     [
         (1, rf"saved by preflearn 0\.0\.7 in format 1, .* reads format {FORMAT_VERSION}\. Train the model again"),
-        (FORMAT_VERSION + 1, r"in format 3, .*Upgrade it, or train the model again"),
+        (FORMAT_VERSION + 1, rf"in format {FORMAT_VERSION + 1}, .*Upgrade it, or train the model again"),
         (0, "damaged"),
         (-1, "damaged"),
         (True, "damaged"),

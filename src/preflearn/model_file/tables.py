@@ -31,6 +31,7 @@ from preflearn import metrics
 from preflearn.baselines import ConstraintSVM, ConstraintSVMCV, PairAugmented
 from preflearn.inference.average import HyperPosterior
 from preflearn.inference.evidence import Optimum
+from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.posterior import Info
 from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
 from preflearn.kernels.factor import LinearMap
@@ -119,7 +120,18 @@ KERNELS = _table(
 )
 # Dataclasses, by their fields; objects that parameters hold, by the arguments of their constructor.
 RECORDS = _table(
-    LinearMap, BasisMap, FourierMap, Components, Probit, Logit, Gaussian, Flipped, Optimum, Info, HyperPosterior
+    LinearMap,
+    BasisMap,
+    FourierMap,
+    Components,
+    Probit,
+    Logit,
+    Gaussian,
+    Flipped,
+    Optimum,
+    Info,
+    HyperPosterior,
+    HyperPrior,
 )
 OBJECTS = _table(Nystroem, RandomFourier, metrics.RankingScorer, KFold, GroupKFold, LeaveOneGroupOut)
 FUNCTIONS = _table(

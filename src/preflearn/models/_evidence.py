@@ -12,6 +12,7 @@ from threadpoolctl import ThreadpoolController
 from preflearn.exceptions import DataError
 from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.factor import Factor
+from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.laplace import laplace, laplace_gradient
 from preflearn.inference.posterior import Curvature, Info, Posterior
 from preflearn.operators import FloatArray
@@ -86,6 +87,7 @@ class Evidence:
     y: FloatArray
     weight: FloatArray
     inference: Literal["laplace", "ep"]
+    hyperprior: HyperPrior | None = None
     warm: Any = field(default=None, repr=False)
     highest: tuple[float, Any] = field(default=(-np.inf, None), repr=False)
 
@@ -124,6 +126,14 @@ class Evidence:
         else:
             M, own = ep_gradient(posterior, self.design, self.y, self.weight, likelihood, sites)
         return posterior.log_evidence, np.concatenate([pull(M), own])
+
+    def believed(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Return what is searched and averaged over: the evidence with the prior of theta, and its gradient."""
+        value, slope = self(theta)
+        if self.hyperprior is None:
+            return value, slope
+        gain, pull = self.hyperprior.gain(theta, self.bounds)
+        return value + gain, slope + pull
 
     def settle(self) -> None:
         """End a search, so that a solution no longer depends on where it came from.

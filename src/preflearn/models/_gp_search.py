@@ -30,18 +30,18 @@ def search(
     """
     bounds = evidence.bounds
     if not isinstance(evidence.prior, SkewBasisPrior):
-        return evidence, maximise(evidence, first, bounds)
+        return evidence, maximise(evidence.believed, first, bounds)
     climbed = []
     for start in first:
         prior, likelihood = evidence.split(start)
         at_start, design = with_functions(prior.utility, prior.cyclic, prior.n_items, ends)
         here = replace(evidence, prior=at_start, likelihood=likelihood, design=design, warm=None)
-        found = maximise(here, [start], bounds)[0]
+        found = maximise(here.believed, [start], bounds)[0]
         for _ in range(REBASED):
             if not outgrown(here.prior, found.theta, ends):
                 break
             here = rebuild(*here.split(found.theta))
-            found = maximise(here, [found.theta], bounds)[0]
+            found = maximise(here.believed, [found.theta], bounds)[0]
         climbed.append((here, found))
     climbed.sort(key=lambda one: -one[1].evidence)
     return climbed[0][0], [found for _, found in climbed]

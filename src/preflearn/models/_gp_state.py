@@ -17,6 +17,7 @@ from preflearn.data._checks import object_array
 from preflearn.exceptions import DataError
 from preflearn.inference.average import HyperPosterior
 from preflearn.inference.evidence import Optimum
+from preflearn.inference.hyperprior import HyperPrior
 from preflearn.likelihoods import Gaussian, get_likelihood
 from preflearn.models._answers import base_prior
 from preflearn.models._evidence import Evidence, few_threads, numbers
@@ -96,6 +97,7 @@ def state_of(model: Any) -> dict[str, Any]:
         "kernel_judges": getattr(evidence.prior, "kernel_judges", None),
         "theta": model.theta_,
         "optima": model.optima_,
+        "hyperprior": model.hyperprior_,
         "hyperposterior": points,
         "solutions": [solution.kept() for solution in solutions],
         "warm": evidence.warmth(),
@@ -121,6 +123,7 @@ def restore(model: Any, state: dict[str, Any]) -> None:
     prior, design = _problem(model, X, taken.judge, state)
     evidence = Evidence(prior, likelihood, design, model._merged.outcome, model._merged.weight, model.inference)
     theta = check_theta("theta", state["theta"], evidence.names)
+    evidence.hyperprior = model.hyperprior_ = _check_hyperprior(state["hyperprior"], model.hyperprior, evidence.names)
     points = _check_points(state["hyperposterior"], evidence.names)
     every = [theta] if points is None else [theta, *points.theta]
     with few_threads(design.size):
@@ -187,6 +190,16 @@ def _check_constant(kernel: Any) -> None:
     if not isinstance(kernel, ConstantKernel):
         raise DataError("a variance is no ConstantKernel")
     check_kernel("variance", kernel, "kernel")
+
+
+def _check_hyperprior(prior: Any, spread: float | None, names: tuple[str, ...]) -> HyperPrior | None:
+    if prior is None and spread is None:
+        return None
+    if not isinstance(prior, HyperPrior) or spread is None or prior.spread != spread:
+        raise DataError("the prior of the hyperparameters is not the one that the parameters speak of")
+    check_theta("centre", prior.centre, names)
+    numbers(prior.centre, "centre")
+    return prior
 
 
 def _check_points(points: Any, names: tuple[str, ...]) -> HyperPosterior | None:

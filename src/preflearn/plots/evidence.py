@@ -93,7 +93,10 @@ def plot_evidence(
     ax = axes_for(ax, caller)
     if len(shown) == 1:
         # an optimum that differs in other parameters lies off the curve, at a height of its own
-        height = np.array([optimum.evidence for optimum in model.optima_] or [model.log_evidence_]) - top
+        # (optima of a search with a prior of the parameters count its density too)
+        believed = getattr(model, "hyperprior_", None) is not None
+        heights = [model.log_evidence(one.theta, gradient=False) if believed else one.evidence for one in model.optima_]
+        height = np.array(heights or [model.log_evidence_]) - top
         at_best = np.append(best, float(model.log_evidence_) - top)
         _curve(ax, grid[0], surface - top, at_best, _apart(np.column_stack([ends, height]), at_best))
         ax.set_ylabel("log evidence minus its maximum")
