@@ -97,6 +97,11 @@ MATCHES = {
     "evidence": (BradleyTerry(), FEATURELESS),
     "variance": (BradleyTerry("probit", prior=1.5), NUMBERED),
     "no prior": (BradleyTerry(prior=None), Comparisons(4, [0, 1, 2, 3, 0], [1, 2, 3, 0, 2], weight=[3, 1, 2, 1, 1])),
+    "average of variances": (BradleyTerry(hyperparameters="average"), FEATURELESS),
+    "average of thresholds": (
+        BradleyTerry(hyperparameters="average", ties=True),
+        Comparisons(N, FIRST, SECOND, TIED),
+    ),
     "thresholds": (BradleyTerry(ties=True), Comparisons(N, FIRST, SECOND, TIED)),
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import truncnorm
+from scipy.special import ndtr
 
 from preflearn.operators import FloatArray
 
@@ -19,7 +19,7 @@ class HyperPrior:
     Attributes
     ----------
     centre : ndarray (n_theta,)
-        Means.
+        Means, between the bounds.
     spread : float
         Deviation of each.
     """
@@ -35,7 +35,8 @@ class HyperPrior:
         """
         free = bounds[:, 1] > bounds[:, 0]
         slope = np.where(free, (self.centre - theta) / self.spread**2, 0.0)
-        low, high = (bounds[free].T - self.centre[free]) / self.spread
-        at = np.clip(theta[free], *bounds[free].T)  # a search may be asked about a rounding error outside
-        density = truncnorm.logpdf((at - self.centre[free]) / self.spread, low, high) - np.log(self.spread)
-        return float(np.sum(density + np.log(np.diff(bounds[free], axis=1).ravel()))), slope
+        low, high = bounds[free].T
+        inside = ndtr((high - self.centre[free]) / self.spread) - ndtr((low - self.centre[free]) / self.spread)
+        r = (theta - self.centre)[free] / self.spread
+        density = -0.5 * r**2 - np.log(self.spread * np.sqrt(2 * np.pi) * inside)
+        return float(np.sum(density + np.log(high - low))), slope

@@ -29,7 +29,7 @@ from preflearn.models._gp_prior import MANY_PAIRS, MOST_FUNCTIONS, kind_of, prob
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior, SkewBasis, SkewBasisPrior
 
-__all__ = ["check_optima", "keep", "restore", "state_of", "take_in"]
+__all__ = ["check_optima", "check_points", "keep", "restore", "state_of", "take_in"]
 
 
 class Taken(NamedTuple):
@@ -123,8 +123,8 @@ def restore(model: Any, state: dict[str, Any]) -> None:
     prior, design = _problem(model, X, taken.judge, state)
     evidence = Evidence(prior, likelihood, design, model._merged.outcome, model._merged.weight, model.inference)
     theta = check_theta("theta", state["theta"], evidence.names)
-    evidence.hyperprior = model.hyperprior_ = _check_hyperprior(state["hyperprior"], model.hyperprior, evidence.names)
-    points = _check_points(state["hyperposterior"], evidence.names)
+    evidence.hyperprior = model.hyperprior_ = _check_hyperprior(state["hyperprior"], model.hyperprior, evidence)
+    points = check_points(state["hyperposterior"], evidence.names)
     every = [theta] if points is None else [theta, *points.theta]
     with few_threads(design.size):
         solutions = [evidence.again(one, kept) for one, kept in zip(every, state["solutions"], strict=True)]
@@ -192,17 +192,20 @@ def _check_constant(kernel: Any) -> None:
     check_kernel("variance", kernel, "kernel")
 
 
-def _check_hyperprior(prior: Any, spread: float | None, names: tuple[str, ...]) -> HyperPrior | None:
+def _check_hyperprior(prior: Any, spread: float | None, evidence: Evidence) -> HyperPrior | None:
     if prior is None and spread is None:
         return None
     if not isinstance(prior, HyperPrior) or spread is None or prior.spread != spread:
         raise DataError("the prior of the hyperparameters is not the one that the parameters speak of")
-    check_theta("centre", prior.centre, names)
-    numbers(prior.centre, "centre")
+    low, high = evidence.bounds.T
+    centre = check_theta("centre", numbers(prior.centre, "centre"), evidence.names)
+    if (centre < low).any() or (centre > high).any():
+        raise DataError("the prior of the hyperparameters is outside their bounds")
     return prior
 
 
-def _check_points(points: Any, names: tuple[str, ...]) -> HyperPosterior | None:
+def check_points(points: Any, names: tuple[str, ...]) -> HyperPosterior | None:
+    """Return the points of an average, or None where there are none; raise where they are not of these parameters."""
     if points is None:
         return None
     if not isinstance(points, HyperPosterior) or numbers(points.weight, "weights").ndim != 1:

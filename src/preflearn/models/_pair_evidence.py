@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from preflearn.inference.average import HyperPosterior, average
 from preflearn.inference.climb import climb
-from preflearn.inference.evidence import maximise
+from preflearn.inference.evidence import Optimum, maximise
+from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.sparse_newton import Mode, evidence_gradient, find_mode, mode_at
 from preflearn.models._gp_kernel import VARIANCE
 from preflearn.models._matches import Matches
@@ -19,6 +21,7 @@ __all__ = ["PairEvidence", "PairSolution"]
 SEARCH_DRAWS = 16  # beyond dense sizes: gradients are sums over all items, so that few draws will do
 TOL = 3e-6  # of log parameters
 GAIN = 1e-3  # nats, where gradients are estimated
+N_POINTS = 32  # of an average over parameters: mostly one of them
 FEW_ITEMS = 300  # up to which several starts cost nothing
 SPREAD = 1.5  # deviation of the weak prior of log variance around 0: deviations of utilities from about 0.2 to 4.5
 
@@ -124,6 +127,16 @@ class PairEvidence:
             theta = self._climb(theta, exact=exact)
         likelihood, mode = self.at(theta)
         return PairSolution(likelihood, mode, theta)
+
+    def average(self, best: PairSolution) -> tuple[HyperPosterior, list[PairSolution]]:
+        """Return weighted points of the posterior over what was learned, and the solution at each of them."""
+        value, slope = self._believed(best.theta)
+        optimum = Optimum(best.theta, value, slope, 1, True, "")
+        points = average(self._believed, [optimum], self.bounds, N_POINTS, 0)
+        if self.weak:  # the search leaves out the constant of the prior's density
+            peak = HyperPrior(np.zeros(1), SPREAD).gain(np.zeros(1), self.bounds[:1])[0]
+            points = replace(points, log_evidence=points.log_evidence + peak)
+        return points, [PairSolution(*self.at(theta), theta) for theta in points.theta]
 
     def _climb(self, theta: FloatArray, *, exact: bool) -> FloatArray:
         n_draws = 64 if exact else SEARCH_DRAWS

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self, cast
 
 import numpy as np
 from scipy.special import ndtr
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.learning import warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.inference.average import HyperPosterior
 from preflearn.inference.pair_precision import DENSE, SparsePrecision
 from preflearn.inference.sparse_newton import first_side
-from preflearn.models._evidence import Solution, few_threads, numbers
+from preflearn.models._evidence import Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_warnings import NOTHING_BUT_NOISE, warn_unfinished
 from preflearn.models._matches import Matches, check_maximum, matches_of
+from preflearn.models._pair_answers import FEW, deviations_of, differences_of, draws_of, joint_of, mean_of
 from preflearn.models._pair_evidence import PairEvidence, PairSolution
+from preflearn.models._pair_state import restore, state_of
 from preflearn.models._utility import UtilityPosterior
 from preflearn.models.ranking import Ranking, relative_deviations
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import Asked, Items
 
 __all__ = ["BradleyTerry", "SideEffect"]
-
-FEW = 256  # items whose joint covariance is solved for where there is none of all items
-AT_ONCE = 64  # draws that are solved for together
 
 
 class SideEffect(NamedTuple):
@@ -59,6 +57,9 @@ class BradleyTerry(UtilityPosterior):
         few comparisons may then be said to show no differences at all, and flawless ones differences without limit. A
         number is that variance. None is maximum likelihood, which exists only where chains of wins lead from every item
         to every other.
+    hyperparameters : {"maximise", "average"}, default="maximise"
+        Whether to take the most probable variance and threshold, or to average over their posterior: with few
+        comparisons intervals are then as wide as they should be. Beyond 3,000 items they are known well enough.
     ties : bool, default=False
         Whether ties are possible: the threshold below which a difference is a tie is learned.
 
@@ -74,6 +75,8 @@ class BradleyTerry(UtilityPosterior):
         Log evidence of the comparisons by Laplace's method; None with ``prior=None``.
     log_likelihood_ : float
         Log likelihood of the comparisons at ``utility_``.
+    hyperposterior_ : HyperPosterior
+        Weighted points, with ``hyperparameters="average"``.
     theta_, bounds_, theta_names_ : ndarray, ndarray, tuple
         Logarithms of the parameters that were learned beside the utilities, their bounds and names.
     info_, n_iter_ : Info, int
@@ -123,6 +126,7 @@ class BradleyTerry(UtilityPosterior):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "link": [StrOptions({"logit", "probit"})],
+        "hyperparameters": [StrOptions({"maximise", "average"})],
         "prior": [StrOptions({"auto", "evidence"}), Interval(Real, 0, None, closed="neither"), None],
         "ties": ["boolean"],
     }
@@ -133,10 +137,12 @@ class BradleyTerry(UtilityPosterior):
         link: Literal["logit", "probit"] = "logit",
         prior: Literal["auto", "evidence"] | float | None = "auto",
         *,
+        hyperparameters: Literal["maximise", "average"] = "maximise",
         ties: bool = False,
     ) -> None:
         self.link = link
         self.prior = prior
+        self.hyperparameters = hyperparameters
         self.ties = ties
 
     def fit(self, X: Any, y: None = None) -> Self:
@@ -155,13 +161,20 @@ class BradleyTerry(UtilityPosterior):
             Itself, fitted.
         """
         self._validate_params()
+        if self.prior is None and self.hyperparameters == "average":
+            raise ValueError(
+                'BradleyTerry: hyperparameters="average" needs a prior, and prior=None is maximum likelihood. Use '
+                'prior="auto", or hyperparameters="maximise".'
+            )
         matches = self._read(X)
         likelihood, _ = likelihood_of("BradleyTerry", self.link, "laplace", X.outcome, X.weight, ties=self.ties)
         evidence = PairEvidence.start(matches, likelihood, self.prior, self._dense)
         with few_threads(X.n_items):
             solution = evidence.maximise()
-        self._evidence = evidence
-        self._keep(X, solution)
+            few = self.hyperparameters == "average" and X.n_items <= self._dense and len(solution.theta) > 0
+            points = evidence.average(solution) if few else None
+            self._evidence = evidence
+            self._keep(X, solution, points)
         return self
 
     def _read(self, X: Any) -> Matches:
@@ -197,14 +210,21 @@ class BradleyTerry(UtilityPosterior):
             warn_before_learning(X, owner, repeats=False)
         return matches
 
-    def _keep(self, X: Comparisons, solution: PairSolution) -> None:
+    def _keep(
+        self, X: Comparisons, solution: PairSolution, points: tuple[HyperPosterior, list[PairSolution]] | None
+    ) -> None:
         mode = solution.mode
         self._mode, self._used = mode, np.arange(X.n_items)
-        self._mixture = [(1.0, cast(Solution, solution))]
+        mixture = [(1.0, solution)]
+        self.__dict__.pop("hyperposterior_", None)
+        if points is not None:
+            self.hyperposterior_, solutions = points
+            mixture = [(float(w), s) for w, s in zip(self.hyperposterior_.weight, solutions, strict=True)]
+        self._mixture = cast(list[tuple[float, Solution]], mixture)
         self.comparisons_, self.featureless_, self.on_bags_ = X, True, False
         self.n_items_, self.n_features_in_, self.item_names_ = X.n_items, 0, X.names
         self.likelihood_, self.prior_variance_ = solution.likelihood, mode.variance
-        self.utility_, self.std_ = mode.f, np.sqrt(mode.precision.variances)
+        self.utility_, self.std_ = mean_of(mixture), deviations_of(mixture)
         self.log_evidence_ = None if mode.variance is None else mode.log_evidence
         self.log_likelihood_ = mode.log_likelihood
         self.theta_, self.bounds_, self.theta_names_ = solution.theta, self._evidence.bounds, self._evidence.names
@@ -222,23 +242,11 @@ class BradleyTerry(UtilityPosterior):
             )
 
     def _file_state(self) -> dict[str, Any]:
-        """Return what model files keep: the comparisons and where the search ended."""
-        return {"comparisons": self.comparisons_, "theta": self.theta_, "utility": self.utility_, "steps": self.n_iter_}
+        """Return what model files keep; see `preflearn.models._pair_state`."""
+        return state_of(self)
 
     def _from_file_state(self, state: dict[str, Any]) -> None:
-        self._validate_params()
-        X, f = state["comparisons"], numbers(state["utility"], "utilities")
-        if not isinstance(X, Comparisons) or f.shape != (X.n_items,):
-            raise DataError("the utilities are not those of the items")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # of the data: said when it was fitted
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            matches = self._read(X)
-            likelihood, _ = likelihood_of("BradleyTerry", self.link, "laplace", X.outcome, X.weight, ties=self.ties)
-            self._evidence = PairEvidence.start(matches, likelihood, self.prior, self._dense)
-            theta = check_theta("theta", state["theta"], self._evidence.names)
-            with few_threads(X.n_items):
-                self._keep(X, self._evidence.again(theta, f, int(state["steps"])))
+        restore(self, state)
 
     @property
     def sigma_(self) -> float | None:
@@ -342,10 +350,11 @@ class BradleyTerry(UtilityPosterior):
         return self.n_items_ <= self._dense or count <= FEW
 
     def _items(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
-        return [(1.0, self.utility_[new.number], np.square(self.std_[new.number]))]
+        at = new.number
+        return [(w, s.mode.f[at], s.mode.precision.variances[at]) for w, s in self._solutions()]
 
     def _joint(self, new: Items, asked: Asked | None) -> tuple[FloatArray, FloatArray]:
-        return self.utility_[new.number], self._mode.precision.joint(new.number)
+        return joint_of(self._solutions(), new.number)
 
     def _relative(self, new: Items, asked: Asked | None) -> tuple[FloatArray, FloatArray]:
         if self._exact(len(new.number)):
@@ -362,30 +371,19 @@ class BradleyTerry(UtilityPosterior):
         asked: Asked | None,
         pairs: tuple[IntArray, IntArray] | None = None,
     ) -> FloatArray:
-        """Return draws of utilities: from the factor, or where there is none by solving with perturbed sides."""
-        number, precision = new.number, self._mode.precision
-        if self.n_items_ > self._dense and len(number) <= FEW:
-            values, vectors = np.linalg.eigh(precision.joint(number))
-            root = vectors * np.sqrt(np.maximum(values, 0.0))
-            return np.asarray(self.utility_[number] + rng.standard_normal((n_samples, len(number))) @ root.T)
-        draws = np.empty((n_samples, len(number)))
-        step = n_samples if self.n_items_ <= self._dense else AT_ONCE
-        for start in range(0, n_samples, step):
-            count = min(step, n_samples - start)
-            draws[start : start + count] = precision.draw(count, rng)[number].T
-        draws += self.utility_[number]
-        return draws
+        return draws_of(self._solutions(), new.number, n_samples, rng, self._dense)
 
     def _pairs(
         self, new: Items, low: IntArray, high: IntArray, asked: Asked | None, total: int
     ) -> list[tuple[float, FloatArray, FloatArray]]:
-        return [(1.0, *self._moments(new.number[low], new.number[high]))]
+        return self._moments(new.number[low], new.number[high])
 
     def _differences_of(self, X: Comparisons, total: int) -> list[tuple[float, FloatArray, FloatArray]]:
         number = items_of_comparisons(self, X, np.arange(X.n_items)).number
-        return [(1.0, *self._moments(number[X.first], number[X.second]))]
+        return self._moments(number[X.first], number[X.second])
 
-    def _moments(self, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
-        # the lower item first: swapping sides changes no bit of the variance
-        variance = self._mode.precision.spreads(np.minimum(first, second), np.maximum(first, second))
-        return self.utility_[first] - self.utility_[second], np.where(first == second, 0.0, variance)
+    def _moments(self, first: IntArray, second: IntArray) -> list[tuple[float, FloatArray, FloatArray]]:
+        return [(w, *differences_of(s.mode, first, second)) for w, s in self._solutions()]
+
+    def _solutions(self) -> list[tuple[float, PairSolution]]:
+        return cast(list[tuple[float, PairSolution]], self._mixture)

@@ -44,7 +44,9 @@ _ON_FEATURES = ("gp", "gp-own", "gp-ard", "gp-ard-own")
 MOST_ITEMS = 1_500  # with features: the cube of their number is paid at each step
 MOST_RELEVANCES = 30  # features with a length scale each
 MOST_JUDGED = 20_000  # what judges were asked about, together
+MOST_JUDGED_AVERAGED, POINTS_OF_JUDGES = 1_000, 16  # the same up to which hyperparameters are averaged over, and where
 MOST_AVERAGED, MOST_TOGETHER = 150, 5  # items and hyperparameters for which an average over these is cheap, and good
+WEAK = 1.5  # deviation of log hyperparameters around their start, as that of the log variance of Bradley-Terry
 NO_RESTARTS_FROM = 300  # items from which on one start has to do
 
 Progress = Callable[[str, float], None]
@@ -182,12 +184,16 @@ def choose_model(
 
 
 def _averaged(data: Comparisons, best: Candidate, random_state: Any) -> Candidate:
-    """Return a model of features whose few hyperparameters are averaged over, where few items leave them uncertain."""
-    few = len(data.used_items()) <= MOST_AVERAGED and best.n_parameters <= MOST_TOGETHER
-    if best.name not in _ON_FEATURES or not few:
+    """Return a model whose few hyperparameters are averaged over, where few items leave them uncertain."""
+    if len(data.used_items()) > MOST_AVERAGED or best.n_parameters > MOST_TOGETHER:
         return best
-    model = clone(best.model).set_params(hyperparameters="average")
-    return replace(best, model=_quiet_fit(model, data))
+    average: dict[str, Any] = {"hyperparameters": "average"}
+    if best.name == "judges":
+        if _asked(data) > MOST_JUDGED_AVERAGED:
+            return best
+        average["n_points"] = POINTS_OF_JUDGES
+    model = clone(best.model).set_params(**average)
+    return replace(best, model=_quiet_fit(model, as_seen(data, best.name)))
 
 
 def applicable(data: Comparisons) -> tuple[list[str], tuple[str, ...]]:
@@ -252,6 +258,7 @@ def build_model(data: Comparisons, name: str, *, like: str | None = None, random
         "logit",
         ties=ties,
         own_effect="own" in utility and name != "both",
+        hyperprior=WEAK,
         n_restarts=0 if len(data.used_items()) >= NO_RESTARTS_FROM or data.items is None else 1,
         random_state=random_state,
         **parts,
