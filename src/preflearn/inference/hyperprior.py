@@ -20,12 +20,12 @@ class HyperPrior:
     ----------
     centre : ndarray (n_theta,)
         Means, between the bounds.
-    spread : float
-        Deviation of each.
+    spread : ndarray (n_theta,)
+        Deviation of each; that of a uniform one is infinite.
     """
 
     centre: FloatArray
-    spread: float
+    spread: FloatArray
 
     def gain(self, theta: FloatArray, bounds: FloatArray) -> tuple[float, FloatArray]:
         """Return the log density, cut off at the bounds, less that of the uniform prior between them; and its gradient.
@@ -33,10 +33,11 @@ class HyperPrior:
         What is added to a log evidence so that who believes in a uniform prior (`maximise`, `average`) believes in this
         one. Parameters whose bounds are equal have no density and add nothing.
         """
-        free = bounds[:, 1] > bounds[:, 0]
-        slope = np.where(free, (self.centre - theta) / self.spread**2, 0.0)
-        low, high = bounds[free].T
-        inside = ndtr((high - self.centre[free]) / self.spread) - ndtr((low - self.centre[free]) / self.spread)
-        r = (theta - self.centre)[free] / self.spread
-        density = -0.5 * r**2 - np.log(self.spread * np.sqrt(2 * np.pi) * inside)
+        said = (bounds[:, 1] > bounds[:, 0]) & np.isfinite(self.spread)
+        (low, high), centre, spread = bounds[said].T, self.centre[said], self.spread[said]
+        r = (theta[said] - centre) / spread
+        inside = ndtr((high - centre) / spread) - ndtr((low - centre) / spread)
+        density = -0.5 * r**2 - np.log(spread * np.sqrt(2 * np.pi) * inside)
+        slope = np.zeros(theta.shape[0])
+        slope[said] = -r / spread
         return float(np.sum(density + np.log(high - low))), slope

@@ -17,7 +17,7 @@ from preflearn.inference.laplace import laplace, laplace_gradient
 from preflearn.inference.posterior import Curvature, Info, Posterior
 from preflearn.operators import FloatArray
 
-__all__ = ["Evidence", "Solution", "few_threads", "numbers"]
+__all__ = ["Evidence", "Solution", "few_threads", "hyperprior_of", "numbers"]
 
 # Moments of a likelihood that is not log-concave that match no better than this say nothing about the evidence.
 UNKNOWN = 1e-3
@@ -215,6 +215,15 @@ class Evidence:
         if info.converged:
             self.warm = sites
         return posterior, info, sites
+
+
+def hyperprior_of(evidence: Evidence, spread: float) -> HyperPrior:
+    """Return normal priors around the parameters of an evidence.
+
+    Length scales keep a uniform one: features may be of no use at all.
+    """
+    length = np.array(["length scale" in name for name in evidence.names], dtype=bool)
+    return HyperPrior(np.clip(evidence.theta, *evidence.bounds.T), np.where(length, np.inf, spread))
 
 
 def numbers(value: Any, what: str) -> FloatArray:

@@ -20,7 +20,7 @@ from preflearn.inference.evidence import Optimum
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.likelihoods import Gaussian, get_likelihood
 from preflearn.models._answers import base_prior
-from preflearn.models._evidence import Evidence, few_threads, numbers
+from preflearn.models._evidence import Evidence, few_threads, hyperprior_of, numbers
 from preflearn.models._gp_judges import judge_names, judge_numbers, with_judges
 from preflearn.models._gp_kernel import check_kernel
 from preflearn.models._gp_likelihood import check_theta
@@ -195,11 +195,13 @@ def _check_constant(kernel: Any) -> None:
 def _check_hyperprior(prior: Any, spread: float | None, evidence: Evidence) -> HyperPrior | None:
     if prior is None and spread is None:
         return None
-    if not isinstance(prior, HyperPrior) or spread is None or prior.spread != spread:
+    if not isinstance(prior, HyperPrior) or spread is None:
         raise DataError("the prior of the hyperparameters is not the one that the parameters speak of")
-    low, high = evidence.bounds.T
     centre = check_theta("centre", numbers(prior.centre, "centre"), evidence.names)
-    if (centre < low).any() or (centre > high).any():
+    wanted = hyperprior_of(evidence, spread)
+    if not np.array_equal(prior.spread, wanted.spread):
+        raise DataError("the prior of the hyperparameters has not the deviations that the parameters speak of")
+    if not np.array_equal(centre, np.clip(centre, *evidence.bounds.T)):
         raise DataError("the prior of the hyperparameters is outside their bounds")
     return prior
 

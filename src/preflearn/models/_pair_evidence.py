@@ -134,7 +134,7 @@ class PairEvidence:
         optimum = Optimum(best.theta, value, slope, 1, True, "")
         points = average(self._believed, [optimum], self.bounds, N_POINTS, 0)
         if self.weak:  # the search leaves out the constant of the prior's density
-            peak = HyperPrior(np.zeros(1), SPREAD).gain(np.zeros(1), self.bounds[:1])[0]
+            peak = HyperPrior(np.zeros(1), np.array([SPREAD])).gain(np.zeros(1), self.bounds[:1])[0]
             points = replace(points, log_evidence=points.log_evidence + peak)
         return points, [PairSolution(*self.at(theta), theta) for theta in points.theta]
 

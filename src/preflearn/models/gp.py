@@ -15,9 +15,8 @@ from preflearn.data.join import concatenate
 from preflearn.data.learning import warn_before_learning
 from preflearn.inference.average import average
 from preflearn.inference.evidence import Optimum, starts
-from preflearn.inference.hyperprior import HyperPrior
 from preflearn.models._answers import base_prior
-from preflearn.models._evidence import Evidence, Solution, few_threads
+from preflearn.models._evidence import Evidence, Solution, few_threads, hyperprior_of
 from preflearn.models._gp_items import items_of_comparisons
 from preflearn.models._gp_judges import average_similarity, warn_one_judge
 from preflearn.models._gp_kernel import length_scales
@@ -63,10 +62,10 @@ class PreferenceGP(UtilityPosterior):
         What to do with the free parameters of kernel and likelihood: take those of the highest evidence, average
         predictions over their posterior (for few of them), or keep the given ones.
     hyperprior : float or None, default=None
-        Prior of the logarithms of these parameters between their bounds: None is uniform, as in the papers; a number is
-        the deviation of a normal one around the values that the search starts from. Few comparisons may fit best where
-        a variance is at its bound, and intervals are then too narrow; 1.5, a factor of 4.5 either way, says little
-        else.
+        Prior of the logarithms of these parameters between their bounds. None: uniform, as in the papers. A number:
+        normal with this deviation around where the search starts, but for length scales, as features may be of no use.
+        Few comparisons may fit best where a variance is at its bound, and intervals are then too narrow; 1.5, a factor
+        of 4.5 either way, hardly says more than that it is not.
     ties : bool, default=False
         Whether ties are possible: the threshold below which a difference is a tie is learned.
     own_effect : bool, default=False
@@ -107,7 +106,7 @@ class PreferenceGP(UtilityPosterior):
         Every optimum found, the best first; with a ``hyperprior`` ``evidence`` counts the gain of its density over the
         uniform one.
     hyperprior_ : HyperPrior or None
-        Centre and deviation of the normal prior of ``theta_``.
+        Centres and deviations of the normal prior of ``theta_``; infinite ones mean a uniform prior.
     hyperposterior_ : HyperPosterior
         Weighted points, with ``hyperparameters="average"``.
     theta_, bounds_, theta_names_ : ndarray, ndarray, tuple
@@ -275,8 +274,7 @@ class PreferenceGP(UtilityPosterior):
         self._used, self._merged, self._ends = taken.used, taken.merged, taken.ends
         evidence = Evidence(new, likelihood, design, self._merged.outcome, self._merged.weight, self.inference)
         if prior is None:  # not one that goes on from what was learned
-            start = np.clip(evidence.theta, *evidence.bounds.T)
-            self.hyperprior_ = None if self.hyperprior is None else HyperPrior(start, float(self.hyperprior))
+            self.hyperprior_ = None if self.hyperprior is None else hyperprior_of(evidence, float(self.hyperprior))
         evidence.hyperprior = self.hyperprior_
         return evidence
 
