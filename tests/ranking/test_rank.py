@@ -157,6 +157,23 @@ def test_sizes_of_outcomes_do_not_count_and_that_is_said():
     assert not any(one.kind == "outcomes" for one in rank(data, circles=False).warnings)
 
 
+def test_few_items_and_judges_are_averaged_over_their_hyperparameters(monkeypatch):
+    data, _ = by_utility(4, m=60)
+    judged = Comparisons(12, data.first, data.second, data.outcome, judge=np.resize(["ann", "bob", "cy"], len(data)))
+    featured = data.with_items(np.random.default_rng(0).normal(size=(12, 1)))
+    cases = ((data, "bradley-terry"), (data, "thurstone"), (featured, "gp-own"), (judged, "judges"))
+    for comparisons, name in cases:
+        found = choose_model(comparisons, name)
+        assert found.model is found.ranker
+        assert found.model.hyperposterior_.theta.shape[0] > 3, name
+    monkeypatch.setattr("preflearn.ranking.choice.MOST_JUDGED_AVERAGED", 20)
+    assert not hasattr(choose_model(judged, "judges").model, "hyperposterior_")
+    assert hasattr(choose_model(data, "bradley-terry").model, "hyperposterior_")
+    monkeypatch.setattr("preflearn.ranking.choice.MOST_AVERAGED", 11)
+    for comparisons, name in cases:
+        assert not hasattr(choose_model(comparisons, name).model, "hyperposterior_"), name
+
+
 def test_judges_who_disagree_are_told_apart():
     rng = np.random.default_rng(0)
     first, second = np.triu_indices(8, 1)

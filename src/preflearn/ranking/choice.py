@@ -144,7 +144,9 @@ def choose_model(
     that was set to its best value has to earn 1.5 nats. All candidates have the same link between utilities and
     outcomes, so that only what they believe about utilities differs. Models of features that are tried leave each item
     an effect of its own, whose variance is learned: without it, items of almost equal features would be told apart
-    with a certainty that only follows from the assumption that features say everything.
+    with a certainty that only follows from the assumption that features say everything. Variances have a weak prior
+    (``PreferenceGP(hyperprior=1.5)``, ``BradleyTerry(prior="auto")``), and the chosen model averages over the
+    hyperparameters where few items leave them uncertain.
     """
     tried: list[Candidate] = []
     names, left_out = applicable(data) if model == "auto" else ([check_model(data, model)], ())

@@ -73,6 +73,13 @@ def rank(
     RankResult
         The table (``to_pandas()``), the fitted model, the verdict and the warnings; printing it shows them.
 
+    Notes
+    -----
+    Intervals count the uncertainty of utilities and, up to 150 items and five hyperparameters, that of the
+    hyperparameters. Beyond, with circles, and with judges who were asked about more than 1,000 items together, these
+    are taken at their most probable values, which makes intervals too narrow where comparisons are few. Which model
+    is the right one counts as known.
+
     Examples
     --------
     >>> import pandas as pd
