@@ -191,7 +191,7 @@ def _averaged(data: Comparisons, best: Candidate, random_state: Any) -> Candidat
         return best
     average: dict[str, Any] = {"hyperparameters": "average"}
     if best.name == "judges":
-        if _asked(data) > MOST_JUDGED_AVERAGED:
+        if judged_items(data) > MOST_JUDGED_AVERAGED:
             return best
         average["n_points"] = POINTS_OF_JUDGES
     model = clone(best.model).set_params(**average)
