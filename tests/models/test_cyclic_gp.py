@@ -405,7 +405,7 @@ def test_every_start_of_a_search_has_functions_of_its_own(monkeypatch):
         return choose(utility, cyclic, n, ends)
 
     def maximise(evidence, first, bounds):
-        climbed.append((evidence.prior.basis, first[0]))
+        climbed.append((evidence.__self__.prior.basis, first[0]))
         return climb(evidence, first, bounds)
 
     monkeypatch.setattr(_gp_search, "with_functions", recorded)
