@@ -124,35 +124,33 @@ def test_one_point_is_what_is_answered_without_averaging(likelihood):
 
 
 @pytest.mark.parametrize("likelihood", [Probit(), Gaussian(2.0)], ids=repr)
-def test_the_first_suggestion_is_the_best_by_the_mixture(likelihood):
+def test_one_suggestion_is_the_best_by_the_mixture(likelihood):
     model, X = averaged(likelihood)
     pairs = np.stack(np.triu_indices(len(X), 1), axis=1)
     gain = information_gain(model, pairs, X)
     best = pairs[gain.argmax()]
-    found = suggest(model, X, 3)
+    found = suggest(model, X)
     assert (found.first[0], found.second[0]) == tuple(best)
     assert found.gain[0] == pytest.approx(gain.max(), rel=1e-9)
-    assert len({*zip(found.first.tolist(), found.second.tolist(), strict=True)}) == 3
     again = suggest(model, X, 1, forbidden=[tuple(best)])
     assert again.gain[0] == pytest.approx(np.sort(gain)[-2], rel=1e-9)
 
 
 @pytest.mark.parametrize("likelihood", [Probit(), Gaussian(2.0)], ids=repr)
-def test_later_suggestions_are_those_of_one_normal(likelihood):
+def test_a_batch_is_chosen_by_one_normal(likelihood):
     model, X = averaged(likelihood)
     pairs = np.stack(np.triu_indices(len(X), 1), axis=1)
     beliefs = Beliefs(model.likelihood_, *model.predict_utility(X, return_cov=True), *pairs.T)
     found = suggest(model, X, 4)
-    row = pairs.tolist().index([found.first[0], found.second[0]])
-    assert abs(found.gain[0] / beliefs.information(slice(row, row + 1))[0] - 1) > 0.1
-    chosen = [row]
-    for first, second, gain in list(zip(found.first, found.second, found.gain, strict=True))[1:]:
-        beliefs.condition(chosen[-1])
+    chosen = []
+    for first, second, gain in zip(found.first, found.second, found.gain, strict=True):
         left = beliefs.information(slice(None))
         left[chosen] = -1
         chosen.append(int(left.argmax()))
         assert pairs[chosen[-1]].tolist() == [first, second]
         assert gain == pytest.approx(left.max(), rel=1e-9)
+        beliefs.condition(chosen[-1])
+    assert (np.diff(found.gain) <= 0).all()
 
 
 def test_of_many_candidates_the_most_promising_are_looked_at(monkeypatch):

@@ -26,7 +26,7 @@ from preflearn.likelihoods import Gaussian
 from preflearn.models._utility import DifferencePosterior
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["FirstOfMixture", "information_of_pairs", "mixture_information"]
+__all__ = ["OneOfMixture", "information_of_pairs", "mixture_information"]
 
 # Candidates whose mixtures are looked at; of more, those that promise most by one normal.
 _FULL = 2048
@@ -87,26 +87,20 @@ def normals_entropy(weight: FloatArray, mean: FloatArray, deviation: FloatArray)
     return float(-(half * _WEIGHTS).ravel() @ xlogy(density, density))
 
 
-class FirstOfMixture(Utilities):
-    """Information about all utilities: the first choice by the mixture, those after it by one normal."""
+class OneOfMixture(Utilities):
+    """Information about all utilities and hyperparameters, by the mixture: for one choice."""
 
     def __init__(self, beliefs: Beliefs, evaluate_mixture: Callable[[IntArray], FloatArray]) -> None:
         super().__init__(beliefs)
         self.evaluate_mixture = evaluate_mixture
-        self.first = True
 
     def best(self, alive: NDArray[np.bool_]) -> tuple[int, float] | None:
         """Return the best candidate that is alive and its gain, or None where none is alive."""
-        if not self.first or not alive.any():
-            return super().best(alive)
+        if not alive.any():
+            return None
         rows = np.flatnonzero(alive)
         if rows.size > _FULL:
             rows = np.sort(rows[np.argpartition(-self.gain[rows], _FULL)[:_FULL]])
         gain = self.evaluate_mixture(rows)
         place = highest(gain)
         return int(rows[place]), float(gain[place])
-
-    def condition(self, row: int) -> None:
-        """Take a candidate as answered."""
-        self.first = False
-        super().condition(row)

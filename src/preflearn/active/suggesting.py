@@ -15,7 +15,7 @@ from preflearn.active._beliefs import Beliefs
 from preflearn.active._candidates import consider
 from preflearn.active._criteria import Criterion, Utilities
 from preflearn.active._judges import Judges
-from preflearn.active._mixture import FirstOfMixture, information_of_pairs
+from preflearn.active._mixture import OneOfMixture, information_of_pairs
 from preflearn.active._pool import Pool
 from preflearn.active._top_k import Draws, TopK
 from preflearn.data._checks import label_array
@@ -157,11 +157,10 @@ def suggest(
     form and half are the best partners of every item. Of more than 2,000 items 2,000 are considered: those with the
     most uncertain utility and, as many, random ones; for "top_k" those nearest to the border of the top k.
 
-    Where hyperparameters are averaged over, the first pair has the most information about utilities and
-    hyperparameters together (`information_gain`), of the 2,048 candidates that promise most. For the pairs after it,
-    and for "top_k", a batch needs one joint distribution: utilities are taken to be normal, with the mean and
-    covariance of the average, and the likelihood is that of the best hyperparameters. Their gains are rougher, and may
-    be above the first.
+    Where hyperparameters are averaged over, one pair (``n=1``) has the most information about utilities and
+    hyperparameters together (`information_gain`), of the 2,048 candidates that promise most. A batch, and "top_k",
+    need one joint distribution: utilities are taken to be normal, with the mean and covariance of the average, and the
+    likelihood is that of the best hyperparameters.
 
     Cost for p <= 2,000 items and q candidates: one joint covariance, O(p²) for the screening, about a microsecond per
     candidate for the information, and O(q) per suggestion.
@@ -201,8 +200,8 @@ def suggest(
     rule: Criterion
     if seen.k is not None:
         rule = TopK(Draws(beliefs, seen.k, n_samples, rng))
-    elif pool.averaged:
-        rule = FirstOfMixture(beliefs, lambda rows: information_of_pairs(pool, first[rows], second[rows]))
+    elif pool.averaged and n == 1:
+        rule = OneOfMixture(beliefs, lambda rows: information_of_pairs(pool, first[rows], second[rows]))
     else:
         rule = Utilities(beliefs)
     chosen: list[int] = []
