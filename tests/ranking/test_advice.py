@@ -130,6 +130,15 @@ def test_a_ranking_of_k_items_weighs_k_less_one_comparisons():
     np.testing.assert_array_equal(prepare(partial).data.weight[partial.group == 0], 1.0)
 
 
+def test_what_was_prepared_once_stays_as_it_is():
+    votes = from_rankings([["d", "b", "c", "a"], ["b", "a", "c"], ["a", "d"]])
+    once = prepare(votes).data
+    twice = prepare(once)
+    np.testing.assert_array_equal(twice.data.weight, once.weight)
+    assert twice.data.names.tolist() == once.names.tolist() == ["a", "b", "c", "d"]
+    assert not twice.notes
+
+
 def test_rankings_with_ties_are_votes_too_and_tournaments_are_not():
     grades = from_scores(np.zeros((5, 1)), [2, 1, 1, 0, 0], ties="exclude", group=[0] * 5)
     np.testing.assert_allclose(prepare(grades).data.weight.sum(), 4)
@@ -219,7 +228,8 @@ def test_sure_places_and_rankings_that_are_unsure_throughout_are_not_called_out(
 
 @pytest.mark.slow
 @pytest.mark.data
-def test_a_winner_of_one_tennis_match_in_a_part_apart_is_called_out(data_dir):
+def test_the_first_of_a_tennis_season_have_played(data_dir):
+    """Without a prior of hyperparameters the winner of one match in a part apart was fifth, anywhere from 1 to 364."""
     path = data_dir / "atp_tennis" / "atp_matches_2018.csv.gz"
     if not path.exists():
         pytest.skip(f"{path} is absent")
@@ -233,9 +243,6 @@ def test_a_winner_of_one_tennis_match_in_a_part_apart_is_called_out(data_dir):
     players = pd.concat(sides).groupby("item").first().reset_index()
     games = matches[["winner_name", "loser_name"]].set_axis(["winner", "loser"], axis=1)
     result = rank(games, players, model="gp-own", circles=False)
-    table = result.to_pandas()
-    first = table[:10]
-    anywhere = first[(first.wins + first.losses < 3) & (first.rank_high - first.rank_low > len(table) / 2)]
-    warned = [one for one in result.warnings if one.kind == "unfounded"]
-    assert len(anywhere) == 1
-    assert [*warned[0].items] == [*anywhere.item]
+    first = result.to_pandas()[:10]
+    assert (first.wins + first.losses).min() > 20
+    assert "unfounded" not in {one.kind for one in result.warnings}

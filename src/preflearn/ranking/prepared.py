@@ -79,7 +79,8 @@ def _one_vote_each(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
         f"The pairs of one ranking are not independent: those of {int(whole.sum()):,} rankings weigh as many "
         "comparisons as a ranking has items, less one."
     )
-    return data._take(slice(None), weight=weight), [Advice("rankings", text)]
+    # without the groups, so that what was prepared once, as in a model file, stays as it is
+    return data._take(slice(None), weight=weight, group=None), [Advice("rankings", text)]
 
 
 def _whole_rankings(data: Comparisons, code: IntArray) -> tuple[IntArray, NDArray[np.bool_]]:
