@@ -229,7 +229,7 @@ def test_sure_places_and_rankings_that_are_unsure_throughout_are_not_called_out(
 @pytest.mark.slow
 @pytest.mark.data
 def test_the_first_of_a_tennis_season_have_played(data_dir):
-    """Without a prior of hyperparameters the winner of one match in a part apart was fifth, anywhere from 1 to 364."""
+    """Without a prior of hyperparameters the winner of one match in a part apart was fifth."""
     path = data_dir / "atp_tennis" / "atp_matches_2018.csv.gz"
     if not path.exists():
         pytest.skip(f"{path} is absent")
