@@ -11,7 +11,7 @@ import pytest
 from ranking_data import NAMES, by_utility, circular
 
 import preflearn
-from preflearn import BradleyTerry, Comparisons, Ratings
+from preflearn import BradleyTerry, Comparisons, PreferenceGP, Ratings
 from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
 from preflearn.model_file import open_model
@@ -353,3 +353,18 @@ def test_mistakes():
         rank(data, items=pd.DataFrame({"item": NAMES[:12]}))
     with pytest.raises(DataError, match="too many to rank"):
         rank(Ratings(np.zeros((1501, 1)), np.arange(1501) % 2))
+
+
+def test_circles_are_learned_in_any_case_where_that_is_asked_for():
+    data, _ = by_utility(2, n=8, m=60)
+    assert "both" not in rank(data).rankability.models
+    assert "both" in rank(data, circles=True).rankability.models
+
+
+@pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly")
+def test_few_comparisons_put_no_variance_at_its_bound():
+    data, _ = by_utility(4, n=15, m=30, features=lambda rng, u: np.column_stack([u, rng.normal(size=15)]))
+    free = PreferenceGP("rbf", "logit", own_effect=True, random_state=0).fit(data)
+    ranked = rank(data, model="gp-own", circles=False).model
+    assert free.own_variance_ < 1e-3
+    assert ranked.own_variance_ > 5e-3
