@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "fork"), reas
 def outcome(folder, how, count):
     script = Path(__file__).with_name("interrupting_commands.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(folder), how, str(count)], capture_output=True, text=True, timeout=120
+        [sys.executable, str(script), str(folder), how, str(count)], capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

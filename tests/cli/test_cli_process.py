@@ -158,7 +158,7 @@ def test_an_interrupt_while_learning_gives_130_and_no_file(folder):
 
 
 SLOW_SAVE = """
-import sys, time
+import signal, sys, time
 import numpy as np
 from preflearn.cli.main import main
 
@@ -168,6 +168,7 @@ def slowly(stream, array, **options):
     time.sleep(60)
 
 np.lib.format.write_array = slowly
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whatever the tests were started by
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are c
 def outcome(folder, how, count):
     script = Path(__file__).with_name("interrupting.py")
     done = subprocess.run(
-        [sys.executable, str(script), str(folder), how, str(count)], capture_output=True, text=True, timeout=120
+        [sys.executable, str(script), str(folder), how, str(count)], capture_output=True, text=True, timeout=900
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
