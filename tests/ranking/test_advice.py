@@ -7,8 +7,9 @@ from ranking_data import NAMES, by_utility
 
 from preflearn import Comparisons
 from preflearn.data import Ratings, from_rankings, from_scores
+from preflearn.exceptions import DataError
 from preflearn.ranking import rank
-from preflearn.ranking.advice import record_of
+from preflearn.ranking.advice import _sides, record_of
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.ranker import from_rows
 
@@ -246,3 +247,37 @@ def test_the_first_of_a_tennis_season_have_played(data_dir):
     first = result.to_pandas()[:10]
     assert (first.wins + first.losses).min() > 20
     assert "unfounded" not in {one.kind for one in result.warnings}
+
+
+def favourites_first(seed, n=10, m=200, side=0.0):
+    """Return comparisons in which the better item always stands first, with or without an advantage of that side."""
+    rng = np.random.default_rng(seed)
+    u = np.linspace(2, -2, n)
+    one = rng.integers(0, n, m)
+    other = (one + rng.integers(1, n, m)) % n
+    first, second = np.minimum(one, other), np.maximum(one, other)
+    return Comparisons(n, first, second, np.sign(u[first] - u[second] + side + rng.logistic(size=m)))
+
+
+def test_favourites_that_stand_first_are_no_advantage_of_the_first_side():
+    problems = [favourites_first(seed) for seed in range(12)] + [favourites_first(seed, 30, 300) for seed in range(12)]
+    assert sum(bool(_sides(data)) for data in problems) <= 2
+    assert sum(bool(_sides(favourites_first(seed, m=3000, side=1.0))) for seed in range(4)) == 4
+
+
+def test_circles_that_may_be_an_advantage_of_one_side_are_doubted():
+    data = favourites_first(1, m=1500, side=-1.5)
+    result = rank(data)
+    found = {one.kind: one for one in result.warnings}
+    assert "side" in found
+    assert result.rankability.verdict in ("cyclic", "partly cyclic", "undecided")
+    assert "always stood in the same order" in found["circles"].text
+
+
+def test_weights_of_any_size_give_a_ranking_or_one_message():
+    rng = np.random.default_rng(0)
+    data, _ = by_utility(1, n=8, m=80, judge=[f"j{k}" for k in rng.integers(0, 3, 80)], ties=0.3)
+    heavy = data._take(slice(None), weight=1e12 * rng.integers(1, 4, 80))
+    assert len(rank(heavy)) == 8
+    with pytest.raises(DataError, match=r"weight 1e\+308 is larger than 1e\+14"):
+        rank(data._take(slice(None), weight=np.full(80, 1e308)))

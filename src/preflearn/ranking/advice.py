@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from preflearn.data import Comparisons
-from preflearn.exceptions import first_few
-from preflearn.models import BradleyTerry
+from preflearn.exceptions import DataError, first_few
+from preflearn.models import BradleyTerry, SideEffect
 from preflearn.models.ranking import Ranking
 from preflearn.operators import FloatArray
 from preflearn.ranking.choice import Choice, as_seen
@@ -29,6 +29,8 @@ MOST_ASKED, OPPOSITE = 200, -0.3  # judges whose tastes are compared; mean liken
 MISSING = ("nan", "na", "n/a", "null", "none", "-", "?", "#n/a")
 LONG = 1e5  # wins from which on a short form is shown
 TOP = 10  # places that are looked at in a long ranking
+WIDE = 100.0  # variance of a prior that decides nothing but that there is a maximum
+DENSE = 3_000  # items up to which maximum likelihood is quick
 LOPSIDED = 0.02  # share of outcomes on one side below which sides were sorted by outcome
 
 
@@ -112,14 +114,18 @@ def advise(
 ) -> list[Advice]:
     """Return what should be known before a ranking is trusted, the gravest first."""
     names = np.arange(data.n_items) if data.names is None else data.names
-    apart = _camps(choice, judges)
+    apart, sides = _camps(choice, judges), _sides(data)
+    circles = [one for one in _circles(rankability) if not (apart and one.kind == "noise")]
+    if sides and _same_order(data):
+        doubt = " But most pairs always stood in the same order, so the advantage of one side (below) may be all of it."
+        circles = [replace(one, text=one.text + doubt) if one.kind == "circles" else one for one in circles]
     return [
         *apart,
-        *(one for one in _circles(rankability) if not (apart and one.kind == "noise")),
+        *circles,
         *_parts(data, names),
         *_unfounded(data, record, ranking, names),
-        *_sides(data),
-        *_judges(judges),
+        *sides,
+        *(one for one in _judges(judges) if not apart),
         *_missing(names[data.used_items()]),
         *_alike_names(names[data.used_items()]),
         *_extremes(data, record, names),
@@ -216,8 +222,8 @@ def _sides(data: Comparisons) -> list[Advice]:
     share = float(np.mean(data.outcome[decided] > 0)) if decided.any() else 1.0
     if not LOPSIDED < share < 1 - LOPSIDED:  # sides were written down by who won
         return []
-    effect = BradleyTerry("logit", ties=bool((~decided).any())).fit(as_seen(data, "bradley-terry")).side_effect()
-    if effect.p_value > NO_CHANCE:
+    effect = _side_effect(as_seen(data, "bradley-terry"), ties=bool((~decided).any()))
+    if effect is None or effect.p_value > NO_CHANCE:
         return []
     side = "first" if effect.estimate > 0 else "second"
     odds = float(np.exp(abs(effect.estimate)))
@@ -231,30 +237,59 @@ def _sides(data: Comparisons) -> list[Advice]:
     ]
 
 
+def _same_order(data: Comparisons) -> bool:
+    """Return whether most pairs that met more than once always had the same item on the first side."""
+    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
+    _, pair, met = np.unique(low.astype(np.int64) * data.n_items + high, return_inverse=True, return_counts=True)
+    ahead = np.bincount(pair, data.first == low)
+    both = (ahead > 0) & (ahead < met)
+    return float(both[met > 1].mean() if (met > 1).any() else 0.0) < 0.5
+
+
+def _side_effect(data: Comparisons, *, ties: bool) -> SideEffect | None:
+    """Return the advantage of the first side, or None where the comparisons do not tell it from the utilities.
+
+    A prior draws utilities towards zero and leaves part of what favourites win to the side where they stand, so there
+    is none where the likelihood has a maximum, and a wide one elsewhere.
+    """
+    try:
+        try:
+            model = BradleyTerry("logit", None if data.n_items <= DENSE else WIDE, ties=ties).fit(data)
+        except DataError:
+            model = BradleyTerry("logit", WIDE, ties=ties).fit(data)
+        return model.side_effect()
+    except (DataError, np.linalg.LinAlgError):
+        return None
+
+
 def _camps(choice: Choice, judges: JudgeReport | None) -> list[Advice]:
     """Return whether judges differ more from each other than they agree."""
     if choice.name != "judges" or judges is None or choice.model.judge_share_ < APART:
         return []
     camps = _two_camps(choice)
-    text = f"The judges differ more from each other than they agree, and a ranking for all of them says little. {camps}"
-    return [Advice("judges", f"{text} Rank each camp by itself.")] if camps else []
+    if not camps:
+        return []
+    told = " and ".join(f"{len(camp)} ({first_few(camp, 12)})" for camp in camps)
+    text = (
+        "The judges differ more from each other than they agree, and a ranking for all of them says little. They fall "
+        f"into two camps of opposite tastes, of {told}. Rank each camp by itself."
+    )
+    return [Advice("judges", text, tuple(camps[1]))]
 
 
-def _two_camps(choice: Choice) -> str:
-    """Return a sentence on two camps of opposite tastes, if the judges fall into such."""
+def _two_camps(choice: Choice) -> list[list[Any]]:
+    """Return two camps of judges of opposite tastes, the larger first, if they fall into such."""
     model = choice.model
     if not 2 < len(model.judges_) <= MOST_ASKED:
-        return ""
+        return []
     taste = np.array([model.predict_utility(judge=name) for name in model.judges_])
     taste -= taste.mean(axis=1, keepdims=True)
     taste /= np.maximum(np.linalg.norm(taste, axis=1, keepdims=True), 1e-300)
     alike = taste @ taste.T
     one = np.linalg.eigh(alike)[1][:, -1] > 0
     if min(one.sum(), (~one).sum()) < 2 or alike[np.ix_(one, ~one)].mean() > OPPOSITE:
-        return ""
-    camps = sorted((list(model.judges_[one]), list(model.judges_[~one])), key=len, reverse=True)
-    told = " and ".join(f"{len(camp)} ({first_few(camp)})" for camp in camps)
-    return f"They fall into two camps of opposite tastes, of {told}."
+        return []
+    return sorted((list(model.judges_[one]), list(model.judges_[~one])), key=len, reverse=True)
 
 
 def _missing(names: Any) -> list[Advice]:
@@ -314,7 +349,7 @@ def _extremes(data: Comparisons, record: Record, names: Any) -> list[Advice]:
         ("winless", "never won", record.wins + record.ties, "from below"),
     ):
         rows = np.flatnonzero(played & (never == 0))
-        if len(rows) and data.n_items > 2:
+        if len(rows):
             which = first_few([names[row] for row in rows], 5)
             item, it = ("items", "they are") if len(rows) > 1 else ("item", "it is")
             found.append(

@@ -9,7 +9,7 @@ import numpy as np
 from preflearn.active import Suggestions, suggest
 from preflearn.active._outcomes import information
 from preflearn.data import Comparisons
-from preflearn.ranking.choice import Choice, choose_model
+from preflearn.ranking.choice import Choice, averaged, choose_model
 
 __all__ = ["model_to_ask", "next_comparisons", "runs_in_circles"]
 
@@ -32,12 +32,12 @@ def model_to_ask(data: Comparisons, model: Any, choice: Choice | None = None, *,
     """
     if not _tells_judges_apart(model):
         return model
-    tried = () if choice is None else choice.candidates
-    plain = [one.model for one in tried if not (_tells_judges_apart(one.model) or runs_in_circles(one.model))]
-    if plain:
-        return plain[0]
     unnamed = data._take(slice(None), judge=None, judges=None)
-    return choose_model(unnamed, random_state=random_state).model
+    tried = () if choice is None else choice.candidates
+    plain = [one for one in tried if not (_tells_judges_apart(one.model) or runs_in_circles(one.model))]
+    if not plain:
+        return choose_model(unnamed, random_state=random_state).model
+    return averaged(unnamed, plain[0], random_state).model
 
 
 def next_comparisons(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import ConstantKernel
@@ -22,6 +23,7 @@ __all__ = [
     "Choice",
     "applicable",
     "as_seen",
+    "averaged",
     "build_model",
     "check_model",
     "choose_model",
@@ -169,7 +171,7 @@ def choose_model(
         else:
             attempt("judges", best.name)
             best = max(tried, key=lambda one: one.earned)
-    ranker = best = _averaged(data, best, random_state)
+    ranker = best = averaged(data, best, random_state)
     if cyclic and model == "auto":
         attempt("both", best.name)
         best = tried[-1]
@@ -178,14 +180,14 @@ def choose_model(
         best.name,
         best.model,
         tuple(ordered),
-        _why(ordered, data, model),
+        _why(ordered, data, model, ranker.name),
         left_out,
         as_seen(data, best.name),
         ranker.model,
     )
 
 
-def _averaged(data: Comparisons, best: Candidate, random_state: Any) -> Candidate:
+def averaged(data: Comparisons, best: Candidate, random_state: Any) -> Candidate:
     """Return a model whose few hyperparameters are averaged over, where few items leave them uncertain."""
     if len(data.used_items()) > MOST_AVERAGED or best.n_parameters > MOST_TOGETHER:
         return best
@@ -195,7 +197,10 @@ def _averaged(data: Comparisons, best: Candidate, random_state: Any) -> Candidat
             return best
         average["n_points"] = POINTS_OF_JUDGES
     model = clone(best.model).set_params(**average)
-    return replace(best, model=_quiet_fit(model, as_seen(data, best.name)))
+    try:
+        return replace(best, model=_quiet_fit(model, as_seen(data, best.name)))
+    except np.linalg.LinAlgError:  # weights so large that the evidence has no width
+        return best
 
 
 def applicable(data: Comparisons) -> tuple[list[str], tuple[str, ...]]:
@@ -280,12 +285,15 @@ def _quiet_fit(model: Any, data: Comparisons) -> Any:
         return model.fit(data)
 
 
-def _why(ordered: list[Candidate], data: Comparisons, model: str) -> str:
+def _why(ordered: list[Candidate], data: Comparisons, model: str, ranker: str) -> str:
     best = ordered[0]
     if model != "auto":
         return f"{MODELS[best.name]}: as asked for"
     if best.name == "both":
-        return f"{MODELS[best.name]}: the comparisons run in circles that no ranking explains"
+        return (
+            f"{MODELS[best.name]}: the comparisons run in circles that no ranking explains. Predictions are by this "
+            f"model; places and utilities here are by the best one without circles ({ranker})"
+        )
     if len(ordered) == 1:
         return f"{MODELS[best.name]}: the items have no features" if data.items is None else MODELS[best.name]
     second = ordered[1]

@@ -8,10 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data import Comparisons
+from preflearn.exceptions import DataError
 from preflearn.operators import IntArray
 from preflearn.ranking.advice import Advice, Record, record_of
 
 __all__ = ["Prepared", "prepare"]
+
+
+HEAVIEST = 1e14  # beyond, sums of weights lose what single comparisons say
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,11 @@ def prepare(data: Comparisons) -> Prepared:
     >>> found.data.names.tolist(), found.data.outcome.tolist(), [one.kind for one in found.notes]
     (['ann', 'bob', 'cy'], [1.0, 1.0], ['outcomes'])
     """
+    if data.weight is not None and data.weight.max() > HEAVIEST:
+        raise DataError(
+            f"weight {data.weight.max():g} is larger than {HEAVIEST:g}: a comparison counts as often as its weight "
+            "says. Divide all weights by the same number."
+        )
     data, sized = _signs(_by_name(data))
     voting, votes = _one_vote_each(data)
     return Prepared(voting, record_of(data), (*sized, *votes))

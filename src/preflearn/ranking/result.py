@@ -23,7 +23,7 @@ __all__ = ["RankResult"]
 _SHOWN = 30  # rows of a long table that are printed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RankResult:
     """What `preflearn.rank` found; printing it shows the table and the warnings.
 
@@ -34,7 +34,8 @@ class RankResult:
     record : Record
         Wins, losses and ties of the items in the order of the item table.
     model : estimator
-        The fitted model: ``predict_proba`` for single pairs, ``rank`` for other items.
+        The fitted model: ``predict_proba`` for single pairs, ``rank`` for other items. Where preferences run in circles
+        it has a part for these, and the ranking is that of ``choice.ranker``, the best one without.
     choice : Choice
         Which models were tried, and why this one was taken.
     rankability : Rankability or None
@@ -179,6 +180,8 @@ class RankResult:
             lines.append(self.rankability.told)
         lines += [f"Warning: {one.text}" for one in self.warnings]
         return "\n".join(lines)
+
+    __repr__ = __str__  # as data frames do: what a prompt shows is the table
 
     def _repr_html_(self) -> str:
         header, rows = self.rows(_SHOWN)
