@@ -80,3 +80,43 @@ def test_different_names_stay_different_in_a_table_and_come_back(tmp_path: Path)
     path = tmp_path / "m.csv"
     write_csv(["winner", "loser"], [(name, "other") for name in names], path)
     assert read_preferences(path).data.names.tolist() == [names[0], "other", *names[1:]]
+
+
+@pytest.mark.parametrize(
+    "derived",
+    ["win{}.adj", "adj_win{}", "scoreadj{}", "goals_scored_{}", "Points.per.game{}", "n_won_{}", "resultcode{}"],
+)
+def test_columns_made_from_the_outcome_are_no_features(derived: str, tmp_path: Path) -> None:
+    header = f"field1,field2,win1,tie,win2,{derived.format(1)},{derived.format(2)}"
+    rows = "111,110,4,4,2,6,4\n111,101,4,2,4,5,5\n110,101,1,0,9,1,9\n"
+    with pytest.raises(FileFormatError, match=r"items or a feature.*first=field1,second=field2 .*features=field$"):
+        read_preferences(write(tmp_path, f"{header}\n{rows}"))
+    reading = read_preferences(write(tmp_path, f"{header}\n{rows}"), columns="first=field1,second=field2")
+    assert (reading.data.n_items, reading.data.n_features) == (3, 0)
+    assert any(line.startswith("Not used: ") and derived.format(1) in line for line in reading.told)
+
+
+@pytest.mark.parametrize("stem", ["window", "wine", "setsize", "pointed", "tiers", "drawing", "price"])
+def test_words_that_only_start_like_an_outcome_are_features(stem: str, tmp_path: Path) -> None:
+    text = f"{stem}_left,{stem}_right,age_left,age_right,winner\n1.5,2,3,4,left\n2.5,1,5,6,right\n"
+    assert read_preferences(write(tmp_path, text)).data.feature_names == (stem, "age")
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ("winner=left", r'winner is "left", so .*leave out winner=left .*--columns winner=left,loser=right$'),
+        ("winner=right", r'winner is "right", so .*leave out winner=right .*--columns winner=right,loser=left$'),
+        ("judge=left", r'judge is "left", but .*two sides\. Name them too: .*second=COLUMN,judge=left$'),
+    ],
+)
+def test_a_column_that_is_named_wrongly_does_not_make_the_header_data(columns: str, told: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "left,right,winner\nann,bob,left\nbob,cy,right\n")
+    with pytest.raises(FileFormatError, match=told):
+        read_preferences(path, columns=columns)
+
+
+def test_sides_are_guessed_beside_a_winner_that_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, "x,y,z\nann,bob,bob\nbob,cy,cy\n")
+    with pytest.raises(FileFormatError, match=r'winner is "z", but .*A guess .*--columns first=x,second=y,winner=z$'):
+        read_preferences(path, columns="winner=z")

@@ -11,7 +11,18 @@ import numpy as np
 from preflearn.data._guesses import guess, guess_source
 from preflearn.data._outcomes import word_value
 from preflearn.data._ranking_tables import place_columns
-from preflearn.data._roles import DECIDED, ITEM_STEMS, SCORE_STEMS, WIN_STEMS, Pair, listed, override, pairs_of, single
+from preflearn.data._roles import (
+    DECIDED,
+    ITEM_STEMS,
+    SCORE_STEMS,
+    WIN_STEMS,
+    Pair,
+    follows_outcome,
+    listed,
+    override,
+    pairs_of,
+    single,
+)
 from preflearn.data._tables import Table, normal, numbers_of, such
 from preflearn.exceptions import first_few, nearest_names
 
@@ -68,7 +79,7 @@ def find_layout(table: Table, given: Mapping[str, Any], *, need_outcomes: bool, 
         families = {words for words in families if len(words[0]) > 3} or families  # x1_left, x2_left: not 1 and 2
         decided = families and families <= set(DECIDED)
         if not families or (need_outcomes and not decided and not _sources(table, named, pairs, None)):
-            raise _nothing(table)
+            raise _nothing(table, {role: named[role] for role in given if role in named})
         if len(families) > 1:
             raise table.refuse(
                 f"the columns {first_few(table.columns, 12)} name neither items nor one way to tell two sides apart. "
@@ -180,7 +191,7 @@ def _best(table: Table, candidates: list[Pair], decided: bool) -> Pair:
 
 
 def _is_feature(pair: Pair) -> bool:
-    return pair.stem not in ITEM_STEMS and pair.stem not in SCORE_STEMS and pair.stem not in WIN_STEMS
+    return pair.stem not in ITEM_STEMS and not follows_outcome(pair)
 
 
 def _holds_items(table: Table, named: dict[str, str], pair: Pair) -> bool:
@@ -286,9 +297,35 @@ def _rankings(table: Table, named: dict[str, str]) -> Layout | None:
     return None
 
 
-def _nothing(table: Table) -> Exception:
+def _sides_missing(table: Table, named: dict[str, str]) -> Exception:
+    """Return the error for columns that were named where the two sides are not found among the others."""
+    told = ", ".join(f'{role} is "{column}"' for role, column in named.items())
+    taken = [pair for pair in pairs_of(table.columns) if {pair.first, pair.second} & set(named.values())]
+    taken = [pair for pair in taken if pair.stem in ITEM_STEMS]
+    columns = first_few(table.columns, 12)
+    if "winner" in named and taken:
+        one, other = taken[0].first, taken[0].second
+        if named["winner"] == other:
+            one, other = other, one
+        role = next(role for role, column in named.items() if column in (one, other))
+        return table.refuse(
+            f'{told}, so that "{one}" and "{other}" cannot be the two sides, and no other columns of ({columns}) are. '
+            f'If they are the sides, leave out {role}={named[role]} or name another column for it, and if "{one}" '
+            f"always won use {override({'winner': one, 'loser': other})}"
+        )
+    guessed = guess(table)
+    if guessed is None or not all(f"{role}={column}" in guessed for role, column in named.items()):
+        guessed = f"Name them too: {override({'first': 'COLUMN', 'second': 'COLUMN'} | named)}"
+    return table.refuse(
+        f"{told}, but the names of the other columns of ({columns}) do not say which are the two sides. {guessed}"
+    )
+
+
+def _nothing(table: Table, named: dict[str, str]) -> Exception:
     """Return the error for a table without any layout."""
     columns = table.columns
+    if named:  # then there is a header
+        return _sides_missing(table, named)
     if len(columns) == 1 and table.values is None:
         return table.error(
             f'{table.source}, line {table.top}: there is one column ("{columns[0][:60]}"). Separate columns by a '

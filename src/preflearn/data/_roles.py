@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from preflearn.data._tables import Table, normal
 from preflearn.exceptions import DataError, first_few, nearest_names
 
-__all__ = ["DECIDED", "ROLES", "Pair", "listed", "named_roles", "override", "pairs_of", "single"]
+__all__ = ["DECIDED", "ROLES", "Pair", "follows_outcome", "listed", "named_roles", "override", "pairs_of", "single"]
 
 ROLES = (
     *("winner", "loser", "first", "second", "outcome", "score_first", "score_second", "wins_first", "wins_second"),
@@ -41,6 +41,16 @@ ITEM_STEMS = (
 )
 SCORE_STEMS = ("score", "scores", "teamscore", "goals", "goal", "points", "pts", "runs", "finalscore", "sets")
 WIN_STEMS = ("wins", "win", "winner", "winnermodel", "votes", "nwins", "winscount")
+# Words of columns that were made from the outcome (win1.adj, goals_scored_home): nothing that describes an item.
+_OUTCOME_WORDS = frozenset(
+    (
+        *SCORE_STEMS,
+        *WIN_STEMS,
+        *("point", "vote", "winner", "winners", "winning", "won", "lose", "loss", "losses", "lost", "defeats"),
+        *("tie", "ties", "tied", "draw", "draws", "drawn", "outcome", "outcomes", "result", "results", "victories"),
+    )
+)
+_OUTCOME_STARTS = ("wins", "winner", "score", "goals", "points", "outcome", "result")  # scoreadj, goalsfor
 
 # Those who compare. Of the second list, a column of yes and no says what somebody is, and not who.
 _JUDGES = (
@@ -122,6 +132,12 @@ def pairs_of(columns: Sequence[str]) -> list[Pair]:
                     stem = "".join(word for word in words if word != one)
                     pairs.append(Pair((one, other), stem, column, partner))
     return pairs
+
+
+def follows_outcome(pair: Pair) -> bool:
+    """Return whether two columns say who won, or were made from what does, by the words of their name."""
+    words = [word for word in _split(pair.first) if word not in pair.words]
+    return any(word in _OUTCOME_WORDS for word in (*words, pair.stem)) or pair.stem.startswith(_OUTCOME_STARTS)
 
 
 def single(table: Table, role: str, used: Sequence[str]) -> str | None:
