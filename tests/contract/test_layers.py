@@ -11,11 +11,12 @@ SRC = Path(__file__).resolve().parents[2] / "src" / "preflearn"
 ALLOWED = {
     "__init__": {"_version", "data", "kernels", "model_file", "models", "ranking"},
     "_version": set(),
+    "_pipes": set(),
     "exceptions": set(),
     "linalg": {"exceptions"},
     "kernels": {"exceptions", "linalg"},
     "operators": {"exceptions", "linalg"},
-    "data": {"exceptions", "linalg"},
+    "data": {"_pipes", "exceptions", "linalg"},
     "likelihoods": {"exceptions"},
     "priors": {"exceptions", "linalg", "kernels", "data"},
     "inference": {"exceptions", "linalg", "operators"},
@@ -28,6 +29,7 @@ ALLOWED = {
     "structure": {"exceptions", "data", "models"},
     "plots": {"exceptions", "data", "metrics"},
     "model_file": {
+        "_pipes",
         "_version",
         "exceptions",
         "data",
@@ -55,6 +57,7 @@ ALLOWED = {
     },
     "__main__": {"cli"},
     "cli": {
+        "_pipes",
         "_version",
         "exceptions",
         "data",

@@ -90,12 +90,13 @@ def _run(tokens: list[str]) -> int:
     """Run a command and return its exit code."""
     import warnings
 
+    from preflearn._pipes import reading_once
     from preflearn.cli.commands import app
     from preflearn.cli.console import WarningPrinter
     from preflearn.cli.options import STANDARD_INPUT
     from preflearn.exceptions import PreflearnWarning
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), reading_once():
         # What concerns the data is shown, once; what other libraries tell their developers is not.
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", PreflearnWarning)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from preflearn._pipes import open_stream
 from preflearn.cli.console import count, facts, working
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import Saved, check_rows, is_svmlight, open_saved, read_again, read_any, titled
@@ -42,7 +43,7 @@ def run(model: Path, data: str | None, reading: ReadOptions, out: Path | None) -
         with working(f"Reading {titled(data)}"), read_again(data):
             header, rows, what = _answer(saved, data, reading)
     write_csv(header, rows, out)
-    if out is not None:
+    if out is not None and open_stream(out) is None:  # a table on standard output is nothing but the table
         facts([("Saved", f"{out}: {what}")])
 
 

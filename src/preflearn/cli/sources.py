@@ -50,14 +50,13 @@ class Read:
 
 def is_svmlight(source: str, options: ReadOptions) -> bool:
     """Return whether a file holds rows with scores; standard input, unless it is kept, only if that is said."""
-    from preflearn.data._files import kind_of
+    from preflearn.data._files import kind_of, read_start
 
     kept: Any = sys.stdin
     if options.format is not None or (source == "-" and not isinstance(kept, _Kept)):
         return options.format == "svmlight"
     try:
-        with kept.buffer if source == "-" else Path(source).open("rb") as stream:
-            start = stream.read(1 << 16)
+        start = kept.buffer.read(1 << 16) if source == "-" else read_start(source, 1 << 16)
         if start[:2] == b"\x1f\x8b":
             start = zlib.decompressobj(wbits=31).decompress(start, 1 << 16)
     except (OSError, ValueError, zlib.error):

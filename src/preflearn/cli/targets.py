@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from preflearn._pipes import is_pipe, open_stream
 from preflearn.exceptions import DataError
 
 __all__ = ["check_targets"]
@@ -31,7 +32,7 @@ def _check(path: Path, option: str, force: bool, sources: Sequence[Path]) -> Non
         raise DataError(f"{option} is -, and a file is wanted. Give the path of a file.")
     if path.is_dir():
         raise DataError(f"{path}: this is a directory. Give {option} the path of a file.")
-    if path.exists() and not path.is_file():
+    if is_pipe(path) or open_stream(path) is not None:
         if option in ("--out", "OUT"):  # a pipe or a device such as /dev/stdout
             if not os.access(path, os.W_OK):
                 raise DataError(f"{path}: this cannot be written to. Give {option} another path.")

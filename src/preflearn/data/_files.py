@@ -12,9 +12,10 @@ import zlib
 from pathlib import Path
 from typing import Any, Literal
 
+from preflearn._pipes import content, is_pipe
 from preflearn.exceptions import FileFormatError, nearest_names
 
-__all__ = ["check_text", "decode", "is_model", "kind_of", "path_text", "read_bytes"]
+__all__ = ["check_text", "decode", "is_model", "kind_of", "path_text", "read_bytes", "read_start"]
 
 Kind = Literal["table", "json", "parquet", "preflib", "svmlight"]
 
@@ -58,13 +59,21 @@ def path_text(path: Any, owner: str) -> str:
     return os.fsdecode(text)
 
 
+def read_start(path: str, size: int) -> bytes:
+    """Return the first bytes of a file as they are."""
+    if is_pipe(path):
+        return content(path)[:size]
+    with Path(path).open("rb") as stream:
+        return stream.read(size)
+
+
 def read_bytes(path: str) -> bytes:
     """Return the content of a file, unpacked if it is gzip (told by its first bytes, not by its name).
 
     ``-`` is standard input. Files of other programs raise with what they are.
     """
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        data = sys.stdin.buffer.read() if path == "-" else content(path)
     except FileNotFoundError:
         if "://" in path:
             raise FileFormatError(f"{path}: this is an address, and a file is wanted. Download it first.") from None
@@ -116,7 +125,8 @@ def _archive_names(stream: Any) -> list[str]:
 def is_model(path: Path) -> bool:
     """Return whether a file is a saved model."""
     try:
-        return zipfile.is_zipfile(path) and "header.json" in _archive_names(path)
+        source: Any = io.BytesIO(content(path)) if is_pipe(path) else path
+        return zipfile.is_zipfile(source) and "header.json" in _archive_names(source)
     except (OSError, ValueError):  # a name that no file can have
         return False
 

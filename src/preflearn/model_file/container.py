@@ -8,6 +8,7 @@ import math
 import os
 import re
 import secrets
+import sys
 import time
 import zipfile
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from preflearn._pipes import is_pipe, open_stream
 from preflearn.exceptions import DataError, FileFormatError, nearest_names
 
 __all__ = ["Container", "atomic_file", "open_container", "write_container"]
@@ -35,13 +37,16 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
 
     The bytes go to a temporary file in the same directory, which is flushed to the disk and then renamed; on any
     failure, an interrupt included, it is removed and what was there before stays. Pipes and devices are written to
-    directly.
+    directly, as is standard output under its name /dev/stdout, wherever that leads.
     """
-    named, path = path, Path(os.path.realpath(path))  # a link stays a link
-    if path.exists() and not path.is_file():
-        with path.open("wb") as stream:
+    number = open_stream(path)
+    if number is not None or is_pipe(path):
+        sys.stdout.flush()
+        # A stream that is open goes on where it is: opened again, it would overwrite a file it leads to.
+        with path.open("wb") if number is None else os.fdopen(os.dup(number), "wb") as stream:
             yield stream
         return
+    named, path = path, Path(os.path.realpath(path))  # a link stays a link
     _remove_stale(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}{_TEMPORARY}")
     try:
@@ -193,6 +198,8 @@ def _refuse_constant(name: str) -> None:
 def _check_readable(path: Path) -> None:
     if path.is_dir():
         raise FileFormatError(f"{path}: this is a directory. Give the path of one model file.")
+    if is_pipe(path):
+        raise FileFormatError(f"{path}: a model is read from a file, not from a pipe. Give the path of a model file.")
     try:
         with path.open("rb") as stream:
             start = stream.read(4)
