@@ -19,7 +19,7 @@ COMMANDS = {
         ["predict", "bt.preflearn", "--json"],
         ["--json", "belongs to rank", "Leave it out"],
     ),
-    "two files": (None, [*RANK, "later.csv"], ["too many", "later.csv", "Leave out"]),
+    "two files": (None, [*RANK, "later.csv"], ["too many", "later.csv", "tail -n +2 later.csv)"]),
     "a flag with a value": (None, [*RANK, "--json", "yes"], ["too many", "yes"]),
     "an option twice": (None, [*RANK, "--top", "3", "--top", "4"], ["--top is given twice", "once"]),
     "an argument for doctor": (None, ["doctor", "x"], ["too many", "doctor --help"]),

@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from preflearn.data import read_preferences
+from preflearn.data import read_items, read_preferences
+from preflearn.data._csv import parse_csv
 from preflearn.exceptions import DataError, FileFormatError
 
 ITEMS = b"item,size,kind\nann,1,cat\nbob,2,dog\ncy,3,cat\n"
@@ -385,3 +386,34 @@ def test_options_of_svmlight_files_are_for_those_only(tmp_path: Path) -> None:
     ):
         with pytest.raises(DataError, match="Leave"):
             call()
+
+
+@pytest.mark.parametrize("header", ["left,right,winner", "winner,loser", "home_team,away_team,home_score,away_score"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_header_in_the_middle_is_told_from_data(header: str, times: int, tmp_path: Path) -> None:
+    rows = "ann,bob,left\n" if "right" in header else "ann,bob\n" if "loser" in header else "ann,bob,1,2\n"
+    path = tmp_path / "m.csv"
+    path.write_text(f"{header}\n{rows}" + f"{header}\n{rows}{rows}" * times)
+    more = r" \(2 such lines\)" if times == 2 else ""
+    with pytest.raises(FileFormatError, match=rf"line 3: this line repeats the first one.*\"{more}\. .*tail -n \+2"):
+        read_preferences(path)
+
+
+def test_a_header_in_the_middle_of_a_table_of_items_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "items.csv"
+    path.write_text("item,price\nann,1\nitem,price\nbob,2\n")
+    with pytest.raises(FileFormatError, match=r"line 3: this line repeats the first one"):
+        read_items(path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "winner,loser\nwinner,loser\nwinner,ann\n",  # an item called winner
+        "1,2,3\n1,2,3\n2,3,1\n",  # places, and items that are numbers
+        "ranking\nranking\n",
+    ],
+)
+def test_rows_that_may_be_data_are_not_taken_for_a_header(text: str) -> None:
+    columns = parse_csv(text, "m.csv").columns
+    assert [",".join(row) for row in zip(*columns, strict=True)] == text.splitlines()[1:]

@@ -110,6 +110,12 @@ def explain(error: Exception) -> tuple[int, str]:
 
 def _usage(error: Exception) -> str:
     text = one_line(str(error))
+    rest = re.fullmatch(r"Unused Tokens: \['([^']*)'.*\]\.", text)
+    if rest and Path(rest[1]).is_file():
+        text = (
+            f"too many arguments: {rest[1]} is a further file, and one is read. Join files first, with one header: "
+            f"(cat FIRST; tail -n +2 {rest[1]}) > ALL.csv."
+        )
     for pattern, words in _USAGE:
         text = re.sub(f"^{pattern}", words, text)
     chain = getattr(error, "command_chain", None)

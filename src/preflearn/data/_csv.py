@@ -50,10 +50,29 @@ def parse_csv(text: str, name: str) -> Cells:
             f"{name}, line {cells.top}: columns {first_few(repeated)} occur more than once. Rename them."
         )
     columns = [[cell.strip() for cell in column] for column in cells.columns]
+    _check_header(header, columns, cells, name)
     if "'" in text:
         _check_quotes(columns, cells.line, name)
         columns = [[_unquoted(cell) for cell in column] for column in columns]
     return cells._replace(header=header, columns=columns)
+
+
+def _check_header(header: list[str], columns: list[list[str]], cells: Cells, name: str) -> None:
+    """Raise if rows repeat the header, as in files that were joined.
+
+    Where an entry of the header occurs in another row of its column as well, it may be data, or the header missing.
+    """
+    titled = [(title, column) for title, column in zip(header, columns, strict=True) if title]
+    if len(titled) < 2 or any(_is_number(title) or title not in column for title, column in titled):
+        return
+    again = [row for row, found in enumerate(zip(*columns, strict=True)) if list(found) == header]
+    if again and all(column.count(title) == len(again) for title, column in titled):
+        more = f" ({len(again)} such lines)" if len(again) > 1 else ""
+        raise FileFormatError(
+            f"{name}, line {cells.line[again[0]]}: this line repeats the first one, {first_few(header, 6)}{more}. If "
+            "that is the header, and files were joined, delete it here, or join them again without it: "
+            "(cat A.csv; tail -n +2 B.csv) > ALL.csv. If both are data, add a line above that names the columns."
+        )
 
 
 def _unquoted(cell: str) -> str:
