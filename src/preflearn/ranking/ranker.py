@@ -77,8 +77,9 @@ def rank(
     -----
     Intervals count the uncertainty of utilities and, up to 150 items and five hyperparameters, that of the
     hyperparameters. Beyond, with circles, and with judges who were asked about more than 1,000 items together, these
-    are taken at their most probable values, which makes intervals too narrow where comparisons are few. Which model
-    is the right one counts as known.
+    are taken at their most probable values, which makes intervals too narrow where comparisons are few. So does
+    Laplace's method where items were compared two or three times each, or differ by much more than the noise: utilities
+    are then drawn together too much. Which model is the right one counts as known.
 
     Examples
     --------
