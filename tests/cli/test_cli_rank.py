@@ -209,6 +209,17 @@ def test_inspect_suggest_and_the_report_answer_from_the_model_that_ranked(run, v
 
 
 @pytest.mark.slow
+def test_predictions_by_judge_say_whose_they_are(run, votes):
+    assert run("fit", "votes.csv", "--model", "judges", "--save", "m.preflearn")[0] == 0
+    (votes / "asked.csv").write_text("worker,left,right\nw0,T0,T1\nw3,T0,T1\n")
+    rows = table(run("predict", "m.preflearn", "asked.csv")[1])
+    assert [row["judge"] for row in rows] == ["w0", "w3"]
+    assert rows[0]["probability"] != rows[1]["probability"]
+    (votes / "pairs.csv").write_text("left,right\nT0,T1\n")
+    assert "judge" not in table(run("predict", "m.preflearn", "pairs.csv")[1])[0]
+
+
+@pytest.mark.slow
 def test_models_side_by_side(run, votes):
     code, out, err = run("compare", "votes.csv", "--items", "things.csv", "--folds", "3", "--json")
     assert (code, err) == (0, "")

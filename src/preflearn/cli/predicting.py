@@ -213,8 +213,12 @@ def _pairs(saved: Saved, data: Comparisons) -> Answer:
     if getattr(model, "ties", False):
         header, columns = [*header, "tie"], [*columns, model.predict_outcome_proba(data)[:, 1]]
     difference, std = model.predict_difference(data, return_std=True)
-    rows = zip(*sides, *(column.tolist() for column in [*columns, difference, std]), strict=True)
-    return [*header, "difference", "std"], rows, f"probabilities of {what}"
+    answers = [column.tolist() for column in [*columns, difference, std]]
+    if getattr(model, "judge_kernel", None) is None or data.judge is None:
+        return [*header, "difference", "std"], zip(*sides, *answers, strict=True), f"probabilities of {what}"
+    judge = [str(name) for name in data.judge]  # whose preferences these are
+    rows = zip(judge, *sides, *answers, strict=True)
+    return ["judge", *header, "difference", "std"], rows, f"probabilities of {what}, each by its judge"
 
 
 def _check_known(saved: Saved, names: list[str], source: str) -> None:
