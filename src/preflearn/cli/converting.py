@@ -13,9 +13,12 @@ import numpy as np
 from preflearn.cli.console import count, facts, working
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import about, read_any
-from preflearn.cli.tables import write_csv, write_text
+from preflearn.cli.tables import csv_text, write_text
 from preflearn.data import Comparisons, Ratings, from_scores
+from preflearn.data._statements import Options
+from preflearn.data.reading import read_content
 from preflearn.exceptions import DataError
+from preflearn.model_file.container import atomic_file
 
 __all__ = ["run"]
 
@@ -27,6 +30,7 @@ _LAYOUTS = {
     "first-second-outcome": ("first", "second", "outcome"),
     "left-right-winner": ("left", "right", "winner"),
 }
+_TIES = ("tie", "draw", "equal", "same")  # the first that is no item
 MOST_PAIRS = 2_000_000  # of scored rows that are listed
 
 
@@ -86,11 +90,15 @@ def _write_table(data: Comparisons, out: Path, kind: str, layout: str | None) ->
     rows = zip(*columns, strict=True)
     if kind == ".jsonl":
         lines = (json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) for row in rows)
-        write_text("".join(f"{line}\n" for line in lines), out)
+        content = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
     elif kind == ".parquet":
-        _write_parquet(header, columns, out)
+        content = _parquet(header, columns, out)
     else:
-        write_csv(header, rows, out, delimiter="\t" if kind == ".tsv" else ",")
+        text = csv_text(header, rows, delimiter="\t" if kind == ".tsv" else ",")
+        content = text.encode("utf-8", "surrogatepass")
+    _check_back(content, data, label, out, layout)
+    with atomic_file(out) as stream:
+        stream.write(content)
     return f"{count(len(data), 'comparison')} as {','.join(header)}"
 
 
@@ -101,12 +109,53 @@ def _sides(data: Comparisons, label: list[str], layout: str) -> list[list[Any]]:
         pairs = [(a, b) if up else (b, a) for a, b, up in zip(first, second, won, strict=True)]
         return [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
     if layout == "left-right-winner":
-        word = {1.0: "left", -1.0: "right", 0.0: "tie"}
-        return [first, second, [word[float(sign)] for sign in np.sign(data.outcome)]]
+        tie = next((word for word in _TIES if word not in label), "tie")
+        signs = np.sign(data.outcome).tolist()
+        if {"left", "right"} & set(label):  # a name is read before a word: name the winners
+            names = {1.0: first, -1.0: second}
+            return [first, second, [names[sign][row] if sign else tie for row, sign in enumerate(signs)]]
+        word = {1.0: "left", -1.0: "right", 0.0: tie}
+        return [first, second, [word[sign] for sign in signs]]
     return [first, second, [int(v) if float(v).is_integer() else v for v in data.outcome.tolist()]]
 
 
-def _write_parquet(header: Sequence[str], columns: Sequence[list[Any]], out: Path) -> None:
+def _check_back(content: bytes, data: Comparisons, label: list[str], out: Path, layout: str) -> None:
+    """Raise DataError if a table would be read as other comparisons than those it was made from."""
+    options = Options({}, True, False, True, False, False, True, "convert")
+    cure = "Rename these items, or use another --layout or a .jsonl file."
+    if (data.outcome >= 0).all() and layout == "first-second-outcome":
+        if not data.outcome.all() or set(data.outcome.tolist()) & {0.5}:
+            cure = "Use --layout left-right-winner."
+        elif (data.outcome != 1).any():
+            options = options._replace(given={"outcome": "outcome"})  # the reader asks whether it is a scale
+    try:
+        found = read_content(options, content, str(out)).data
+    except DataError as error:
+        reason = str(error).removeprefix(f"{out}, ").removeprefix(f"{out}: ").split(". ")[0].rstrip(".")
+        raise DataError(f"{out}: this table could not be read again ({reason}). {cure}") from None
+    assert isinstance(found, Comparisons)
+    written, again = _said(data, label, layout), _said(found, _labels(found), layout)
+    odd = next((place for place, pair in enumerate(zip(written, again, strict=False)) if pair[0] != pair[1]), None)
+    if odd is not None or len(written) != len(again):
+        one, other, _ = written[odd or 0]
+        raise DataError(
+            f'{out}: the comparison of "{one[:60]}" with "{other[:60]}" would be read as another one in this layout. '
+            f"{cure}"
+        )
+    for name in ("weight", "group", "judge"):
+        values, read = getattr(data, name), getattr(found, name)
+        if values is not None and (read is None or [str(v) for v in values] != [str(v) for v in read]):
+            raise DataError(f'{out}: the column "{name}" would be read as another one. Use another format or layout.')
+
+
+def _said(data: Comparisons, label: list[str], layout: str) -> list[tuple[str, str, float]]:
+    """Return the comparisons as a layout keeps them: with the winner first, or its sign, or all."""
+    value = data.outcome if layout == "first-second-outcome" else np.sign(data.outcome)
+    rows = [(label[i], label[j], v) for i, j, v in zip(data.first, data.second, value.tolist(), strict=True)]
+    return rows if layout != "winner-loser" else [row if row[2] > 0 else (row[1], row[0], -row[2]) for row in rows]
+
+
+def _parquet(header: Sequence[str], columns: Sequence[list[Any]], out: Path) -> bytes:
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -114,12 +163,9 @@ def _write_parquet(header: Sequence[str], columns: Sequence[list[Any]], out: Pat
         raise DataError(
             f'{out}: Parquet files need the optional package pyarrow: pip install "preflearn[io]".'
         ) from None
-    from preflearn.model_file.container import atomic_file
-
     content = io.BytesIO()
     parquet.write_table(pa.table(dict(zip(header, columns, strict=True))), content)
-    with atomic_file(out) as stream:
-        stream.write(content.getvalue())
+    return content.getvalue()
 
 
 def _write_rankings(data: Comparisons, out: Path, kind: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["safe_cell", "write_csv", "write_text"]
+__all__ = ["csv_text", "safe_cell", "write_csv", "write_text"]
 
 
 def write_csv(header: Sequence[str], rows: Iterable[Sequence[Any]], out: Path | None, *, delimiter: str = ",") -> None:
@@ -17,9 +17,14 @@ def write_csv(header: Sequence[str], rows: Iterable[Sequence[Any]], out: Path | 
     if out is None:
         _write(sys.stdout, header, rows, delimiter)
         return
+    write_text(csv_text(header, rows, delimiter=delimiter), out)
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]], *, delimiter: str = ",") -> str:
+    """Return a table as text."""
     text = io.StringIO(newline="")
     _write(text, header, rows, delimiter)
-    write_text(text.getvalue(), out)
+    return text.getvalue()
 
 
 def write_text(text: str, out: Path) -> None:

@@ -172,8 +172,21 @@ def read_with(
             f"columns or an array of names; got {type(source).__name__}."
         )
     path = path_text(source, owner)
+    return read_content(options, read_bytes(path), path, items, form=form, n_features=n_features, zero_based=zero_based)
+
+
+def read_content(
+    options: Options,
+    data: bytes,
+    path: str,
+    items: Any = None,
+    *,
+    form: str | None = None,
+    n_features: int | None = None,
+    zero_based: bool = False,
+) -> Reading:
+    """Read the content of a file; its path is for messages, and its ending says what it holds."""
     name = STANDARD_INPUT if path == "-" else path
-    data = read_bytes(path)
     kind = kind_of(data[: 1 << 16], path)
     if form == "svmlight" or (form is None and kind == "svmlight"):
         return _of_svmlight(data, name, items, options, n_features, zero_based)
