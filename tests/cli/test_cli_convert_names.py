@@ -98,3 +98,26 @@ def test_weights_and_judges_that_would_not_be_read_are_not_written(run, folder):
     assert (data.weight.tolist(), data.judge.tolist()) == ([1.0, 2.0, 3.0], ["x", "=y", "x"])
     code, _, err = run("convert", "in.csv", "out.jsonl")  # weights that count the rows are none
     assert (code, 'column "weight" would be read as another' in err) == (2, True), err
+
+
+@pytest.mark.parametrize("ending", [".soc", ".toi"])
+@pytest.mark.parametrize("name", [*NASTY, "x  y", "a: b", "{1,2}"])
+def test_names_of_rankings_come_back_or_are_refused(name, ending, run, folder):
+    record = {"ranking": [name, "other", "third"], "weight": 12345678}
+    (folder / "in.jsonl").write_text(json.dumps(record) + "\n")
+    out = folder / f"out{ending}"
+    if run("convert", "in.jsonl", out)[0]:
+        assert not out.exists()
+        return
+    source, data = read_preferences(folder / "in.jsonl").data, read_preferences(out).data
+    for kept in (source, data):
+        assert set(kept.weight) == {12345678.0}
+    assert {(data.names[i], data.names[j]) for i, j in zip(data.first, data.second, strict=True)} == {
+        (source.names[i], source.names[j]) for i, j in zip(source.first, source.second, strict=True)
+    }
+
+
+def test_blanks_in_a_name_are_not_lost_in_rankings(run, folder):
+    (folder / "in.jsonl").write_text(json.dumps({"ranking": ["x  y", "z"]}) + "\n")
+    code, _, err = run("convert", "in.jsonl", "out.soc")
+    assert (code, "PrefLib files do not keep names" in err) == (2, True), err

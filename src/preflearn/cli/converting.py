@@ -17,7 +17,7 @@ from preflearn.cli.tables import csv_text, write_text
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.data._statements import Options
 from preflearn.data.reading import read_content
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, first_few
 from preflearn.model_file.container import atomic_file
 
 __all__ = ["run"]
@@ -31,6 +31,7 @@ _LAYOUTS = {
     "left-right-winner": ("left", "right", "winner"),
 }
 _TIES = ("tie", "draw", "equal", "same")  # the first that is no item
+_PLAIN = Options({}, True, False, True, False, False, True, "convert")  # no columns named, margins kept
 MOST_PAIRS = 2_000_000  # of scored rows that are listed
 
 
@@ -121,7 +122,7 @@ def _sides(data: Comparisons, label: list[str], layout: str) -> list[list[Any]]:
 
 def _check_back(content: bytes, data: Comparisons, label: list[str], out: Path, layout: str) -> None:
     """Raise DataError if a table would be read as other comparisons than those it was made from."""
-    options = Options({}, True, False, True, False, False, True, "convert")
+    options = _PLAIN
     cure = "Rename these items, or use another --layout or a .jsonl file."
     if (data.outcome >= 0).all() and layout == "first-second-outcome":
         if not data.outcome.all() or set(data.outcome.tolist()) & {0.5}:
@@ -194,15 +195,25 @@ def _write_rankings(data: Comparisons, out: Path, kind: str) -> str:
         f"# FILE NAME: {out.name}",
         f"# DATA TYPE: {kind[1:]}",
         f"# NUMBER ALTERNATIVES: {len(label)}",
-        f"# NUMBER VOTERS: {total:g}",
+        f"# NUMBER VOTERS: {_number(total)}",
         f"# NUMBER UNIQUE ORDERS: {len(counts)}",
         *(f"# ALTERNATIVE NAME {number}: {' '.join(name.split())}" for number, name in enumerate(label, start=1)),
     ]
     for order, weight in sorted(counts.items(), key=lambda entry: -entry[1]):
         text = ",".join(_rank_text(rank) for rank in order)
-        lines.append(f"{weight:g}: {text}")
-    write_text("\n".join(lines) + "\n", out)
+        lines.append(f"{_number(weight)}: {text}")
+    content = "\n".join(lines) + "\n"
+    again = read_content(_PLAIN, content.encode("utf-8", "surrogatepass"), str(out)).data
+    assert isinstance(again, Comparisons)
+    lost = sorted({label[item] for order in counts for rank in order for item in rank} - set(_labels(again)))
+    if lost:
+        raise DataError(f"{out}: PrefLib files do not keep names such as {first_few(lost, 2)}. Write .csv or .jsonl.")
+    write_text(content, out)
     return f"{count(len(counts), 'different ranking')} of {count(len(label), 'item')}"
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value.is_integer() else repr(value)
 
 
 def _rank_text(rank: Iterable[int]) -> str:
