@@ -7,9 +7,10 @@ import pytest
 import scipy.sparse as sp
 
 from preflearn import Bags, Comparisons, PreferenceGP
+from preflearn.likelihoods import get_likelihood
 from preflearn.ranking import rank
 from preflearn.report import report_html
-from preflearn.structure import rankability
+from preflearn.structure import rankability, residuals
 from preflearn.structure.residuals import _smallest_p, cyclic_residuals, similarities
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
@@ -130,3 +131,75 @@ def test_the_start_is_at_the_higher_of_two_tops():
     found = rankability(ladder, screen=True, n_samples=10)
     assert found.verdict == "rankable"
     assert found.models["ranking"].log_evidence_ > found.log_evidence["chance"] + 50
+
+
+def repeated(times, *, likelihood="probit", weight=None):
+    """Return a ranking of comparisons that are all listed so often, turned every other time."""
+    rng = np.random.default_rng(3)
+    first, second = np.triu_indices(9, 1)
+    outcome = rng.choice([1.0, 1.0, -1.0, 0.0], len(first)) + (rng.normal(size=36) if likelihood == "gaussian" else 0)
+    data = Comparisons(9, *(np.tile(side, times) for side in (first, second)), np.tile(outcome, times))
+    data = data.swapped(np.arange(len(data)) // 36 % 2 == 1)
+    if weight is not None:
+        data = Comparisons(9, data.first, data.second, data.outcome, weight=np.tile(weight, times))
+    return PreferenceGP(likelihood=likelihood, ties=likelihood != "gaussian", hyperparameters="fixed").fit(data)
+
+
+@pytest.mark.parametrize("likelihood", ["probit", "logit", "gaussian"])
+def test_what_is_simulated_grows_with_pairs_and_not_with_rows(likelihood, monkeypatch):
+    sizes = []
+    simulator = residuals._simulator
+
+    def watched(likelihood, z, trials, rng):
+        draw, information = simulator(likelihood, z, trials, rng)
+
+        def counted(size):
+            drawn = draw(size)
+            sizes.append((drawn.shape, int(trials.times.sum())))
+            return drawn
+
+        return counted, information
+
+    monkeypatch.setattr(residuals, "_simulator", watched)
+    monkeypatch.setattr(residuals, "FEW_ROWS", 0)
+    for times in (1, 50):
+        cyclic_residuals(repeated(times, likelihood=likelihood), [None], 0)
+        assert {shape for shape, _ in sizes} == {(36, 111)}
+        assert {seen for _, seen in sizes} == {36 * times}
+        sizes.clear()
+
+
+@pytest.mark.parametrize("likelihood", ["probit", "gaussian"])
+def test_rows_that_are_drawn_together_have_the_p_value_of_rows_drawn_apart(likelihood, monkeypatch):
+    for weight in (None, np.tile([1.0, 2.0, 0.4, 2.5], 9)):
+        ranking = repeated(6, likelihood=likelihood, weight=weight)
+        apart = cyclic_residuals(ranking, [None], 0)
+        with monkeypatch.context() as patch:
+            patch.setattr(residuals, "FEW_ROWS", 0)
+            together = cyclic_residuals(ranking, [None], 0)
+        assert together == pytest.approx(apart, abs=0.06)  # 0.022 is the deviation of the difference at 0.5
+
+
+def test_residuals_that_are_drawn_together_have_the_moments_of_rows_drawn_apart(monkeypatch):
+    rng = np.random.default_rng(0)
+    place, weight = np.repeat([0, 1], 30), np.tile([1.0, 3.0, 0.4, 2.5, 2.0], 12)
+    apart = residuals._trials(place, weight, exact=False)
+    monkeypatch.setattr(residuals, "FEW_ROWS", 0)
+    together = residuals._trials(place, weight, exact=False)
+    assert len(together.row) == 2 * 3  # outcomes that count 1, 0.4 and 1.25
+    likelihood, moments = get_likelihood("probit"), []
+    for trials in (apart, together):
+        z = np.array([0.4, -1.0])[place[trials.row]]
+        draw, information = residuals._simulator(likelihood, z, trials, rng)
+        drawn = np.array([draw(20_000)[place[trials.row] == pair].sum(axis=0) for pair in (0, 1)])
+        moments.append([drawn.mean(axis=1), drawn.std(axis=1), np.bincount(place[trials.row], information)])
+    np.testing.assert_allclose(moments[0][0], moments[1][0], atol=0.04 * moments[0][1].max())
+    np.testing.assert_allclose(moments[0][1], moments[1][1], rtol=0.03)
+    np.testing.assert_allclose(moments[0][2], moments[1][2])
+
+
+def test_smaller_blocks_of_simulations_give_the_same_p_value(monkeypatch):
+    ranking = repeated(2)
+    whole = cyclic_residuals(ranking, [None], 0)
+    monkeypatch.setattr(residuals, "BLOCK", 72 * 7)  # seven at a time
+    assert cyclic_residuals(ranking, [None], 0) == whole

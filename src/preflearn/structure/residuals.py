@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,13 +14,15 @@ from sklearn.gaussian_process.kernels import RBF
 
 from preflearn.data import Comparisons
 from preflearn.models._gp_kernel import start_kernel
-from preflearn.structure.graph import FloatArray
+from preflearn.structure.graph import FloatArray, IntArray
 
 __all__ = ["chance", "cyclic_residuals", "similarities"]
 
 SIMULATIONS, FEWER = 999, 199
 LARGE = 2e6  # multiplications of one simulation from which on there are fewer
-TOGETHER = 111  # simulations at a time
+TOGETHER = 111  # simulations at a time, fewer where they would be more outcomes than these:
+BLOCK = 2_500_000
+FEW_ROWS = 20_000  # up to which every row is drawn on its own; beyond, rows about one pair are drawn as counts
 FEW_PAIRS = 700  # up to which their covariance is written out
 LOST = 1e-3  # share of a kernel's variance that its leading functions may lose
 
@@ -61,17 +63,21 @@ def cyclic_residuals(ranking: Any, kernels: Sequence[FloatArray | None], random_
     """
     X, likelihood = ranking.comparisons_, ranking.likelihood_
     weight = np.ones(len(X)) if X.weight is None else X.weight
-    z = ranking.predict_difference(X)
     rng = np.random.default_rng(random_state if isinstance(random_state, int) else 0)
     low, high = np.minimum(X.first, X.second), np.maximum(X.first, X.second)
     sign = np.where(X.first == low, 1.0, -1.0)
     pairs, place = np.unique(low * X.n_items + high, return_inverse=True)
+    place = place.ravel()
     used, numbers = np.unique(np.concatenate([pairs // X.n_items, pairs % X.n_items]), return_inverse=True)
     m, n = len(pairs), len(used)
     ends = numbers[:m], numbers[m:]
-    of_pairs = sp.csr_array((sign, (place.ravel(), np.arange(len(X)))), shape=(m, len(X)))
-    draw, information = _simulator(likelihood, z, weight, rng)
-    observed = of_pairs @ (weight * likelihood.log_density(_signs(X, likelihood), z).first)
+    trials = _trials(place, weight, exact=hasattr(likelihood, "precision"))
+    turn = sign[trials.row]  # the sides of a trial are those of its first row
+    z = ranking.predict_difference(X[trials.row])
+    slopes = likelihood.log_density(_signs(X, likelihood), z[trials.of] * (sign * turn[trials.of])).first
+    observed = np.bincount(place, sign * (weight * slopes), m)
+    of_pairs = sp.csr_array((turn, (place[trials.row], np.arange(len(z)))), shape=(m, len(z)))
+    draw, information = _simulator(likelihood, z, trials, rng)
     W = abs(of_pairs) @ information
     A = sp.csr_array((np.tile([1.0, -1.0], m), (np.repeat(np.arange(m), 2), np.ravel(np.column_stack(ends)))), (m, n))
     K = _utility(ranking).gram()[0]
@@ -79,10 +85,11 @@ def cyclic_residuals(ranking: Any, kernels: Sequence[FloatArray | None], random_
     parts = [_statistic(n, ends, kernel) for kernel in kernels]
     slope = A.T @ observed
     count = SIMULATIONS if sum(cost for _, cost in parts) + n**2 < LARGE else FEWER
-    smallest = 1e-12 * float(np.square(abs(of_pairs) @ weight).sum())  # rounding
+    smallest = 1e-12 * float(np.square(np.bincount(place, weight, m)).sum())  # rounding
     seen = [np.array([[statistic(observed[:, None])[0] * (1 - 1e-9) - smallest for statistic, _ in parts]])]
-    for size in [TOGETHER] * (count // TOGETHER) + [count % TOGETHER]:
-        drawn = of_pairs @ draw(size)
+    together = int(np.clip(BLOCK // len(z), 1, TOGETHER))
+    for start in range(0, count, together):
+        drawn = of_pairs @ draw(min(together, count - start))
         drawn -= W[:, None] * (A @ (step @ (A.T @ drawn - slope[:, None])))
         seen.append(np.column_stack([statistic(drawn) for statistic, _ in parts]))
     return _smallest_p(np.concatenate(seen))
@@ -100,22 +107,50 @@ def _signs(X: Comparisons, likelihood: Any) -> FloatArray:
     return X.outcome if hasattr(likelihood, "precision") else np.sign(X.outcome)
 
 
-def _simulator(likelihood: Any, z: FloatArray, weight: FloatArray, rng: np.random.Generator) -> tuple[Any, FloatArray]:
-    """Return a function that draws outcomes several times and returns their residuals, and the variances of these.
+class Trials(NamedTuple):
+    """What is drawn at once: the first row of each trial, its outcomes and their weight, and the trial of each row."""
 
-    A weight of 3 is three outcomes.
+    row: IntArray
+    times: IntArray
+    weight: FloatArray
+    of: IntArray
+
+
+def _trials(place: IntArray, weight: FloatArray, *, exact: bool) -> Trials:
+    """Return rows about the same pair as one trial, as far as that is the same in distribution.
+
+    A weight of 3 is three outcomes, and 2.5 are two that count 1.25 each. So outcomes of the same pair are a count if
+    they weigh the same, as all do where weights are whole numbers. Margins (``exact``) of a pair sum to a normal
+    variable whatever they weigh.
     """
+    times = np.maximum(np.round(weight), 1).astype(np.int64)
+    if len(weight) <= FEW_ROWS:
+        every = np.arange(len(weight))
+        return Trials(every, times, weight, every)
+    kinds, kind = np.unique(np.zeros(len(weight)) if exact else weight / times, return_inverse=True)
+    row, of = np.unique(place * len(kinds) + kind.ravel(), return_index=True, return_inverse=True)[1:]
+    of = of.ravel()
+    total = np.zeros(len(row), np.int64)
+    np.add.at(total, of, times)
+    return Trials(row, total, np.bincount(of, weight).astype(np.float64), of)
+
+
+def _simulator(likelihood: Any, z: FloatArray, trials: Trials, rng: np.random.Generator) -> tuple[Any, FloatArray]:
+    """Return a function that draws outcomes several times and returns their residuals, and the variances of these."""
+    times, weight = trials.times, trials.weight
     if hasattr(likelihood, "precision"):
         information = weight * likelihood.precision
         return lambda size: np.sqrt(information)[:, None] * rng.standard_normal((len(z), size)), information
     p = likelihood.probability(z, np.zeros(z.shape))  # first, tie, second
     slopes = np.column_stack([likelihood.log_density(np.full(z.shape, y), z).first for y in _outcomes(likelihood)])
     p = p[:, [0, 2]] if slopes.shape[1] == 2 else p[:, [0, 2, 1]]
-    times = np.maximum(np.round(weight), 1).astype(np.int64)
     scale, share = weight / times, p / p.sum(axis=1, keepdims=True)
     information = weight * np.einsum("ij,ij->i", share, slopes**2)
 
     def draw(size: int) -> FloatArray:
+        if slopes.shape[1] == 2:
+            won = rng.binomial(times, share[:, 0], (size, len(z)))
+            return np.asarray((scale * (won * slopes[:, 0] + (times - won) * slopes[:, 1])).T)
         outcomes = rng.multinomial(times, share, (size, len(z)))
         return np.asarray(scale[:, None] * np.einsum("sij,ij->is", outcomes, slopes))
 
