@@ -133,13 +133,13 @@ def test_the_start_is_at_the_higher_of_two_tops():
     assert found.models["ranking"].log_evidence_ > found.log_evidence["chance"] + 50
 
 
-def repeated(times, *, likelihood="probit", weight=None):
-    """Return a ranking of comparisons that are all listed so often, turned every other time."""
+def repeated(times, *, likelihood="probit", weight=None, turned=True):
+    """Return a ranking of comparisons in which each pair met so often, every other time turned."""
     rng = np.random.default_rng(3)
-    first, second = np.triu_indices(9, 1)
-    outcome = rng.choice([1.0, 1.0, -1.0, 0.0], len(first)) + (rng.normal(size=36) if likelihood == "gaussian" else 0)
-    data = Comparisons(9, *(np.tile(side, times) for side in (first, second)), np.tile(outcome, times))
-    data = data.swapped(np.arange(len(data)) // 36 % 2 == 1)
+    first, second = (np.tile(side, times) for side in np.triu_indices(9, 1))
+    z = np.linspace(2, -2, 9)[first] - np.linspace(2, -2, 9)[second] + np.sqrt(2) * rng.normal(size=36 * times)
+    data = Comparisons(9, first, second, z if likelihood == "gaussian" else np.where(abs(z) < 0.3, 0, np.sign(z)))
+    data = data.swapped(np.arange(len(data)) // 36 % 2 == int(turned) * 2 - 1)
     if weight is not None:
         data = Comparisons(9, data.first, data.second, data.outcome, weight=np.tile(weight, times))
     return PreferenceGP(likelihood=likelihood, ties=likelihood != "gaussian", hyperparameters="fixed").fit(data)
@@ -203,3 +203,10 @@ def test_smaller_blocks_of_simulations_give_the_same_p_value(monkeypatch):
     whole = cyclic_residuals(ranking, [None], 0)
     monkeypatch.setattr(residuals, "BLOCK", 72 * 7)  # seven at a time
     assert cyclic_residuals(ranking, [None], 0) == whole
+
+
+@pytest.mark.parametrize("likelihood", ["probit", "gaussian"])
+def test_rows_that_are_drawn_together_may_be_turned(likelihood, monkeypatch):
+    monkeypatch.setattr(residuals, "FEW_ROWS", 0)
+    found = [cyclic_residuals(repeated(6, likelihood=likelihood, turned=turned), [None], 0) for turned in (False, True)]
+    assert found[0] == found[1] > 0.01
