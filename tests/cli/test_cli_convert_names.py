@@ -54,7 +54,7 @@ def test_nasty_names_come_back_or_are_refused(layout, ending, run, folder):
     if ending == ".parquet":
         pytest.importorskip("pyarrow")
     kept = 0
-    for seed in range(12):
+    for seed in range(4):
         rows = draw(seed)
         found = convert(rows, layout, ending, run, folder)
         if found is not None:
