@@ -202,6 +202,26 @@ def test_leaving_a_judge_out_is_learning_without_it():
         np.testing.assert_allclose(left_out[here], again, atol=1e-9)
 
 
+def test_leaving_out_a_judge_of_many_answers_costs_by_items_and_not_by_answers(monkeypatch):
+    rng = np.random.default_rng(6)
+    n, m = 6, 240
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    judge = [f"j{k}" for k in rng.integers(0, 3, m)]
+    data = Comparisons(n, first, second, rng.normal(size=m), judge=judge)
+    model = PreferenceGP(
+        ConstantKernel(2.0, "fixed"), Gaussian(precision=2.0, fixed=True), judge_kernel=ConstantKernel(SHARE, "fixed")
+    ).fit(data)
+    sizes = []
+    solve = np.linalg.solve
+    monkeypatch.setattr(np.linalg, "solve", lambda a, b: sizes.append(len(a)) or solve(a, b))
+    left_out = model.leave_one_out("judge")
+    assert sizes == [2 * n] * 3  # what all share and what is its own
+    here = data.judge == "j1"
+    again = clone(model).fit(data[~here]).predict_proba(data[here])
+    np.testing.assert_allclose(left_out[here], again, atol=1e-9)
+
+
 def test_update_is_learning_from_both():
     rng = np.random.default_rng(4)
     for judge_kernel in ("identity", "rbf"):

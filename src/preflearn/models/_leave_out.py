@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from preflearn.data import Comparisons
 from preflearn.models._evidence import Evidence, Solution
@@ -95,13 +96,36 @@ def _without_groups(solution: Solution, evidence: Evidence, group: IntArray) -> 
     """
     posterior, design = solution.posterior, evidence.design
     covariance: Any = posterior.factor.covariance(posterior.curvature.LB)
-    z = design.A @ posterior.factor.forward(posterior.u)
+    latent = posterior.factor.forward(posterior.u)
+    z = design.A @ latent
     tau, nu = evidence.weight * solution.tau, evidence.weight * solution.nu
     order = np.argsort(group, kind="stable")
     for places in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
         rows = places % design.shape[0]
-        V = covariance.among(design.A[rows])
+        A: Any = design.A[rows]
+        few = _columns(A)
+        if len(few) < len(rows):
+            yield places, _in_latents(covariance, A, few, latent, tau[rows], nu[rows])
+            continue
+        V = covariance.among(A)
         # (V⁻¹ - T)⁻¹ = (I - VT)⁻¹ V, and its mean (I - VT)⁻¹ (z - V ν)
         target = np.column_stack([z[rows] - V @ nu[rows], V])
         solved = np.asarray(np.linalg.solve(np.eye(len(rows)) - V * tau[rows], target))
         yield places, (solved[:, 0], np.maximum(solved[:, 1:].diagonal(), 1e-300))
+
+
+def _columns(A: Any) -> IntArray:
+    """Return the latents that rows are about; of operators that are no matrix, as many as there are rows."""
+    sparse: bool = sp.issparse(A)
+    return np.unique(A.nonzero()[1]) if sparse else np.arange(A.shape[0])
+
+
+def _in_latents(covariance: Any, A: Any, few: IntArray, latent: FloatArray, tau: FloatArray, nu: FloatArray) -> Moments:
+    """Return the same moments from the few latents that many rows are about: (C⁻¹ - Λ)⁻¹ = (I - CΛ)⁻¹ C, Λ = A'TA."""
+    chosen = sp.csr_array((np.ones(len(few)), few, np.arange(len(few) + 1)), shape=(len(few), A.shape[1]))
+    C, B = covariance.among(chosen), A[:, few]
+    Lam = (B.T @ sp.diags_array(tau) @ B).toarray()
+    target = np.column_stack([latent[few] - C @ (B.T @ nu), C])
+    solved = np.asarray(np.linalg.solve(np.eye(len(few)) - C @ Lam, target))
+    variance = np.asarray(B.multiply(B @ solved[:, 1:]).sum(axis=1)).ravel()
+    return B @ solved[:, 0], np.maximum(variance, 1e-300)
