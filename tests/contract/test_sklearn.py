@@ -49,7 +49,7 @@ def outcomes(estimator):
         return check_estimator(estimator, on_fail=None, on_skip=None)
 
 
-@pytest.mark.parametrize("estimator", mostly_slow(ESTIMATORS, 3), ids=repr)
+@pytest.mark.parametrize("estimator", mostly_slow(ESTIMATORS, 6), ids=repr)
 def test_every_check_of_scikit_learn_passes(estimator):
     results = outcomes(estimator)
     assert {r["check_name"]: r["exception"] for r in results if r["status"] == "failed"} == {}

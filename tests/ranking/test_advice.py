@@ -77,6 +77,7 @@ def test_neighbours_that_cannot_be_told_apart():
     assert "places 1 and 2" in kinds(level)["alike"].text
 
 
+@pytest.mark.slow
 def test_an_advantage_of_the_first_side():
     found = kinds(round_robin(side=1.5))["side"]
     assert "The first of the two sides" in found.text
@@ -274,6 +275,7 @@ def test_circles_that_may_be_an_advantage_of_one_side_are_doubted():
     assert "always stood in the same order" in found["circles"].text
 
 
+@pytest.mark.slow
 def test_weights_of_any_size_give_a_ranking_or_one_message():
     rng = np.random.default_rng(0)
     data, _ = by_utility(1, n=8, m=80, judge=[f"j{k}" for k in rng.integers(0, 3, 80)], ties=0.3)
