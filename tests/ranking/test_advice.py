@@ -9,9 +9,10 @@ from preflearn import Comparisons
 from preflearn.data import Ratings, from_rankings, from_scores
 from preflearn.exceptions import DataError
 from preflearn.ranking import rank
-from preflearn.ranking.advice import _sides, record_of
+from preflearn.ranking.advice import _sides
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.ranker import from_rows
+from preflearn.ranking.record import record_of
 
 
 def kinds(data, **options):

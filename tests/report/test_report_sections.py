@@ -213,7 +213,7 @@ def test_thousands_of_items_stay_small(parsed):
 def _large(n: int) -> RankResult:
     """A result of many items with long names, without a model."""
     from preflearn.models.ranking import rank_draws
-    from preflearn.ranking.advice import record_of
+    from preflearn.ranking.record import record_of
 
     names = [f"{k} {'a long name with < and & ' * 8}" for k in range(n)]
     data = league(n, 4 * n, names)

@@ -13,11 +13,11 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, first_few
 from preflearn.models import BradleyTerry, SideEffect
 from preflearn.models.ranking import Ranking
-from preflearn.operators import FloatArray
 from preflearn.ranking.choice import Choice, as_seen
+from preflearn.ranking.record import Record, short_number
 from preflearn.structure import JudgeReport, Rankability
 
-__all__ = ["Advice", "Record", "advise", "record_of"]
+__all__ = ["Advice", "advise"]
 
 FEW = 3  # comparisons of an item below which its place is mostly the prior's
 ALIKE = 0.75  # probability of the order of two neighbours below which they cannot be told apart
@@ -27,7 +27,6 @@ APART = (
 )
 MOST_ASKED, OPPOSITE = 200, -0.3  # judges whose tastes are compared; mean likeness of two camps
 MISSING = ("nan", "na", "n/a", "null", "none", "-", "?", "#n/a")
-LONG = 1e5  # wins from which on a short form is shown
 TOP = 10  # places that are looked at in a long ranking
 WIDE = 100.0  # variance of a prior that decides nothing but that there is a maximum
 DENSE = 3_000  # items up to which maximum likelihood is quick
@@ -55,53 +54,6 @@ class Advice:
 
     def __str__(self) -> str:
         return self.text
-
-
-@dataclass(frozen=True)
-class Record:
-    """How often each item of a table won, lost and tied, weights counted; (n_items,) each."""
-
-    wins: FloatArray
-    losses: FloatArray
-    ties: FloatArray
-
-    @property
-    def played(self) -> FloatArray:
-        """Comparisons of each item."""
-        return self.wins + self.losses + self.ties
-
-    def told(self, row: int) -> str:
-        """Return ``wins-losses-ties`` of one item."""
-        return "-".join(_short(value) for value in self.of(row))
-
-    def of(self, row: int) -> tuple[float, float, float]:
-        """Return the three numbers of one item."""
-        return float(self.wins[row]), float(self.losses[row]), float(self.ties[row])
-
-
-def _short(value: float) -> str:
-    """Return a count or a sum of weights in a few letters: 12, 0.5, 1.2e6, 0.004."""
-    if value >= LONG:
-        return f"{value:.2g}".replace("e+0", "e").replace("e+", "e")
-    if 0 < value < 0.05:
-        return f"{value:.1g}"
-    return f"{value:.0f}" if value.is_integer() else f"{value:.1f}"
-
-
-def record_of(data: Comparisons) -> Record:
-    """Return wins, losses and ties of the items of comparisons."""
-    weight = np.ones(len(data)) if data.weight is None else np.asarray(data.weight, dtype=np.float64)
-
-    def count(*parts: tuple[Any, Any]) -> FloatArray:
-        sums = (np.bincount(item[mask], weight[mask], data.n_items) for item, mask in parts)
-        return np.asarray(sum(sums, np.zeros(data.n_items)))
-
-    up, down, level = data.outcome > 0, data.outcome < 0, data.outcome == 0
-    return Record(
-        count((data.first, up), (data.second, down)),
-        count((data.first, down), (data.second, up)),
-        count((data.first, level), (data.second, level)),
-    )
 
 
 def advise(
@@ -375,7 +327,7 @@ def _few(data: Comparisons, record: Record, names: Any) -> list[Advice]:
         Advice(
             "few",
             f"{len(rare)} of {len(used)} items were compared fewer than {FEW} times ({which}; on average "
-            f"{_short(round(each, 1))} times): their places are little more than guesses. Compare them again.",
+            f"{short_number(round(each, 1))} times): their places are little more than guesses. Compare them again.",
             tuple(names[row] for row in rare),
         )
     ]

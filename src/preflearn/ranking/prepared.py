@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.operators import IntArray
-from preflearn.ranking.advice import Advice, Record, record_of
+from preflearn.ranking.advice import Advice
+from preflearn.ranking.record import Record, record_of
 
 __all__ = ["Prepared", "prepare"]
 

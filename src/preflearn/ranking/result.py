@@ -11,8 +11,9 @@ import numpy as np
 
 from preflearn.data import Comparisons, ItemEncoder
 from preflearn.models.ranking import Ranking
-from preflearn.ranking.advice import Advice, Record
+from preflearn.ranking.advice import Advice
 from preflearn.ranking.choice import MODELS, Choice
+from preflearn.ranking.record import Record
 from preflearn.structure import JudgeReport, Rankability
 
 if TYPE_CHECKING:
