@@ -1,6 +1,7 @@
-"""Files and models that the tests of the command line share; nothing here may be changed by a test."""
+"""Files and models that the tests of the command line share; each test works on copies."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,8 @@ def shared(tmp_path_factory):
 
 @pytest.fixture
 def folder(shared, tmp_path, monkeypatch):
-    """Return a folder of its own, as working directory, with links to the shared files."""
-    for path in shared.iterdir():
-        (tmp_path / path.name).symlink_to(path)
+    """Return a folder of its own, as working directory, with copies of the shared files."""
+    shutil.copytree(shared, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PREFLEARN_TRACEBACK", raising=False)
     monkeypatch.setenv("COLUMNS", "80")
