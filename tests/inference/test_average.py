@@ -30,6 +30,53 @@ def test_a_flat_evidence_with_its_optimum_in_a_corner_is_the_prior(d):
     assert many.log_evidence == pytest.approx(3.0, abs=0.2)
 
 
+def hill(*peaks):
+    """Return the logarithm of a sum of normal densities, (share, mean, deviation) each, and its derivative."""
+
+    def evidence(theta):
+        z = np.array([(theta[0] - mean) / deviation for _, mean, deviation in peaks])
+        parts = np.array([share / deviation for share, _, deviation in peaks]) * np.exp(-0.5 * z**2 - 0.9189385332)
+        slope = -(parts * z / np.array([deviation for *_, deviation in peaks])).sum() / parts.sum()
+        return float(np.log(parts.sum())), np.array([slope])
+
+    return evidence
+
+
+def one_parameter(evidence, at, n_points=16, bounds=(-20.0, 20.0)):
+    optima = [optimum([t], evidence(np.array([t]))[0]) for t in at]
+    found = average(evidence, sorted(optima, key=lambda one: -one.evidence), np.array([bounds]), n_points, 0)
+    mean = float(found.weight @ found.theta[:, 0])
+    return found, mean, float(np.sqrt(found.weight @ np.square(found.theta[:, 0] - mean)))
+
+
+@pytest.mark.parametrize("deviation", [0.01, 0.3, 3.0])
+def test_one_parameter_whose_evidence_is_normal(deviation):
+    found, mean, spread = one_parameter(hill((1.0, 1.5, deviation)), [1.5])
+    assert mean == pytest.approx(1.5, abs=1e-3 * deviation)
+    assert spread == pytest.approx(deviation, rel=0.01)
+    assert found.log_evidence == pytest.approx(-np.log(40.0), abs=1e-3)
+    assert len(found.weight) <= 24
+
+
+def test_one_parameter_with_two_optima_counts_both():
+    found, mean, _ = one_parameter(hill((0.7, -10.0, 0.5), (0.3, 8.0, 1.0)), [-10.0, 8.0])
+    assert mean == pytest.approx(-0.7 * 10 + 0.3 * 8, abs=0.02)
+    assert found.log_evidence == pytest.approx(-np.log(40.0), abs=0.01)
+
+
+def test_one_parameter_with_a_plateau_far_from_its_optimum():
+    found, mean, _ = one_parameter(hill((0.5, 5.0, 0.3), (0.5, 0.0, 8.0)), [5.0])
+    assert mean == pytest.approx(2.5, abs=0.1)
+    assert len(found.weight) < 60
+
+
+@pytest.mark.parametrize("end", [-20.0, 20.0])
+def test_one_parameter_whose_optimum_is_at_a_bound(end):
+    found, mean, _ = one_parameter(hill((1.0, end, 1.0)), [end])
+    assert mean == pytest.approx(end - np.sign(end) * np.sqrt(2 / np.pi), abs=0.02)
+    assert found.log_evidence == pytest.approx(np.log(0.5 / 40), abs=0.02)
+
+
 @pytest.mark.parametrize("d", [1, 2])
 def test_where_inference_fails_points_are_left_out(d):
     def half(theta):

@@ -102,6 +102,8 @@ MATCHES = {
         BradleyTerry(hyperparameters="average", ties=True),
         Comparisons(N, FIRST, SECOND, TIED),
     ),
+    "by moments": (BradleyTerry("probit", inference="ep"), FEATURELESS),
+    "average by moments": (BradleyTerry(inference="ep", hyperparameters="average"), NUMBERED),
     "thresholds": (BradleyTerry(ties=True), Comparisons(N, FIRST, SECOND, TIED)),
 }
 

@@ -27,11 +27,11 @@ def test_it_is_the_average_of_a_gaussian_process_without_features(averaged):
         data
     )
     np.testing.assert_allclose(averaged.utility_, gp.predict_utility(), atol=1e-4)
-    np.testing.assert_allclose(averaged.std_, gp.predict_utility(return_std=True)[1], rtol=1e-4)
-    np.testing.assert_allclose(averaged.predict_proba(data), gp.predict_proba(data), atol=1e-5)
+    np.testing.assert_allclose(averaged.std_, gp.predict_utility(return_std=True)[1], rtol=5e-4)
+    np.testing.assert_allclose(averaged.predict_proba(data), gp.predict_proba(data), atol=5e-5)
     assert averaged.hyperposterior_.log_evidence == pytest.approx(gp.hyperposterior_.log_evidence, abs=1e-4)
     mean, covariance = averaged.predict_utility(return_cov=True)
-    np.testing.assert_allclose(covariance, gp.predict_utility(return_cov=True)[1], atol=1e-4)
+    np.testing.assert_allclose(covariance, gp.predict_utility(return_cov=True)[1], atol=5e-4)
     np.testing.assert_allclose(np.sqrt(covariance.diagonal()), averaged.std_)
     np.testing.assert_array_equal(mean, averaged.utility_)
 

@@ -1,7 +1,7 @@
 """The posterior over hyperparameters, as a few weighted points: predictions are averaged over them.
 
-The prior is uniform in the logarithms between the bounds. One parameter: a grid over the whole interval, finer where
-the evidence is. More: importance sampling from Student's t around every optimum, with quasi-random points.
+The prior is uniform in the logarithms between the bounds. One parameter: a grid around every optimum, as far as the
+evidence is not negligible. More: importance sampling from Student's t around every optimum, with quasi-random points.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ __all__ = ["HyperPosterior", "average"]
 Evidence = Callable[[FloatArray], tuple[float, FloatArray]]
 
 DEGREES = 4.0  # of freedom: tails heavier than any evidence's
-DEPTH = 12.0  # nats below the maximum that still get grid points
+DEPTH = 9.0  # nats below the maximum at which a grid ends
+DROPPED = 2e-4  # weight of the least important points together, without which the others do
 MOST_DRAWN = 256  # points drawn for each one wanted, where most fall outside the bounds
 
 
@@ -50,7 +51,7 @@ def average(evidence: Evidence, optima: list[Optimum], bounds: FloatArray, n_poi
     if not free.all():
         return _of_free(evidence, optima, bounds, n_points, seed, free)
     if bounds.shape[0] == 1:
-        return _grid(evidence, optima[0], bounds, n_points)
+        return _grid(evidence, optima, bounds, n_points)
     return _importance(evidence, optima, bounds, n_points, seed)
 
 
@@ -74,25 +75,39 @@ def _of_free(
     return replace(found, theta=theta)
 
 
-def _grid(evidence: Evidence, best: Optimum, bounds: FloatArray, n_points: int) -> HyperPosterior:
+def _grid(evidence: Evidence, optima: list[Optimum], bounds: FloatArray, n_points: int) -> HyperPosterior:
+    """Walk from every optimum to both sides until the evidence has fallen far, in steps of a part of its width."""
     low, high = map(float, bounds[0])
-    coarse = np.linspace(low, high, max(5, n_points // 2))
-    value = np.array([evidence(np.array([t]))[0] for t in coarse])
-    top = max(best.evidence, *value[np.isfinite(value)].tolist(), -np.inf)
-    inside = np.flatnonzero(value > top - DEPTH)
-    peak = float(best.theta[0])
-    left = min(peak, float(coarse[inside].min()) if len(inside) else peak)
-    right = max(peak, float(coarse[inside].max()) if len(inside) else peak)
-    gap = float(coarse[1] - coarse[0])
-    fine = np.linspace(max(low, left - gap), min(high, right + gap), max(5, n_points - len(coarse)))
-    fine_value = np.array([evidence(np.array([t]))[0] for t in fine])
-    grid, first = np.unique(np.concatenate([coarse, fine]), return_index=True)
-    value = np.concatenate([value, fine_value])[first]
-    share = np.gradient(grid) if len(grid) > 2 else np.ones_like(grid)  # the trapezoidal rule's weights
+    known: dict[float, float] = {}
+    for optimum in optima:
+        if not known or not min(known) <= optimum.theta[0] <= max(known):
+            known[float(optimum.theta[0])] = optimum.evidence
+            step = 2.0 * np.sqrt(2.0 * DEPTH) / n_points * float(_spread(evidence, optimum.theta, bounds)[0, 0])
+            for towards in (-step, step):
+                _walk(evidence, float(optimum.theta[0]), towards, (low, high), n_points, known)
+    grid = np.array(sorted(known))
+    value = np.array([known[t] for t in grid])
+    share = np.gradient(grid) if len(grid) > 2 else np.full(len(grid), (high - low) / 2)  # the trapezoidal rule's
     share[[0, -1]] /= 2
     if not np.isfinite(value).any():
-        return _alone(best, best.evidence + np.log(gap), np.array([high - low]))
+        return _alone(optima[0], optima[0].evidence + np.log(abs(step)), np.array([high - low]))
     return _weighted(grid[:, None], value + np.log(share) - np.log(high - low))
+
+
+def _walk(
+    evidence: Evidence, at: float, step: float, ends: tuple[float, float], n_points: int, known: dict[float, float]
+) -> None:
+    # half as many steps as points reach the end if the evidence falls as a normal density does; a longer way is walked
+    # in longer steps
+    count = 0
+    while (next_one := float(np.clip(at + step, *ends))) != at:
+        at = next_one
+        known[at] = evidence(np.array([at]))[0]
+        if not known[at] > max(known.values()) - DEPTH:
+            return
+        count += 1
+        if 4 * count > 3 * n_points:
+            step *= 1.5
 
 
 def _importance(
@@ -181,5 +196,6 @@ def _weighted(theta: FloatArray, log_weight: FloatArray) -> HyperPosterior:
     total = float(logsumexp(log_weight))
     weight = np.exp(log_weight - total)
     size = 1.0 / float((weight**2).sum())
-    keep = weight > 1e-3 * weight.max()
+    order = np.argsort(weight, kind="stable")
+    keep = np.sort(order[np.cumsum(weight[order]) > DROPPED])
     return HyperPosterior(theta[keep], weight[keep] / weight[keep].sum(), total, size)

@@ -14,7 +14,7 @@ from preflearn.inference.mixing import Mixing
 from preflearn.inference.posterior import Curvature, Info, Posterior
 from preflearn.operators import FloatArray
 
-__all__ = ["ep", "ep_gradient"]
+__all__ = ["Sites", "ep", "ep_at", "ep_gradient"]
 
 LARGEST_STEP = 3.0  # of a site, in units of the posterior's own precision and deviation
 LARGEST_FALL = 0.5  # of a site's precision that may become negative, in units of the posterior's
@@ -97,6 +97,12 @@ class _Sweep:
         toward = np.maximum(tau + cut * d_tau, lowest), nu + cut * d_nu
         return cls(sites, curvature, u, z, variance, (mean, V), d, toward, gap)
 
+    def posterior(self, problem: _Problem) -> Posterior:
+        """Return the posterior, with its evidence."""
+        tau, nu = self.sites
+        a = problem.design.AT @ (problem.weight * (nu - tau * self.z))
+        return Posterior.of(problem.factor, self.curvature, self.u, a, self.evidence(problem))
+
     def evidence(self, problem: _Problem) -> float:
         """Return log Z = Σ w/a (log Ẑ + site normaliser) + the logarithm of the Gaussian integral."""
         weight, power = problem.weight, problem.power
@@ -147,10 +153,16 @@ def ep(
             steps, sweep = steps + more, min(sweep, other, key=lambda s: s.gap)
             if sweep.gap <= good:
                 break
-    tau, nu = sweep.sites
-    a = problem.design.AT @ (weight * (nu - tau * sweep.z))
-    posterior = Posterior.of(factor, sweep.curvature, sweep.u, a, sweep.evidence(problem))
-    return posterior, Info(steps, sweep.gap, tol, sweep.gap <= good), sweep.sites
+    return sweep.posterior(problem), Info(steps, sweep.gap, tol, sweep.gap <= good), sweep.sites
+
+
+def ep_at(
+    factor: PriorFactor, A: Any, y: FloatArray, weight: FloatArray, likelihood: Tiltable, sites: Sites
+) -> tuple[Posterior, float]:
+    """Return the posterior for given sites, and by how much their moments differ from the tilted ones."""
+    problem = _Problem(factor, Design.of(A), y, weight, likelihood)
+    sweep = _Sweep.at(problem, sites)
+    return sweep.posterior(problem), sweep.gap
 
 
 def _first_sites(problem: _Problem) -> Sites:

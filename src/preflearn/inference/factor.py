@@ -28,7 +28,7 @@ from preflearn.inference.design import Design
 from preflearn.linalg import EPS, cholesky_pivoted, cross_product
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Covariance", "Factor", "PosteriorCovariance", "PriorFactor"]
+__all__ = ["Covariance", "Factor", "Multiple", "PosteriorCovariance", "PriorFactor"]
 
 BLOCK = 2**20  # numbers held at a time for the differences of rows
 
@@ -140,6 +140,34 @@ class Factor:
         if r == 0 or Q.shape[0] == 0:
             return np.zeros((r, Q.shape[0]))
         return np.asarray(dtrsm(1.0, self.L[:r].T, np.ascontiguousarray(Q).T, lower=0, trans_a=1))
+
+
+@dataclass(frozen=True)
+class Multiple:
+    """K = v I of n latents, R = √v I."""
+
+    variance: float
+    rank: int
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return R u."""
+        return np.asarray(np.sqrt(self.variance) * u)
+
+    back = forward
+
+    def congruence(self, Lam: Any) -> FloatArray:
+        """Return R'ΛR."""
+        return np.asarray(self.variance * (Lam if isinstance(Lam, np.ndarray) else Lam.toarray()))
+
+    def covariance(self, LB: FloatArray) -> Covariance:
+        """Return C = R B⁻¹ R'."""
+        T = scipy.linalg.lapack.dtrtri(LB, lower=1)[0] if self.rank else np.zeros((0, 0))
+        T *= np.sqrt(self.variance)
+        return Covariance(T)
+
+    def whiten(self, Q: FloatArray) -> FloatArray:
+        """Return W (r, p) with cov(f_new, u) = W' for the cross-covariance Q (p, n) of new latents with f."""
+        return np.asarray(Q.T / np.sqrt(self.variance))
 
 
 @dataclass(frozen=True)

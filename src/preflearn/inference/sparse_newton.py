@@ -43,6 +43,10 @@ class Mode:
     precision: DensePrecision | SparsePrecision
     info: Info
 
+    def kept(self) -> dict[str, Any]:
+        """Return what `mode_at` needs."""
+        return {"utility": self.f, "steps": self.info.steps}
+
     def towards(self, variance: float | None) -> FloatArray:
         """Return roughly where the mode is with another variance of the prior: df/dlog v = Cf/v."""
         if self.variance is None or variance is None or variance == self.variance:
@@ -205,7 +209,8 @@ def evidence_gradient(
 
 
 def first_side(
-    mode: Mode,
+    f: FloatArray,
+    v: float | None,
     graph: PairGraph,
     side: FloatArray,
     y: FloatArray,
@@ -218,11 +223,10 @@ def first_side(
     """Return the advantage β of the first side and its standard error: z = A f + β side, β without a prior.
 
     Newton's steps for f and β together, by elimination of f; ``side`` is +1 where the lower item came first, and
-    statements of ``graph`` about the same pair are kept apart by it.
+    statements of ``graph`` about the same pair are kept apart by it. The search starts from utilities ``f``.
     """
-    v = mode.variance
     ridge = 0.0 if v is None else 1.0 / v
-    f, beta = mode.f, 0.0
+    beta = 0.0
 
     def objective(f: FloatArray, beta: float) -> tuple[float, Any]:
         d = likelihood.log_density(y, graph.differences(f) + beta * side)

@@ -9,11 +9,12 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from preflearn.data import Comparisons
+from preflearn.data.learning import warn_before_learning
 from preflearn.exceptions import DataError, first_few
 from preflearn.inference.pair_graph import PairGraph
 from preflearn.operators import FloatArray
 
-__all__ = ["Matches", "check_maximum", "matches_of"]
+__all__ = ["Matches", "matches_of", "read_matches"]
 
 
 class Matches(NamedTuple):
@@ -50,7 +51,40 @@ def matches_of(X: Comparisons, *, sides: bool = False) -> Matches:
     return Matches(graph, (distinct % 6 // 2 - 1.0), weight, 1.0 - 2.0 * (distinct % 2))
 
 
-def check_maximum(owner: str, matches: Matches, names: Any) -> None:
+def read_matches(owner: str, X: Any, prior: Any, *, ties: bool) -> Matches:
+    """Check comparisons, and return them merged; ``prior=None`` asks for a maximum of the likelihood."""
+    if not isinstance(X, Comparisons):
+        raise TypeError(
+            f"{owner} learns from Comparisons; got {type(X).__name__}. "
+            "Build Comparisons(None, first, second, outcome), or use RankRLS for rows with scores."
+        )
+    if X.items is not None:
+        raise DataError(
+            f"{owner}: the items have {X.n_features} features, which it does not use. Use PreferenceGP, or leave "
+            "them out: X.with_items(X.n_items)."
+        )
+    if X.weight is not None and not X.weight.any():
+        raise DataError(f"{owner}: all {len(X)} comparisons have weight zero. Give some of them a positive weight.")
+    tied = np.flatnonzero(X.outcome == 0)
+    if tied.shape[0] and not ties:
+        raise DataError(
+            f"{owner}: {tied.shape[0]} of {len(X)} comparisons are ties (rows {first_few(tied)}), which have "
+            f"probability zero without a threshold.\n  Use {owner}(ties=True), or drop them."
+        )
+    matches = matches_of(X)
+    if prior is None:
+        _check_maximum(owner, matches, X.names)
+        if not matches.outcome.any():
+            raise DataError(
+                f"{owner}: all comparisons are ties, so the likelihood (prior=None) has no maximum: the wider the "
+                "threshold the better.\n  Add comparisons with a winner."
+            )
+    else:
+        warn_before_learning(X, owner, repeats=False)
+    return matches
+
+
+def _check_maximum(owner: str, matches: Matches, names: Any) -> None:
     """Raise DataError unless the likelihood has a maximum: from every item a chain of wins (or ties) leads to each."""
     graph, n = matches.graph, matches.graph.n_items
     low, high = graph.low[graph.row], graph.high[graph.row]

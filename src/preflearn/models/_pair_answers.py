@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from preflearn.inference.pair_moments import Moments
 from preflearn.inference.sparse_newton import Mode
 from preflearn.operators import FloatArray, IntArray
 
@@ -46,7 +47,7 @@ def joint_of(mixture: Mixture, number: IntArray) -> tuple[FloatArray, FloatArray
     return mean, np.sum([w * (C + np.outer(d, d)) for w, C, d in off], axis=0)
 
 
-def differences_of(mode: Mode, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
+def differences_of(mode: Mode | Moments, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return means and variances of the differences of listed pairs by one solution."""
     # the lower item first: swapping sides changes no bit of the variance
     variance = mode.precision.spreads(np.minimum(first, second), np.maximum(first, second))
@@ -64,7 +65,7 @@ def draws_of(mixture: Mixture, number: IntArray, n_samples: int, rng: np.random.
     return np.concatenate(parts)
 
 
-def _draws(mode: Mode, number: IntArray, n_samples: int, rng: np.random.Generator, dense: int) -> FloatArray:
+def _draws(mode: Mode | Moments, number: IntArray, n_samples: int, rng: np.random.Generator, dense: int) -> FloatArray:
     """Draw from the factor, or where there is none by solving with perturbed sides."""
     precision, n = mode.precision, mode.f.shape[0]
     if n > dense and len(number) <= FEW:

@@ -11,8 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.data.learning import warn_before_learning
-from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.exceptions import DataError, DataWarning, warn_user
 from preflearn.inference.average import HyperPosterior
 from preflearn.inference.pair_precision import DENSE, SparsePrecision
 from preflearn.inference.sparse_newton import first_side
@@ -20,7 +19,7 @@ from preflearn.models._evidence import Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_warnings import NOTHING_BUT_NOISE, warn_unfinished
-from preflearn.models._matches import Matches, check_maximum, matches_of
+from preflearn.models._matches import matches_of, read_matches
 from preflearn.models._pair_answers import FEW, deviations_of, differences_of, draws_of, joint_of, mean_of
 from preflearn.models._pair_evidence import PairEvidence, PairSolution
 from preflearn.models._pair_state import restore, state_of
@@ -57,6 +56,9 @@ class BradleyTerry(UtilityPosterior):
         few comparisons may then be said to show no differences at all, and flawless ones differences without limit. A
         number is that variance. None is maximum likelihood, which exists only where chains of wins lead from every item
         to every other.
+    inference : {"laplace", "ep"}, default="laplace"
+        Laplace's method, quick at any size, or expectation propagation, up to 3,000 items: closer to the exact answer
+        where items met a few times or differ by much more than the noise, with wider intervals there.
     hyperparameters : {"maximise", "average"}, default="maximise"
         Whether to take the most probable variance and threshold, or to average over their posterior: with few
         comparisons intervals are then as wide as they should be. Beyond 3,000 items they are known well enough.
@@ -72,7 +74,7 @@ class BradleyTerry(UtilityPosterior):
     likelihood_ : likelihood
         Likelihood, with the threshold that was learned.
     log_evidence_ : float or None
-        Log evidence of the comparisons by Laplace's method; None with ``prior=None``.
+        Log evidence of the comparisons; None with ``prior=None``.
     log_likelihood_ : float
         Log likelihood of the comparisons at ``utility_``.
     hyperposterior_ : HyperPosterior
@@ -96,7 +98,7 @@ class BradleyTerry(UtilityPosterior):
     Notes
     -----
     f ~ N(0, vI), P(first) = F(f_first - f_second), F logistic or normal; only signs of outcomes count. The same model,
-    to the last digits, as `PreferenceGP` for items without features by Laplace's method. Comparisons are merged into
+    to the last digits, as `PreferenceGP` for items without features. Comparisons are merged into
     pairs with weights; a Newton step costs O(pairs) beside the factor, and factors are kept between steps.
 
     Up to 3,000 items P = I/v + Λ is factored as a dense matrix, O(n³), and everything is exact. Beyond, no n x n matrix
@@ -126,10 +128,12 @@ class BradleyTerry(UtilityPosterior):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "link": [StrOptions({"logit", "probit"})],
+        "inference": [StrOptions({"laplace", "ep"})],
         "hyperparameters": [StrOptions({"maximise", "average"})],
         "prior": [StrOptions({"auto", "evidence"}), Interval(Real, 0, None, closed="neither"), None],
         "ties": ["boolean"],
     }
+    _WITH_PRIOR: ClassVar[tuple[tuple[str, str], ...]] = (("inference", "ep"), ("hyperparameters", "average"))
     _dense: ClassVar[int] = DENSE
 
     def __init__(
@@ -137,11 +141,13 @@ class BradleyTerry(UtilityPosterior):
         link: Literal["logit", "probit"] = "logit",
         prior: Literal["auto", "evidence"] | float | None = "auto",
         *,
+        inference: Literal["laplace", "ep"] = "laplace",
         hyperparameters: Literal["maximise", "average"] = "maximise",
         ties: bool = False,
     ) -> None:
         self.link = link
         self.prior = prior
+        self.inference = inference
         self.hyperparameters = hyperparameters
         self.ties = ties
 
@@ -161,60 +167,41 @@ class BradleyTerry(UtilityPosterior):
             Itself, fitted.
         """
         self._validate_params()
-        if self.prior is None and self.hyperparameters == "average":
-            raise ValueError(
-                'BradleyTerry: hyperparameters="average" needs a prior, and prior=None is maximum likelihood. Use '
-                'prior="auto", or hyperparameters="maximise".'
-            )
-        matches = self._read(X)
-        likelihood, _ = likelihood_of("BradleyTerry", self.link, "laplace", X.outcome, X.weight, ties=self.ties)
-        evidence = PairEvidence.start(matches, likelihood, self.prior, self._dense)
+        evidence = self._evidence_of(X)
         with few_threads(X.n_items):
             solution = evidence.maximise()
             few = self.hyperparameters == "average" and X.n_items <= self._dense and len(solution.theta) > 0
             points = evidence.average(solution) if few else None
-            self._evidence = evidence
-            self._keep(X, solution, points)
+            self._keep(X, evidence, solution, points)
         return self
 
-    def _read(self, X: Any) -> Matches:
-        """Check the comparisons, and return them merged."""
-        owner = type(self).__name__
-        if not isinstance(X, Comparisons):
-            raise TypeError(
-                f"{owner} learns from Comparisons; got {type(X).__name__}. "
-                "Build Comparisons(None, first, second, outcome), or use RankRLS for rows with scores."
+    def _evidence_of(self, X: Any) -> PairEvidence:
+        """Check the comparisons, and return their evidence as the parameters ask for it."""
+        wants = [f'{name}="{value}"' for name, value in self._WITH_PRIOR if getattr(self, name) == value]
+        if self.prior is None and wants:
+            raise ValueError(
+                f"BradleyTerry: {' and '.join(wants)} needs a prior, and prior=None is maximum likelihood. Use "
+                'prior="auto", or leave that out.'
             )
-        if X.items is not None:
+        matches = read_matches(type(self).__name__, X, self.prior, ties=self.ties)
+        if self.inference == "ep" and X.n_items > self._dense:
             raise DataError(
-                f"{owner}: the items have {X.n_features} features, which it does not use. Use PreferenceGP, or leave "
-                "them out: X.with_items(X.n_items)."
+                f'BradleyTerry: inference="ep" factors a matrix of all items at every sweep; {X.n_items} items are '
+                f'more than {self._dense}. Use inference="laplace".'
             )
-        if X.weight is not None and not X.weight.any():
-            raise DataError(f"{owner}: all {len(X)} comparisons have weight zero. Give some of them a positive weight.")
-        tied = np.flatnonzero(X.outcome == 0)
-        if tied.shape[0] and not self.ties:
-            raise DataError(
-                f"{owner}: {tied.shape[0]} of {len(X)} comparisons are ties (rows {first_few(tied)}), which have "
-                f"probability zero without a threshold.\n  Use {owner}(ties=True), or drop them."
-            )
-        matches = matches_of(X)
-        if self.prior is None:
-            check_maximum(owner, matches, X.names)
-            if not matches.outcome.any():
-                raise DataError(
-                    f"{owner}: all comparisons are ties, so the likelihood (prior=None) has no maximum: the wider the "
-                    "threshold the better.\n  Add comparisons with a winner."
-                )
-        else:
-            warn_before_learning(X, owner, repeats=False)
-        return matches
+        likelihood, _ = likelihood_of("BradleyTerry", self.link, self.inference, X.outcome, X.weight, ties=self.ties)
+        return PairEvidence.start(matches, likelihood, self.prior, self._dense, self.inference)
 
     def _keep(
-        self, X: Comparisons, solution: PairSolution, points: tuple[HyperPosterior, list[PairSolution]] | None
+        self,
+        X: Comparisons,
+        evidence: PairEvidence,
+        solution: PairSolution,
+        points: tuple[HyperPosterior, list[PairSolution]] | None,
     ) -> None:
         mode = solution.mode
-        self._mode, self._used = mode, np.arange(X.n_items)
+        evidence.settle(solution)
+        self._evidence, self._mode, self._used = evidence, mode, np.arange(X.n_items)
         mixture = [(1.0, solution)]
         self.__dict__.pop("hyperposterior_", None)
         if points is not None:
@@ -227,11 +214,11 @@ class BradleyTerry(UtilityPosterior):
         self.utility_, self.std_ = mean_of(mixture), deviations_of(mixture)
         self.log_evidence_ = None if mode.variance is None else mode.log_evidence
         self.log_likelihood_ = mode.log_likelihood
-        self.theta_, self.bounds_, self.theta_names_ = solution.theta, self._evidence.bounds, self._evidence.names
+        self.theta_, self.bounds_, self.theta_names_ = solution.theta, evidence.bounds, evidence.names
         self.info_, self.n_iter_ = mode.info, mode.info.steps
         self.classes_ = np.array([-1.0, 1.0])
         owner = type(self).__name__
-        warn_unfinished(owner, "laplace", [mode.info], self.likelihood_)
+        warn_unfinished(owner, self.inference, [mode.info], self.likelihood_)
         sigma = self.sigma_
         if isinstance(self.prior, str) and sigma is not None and sigma > NOTHING_BUT_NOISE:
             warn_user(
@@ -341,7 +328,14 @@ class BradleyTerry(UtilityPosterior):
         sided = matches_of(X, sides=True)
         with few_threads(self.n_items_):
             estimate, std = first_side(
-                self._mode, sided.graph, sided.side, sided.outcome, sided.weight, self.likelihood_, dense=self._dense
+                self._mode.f,
+                self.prior_variance_,
+                sided.graph,
+                sided.side,
+                sided.outcome,
+                sided.weight,
+                self.likelihood_,
+                dense=self._dense,
             )
         z = estimate / std
         return SideEffect(estimate, std, z, float(2.0 * ndtr(-abs(z))))

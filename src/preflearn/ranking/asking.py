@@ -9,7 +9,7 @@ import numpy as np
 from preflearn.active import Suggestions, suggest
 from preflearn.active._outcomes import information
 from preflearn.data import Comparisons
-from preflearn.ranking.choice import Choice, averaged, choose_model
+from preflearn.ranking.choice import Choice, choose_model, refined
 
 __all__ = ["model_to_ask", "next_comparisons", "runs_in_circles"]
 
@@ -37,7 +37,7 @@ def model_to_ask(data: Comparisons, model: Any, choice: Choice | None = None, *,
     plain = [one for one in tried if not (_tells_judges_apart(one.model) or runs_in_circles(one.model))]
     if not plain:
         return choose_model(unnamed, random_state=random_state).model
-    return averaged(unnamed, plain[0], random_state).model
+    return refined(unnamed, plain[0]).model
 
 
 def next_comparisons(

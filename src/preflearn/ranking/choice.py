@@ -23,12 +23,12 @@ __all__ = [
     "Choice",
     "applicable",
     "as_seen",
-    "averaged",
     "build_model",
     "check_model",
     "choose_model",
     "has_judges",
     "judged_items",
+    "refined",
 ]
 
 MODELS: dict[str, str] = {
@@ -43,11 +43,14 @@ MODELS: dict[str, str] = {
 }
 _BY_NAME = ("bradley-terry", "thurstone")
 _ON_FEATURES = ("gp", "gp-own", "gp-ard", "gp-ard-own")
+MOST_BY_MOMENTS = dict.fromkeys(_BY_NAME, 1_000) | dict.fromkeys(_ON_FEATURES, 300)  # items: a second or two
 MOST_ITEMS = 1_500  # with features: the cube of their number is paid at each step
 MOST_RELEVANCES = 30  # features with a length scale each
 MOST_JUDGED = 20_000  # what judges were asked about, together
 MOST_JUDGED_AVERAGED, POINTS_OF_JUDGES = 1_000, 16  # the same up to which hyperparameters are averaged over, and where
 MOST_AVERAGED, MOST_TOGETHER = 150, 5  # items and hyperparameters for which an average over these is cheap, and good
+FEW, FEW_PER_ITEM = 1_000, 10  # different statements that are few, by number or for each item
+POINTS_BY_MOMENTS = 24  # of an average where each costs more
 WEAK = 1.5  # deviation of log hyperparameters around their start, as that of the log variance of Bradley-Terry
 NO_RESTARTS_FROM = 300  # items from which on one start has to do
 
@@ -171,7 +174,7 @@ def choose_model(
         else:
             attempt("judges", best.name)
             best = max(tried, key=lambda one: one.earned)
-    ranker = best = averaged(data, best, random_state)
+    ranker = best = refined(data, best)
     if cyclic and model == "auto":
         attempt("both", best.name)
         best = tried[-1]
@@ -187,20 +190,41 @@ def choose_model(
     )
 
 
-def averaged(data: Comparisons, best: Candidate, random_state: Any) -> Candidate:
-    """Return a model whose few hyperparameters are averaged over, where few items leave them uncertain."""
-    if len(data.used_items()) > MOST_AVERAGED or best.n_parameters > MOST_TOGETHER:
-        return best
-    average: dict[str, Any] = {"hyperparameters": "average"}
-    if best.name == "judges":
-        if judged_items(data) > MOST_JUDGED_AVERAGED:
-            return best
-        average["n_points"] = POINTS_OF_JUDGES
-    model = clone(best.model).set_params(**average)
+def refined(data: Comparisons, best: Candidate) -> Candidate:
+    """Return the chosen model as it is sure of its answers to the right degree.
+
+    By expectation propagation where statements are few: Laplace's method would put utilities too close together, and
+    make intervals too narrow. With its few hyperparameters averaged over, where few items leave them uncertain.
+    """
+    used = len(data.used_items())
+    better: dict[str, Any] = {}
+    if used <= MOST_AVERAGED and best.n_parameters <= MOST_TOGETHER:
+        if best.name != "judges":
+            better["hyperparameters"] = "average"
+        elif judged_items(data) <= MOST_JUDGED_AVERAGED:
+            better.update(hyperparameters="average", n_points=POINTS_OF_JUDGES)
+    seen = as_seen(data, best.name)
+    if used <= MOST_BY_MOMENTS.get(best.name, 0) and _statements(data) <= max(FEW, FEW_PER_ITEM * used):
+        faster = {} if best.name in _BY_NAME else {"n_restarts": 0, "n_points": POINTS_BY_MOMENTS}
+        by_moments = _refit(best, seen, {**better, **faster, "inference": "ep"})
+        if by_moments is not None and by_moments.model.info_.converged:
+            return by_moments
+    return (_refit(best, seen, better) if better else None) or best
+
+
+def _refit(best: Candidate, data: Comparisons, parameters: dict[str, Any]) -> Candidate | None:
     try:
-        return replace(best, model=_quiet_fit(model, as_seen(data, best.name)))
+        return replace(best, model=_quiet_fit(clone(best.model).set_params(**parameters), data))
     except np.linalg.LinAlgError:  # weights so large that the evidence has no width
-        return best
+        return None
+
+
+def _statements(data: Comparisons) -> int:
+    """Return how many different statements there are: pairs of items and who won."""
+    turned = data.first > data.second
+    code = np.where(turned, data.second * data.n_items + data.first, data.first * data.n_items + data.second)
+    won = np.sign(data.outcome).astype(np.intp) * np.where(turned, -1, 1)
+    return len(np.unique(3 * code + won))
 
 
 def applicable(data: Comparisons) -> tuple[list[str], tuple[str, ...]]:
