@@ -19,11 +19,15 @@ from preflearn.data import from_rankings
 from preflearn.ranking import rank
 
 SETTINGS = (
-    ("no features, 15 items, 30 comparisons", "bare", 15, 30, 0.0),
-    ("no features, 15 items, 150 comparisons", "bare", 15, 150, 0.0),
+    ("no features, 15 items, 30 comparisons", "bare", 15, 30, 1.0),
+    ("no features, 15 items, 150 comparisons", "bare", 15, 150, 1.0),
+    ("no features, 60 items, 120 comparisons", "bare", 60, 120, 1.0),
+    ("the same with utilities twice as far apart", "bare", 60, 120, 2.0),
+    ("no features, 300 items, 900 comparisons", "bare", 300, 900, 1.0),
     ("a smooth utility of 2 features, 15 items, 30 comparisons", "features", 15, 30, 0.0),
     ("a smooth utility of 2 features, 15 items, 150 comparisons", "features", 15, 150, 0.0),
     ("the same with own effects of deviation 0.5", "features", 15, 150, 0.5),
+    ("the same with 60 items, 120 comparisons", "features", 60, 120, 0.5),
     ("rankings of 8 items by 20 voters", "rankings", 8, 20, 0.0),
     ("rankings of 15 items by 42 voters", "rankings", 15, 42, 0.0),
 )
@@ -37,7 +41,7 @@ def simulate(kind, n, m, own, seed):
         orders = [[names[k] for k in np.argsort(-(u + rng.gumbel(size=n)))] for _ in range(m)]
         return from_rankings(orders), dict(zip(names, u - u.mean(), strict=True))
     X = rng.normal(size=(n, 2))
-    u = 1.5 * np.sin(1.2 * X[:, 0]) + own * rng.normal(size=n) if kind == "features" else rng.normal(size=n)
+    u = 1.5 * np.sin(1.2 * X[:, 0]) + own * rng.normal(size=n) if kind == "features" else own * rng.normal(size=n)
     first = rng.integers(0, n, m)
     second = (first + rng.integers(1, n, m)) % n
     outcome = np.where(u[first] - u[second] + rng.logistic(size=m) > 0, 1.0, -1.0)
