@@ -385,3 +385,26 @@ def test_nothing_but_noise_is_said():
     with pytest.warns(DataWarning, match="no differences that noise would not"):
         model = PreferenceGP(n_restarts=0).fit(coin)
     np.testing.assert_allclose(model.predict_proba(coin), 0.5, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
+def test_a_search_starts_where_it_is_told_to():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 2))
+    first = rng.integers(20, size=120)
+    second = (first + rng.integers(1, 20, size=120)) % 20
+    data = Comparisons(X, first, second, np.sign(X[first, 0] - X[second, 0] + rng.normal(size=120)))
+    far = PreferenceGP("rbf", hyperprior=1.5, n_restarts=0).fit(data)
+    learned = dict(zip(far.theta_names_, np.exp(far.theta_), strict=True))
+    near = PreferenceGP("rbf", hyperprior=1.5, n_restarts=0).fit(data, start=learned)
+    assert near.optima_[0].evaluations < far.optima_[0].evaluations
+    np.testing.assert_allclose(near.theta_, far.theta_, atol=1e-3)
+    np.testing.assert_array_equal(near.hyperprior_.centre, far.hyperprior_.centre)
+    PreferenceGP("rbf", n_restarts=0).fit(data, start={"length scale": 1e9})  # moved to its bound
+    with pytest.raises(
+        ValueError, match=r'"lenght scale", which is not one of the free parameters \(constant value, len'
+    ):
+        PreferenceGP("rbf").fit(data, start={"lenght scale": 1.0})
+    for wrong in (0.0, -1.0, np.inf, np.nan, "1", None, [1.0]):
+        with pytest.raises(ValueError, match="must be a positive number"):
+            PreferenceGP("rbf").fit(data, start={"length scale": wrong})

@@ -174,6 +174,49 @@ def test_few_items_and_judges_are_averaged_over_their_hyperparameters(monkeypatc
         assert not hasattr(choose_model(comparisons, name).model, "hyperposterior_"), name
 
 
+def test_few_statements_are_learned_from_by_moments(monkeypatch):
+    data, _ = by_utility(4, m=60)
+    featured = data.with_items(np.random.default_rng(0).normal(size=(12, 1)))
+    heavy = Comparisons(12, data.first, data.second, data.outcome, weight=np.geomspace(1.0, 1e14, len(data)))
+
+    def inference(comparisons, name):
+        found = choose_model(comparisons, name).ranker
+        assert found.info_.converged
+        return found.inference
+
+    assert inference(data, "bradley-terry") == inference(data, "thurstone") == inference(featured, "gp-own") == "ep"
+    assert np.isfinite(choose_model(heavy, "bradley-terry").ranker.utility_).all()
+    monkeypatch.setattr("preflearn.ranking.choice.FEW", 10)
+    assert inference(data, "bradley-terry") == "ep"  # up to ten for each item
+    monkeypatch.setattr("preflearn.ranking.choice.FEW_PER_ITEM", 3)
+    assert inference(data, "bradley-terry") == inference(featured, "gp-own") == "laplace"
+    repeated = Comparisons(12, np.tile(data.first[:30], 9), np.tile(data.second[:30], 9), np.tile(data.outcome[:30], 9))
+    turned = Comparisons(12, repeated.second, repeated.first, -repeated.outcome)
+    assert inference(repeated, "bradley-terry") == inference(turned, "bradley-terry") == "ep"  # the same ones again
+    monkeypatch.setattr("preflearn.ranking.choice.MOST_BY_MOMENTS", {"bradley-terry": 11})
+    assert inference(repeated, "bradley-terry") == "laplace"
+
+
+def test_where_moments_do_not_settle_it_is_laplace(monkeypatch):
+    data, _ = by_utility(4, m=60)
+    monkeypatch.setattr("preflearn.inference.pair_moments.TOL", 1e-300)
+    found = choose_model(data).ranker
+    assert found.inference == "laplace"
+    assert found.hyperparameters == "average"
+
+
+def test_judges_start_from_the_utility_that_was_learned():
+    data, _ = by_utility(4, m=200, features=lambda rng, u: np.column_stack([u, rng.normal(size=12)]))
+    judge = np.resize(["ann", "bob", "cy"], len(data))
+    judged = Comparisons(data.items, data.first, data.second, data.outcome, judge=judge)
+    tried = {one.name: one.model for one in choose_model(judged).candidates}
+    assert tried["judges"].n_restarts == 0
+    assert len(tried["judges"].optima_) == 1
+    alone = {one.name: one.model for one in choose_model(judged, "judges").candidates}["judges"]
+    assert alone.n_restarts == 1
+    assert tried["judges"].log_evidence_ == pytest.approx(alone.log_evidence_, abs=0.05)
+
+
 def test_judges_who_disagree_are_told_apart():
     rng = np.random.default_rng(0)
     first, second = np.triu_indices(8, 1)

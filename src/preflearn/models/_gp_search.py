@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from numbers import Real
 from typing import Any
+
+import numpy as np
 
 from preflearn.inference.evidence import Optimum, maximise
 from preflearn.models._evidence import Evidence
@@ -12,9 +15,21 @@ from preflearn.models._gp_prior import outgrown, with_functions
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import SkewBasisPrior
 
-__all__ = ["search"]
+__all__ = ["search", "started"]
 
 REBASED = 4  # times that a search goes on with skew functions chosen anew
+
+
+def started(evidence: Evidence, start: Mapping[str, Any] | None) -> FloatArray:
+    """Return the log parameters of an evidence, with those that ``start`` names replaced by its values."""
+    theta, names = evidence.theta, evidence.names
+    for name, value in (start or {}).items():
+        if name not in names:
+            raise ValueError(f'fit: start has "{name}", which is not one of the free parameters ({", ".join(names)}).')
+        if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+            raise ValueError(f'fit: start has {value!r} for "{name}"; it must be a positive number.')
+        theta[names.index(name)] = np.log(float(value))
+    return theta
 
 
 def search(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -22,7 +23,7 @@ from preflearn.models._gp_judges import average_similarity, warn_one_judge
 from preflearn.models._gp_kernel import length_scales
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_prior import problem_of, warm_start
-from preflearn.models._gp_search import search
+from preflearn.models._gp_search import search, started
 from preflearn.models._gp_state import keep, restore, state_of, take_in
 from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.models._leave_out import without_comparisons, without_items, without_judges
@@ -196,7 +197,7 @@ class PreferenceGP(UtilityPosterior):
         self.n_points = n_points
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None) -> Self:
+    def fit(self, X: Any, y: None = None, *, start: Mapping[str, float] | None = None) -> Self:
         """Learn from comparisons.
 
         Parameters
@@ -205,6 +206,9 @@ class PreferenceGP(UtilityPosterior):
             What was compared, with what outcome.
         y : None
             Not used: comparisons carry their outcomes.
+        start : dict of str to float, default=None
+            Where the search for hyperparameters starts, by the names of ``theta_names_``, such as those that another
+            model has learned; others start as the kernel has them. A ``hyperprior`` stays where it is.
 
         Returns
         -------
@@ -220,7 +224,7 @@ class PreferenceGP(UtilityPosterior):
         evidence = self._evidence_of(X, None, likelihood)
         theta = evidence.theta
         rng = generator(self.random_state, "PreferenceGP")
-        first = starts(theta, evidence.bounds, self.n_restarts, rng)
+        first = starts(started(evidence, start), evidence.bounds, self.n_restarts, rng)
         self._learn(X, evidence, first if self.hyperparameters != "fixed" and theta.shape[0] else [], rng)
         return self
 

@@ -47,10 +47,10 @@ MOST_BY_MOMENTS = dict.fromkeys(_BY_NAME, 1_000) | dict.fromkeys(_ON_FEATURES, 3
 MOST_ITEMS = 1_500  # with features: the cube of their number is paid at each step
 MOST_RELEVANCES = 30  # features with a length scale each
 MOST_JUDGED = 20_000  # what judges were asked about, together
-MOST_JUDGED_AVERAGED, POINTS_OF_JUDGES = 1_000, 16  # the same up to which hyperparameters are averaged over, and where
+MOST_JUDGED_AVERAGED = 1_000  # the same up to which hyperparameters are averaged over
+POINTS_OF_JUDGES, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: where each costs much, or little
 MOST_AVERAGED, MOST_TOGETHER = 150, 5  # items and hyperparameters for which an average over these is cheap, and good
 FEW, FEW_PER_ITEM = 1_000, 10  # different statements that are few, by number or for each item
-POINTS_BY_MOMENTS = 24  # of an average where each costs more
 WEAK = 1.5  # deviation of log hyperparameters around their start, as that of the log variance of Bradley-Terry
 NO_RESTARTS_FROM = 300  # items from which on one start has to do
 
@@ -161,7 +161,7 @@ def choose_model(
     def attempt(name: str, like: str | None = None) -> None:
         if progress is not None:
             progress(f"Learning: {MODELS[name]}", min(len(tried) / steps, 0.95))
-        tried.append(_fit(data, name, random_state, like))
+        tried.append(_fit(data, name, random_state, like, tried))
 
     for name in names:
         attempt(name)
@@ -201,20 +201,31 @@ def refined(data: Comparisons, best: Candidate) -> Candidate:
     if used <= MOST_AVERAGED and best.n_parameters <= MOST_TOGETHER:
         if best.name != "judges":
             better["hyperparameters"] = "average"
-        elif judged_items(data) <= MOST_JUDGED_AVERAGED:
-            better.update(hyperparameters="average", n_points=POINTS_OF_JUDGES)
+        elif (judged := judged_items(data)) <= MOST_JUDGED_AVERAGED:
+            n_points = _points(POINTS_OF_JUDGES, MOST_JUDGED_AVERAGED, judged)
+            better.update(hyperparameters="average", n_points=n_points)
     seen = as_seen(data, best.name)
-    if used <= MOST_BY_MOMENTS.get(best.name, 0) and _statements(data) <= max(FEW, FEW_PER_ITEM * used):
-        faster = {} if best.name in _BY_NAME else {"n_restarts": 0, "n_points": POINTS_BY_MOMENTS}
-        by_moments = _refit(best, seen, {**better, **faster, "inference": "ep"})
+    few = max(FEW, FEW_PER_ITEM * used)
+    if used <= MOST_BY_MOMENTS.get(best.name, 0) and (said := _statements(data)) <= few:
+        fewer = {"n_points": _points(POINTS_BY_MOMENTS, FEW, said)} if best.name in _ON_FEATURES else {}
+        by_moments = _refit(best, seen, {**better, **fewer, "inference": "ep"})
         if by_moments is not None and by_moments.model.info_.converged:
             return by_moments
     return (_refit(best, seen, better) if better else None) or best
 
 
+def _points(least: int, largest: int, size: int) -> int:
+    """Return the points of an average: the least that will do for a large problem, more where each costs less."""
+    return int(np.clip(least * largest / size, least, MOST_POINTS))
+
+
 def _refit(best: Candidate, data: Comparisons, parameters: dict[str, Any]) -> Candidate | None:
+    """Fit the model with other parameters, the search starting where that of the model ended."""
+    start = None
+    if isinstance(best.model, PreferenceGP):
+        start, parameters = _learned(best.model), {**parameters, "n_restarts": 0}
     try:
-        return replace(best, model=_quiet_fit(clone(best.model).set_params(**parameters), data))
+        return replace(best, model=_quiet_fit(clone(best.model).set_params(**parameters), data, start))
     except np.linalg.LinAlgError:  # weights so large that the evidence has no width
         return None
 
@@ -296,17 +307,26 @@ def build_model(data: Comparisons, name: str, *, like: str | None = None, random
     )
 
 
-def _fit(data: Comparisons, name: str, random_state: Any, like: str | None) -> Candidate:
+def _fit(data: Comparisons, name: str, random_state: Any, like: str | None, tried: list[Candidate]) -> Candidate:
     model = build_model(data, name, like=like, random_state=random_state)
-    _quiet_fit(model, as_seen(data, name))
+    start = None
+    if name == "judges" and data.items is not None:  # the search goes on where that of the same utility ended
+        utility = like if like in _ON_FEATURES else "gp-own"
+        start = next((_learned(one.model) for one in tried if one.name == utility), None)
+        model.set_params(n_restarts=model.n_restarts if start is None else 0)
+    _quiet_fit(model, as_seen(data, name), start)
     return Candidate(name, float(model.log_evidence_), len(model.theta_), model)
 
 
-def _quiet_fit(model: Any, data: Comparisons) -> Any:
+def _learned(model: PreferenceGP) -> dict[str, float]:
+    return dict(zip(model.theta_names_, np.exp(model.theta_).tolist(), strict=True))
+
+
+def _quiet_fit(model: Any, data: Comparisons, start: dict[str, float] | None = None) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # said again, in other words, by the advice
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(data)
+        return model.fit(data) if start is None else model.fit(data, start=start)
 
 
 def _why(ordered: list[Candidate], data: Comparisons, model: str, ranker: str) -> str:
