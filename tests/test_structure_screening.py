@@ -72,6 +72,7 @@ def test_circles_are_found_after_a_hint_as_without_screening():
     assert set(short.models) == {"ranking", "circles", "both"}
 
 
+@pytest.mark.slow
 def test_too_many_pairs_after_a_hint_leave_the_question_open_and_say_so(monkeypatch):
     module = sys.modules["preflearn.structure.rankability"]  # the name is that of the function, too
     monkeypatch.setattr(module, "FEW_PAIRS", 10)

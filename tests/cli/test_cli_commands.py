@@ -359,6 +359,7 @@ def test_a_model_of_the_library_without_notes_can_be_used(run):
     assert run("predict", "rows.preflearn", "test.txt")[0] == 0
 
 
+@pytest.mark.slow
 def test_the_notes_hold_names_and_no_paths(run, folder):
     assert run("fit", folder / "matches.csv", "--items", folder / "items.csv", "--save", "m.preflearn")[0] == 0
     notes = open_model("m.preflearn")[1]

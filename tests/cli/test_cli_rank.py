@@ -247,6 +247,7 @@ def test_cross_validation_holds_out_what_is_asked(run, votes):
     assert "calibration error" in text
 
 
+@pytest.mark.slow
 def test_a_saved_model_is_judged_by_its_probabilities(run, votes):
     assert run("fit", "votes.csv", "--save", "m.preflearn")[0] == 0
     found = json.loads(run("evaluate", "m.preflearn", "votes.csv", "--json")[1])
@@ -322,6 +323,7 @@ def test_the_doctor_says_what_is_wrong(run, monkeypatch):
     assert "Something is wrong" in out
 
 
+@pytest.mark.slow
 def test_new_items_are_measured_from_the_items_of_training(run, votes):
     assert run("fit", "votes.csv", "--items", "things.csv", "--model", "gp", "--save", "m.preflearn")[0] == 0
     whole = {row["item"]: float(row["utility"]) for row in table(run("predict", "m.preflearn")[1])}

@@ -129,6 +129,7 @@ def test_comparisons_are_rows_of_x(comparisons, estimator, splitter):
     assert scores.min() > 0.8
 
 
+@pytest.mark.slow
 def test_comparisons_in_a_parallel_grid_search_and_a_split(comparisons):
     search = GridSearchCV(RankRLS(), {"alpha": [1e-3, 1e6]}, cv=3, n_jobs=2).fit(comparisons)
     assert search.best_params_ == {"alpha": 1e-3} or search.best_score_ > 0.95

@@ -128,6 +128,7 @@ def test_search_results_are_ratings(data_dir: Path) -> None:
     assert (len(reading.data), reading.data.n_features, reading.data.n_groups) == (3383, 25, 22)
 
 
+@pytest.mark.slow
 def test_judgements_of_photos_need_one_row_each(data_dir: Path) -> None:
     path = data_dir / "crowd_photo" / "Photo.csv.gz"
     with pytest.raises(FileFormatError, match="header is missing"):

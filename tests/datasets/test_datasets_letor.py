@@ -159,6 +159,7 @@ def test_an_impossible_fold_is_refused(parts, fold, kind):
         load_letor(parts, fold=fold)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_ohsumed_has_the_published_counts(data_dir):
     folder = data_dir / "letor_ohsumed"

@@ -189,6 +189,7 @@ def spread_problem(seed):
     return found
 
 
+@pytest.mark.slow
 def test_the_spread_of_bags_is_learned_though_their_means_say_nothing():
     of_bags, of_means = np.transpose([spread_problem(seed) for seed in range(6)])
     assert of_bags.min() > 0.8

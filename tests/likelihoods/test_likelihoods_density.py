@@ -39,6 +39,7 @@ def test_values_and_derivatives_in_420_digits():
         )
 
 
+@pytest.mark.slow
 def test_reference_is_reproducible():
     pytest.importorskip("mpmath", reason="the reference is recomputed where mpmath is installed")
     for *case, expected in REFERENCE[::37]:

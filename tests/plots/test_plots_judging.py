@@ -177,6 +177,7 @@ def test_without_axes_one_new_figure_is_made_and_it_can_be_saved(model, fresh, d
     plt.close(ax.figure)
 
 
+@pytest.mark.slow
 def test_without_matplotlib_the_message_names_the_extra():
     code = (
         "import sys; sys.modules['matplotlib'] = None; import preflearn.plots as p\n"

@@ -222,6 +222,7 @@ def test_first_places_that_rest_on_almost_nothing_are_called_out():
     assert "Compare hero with item 23" in warned.text
 
 
+@pytest.mark.slow
 def test_sure_places_and_rankings_that_are_unsure_throughout_are_not_called_out():
     sure = Comparisons(24, *np.triu_indices(24, 1), names=NAMES[:24])
     assert "unfounded" not in kinds(sure)

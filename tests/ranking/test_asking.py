@@ -38,6 +38,7 @@ def test_of_many_items_in_circles_the_best_are_looked_at(monkeypatch):
     assert set(found.first) | set(found.second) == set(best)
 
 
+@pytest.mark.slow
 def test_judges_are_left_out_of_what_to_ask():
     judge = [f"j{k}" for k in np.random.default_rng(0).integers(0, 4, 200)]
     data, _ = by_utility(3, n=6, m=200, judge=judge)

@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import preflearn
 from preflearn import BradleyTerry, Comparisons, PreferenceGP, Ratings
 from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
+from preflearn.inference.pair_moments import find_moments
 from preflearn.model_file import open_model
 from preflearn.ranking import MODELS, choose_model, rank
 from preflearn.ranking.result import percent
@@ -157,6 +159,7 @@ def test_sizes_of_outcomes_do_not_count_and_that_is_said():
     assert not any(one.kind == "outcomes" for one in rank(data, circles=False).warnings)
 
 
+@pytest.mark.slow
 def test_few_items_and_judges_are_averaged_over_their_hyperparameters(monkeypatch):
     data, _ = by_utility(4, m=60)
     judged = Comparisons(12, data.first, data.second, data.outcome, judge=np.resize(["ann", "bob", "cy"], len(data)))
@@ -174,18 +177,17 @@ def test_few_items_and_judges_are_averaged_over_their_hyperparameters(monkeypatc
         assert not hasattr(choose_model(comparisons, name).model, "hyperposterior_"), name
 
 
+@pytest.mark.slow
 def test_few_statements_are_learned_from_by_moments(monkeypatch):
     data, _ = by_utility(4, m=60)
     featured = data.with_items(np.random.default_rng(0).normal(size=(12, 1)))
     heavy = Comparisons(12, data.first, data.second, data.outcome, weight=np.geomspace(1.0, 1e14, len(data)))
 
     def inference(comparisons, name):
-        found = choose_model(comparisons, name).ranker
-        assert found.info_.converged
-        return found.inference
+        return choose_model(comparisons, name).ranker.inference
 
     assert inference(data, "bradley-terry") == inference(data, "thurstone") == inference(featured, "gp-own") == "ep"
-    assert np.isfinite(choose_model(heavy, "bradley-terry").ranker.utility_).all()
+    assert inference(heavy, "bradley-terry") == "laplace"
     monkeypatch.setattr("preflearn.ranking.choice.FEW", 10)
     assert inference(data, "bradley-terry") == "ep"  # up to ten for each item
     monkeypatch.setattr("preflearn.ranking.choice.FEW_PER_ITEM", 3)
@@ -199,12 +201,18 @@ def test_few_statements_are_learned_from_by_moments(monkeypatch):
 
 def test_where_moments_do_not_settle_it_is_laplace(monkeypatch):
     data, _ = by_utility(4, m=60)
-    monkeypatch.setattr("preflearn.inference.pair_moments.TOL", 1e-300)
+
+    def unsettled(*arguments):
+        found = find_moments(*arguments)
+        return replace(found, info=replace(found.info, converged=False))
+
+    monkeypatch.setattr("preflearn.models._pair_evidence.find_moments", unsettled)
     found = choose_model(data).ranker
     assert found.inference == "laplace"
     assert found.hyperparameters == "average"
 
 
+@pytest.mark.slow
 def test_judges_start_from_the_utility_that_was_learned():
     data, _ = by_utility(4, m=200, features=lambda rng, u: np.column_stack([u, rng.normal(size=12)]))
     judge = np.resize(["ann", "bob", "cy"], len(data))
@@ -310,6 +318,7 @@ def test_every_model_can_be_asked_for(name):
     np.testing.assert_array_equal(p.sum(axis=1), 1.0)
 
 
+@pytest.mark.slow
 def test_rows_with_scores_are_ranked_within_their_groups():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 2))
@@ -404,6 +413,7 @@ def test_circles_are_learned_in_any_case_where_that_is_asked_for():
     assert "both" in rank(data, circles=True).rankability.models
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly")
 def test_few_comparisons_put_no_variance_at_its_bound():
     data, _ = by_utility(4, n=15, m=30, features=lambda rng, u: np.column_stack([u, rng.normal(size=15)]))

@@ -15,6 +15,7 @@ from preflearn import Comparisons
 from preflearn.exceptions import DataWarning
 from preflearn.ranking import RankResult, rank
 from preflearn.ranking.advice import _circles
+from preflearn.report import report_html
 from preflearn.structure import rankability
 
 HOSTILE = [
@@ -101,6 +102,18 @@ QUICK = ("club", "coffee", "hostile", "judges", "throws", "tie", "two", "unused"
 def made(name: str):
     """Return a ranking by name."""
     return MAKERS[name]()
+
+
+@cache
+def written(name: str) -> str:
+    """Return the page of a ranking, whose title and source look like addresses."""
+    return report_html(made(name), title="http://example.org", source="https://example.org")
+
+
+@pytest.fixture(scope="session")
+def page_of():
+    """Pages by name."""
+    return written
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,8 @@ FETCHING = ("src", "href", "xlink:href", "data", "action", "poster", "srcset", "
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_every_page_is_a_well_formed_document(name, result_of, parsed):
-    text = report_html(result_of(name))
+def test_every_page_is_a_well_formed_document(name, page_of, parsed):
+    text = page_of(name)
     page = parsed(text)
     assert "could not be computed" not in text
     ids = page.ids()
@@ -31,8 +31,8 @@ def test_every_page_is_a_well_formed_document(name, result_of, parsed):
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_every_figure_has_its_finding_in_words(name, result_of, parsed):
-    page = parsed(report_html(result_of(name)))
+def test_every_figure_has_its_finding_in_words(name, page_of, parsed):
+    page = parsed(page_of(name))
     figures = page.all("svg")
     assert figures
     kinds = [kind for kind, _ in page.elements]
@@ -48,8 +48,8 @@ def test_every_figure_has_its_finding_in_words(name, result_of, parsed):
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_nothing_would_be_fetched_or_run(name, result_of, parsed):
-    text = report_html(result_of(name), title="http://example.org", source="https://example.org")
+def test_nothing_would_be_fetched_or_run(name, page_of, parsed):
+    text = page_of(name)
     page = parsed(text)
     for kind, attributes in page.elements:
         assert kind not in ("script", "iframe", "object", "embed", "link", "img", "image", "use", "base", "form")
@@ -81,11 +81,12 @@ def test_hostile_names_are_text_everywhere(result_of, parsed):
     assert len(HOSTILE) == len(result_of("hostile"))
 
 
-def test_names_of_judges_and_features_are_text_too(result_of, parsed):
-    assert "<i>eve</i>" in parsed(report_html(result_of("judges"))).words()
-    assert "sweet<b>" in parsed(report_html(result_of("coffee"))).words()
+def test_names_of_judges_and_features_are_text_too(page_of, parsed):
+    assert "<i>eve</i>" in parsed(page_of("judges")).words()
+    assert "sweet<b>" in parsed(page_of("coffee")).words()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["club", "coffee", "judges"])
 def test_the_same_result_gives_the_same_bytes(name, result_of, tmp_path):
     one, other = tmp_path / "one.html", tmp_path / "other.html"
@@ -111,6 +112,7 @@ def test_what_is_no_result_is_refused():
         report_html(league(3, 5))
 
 
+@pytest.mark.slow
 def test_long_rankings_are_cut_and_say_so(result_of, parsed):
     text = report_html(result_of("many"))
     words = parsed(text).words()

@@ -50,7 +50,11 @@ MOST_JUDGED = 20_000  # what judges were asked about, together
 MOST_JUDGED_AVERAGED = 1_000  # the same up to which hyperparameters are averaged over
 POINTS_OF_JUDGES, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: where each costs much, or little
 MOST_AVERAGED, MOST_TOGETHER = 150, 5  # items and hyperparameters for which an average over these is cheap, and good
-FEW, FEW_PER_ITEM = 1_000, 10  # different statements that are few, by number or for each item
+FEW, FEW_PER_ITEM, HEAVY = (
+    1_000,
+    10,
+    1e6,
+)  # different statements that are few, in all or for each item, and weight
 WEAK = 1.5  # deviation of log hyperparameters around their start, as that of the log variance of Bradley-Terry
 NO_RESTARTS_FROM = 300  # items from which on one start has to do
 
@@ -205,8 +209,7 @@ def refined(data: Comparisons, best: Candidate) -> Candidate:
             n_points = _points(POINTS_OF_JUDGES, MOST_JUDGED_AVERAGED, judged)
             better.update(hyperparameters="average", n_points=n_points)
     seen = as_seen(data, best.name)
-    few = max(FEW, FEW_PER_ITEM * used)
-    if used <= MOST_BY_MOMENTS.get(best.name, 0) and (said := _statements(data)) <= few:
+    if used <= MOST_BY_MOMENTS.get(best.name, 0) and (said := _few_statements(data, max(FEW, FEW_PER_ITEM * used))):
         fewer = {"n_points": _points(POINTS_BY_MOMENTS, FEW, said)} if best.name in _ON_FEATURES else {}
         by_moments = _refit(best, seen, {**better, **fewer, "inference": "ep"})
         if by_moments is not None and by_moments.model.info_.converged:
@@ -230,12 +233,17 @@ def _refit(best: Candidate, data: Comparisons, parameters: dict[str, Any]) -> Ca
         return None
 
 
-def _statements(data: Comparisons) -> int:
-    """Return how many different statements there are: pairs of items and who won."""
+def _few_statements(data: Comparisons, most: int) -> int:
+    """Return how many different statements there are (pairs of items and who won), or 0 if these are not few or light.
+
+    A million equal ones leave nothing that the moments could correct, and beyond these are hard to match.
+    """
     turned = data.first > data.second
     code = np.where(turned, data.second * data.n_items + data.first, data.first * data.n_items + data.second)
     won = np.sign(data.outcome).astype(np.intp) * np.where(turned, -1, 1)
-    return len(np.unique(3 * code + won))
+    distinct, place = np.unique(3 * code + won, return_inverse=True)
+    heaviest = np.bincount(place.ravel(), data.weight).max()
+    return len(distinct) if len(distinct) <= most and heaviest <= HEAVY else 0
 
 
 def applicable(data: Comparisons) -> tuple[list[str], tuple[str, ...]]:
