@@ -29,14 +29,20 @@ def merge(X: Comparisons, judge: IntArray | None, *, exact: bool) -> Merged:
     Comparisons of weight 0 are left out; their row is the first one.
     """
     weight = np.ones(len(X)) if X.weight is None else X.weight
-    outcome = X.outcome if exact else np.sign(X.outcome)
-    outcome = np.where(X.first > X.second, -outcome, outcome) + 0.0
-    who = np.zeros(len(X), dtype=np.intp) if judge is None else judge
-    table = np.column_stack([np.minimum(X.first, X.second), np.maximum(X.first, X.second), who, outcome])
     counted = np.flatnonzero(weight)
-    distinct, place = np.unique(table[counted], axis=0, return_inverse=True)
+    first, second = X.first[counted], X.second[counted]
+    outcome = X.outcome[counted] if exact else np.sign(X.outcome[counted])
+    value, level = np.unique(np.where(first > second, -outcome, outcome) + 0.0, return_inverse=True)
+    pair, which = np.unique(np.minimum(first, second) * X.n_items + np.maximum(first, second), return_inverse=True)
+    code = which.ravel()
+    n_judges = 1 if judge is None else int(judge.max(initial=0)) + 1
+    if judge is not None:
+        code = code * n_judges + judge[counted]
+    distinct, place = np.unique(code * len(value) + level.ravel(), return_inverse=True)
     total = np.asarray(np.bincount(place.ravel(), weight[counted], minlength=distinct.shape[0]), dtype=np.float64)
     merged = np.zeros(len(X), dtype=np.intp)
     merged[counted] = place.ravel()
-    first, second, who = (distinct[:, k].astype(np.intp) for k in range(3))
-    return Merged(first, second, who, distinct[:, 3], total, merged)
+    whose, level = np.divmod(distinct, len(value))
+    which, who = np.divmod(whose, n_judges)
+    low, high = np.divmod(pair[which], X.n_items)
+    return Merged(low, high, who, value[level], total, merged)
