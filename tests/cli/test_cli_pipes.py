@@ -105,3 +105,9 @@ def test_a_named_pipe_is_written_to_straight(run, folder):
         assert os.read(reader, 1 << 16).startswith(b"rank,item,")
     finally:
         os.close(reader)
+
+
+def test_a_stream_that_is_not_open_is_named_before_anything_is_read(run):
+    code, out, err = run("rank", "matches.csv", "--out", "/dev/fd/987")
+    assert (code, out) == (2, "")
+    assert "/dev/fd/987: no file can be written there" in err
