@@ -73,10 +73,10 @@ def by_the_papers(data):
     return PreferenceGP("rbf", "logit", own_effect=True, n_restarts=1, random_state=0).fit(data).rank(k=1)
 
 
-def methods(repeats):
+def methods(settings, repeats):
     print("| items, comparisons, deviation of utilities | Laplace, held | slope | EP, held | slope |")
     print("|---|---|---|---|---|")
-    for n, m, deviation in METHODS:
+    for n, m, deviation in settings:
         cells = []
         for inference in ("laplace", "ep"):
             held, slope = [], []
@@ -101,7 +101,7 @@ def main():
     repeats = 3 if options.small else options.repeats
     warnings.simplefilter("ignore")
     if options.methods:
-        methods(repeats)
+        methods(METHODS[:3] if options.small else METHODS, repeats)
         return
     print("| data | how | intervals that hold the truth | first said to be the best | is the best |")
     print("|---|---|---|---|---|")

@@ -145,5 +145,7 @@ def test_the_command_line_is_timed():
 def test_the_coverage_of_rankings_is_counted_in_small():
     out = run("-W", "ignore", "examples/rank_coverage.py", "--small")
     shares = re.findall(r"\| rank \| ([\d.]+)%", out)
-    assert len(shares) == 7
+    assert len(shares) == 11
     assert min(map(float, shares)) > 50
+    rows = re.findall(r"^\| \d+, .*\|$", run("-W", "ignore", "examples/rank_coverage.py", "--small", "--methods"), re.M)
+    assert len(rows) == 3
