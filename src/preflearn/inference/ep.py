@@ -14,7 +14,7 @@ from preflearn.inference.mixing import Mixing
 from preflearn.inference.posterior import Curvature, Info, Posterior
 from preflearn.operators import FloatArray
 
-__all__ = ["Sites", "ep", "ep_at", "ep_gradient"]
+__all__ = ["Sites", "ep", "ep_at", "ep_gradient", "own_gradient"]
 
 LARGEST_STEP = 3.0  # of a site, in units of the posterior's own precision and deviation
 LARGEST_FALL = 0.5  # of a site's precision that may become negative, in units of the posterior's
@@ -51,11 +51,12 @@ class _Problem:
     def power(self) -> FloatArray:
         return np.minimum(self.weight, 1.0)
 
-    def cavity(self, sites: Sites, z: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return mean and variance of z with one of its own sites taken out."""
-        # A site that is all that is known of z leaves a cavity of rounding; the floor adds 1e-12 of the precision.
-        rest = np.maximum(1.0 - self.power * sites[0] * variance, 1e-12)
-        return (z - self.power * sites[1] * variance) / rest, variance / rest
+
+def _cavity(power: FloatArray, sites: Sites, z: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variance of z with one of its own sites taken out."""
+    # A site that is all that is known of z leaves a cavity of rounding; the floor adds 1e-12 of the precision.
+    rest = np.maximum(1.0 - power * sites[0] * variance, 1e-12)
+    return (z - power * sites[1] * variance) / rest, variance / rest
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class _Sweep:
         u = curvature.solve(factor.back(design.AT @ (weight * nu)))
         z = design.A @ factor.forward(u)
         variance = np.maximum(factor.covariance(curvature.LB).spread(design), 1e-300)
-        mean, V = problem.cavity(sites, z, variance)
+        mean, V = _cavity(power, sites, z, variance)
         d = problem.likelihood.smoothed(problem.y, mean, V, power)
         # tilted mean m + V d₁, tilted variance V (1 + V d₂); the site is what makes the difference
         d_tau = -d.second / (power * d.rest) - tau
@@ -240,11 +241,17 @@ def ep_gradient(
 
     At the fixed point the sites' own derivatives cancel: M = ½ (bb' - (Λ - ΛCΛ)) with b = A'(w (ν - τ z)).
     """
-    problem = _Problem(posterior.factor, Design.of(A), y, weight, likelihood)
-    design, power = problem.design, problem.power
+    design = Design.of(A)
     covariance = posterior.factor.covariance(posterior.curvature.LB)
     z = design.A @ posterior.factor.forward(posterior.u)
     b = design.AT @ (weight * (sites[1] - sites[0] * z))
-    mean, variance = problem.cavity(sites, z, np.maximum(covariance.spread(design), 1e-300))
-    own = (weight / power) @ likelihood.tilted_theta(y, mean, variance, power)
-    return covariance.sensitivity(posterior.curvature.Lam, b), np.asarray(own)
+    own = own_gradient(y, weight, likelihood, sites, z, np.maximum(covariance.spread(design), 1e-300))
+    return covariance.sensitivity(posterior.curvature.Lam, b), own
+
+
+def own_gradient(
+    y: FloatArray, weight: FloatArray, likelihood: Tiltable, sites: Sites, z: FloatArray, variance: FloatArray
+) -> FloatArray:
+    """Return the derivative of the evidence in the likelihood's own parameters, from the moments of z."""
+    power = np.minimum(weight, 1.0)
+    return np.asarray((weight / power) @ likelihood.tilted_theta(y, *_cavity(power, sites, z, variance), power))

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from preflearn.inference.design import Design
-from preflearn.inference.ep import Sites, ep, ep_at, ep_gradient
+from preflearn.inference.ep import Sites, ep, ep_at, own_gradient
 from preflearn.inference.factor import Multiple
 from preflearn.inference.pair_graph import PairGraph
 from preflearn.inference.pair_precision import DensePrecision
-from preflearn.inference.posterior import Info, Posterior
+from preflearn.inference.posterior import Info
 from preflearn.operators import FloatArray
 
 __all__ = ["Moments", "find_moments", "moments_at", "moments_gradient"]
@@ -29,7 +29,7 @@ TOL = 1e-9  # of the moments, in units of the posterior's own
 class Moments:
     """Posterior means ``f`` and precision, the evidence, the sites that they rest on, and how the search ended."""
 
-    design: Design
+    graph: PairGraph
     f: FloatArray
     variance: float
     precision: DensePrecision
@@ -37,7 +37,6 @@ class Moments:
     log_likelihood: float
     info: Info
     sites: Sites
-    posterior: Posterior
 
     def kept(self) -> dict[str, Any]:
         """Return what `moments_at` needs."""
@@ -56,7 +55,7 @@ def find_moments(
     """Match the moments; ``near`` is the solution of a nearby problem, a start."""
     factor, start = Multiple(variance, graph.n_items), None if near is None else near.sites
     found, info, sites = ep(factor, design, y, weight, likelihood, start=start, tol=TOL)
-    return _moments(graph, design, y, weight, likelihood, found, info, sites)
+    return _moments(graph, y, weight, likelihood, found, info, sites)
 
 
 def moments_at(
@@ -71,23 +70,16 @@ def moments_at(
 ) -> Moments:
     """Return the moments that were found with these sites after so many steps."""
     found, gap = ep_at(Multiple(variance, graph.n_items), design, y, weight, likelihood, sites)
-    return _moments(graph, design, y, weight, likelihood, found, Info(steps, gap, TOL, gap <= 100 * TOL), sites)
+    return _moments(graph, y, weight, likelihood, found, Info(steps, gap, TOL, gap <= 100 * TOL), sites)
 
 
 def _moments(
-    graph: PairGraph,
-    design: Design,
-    y: FloatArray,
-    weight: FloatArray,
-    likelihood: Any,
-    found: Any,
-    info: Info,
-    sites: Sites,
+    graph: PairGraph, y: FloatArray, weight: FloatArray, likelihood: Any, found: Any, info: Info, sites: Sites
 ) -> Moments:
     f, variance = found.factor.forward(found.u), found.factor.variance
     precision = DensePrecision(graph, weight * sites[0], variance)
     likely = float(weight @ likelihood.log_density(y, graph.differences(f)).value)
-    return Moments(design, f, variance, precision, found.log_evidence, likely, info, sites, found)
+    return Moments(graph, f, variance, precision, found.log_evidence, likely, info, sites)
 
 
 def moments_gradient(
@@ -98,9 +90,10 @@ def moments_gradient(
     ½ f'f/v - ½ (n - tr C/v) in log v: that of the sites cancels. The third number is as in
     `preflearn.inference.sparse_newton.evidence_gradient`.
     """
-    n, v = found.f.shape[0], found.variance
+    graph, n, v = found.graph, found.graph.n_items, found.variance
     told = max(n - float(found.precision.variances.sum()) / v, 0.0)
     own = np.zeros(0)
     if likelihood.theta.shape[0]:
-        own = ep_gradient(found.posterior, found.design, y, weight, likelihood, found.sites)[1]
+        variance = np.maximum(found.precision.spreads(graph.low, graph.high)[graph.row], 1e-300)
+        own = own_gradient(y, weight, likelihood, found.sites, graph.differences(found.f), variance)
     return 0.5 * (float(found.f @ found.f) / v - told), own, 0.5 * told**3 / n**2
