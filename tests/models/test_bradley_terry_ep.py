@@ -106,3 +106,22 @@ def test_intervals_hold_the_truth_where_items_met_twice():
             shares.append(np.mean((found.low <= truth) & (truth <= found.high)))
     assert 0.87 < np.mean(held["ep"]) < 0.95
     assert np.mean(held["ep"]) > np.mean(held["laplace"]) + 0.02
+
+
+def test_the_likelihood_is_that_of_the_comparisons_at_the_means():
+    data = games(7, weight=True)
+    model = BradleyTerry(inference="ep").fit(data)
+    z = data.outcome * (model.utility_[data.first] - model.utility_[data.second])
+    assert model.log_likelihood_ == pytest.approx(-(data.weight @ np.logaddexp(0, -z)))
+
+
+def test_moments_of_other_sites_are_not_settled():
+    model = BradleyTerry(inference="ep").fit(games())
+    kept = model._mode.kept()
+    assert model._evidence.again(model.theta_, kept).mode.info.converged
+    other = model._evidence.again(model.theta_, {**kept, "tau": 2 * kept["tau"]}).mode.info
+    assert not other.converged
+    assert other.residual > 0.01
+    for wrong in ({"tau": -kept["tau"]}, {"nu": kept["nu"][1:]}, {"tau": kept["tau"] * np.nan}):
+        with pytest.raises(DataError):
+            model._evidence.again(model.theta_, kept | wrong)
