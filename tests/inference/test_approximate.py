@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Ma
 from preflearn.inference.design import pair_operator
 from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.evidence import maximise, starts
-from preflearn.inference.factor import Factor
+from preflearn.inference.factor import Factor, Multiple
 from preflearn.inference.laplace import laplace, laplace_gradient
 from preflearn.kernels import gram, pullback
 from preflearn.kernels.paired import gram_paired
@@ -210,3 +210,17 @@ def test_an_evaluation_that_fails_is_stepped_back_from_and_one_at_the_start_is_s
     assert found.theta[0] == pytest.approx(1.0, abs=1e-4)
     assert not lost.converged
     assert "not finite" in lost.message
+
+
+def test_a_multiple_of_the_identity_is_a_factor_like_others():
+    rng = np.random.default_rng(0)
+    one, other = Multiple(2.5, 6), Factor.build(2.5 * np.eye(6))
+    A = pair_operator(np.array([0, 1, 2, 0]), np.array([3, 4, 5, 5]), 6)
+    y, weight = np.array([1.0, -1.0, 1.0, 1.0]), np.array([1.0, 2.0, 0.5, 1.0])
+    found, wanted = (ep(factor, A, y, weight, Logit())[0] for factor in (one, other))
+    assert found.log_evidence == pytest.approx(wanted.log_evidence, abs=1e-10)
+    new, variance = rng.normal(size=(3, 6)), np.full(3, 9.0)
+    for answers in zip(found.moments(new, variance), wanted.moments(new, variance), strict=True):
+        np.testing.assert_allclose(*answers, atol=1e-9)
+    M, N = (ep_gradient(p, A, y, weight, Logit(), ep(p.factor, A, y, weight, Logit())[2])[0] for p in (found, wanted))
+    np.testing.assert_allclose(M, N, atol=1e-8)

@@ -125,3 +125,6 @@ def test_moments_of_other_sites_are_not_settled():
     for wrong in ({"tau": -kept["tau"]}, {"nu": kept["nu"][1:]}, {"tau": kept["tau"] * np.nan}):
         with pytest.raises(DataError):
             model._evidence.again(model.theta_, kept | wrong)
+    laplace = BradleyTerry().fit(games())
+    with pytest.raises(DataError, match="not those of the items"):
+        laplace._evidence.again(laplace.theta_, {"utility": laplace.utility_[1:], "steps": 3})

@@ -149,10 +149,10 @@ class PairEvidence:
     def maximise(self) -> PairSolution:
         """Learn what is free."""
         theta = np.concatenate([[0.0] if self.free else [], self.likelihood.theta])
-        if self.inference == "ep" and theta.shape[0]:
-            return self._from(replace(self, inference="laplace", last=None).maximise().theta)
         exact = self.matches.graph.n_items <= self.dense
-        if exact and theta.shape[0] > 1:
+        if self.inference == "ep" and theta.shape[0]:  # from near: Laplace's method costs little
+            theta = self._climb(replace(self, inference="laplace", last=None).maximise().theta, exact=True)
+        elif exact and theta.shape[0] > 1:
             # with few items a threshold and a variance may explain the same: values decide, from several starts
             apart = (0.0, -np.log(10), np.log(10)) if self.matches.graph.n_items <= FEW_ITEMS else (0.0,)
             theta = maximise(self._believed, [theta + np.array([change, 0.0]) for change in apart], self.bounds)[
@@ -162,14 +162,6 @@ class PairEvidence:
             theta = self._climb(theta, exact=exact)
         likelihood, mode = self.at(theta)
         return PairSolution(likelihood, mode, theta)
-
-    def _from(self, theta: FloatArray) -> PairSolution:
-        """Learn what is free from a start that is near: that of Laplace's method, which costs little."""
-        if theta.shape[0] > 1:
-            theta = maximise(self._believed, [theta], self.bounds)[0].theta
-        else:
-            theta = self._climb(theta, exact=True)
-        return PairSolution(*self.at(theta), theta)
 
     def average(self, best: PairSolution) -> tuple[HyperPosterior, list[PairSolution]]:
         """Return weighted points of the posterior over what was learned, and the solution at each of them."""
