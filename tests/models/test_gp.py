@@ -405,6 +405,9 @@ def test_a_search_starts_where_it_is_told_to():
         ValueError, match=r'"lenght scale", which is not one of the free parameters \(constant value, len'
     ):
         PreferenceGP("rbf").fit(data, start={"lenght scale": 1.0})
+    for wrong in (far, far.theta_, 1.0):
+        with pytest.raises(TypeError, match="give names and values"):
+            PreferenceGP("rbf").fit(data, start=wrong)
     for wrong in (0.0, -1.0, np.inf, np.nan, "1", None, [1.0]):
         with pytest.raises(ValueError, match="must be a positive number"):
             PreferenceGP("rbf").fit(data, start={"length scale": wrong})

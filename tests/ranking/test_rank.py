@@ -169,7 +169,7 @@ def test_few_items_and_judges_are_averaged_over_their_hyperparameters(monkeypatc
         found = choose_model(comparisons, name)
         assert found.model is found.ranker
         assert found.model.hyperposterior_.theta.shape[0] > 3, name
-    monkeypatch.setattr("preflearn.ranking.choice.MOST_JUDGED_AVERAGED", 20)
+    monkeypatch.setattr("preflearn.ranking.choice.MOST_LATENTS_AVERAGED", 20)
     assert not hasattr(choose_model(judged, "judges").model, "hyperposterior_")
     assert hasattr(choose_model(data, "bradley-terry").model, "hyperposterior_")
     monkeypatch.setattr("preflearn.ranking.choice.MOST_AVERAGED", 11)
@@ -351,11 +351,34 @@ def test_where_preferences_run_in_circles_the_table_is_the_best_ranking():
     data, u = by_utility(21, n=8, m=300)
     choice = choose_model(data, cyclic=True)
     assert choice.name == "both"
-    assert choice.ranker is not choice.model
-    result = rank(circular(2))
-    assert result.model is not result.choice.ranker
+    assert choice.ranker is choice.model
+    assert choice.model.hyperparameters == "average"
     assert np.ptp(choice.ranker.predict_utility()) > 1
     assert np.corrcoef(choice.ranker.predict_utility(), u)[0, 1] > 0.9
+    result = rank(circular(2))
+    np.testing.assert_allclose(result.ranking.utility, result.model.rank().utility)
+    featured = data.with_items(u[:, None])
+    with_features = choose_model(featured, cyclic=True)
+    assert with_features.name == "both"
+    assert with_features.ranker is not with_features.model  # circles of features leave the utility nothing to explain
+    assert np.corrcoef(with_features.ranker.predict_utility(), u)[0, 1] > 0.9
+    assert "too narrow" in with_features.why
+
+
+@pytest.mark.slow
+def test_intervals_hold_where_preferences_run_in_circles_too():
+    held = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        u = rng.normal(size=8)
+        first, second = (np.repeat(side, 40) for side in np.triu_indices(8, 1))
+        z = u[first] - u[second] + np.repeat(1.5 * rng.normal(size=28), 40)
+        data = Comparisons(8, first, second, np.where(rng.random(len(z)) < 1 / (1 + np.exp(-z)), 1.0, -1.0))
+        result = rank(data)
+        assert result.choice.name == "both"
+        truth = (u - u.mean())[result.ranking.row]
+        held.append(np.mean((result.ranking.low <= truth) & (truth <= result.ranking.high)))
+    assert 0.75 < np.mean(held) < 0.98  # 0.36 by a model without circles
 
 
 @pytest.mark.slow

@@ -149,6 +149,11 @@ def _utilities(
     """Return utilities relative to the mean of the items of training, with places among the given items."""
     if not hasattr(saved.estimator, "predict_utility"):
         raise DataError(f"{source}: the model has no utilities, only preferences between pairs. Give pairs.")
+    if getattr(saved.estimator, "cyclic_kernel", None) is not None and not saved.estimator.featureless_:
+        raise DataError(
+            f"{source}: the preferences of this model run in circles of features, beside which its utilities mean "
+            "little. Give pairs; preflearn rank has the best ranking of the items."
+        )
     known = training_items(saved)
     level = float(saved.estimator.predict_utility(known).mean())
     if len(names) + known.n_items > MOST_RANKED:

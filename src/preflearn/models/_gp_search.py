@@ -23,11 +23,18 @@ REBASED = 4  # times that a search goes on with skew functions chosen anew
 def started(evidence: Evidence, start: Mapping[str, Any] | None) -> FloatArray:
     """Return the log parameters of an evidence, with those that ``start`` names replaced by its values."""
     theta, names = evidence.theta, evidence.names
+    if start is not None and not isinstance(start, Mapping):
+        raise TypeError(
+            f"fit: start is a {type(start).__name__}; give names and values, such as "
+            "dict(zip(model.theta_names_, np.exp(model.theta_)))."
+        )
     for name, value in (start or {}).items():
         if name not in names:
             raise ValueError(f'fit: start has "{name}", which is not one of the free parameters ({", ".join(names)}).')
         if not (isinstance(value, Real) and 0 < float(value) < np.inf):
-            raise ValueError(f'fit: start has {value!r} for "{name}"; it must be a positive number.')
+            raise ValueError(
+                f'fit: start has {value!r} for "{name}"; it must be a positive number (not its logarithm).'
+            )
         theta[names.index(name)] = np.log(float(value))
     return theta
 

@@ -112,14 +112,17 @@ def rank_draws(names: Any, mean: FloatArray, std: FloatArray, draws: FloatArray,
     n = mean.shape[0]
     # utilities that are equal but for rounding keep the order of the items
     order = np.argsort(-np.round(mean / max(float(np.abs(mean).max(initial=0.0)), 1e-300), 10), kind="stable")
+    utility = mean - mean.mean()
     relative = draws - draws.mean(axis=1, keepdims=True)
+    relative -= relative.mean(axis=0)
+    spread = relative.std(axis=0)
     tail = (1 - level) / 2
-    low, high = np.quantile(relative, [tail, 1 - tail], axis=0)
+    # the shape is that of the draws, mean and deviation are known
+    low, high = utility + np.quantile(relative, [tail, 1 - tail], axis=0) * (std / np.where(spread > 0, spread, 1.0))
     # ranks of equal draws (equal items) are shared at random order of the sort: stable, by row
     places = np.empty(draws.shape, dtype=np.intp)
     np.put_along_axis(places, np.argsort(-draws, axis=1, kind="stable"), np.arange(1, n + 1)[None, :], axis=1)
     rank_low, rank_high = np.quantile(places, [tail, 1 - tail], axis=0, method="closest_observation").astype(np.intp)
-    utility = mean - mean.mean()
     sorted_draws = draws[:, order]
     above = np.mean(sorted_draws[:, :-1] > sorted_draws[:, 1:], axis=0)
     equal = np.mean(sorted_draws[:, :-1] == sorted_draws[:, 1:], axis=0)

@@ -108,8 +108,8 @@ def _circles(rankability: Rankability | None) -> list[Advice]:
         "Ask for single pairs (predict) where it matters.",
         "undecided": "The comparisons do not decide between a ranking and preferences that run in circles. Repeat "
         "comparisons of the same pairs to find out.",
-        "only noise": "The comparisons show no differences between the items that chance would not. Collect more, or "
-        "check which column says who won.",
+        "only noise": "The comparisons do not show that the items differ: chance could have made them. Collect more; "
+        "if differences should be plain, check which column says who won.",
     }[rankability.verdict]
     return [Advice("noise" if rankability.verdict == "only noise" else "circles", told)]
 

@@ -47,8 +47,8 @@ MOST_BY_MOMENTS = dict.fromkeys(_BY_NAME, 1_000) | dict.fromkeys(_ON_FEATURES, 3
 MOST_ITEMS = 1_500  # with features: the cube of their number is paid at each step
 MOST_RELEVANCES = 30  # features with a length scale each
 MOST_JUDGED = 20_000  # what judges were asked about, together
-MOST_JUDGED_AVERAGED = 1_000  # the same up to which hyperparameters are averaged over
-POINTS_OF_JUDGES, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: where each costs much, or little
+MOST_LATENTS_AVERAGED = 1_000  # the same, or pairs in circles, up to which hyperparameters are averaged over
+POINTS_OF_MANY, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: where each costs much, or little
 MOST_AVERAGED, MOST_TOGETHER = 150, 5  # items and hyperparameters for which an average over these is cheap, and good
 FEW, FEW_PER_ITEM, HEAVY = (
     1_000,
@@ -107,7 +107,8 @@ class Choice:
     data : Comparisons
         What it learned from: without features if it does not look at them.
     ranker : estimator
-        Whose utilities rank the items: the model itself, or, where that has circles too, the best one without.
+        Whose utilities rank the items: the model itself, or, where that has circles of features too, the best one
+        without: circles of features can explain a ranking as well, and leave nothing of it to the utility.
     """
 
     name: str
@@ -178,10 +179,12 @@ def choose_model(
         else:
             attempt("judges", best.name)
             best = max(tried, key=lambda one: one.earned)
-    ranker = best = refined(data, best)
     if cyclic and model == "auto":
         attempt("both", best.name)
-        best = tried[-1]
+        utility, best = best, refined(data, tried[-1])
+        ranker = best if data.items is None else refined(data, utility)
+    else:
+        ranker = best = refined(data, best)
     ordered = sorted(tried, key=lambda one: (one.name != best.name, -one.earned))
     return Choice(
         best.name,
@@ -202,12 +205,15 @@ def refined(data: Comparisons, best: Candidate) -> Candidate:
     """
     used = len(data.used_items())
     better: dict[str, Any] = {}
+    if best.name == "both" and data.items is not None:
+        return best
     if used <= MOST_AVERAGED and best.n_parameters <= MOST_TOGETHER:
-        if best.name != "judges":
-            better["hyperparameters"] = "average"
-        elif (judged := judged_items(data)) <= MOST_JUDGED_AVERAGED:
-            n_points = _points(POINTS_OF_JUDGES, MOST_JUDGED_AVERAGED, judged)
-            better.update(hyperparameters="average", n_points=n_points)
+        better["hyperparameters"] = "average"
+        if best.name in _MANY_LATENTS:
+            size = _MANY_LATENTS[best.name](data)
+            better["n_points"] = _points(POINTS_OF_MANY, MOST_LATENTS_AVERAGED, size)
+            if size > MOST_LATENTS_AVERAGED:
+                better = {}
     seen = as_seen(data, best.name)
     if used <= MOST_BY_MOMENTS.get(best.name, 0) and (said := _few_statements(data, max(FEW, FEW_PER_ITEM * used))):
         fewer = {"n_points": _points(POINTS_BY_MOMENTS, FEW, said)} if best.name in _ON_FEATURES else {}
@@ -287,6 +293,13 @@ def judged_items(data: Comparisons) -> int:
     return len(pairs | {*zip(data.judge.tolist(), data.second.tolist(), strict=True)})
 
 
+def _n_pairs(data: Comparisons) -> int:
+    return len(data.merged(keep_labels=False))
+
+
+_MANY_LATENTS = {"judges": judged_items, "both": _n_pairs}
+
+
 def as_seen(data: Comparisons, name: str) -> Comparisons:
     """Return comparisons as a model of ``MODELS`` sees them: those that know items by name get no features."""
     return data.with_items(data.n_items) if name in _BY_NAME and data.items is not None else data
@@ -342,9 +355,11 @@ def _why(ordered: list[Candidate], data: Comparisons, model: str, ranker: str) -
     if model != "auto":
         return f"{MODELS[best.name]}: as asked for"
     if best.name == "both":
-        return (
-            f"{MODELS[best.name]}: the comparisons run in circles that no ranking explains. Predictions are by this "
-            f"model; places and utilities here are by the best one without circles ({ranker})"
+        return f"{MODELS[best.name]}: the comparisons run in circles that no ranking explains. " + (
+            "Places and utilities are by its part that is a ranking"
+            if ranker == best.name
+            else f"Predictions are by this model; places and utilities here are by the best one without circles "
+            f"({ranker}), with intervals that are too narrow for what it leaves unexplained"
         )
     if len(ordered) == 1:
         return f"{MODELS[best.name]}: the items have no features" if data.items is None else MODELS[best.name]

@@ -36,7 +36,7 @@ class RankResult:
         Wins, losses and ties of the items in the order of the item table.
     model : estimator
         The fitted model: ``predict_proba`` for single pairs, ``rank`` for other items. Where preferences run in circles
-        it has a part for these, and the ranking is that of ``choice.ranker``, the best one without.
+        it has a part for these; with features the ranking is then that of ``choice.ranker``, the best one without.
     choice : Choice
         Which models were tried, and why this one was taken.
     rankability : Rankability or None
@@ -229,7 +229,8 @@ def two(value: float) -> str:
 
 def percent(p: float) -> str:
     """Return a probability that was counted over draws: none of them does not mean never."""
-    return "<1%" if p < 0.005 else ">99%" if p > 0.995 else f"{p:.0%}"
+    text = f"{p:.0%}"
+    return {"0%": "<1%", "100%": ">99%"}.get(text, text)
 
 
 def _plain(value: Any) -> Any:

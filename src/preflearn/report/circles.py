@@ -21,7 +21,7 @@ _VERDICTS = {
     "cyclic": "These preferences run in circles, and no ranking explains them. Ask for single pairs, not for places.",
     "partly cyclic": "A ranking explains some of these preferences, circles the rest.",
     "undecided": "These comparisons do not decide between a ranking and circles.",
-    "only noise": "These comparisons show neither a ranking nor circles that chance would not.",
+    "only noise": "These comparisons do not show that items differ: chance could have made them.",
 }
 
 

@@ -81,7 +81,7 @@ def _rankable(shown: Shown) -> str:
         "partly cyclic": f"A ranking explains {percent(found.ranking_share)} of the preferences, circles the rest "
         f"({odds}).",
         "undecided": "These comparisons do not decide whether there is a single ranking or preferences run in circles.",
-        "only noise": "The comparisons show no differences between the items that chance would not.",
+        "only noise": "The comparisons do not show that the items differ: chance could have made them.",
     }[found.verdict]
 
 

@@ -108,7 +108,7 @@ class Rankability:
             "cyclic": "These preferences run in circles, and no ranking explains them.",
             "partly cyclic": "A ranking explains some of these preferences, circles the rest.",
             "undecided": "These comparisons do not decide between a ranking and circles.",
-            "only noise": "These comparisons show neither a ranking nor circles that chance would not.",
+            "only noise": "These comparisons do not show that items differ: chance could have made them.",
         }[self.verdict]
 
     @property
@@ -252,6 +252,8 @@ def rankability(
     evidence = {name: model.log_evidence_ for name, model in models.items()}
     evidence["chance"] = chance(X, models["ranking"].likelihood_)
     earned = {name: model.log_evidence_ - PRICE * len(model.theta_) for name, model in models.items()}
+    # chance knows how frequent ties are, or how large margins, as all models do
+    guessed = evidence["chance"] - PRICE * models["ranking"].likelihood_.theta.shape[0]
     if "both" in models:
         log_odds = _bounded(max(earned["circles"], earned["both"]) - earned["ranking"], p_value)
     else:
@@ -262,7 +264,7 @@ def rankability(
     ranking_share, cyclic_share = _shares(believed.mean)
     condorcet, smith = _winners(best, believed, n_samples, random_state)
     return Rankability(
-        "undecided" if hint else _verdict(log_odds, earned, evidence["chance"], ranking_share),
+        "undecided" if hint else _verdict(log_odds, earned, guessed, ranking_share),
         log_odds,
         p_value,
         evidence,
