@@ -285,3 +285,36 @@ def test_weights_of_any_size_give_a_ranking_or_one_message():
     assert len(rank(heavy)) == 8
     with pytest.raises(DataError, match=r"weight 1e\+308 is larger than 1e\+14"):
         rank(data._take(slice(None), weight=np.full(80, 1e308)))
+
+
+def test_weights_that_are_no_counts_are_scaled_to_what_they_are_worth():
+    rng = np.random.default_rng(0)
+    data, _ = by_utility(3, m=80)
+    uneven = rng.uniform(0.5, 3.0, 80)
+
+    def prepared(weight, **again):
+        return prepare(data._take(slice(None), weight=weight), **again)
+
+    found = prepared(uneven)
+    np.testing.assert_allclose(found.data.weight / uneven, found.data.weight[0] / uneven[0])
+    np.testing.assert_allclose(found.data.weight.sum(), uneven.sum() ** 2 / np.square(uneven).sum())
+    assert [one.kind for one in found.notes] == ["weights"]
+    twice = prepare(found.data)
+    np.testing.assert_array_equal(twice.data.weight, found.data.weight)
+    assert not twice.notes
+    np.testing.assert_array_equal(prepared(uneven, again=True).data.weight, uneven)
+    for counts in (rng.integers(1, 6, 80).astype(float), rng.integers(1, 9, 80) / 2, rng.uniform(0.1, 1.0, 80)):
+        np.testing.assert_array_equal(prepared(counts).data.weight, counts)
+        assert not prepared(counts).notes
+    verdicts = [rank(one.data).rankability.verdict for one in (prepared(uneven), prepared(None))]
+    assert verdicts[0] == verdicts[1] == "rankable"
+
+
+def test_circles_that_rest_on_weights_say_so():
+    throws = ["rock", "scissors", "paper"], ["scissors", "paper", "rock"]
+    told = [
+        next(one.text for one in rank(data).warnings if one.kind == "circles")
+        for data in (Comparisons(None, *throws, weight=[9, 9, 9]), Comparisons(None, throws[0] * 9, throws[1] * 9))
+    ]
+    assert "so many answers that agreed" in told[0]
+    assert "so many answers that agreed" not in told[1]

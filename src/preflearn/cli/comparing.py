@@ -146,7 +146,7 @@ def _read(data: str, reading: ReadOptions, by: str, folds: int) -> tuple[Read, C
     if folds < 2:
         raise DataError(f"--folds is {folds}; it must be 2 or more.")
     read = comparisons_of(data, reading)
-    X = prepare(read.data).data
+    X = prepare(read.data, again=read.model is not None).data
     if by == "judge" and X.judge is None:
         raise DataError(f"{read.source}: --by judge needs to know who judged. Name the column: --columns judge=COLUMN.")
     if by == "item" and X.items is None:

@@ -25,7 +25,7 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
     """Read, examine and print."""
     with progress("Reading") as tell:
         read = comparisons_of(data, reading)
-        X = prepare(read.data).data
+        X = prepare(read.data, again=read.model is not None).data
         if clusters is not None and not 2 <= clusters <= X.n_items:
             most = f"there are {X.n_items} items, so it must be from 2 to {X.n_items}"
             raise DataError(f"--clusters is {clusters}; {most if X.n_items > 2 else 'it needs three items or more'}.")

@@ -41,7 +41,7 @@ def run(
         raise DataError(f'--judges is "{judges}"; name one judge or more, each once, with commas between them.')
     with progress("Reading") as tell:
         read = comparisons_of(data, reading)
-        X = prepare(read.data).data
+        X = prepare(read.data, again=read.model is not None).data
         if best is not None and not 0 < best < X.n_items:
             raise DataError(f"--best is {best}; there are {X.n_items} items, so it must be from 1 to {X.n_items - 1}.")
         if read.model is not None and model is not None:

@@ -149,7 +149,7 @@ class Statements:
             if not weight.any():
                 raise table.refuse(f'all {len(weight)} weights (column "{column}") are zero. Raise some of them.')
             labels["weight"] = weight[self.row] * (1.0 if self.weight is None else self.weight)
-            told.append(f'Weights: column "{column}", {weight.sum():g} in total.')
+            told.append(f'Weights: column "{column}", how many answers each row stands for, {weight.sum():g} in total.')
         return labels, told
 
 

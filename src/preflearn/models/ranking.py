@@ -48,8 +48,8 @@ class Ranking:
     >>> print(PreferenceGP(hyperparameters="fixed").fit(matches).rank(k=2, random_state=0))
     rank  item  utility     90 % interval  places  P(best)  P(top 2)
        1  ann      0.62   -0.40 ...  1.65  1 - 3      0.66      0.92
-       2  bob      0.00   -0.95 ...  0.98  1 - 3      0.26      0.75
-       3  cy      -0.62   -1.66 ...  0.42  1 - 3      0.08      0.33
+       2  bob      0.00   -0.98 ...  0.98  1 - 3      0.26      0.75
+       3  cy      -0.62   -1.64 ...  0.42  1 - 3      0.08      0.33
     """
 
     names: Any

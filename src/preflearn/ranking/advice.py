@@ -68,9 +68,15 @@ def advise(
     names = np.arange(data.n_items) if data.names is None else data.names
     apart, sides = _camps(choice, judges), _sides(data)
     circles = [one for one in _circles(rankability) if not (apart and one.kind == "noise")]
+    doubts = ""
     if sides and _same_order(data):
-        doubt = " But most pairs always stood in the same order, so the advantage of one side (below) may be all of it."
-        circles = [replace(one, text=one.text + doubt) if one.kind == "circles" else one for one in circles]
+        doubts = " But most pairs always stood in the same order: the advantage of one side (below) may be all of it."
+    if data.weight is not None and data.weight.max() > 1:
+        doubts += (
+            " A weight is taken for so many answers that agreed: if weights say something else, leave their column "
+            "out, as they make circles of chance."
+        )
+    circles = [replace(one, text=one.text + doubts) if one.kind == "circles" else one for one in circles]
     return [
         *apart,
         *circles,

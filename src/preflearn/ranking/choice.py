@@ -322,7 +322,8 @@ def build_model(data: Comparisons, name: str, *, like: str | None = None, random
         ties=ties,
         own_effect="own" in utility and name != "both",
         hyperprior=WEAK,
-        n_restarts=0 if len(data.used_items()) >= NO_RESTARTS_FROM or data.items is None else 1,
+        # a random start with circles may need thousands of functions, and gains next to nothing
+        n_restarts=0 if name == "both" or len(data.used_items()) >= NO_RESTARTS_FROM or data.items is None else 1,
         random_state=random_state,
         **parts,
     )

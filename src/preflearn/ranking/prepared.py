@@ -28,8 +28,10 @@ class Prepared:
     notes: tuple[Advice, ...]
 
 
-def prepare(data: Comparisons) -> Prepared:
+def prepare(data: Comparisons, *, again: bool = False) -> Prepared:
     """Return comparisons as every answer about them starts from: rankings, circles, suggestions, held-out scores.
+
+    ``again`` says that a model learned from them: their weights stay as they are.
 
     Examples
     --------
@@ -44,8 +46,9 @@ def prepare(data: Comparisons) -> Prepared:
             "says. Divide all weights by the same number."
         )
     data, sized = _signs(_by_name(data))
-    voting, votes = _one_vote_each(data)
-    return Prepared(voting, record_of(data), (*sized, *votes))
+    counted, scaled = (data, []) if again else _as_counts(data)
+    voting, votes = _one_vote_each(counted)
+    return Prepared(voting, record_of(data), (*sized, *scaled, *votes))
 
 
 def _signs(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
@@ -60,6 +63,27 @@ def _signs(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
         return data, notes
     text = "Outcomes have sizes: here only their signs count, that is, who was better. RankRLS learns from margins."
     return data._take(slice(None), outcome=signs), [*notes, Advice("outcomes", text)]
+
+
+def _as_counts(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
+    """Return comparisons whose weights may be taken for numbers of answers.
+
+    Whole weights are such numbers, and halves, of ties. Others say how much a comparison matters; where some count more
+    than once their sum would be more certainty than there are answers, so that they are scaled to sum to
+    (Σw)² / Σw², the number of equal ones that an average with these weights is worth.
+    """
+    w = data.weight
+    if w is None or w.max() <= 1.0 or np.array_equal(2 * w, np.round(2 * w)):
+        return data, []
+    share = float(w.sum() / np.square(w).sum())
+    if share > 1.0 - 1e-9:
+        return data, []
+    text = (
+        f"Weights are not whole numbers, so they say how much comparisons matter and not how many there were: they are "
+        f"multiplied by {share:.3g}, and count {share * float(w.sum()):,.1f} together, what {len(data):,} comparisons "
+        "of uneven weight are worth."
+    )
+    return data._take(slice(None), weight=share * w), [Advice("weights", text)]
 
 
 def _by_name(data: Comparisons) -> Comparisons:
