@@ -1,13 +1,14 @@
 """Do the intervals of a ranking hold the truth as often as they say?
 
-    python examples/rank_coverage.py [--repeats 40] [--methods] [--small]
+    python examples/rank_coverage.py [--repeats 40] [--methods | --circles | --weights] [--small]
 
 Utilities are drawn, comparisons simulated, and the 90 % intervals of the centred utilities counted that hold the truth;
 beside it how probable the first item was said to be the best, and how often it was. "as the papers": hyperparameters of
 the highest evidence, and all pairs of a ranking as single votes. "rank": what `preflearn.rank` does.
 
 ``--methods`` compares Laplace's method and expectation propagation for items without features instead, with the slope
-of the true utilities on the estimated ones.
+of the true utilities on the estimated ones. ``--circles`` compares models with and without circles where preferences
+run in circles beside a ranking; ``--weights`` counts verdicts where weights have nothing to do with outcomes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.data import from_rankings
-from preflearn.ranking import rank
+from preflearn.ranking import choose_model, rank
 
 SETTINGS = (
     ("no features, 15 items, 30 comparisons", "bare", 15, 30, 1.0),
@@ -47,6 +48,11 @@ METHODS = (
     (500, 1000, 1.0),
 )
 MOST_AVERAGED = 150
+CIRCLES = (
+    ("8 items, all pairs 40 times", "bare", 8, 40),
+    ("8 items, all pairs 10 times", "bare", 8, 10),
+    ("20 items with 2 features, 400 comparisons", "features", 20, 400),
+)
 
 
 def simulate(kind, n, m, own, seed):
@@ -92,16 +98,68 @@ def methods(settings, repeats):
         print(f"| {n}, {m:,}, {deviation:g} | {' | '.join(cells)} |", flush=True)
 
 
+def in_circles(kind, n, m, seed):
+    rng = np.random.default_rng(seed)
+    if kind == "features":
+        X = rng.normal(size=(n, 2))
+        u = 1.5 * X[:, 0]
+        first = rng.integers(0, n, m)
+        second = (first + rng.integers(1, n, m)) % n
+        beside = 1.5 * (X[first, 0] * X[second, 1] - X[first, 1] * X[second, 0])
+    else:
+        X, u = n, rng.normal(size=n)
+        first, second = (np.repeat(side, m) for side in np.triu_indices(n, 1))
+        beside = np.repeat(1.5 * rng.normal(size=n * (n - 1) // 2), m)
+    won = rng.random(len(first)) < 1 / (1 + np.exp(u[second] - u[first] - beside))
+    return Comparisons(X, first, second, np.where(won, 1.0, -1.0)), u - u.mean()
+
+
+def circles(settings, repeats):
+    print("| data | without circles | with circles | what rank shows |")
+    print("|---|---|---|---|")
+    for what, kind, n, m in settings:
+        held = []
+        for seed in range(repeats):
+            data, u = in_circles(kind, n, m, seed)
+            tried = choose_model(data, cyclic=True)
+            plain = next(one.model for one in tried.candidates if one.name != "both")
+            both = next(one.model for one in tried.candidates if one.name == "both")
+            rankings = [model.rank(k=1) for model in (plain, both, tried.ranker)]
+            held.append([np.mean((r.low <= u[r.row]) & (u[r.row] <= r.high)) for r in rankings])
+        print(f"| {what} | {' | '.join(f'{share:.0%}' for share in np.mean(held, axis=0))} |", flush=True)
+
+
+def weights(repeats):
+    print("| weights | verdict cyclic or partly cyclic | data sets |")
+    print("|---|---|---|")
+    for what in ("none", "from 0.5 to 2", "whole, from 1 to 5"):
+        found = 0
+        for seed in range(repeats):
+            data, _ = simulate("bare", 12, 60, 1.0, seed)
+            rng = np.random.default_rng(seed)
+            drawn = {"none": None, "from 0.5 to 2": rng.uniform(0.5, 2, 60)}.get(what, rng.integers(1, 6, 60))
+            found += rank(data._take(slice(None), weight=drawn)).rankability.verdict in ("cyclic", "partly cyclic")
+        print(f"| {what} | {found} | {repeats} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--methods", action="store_true", help="Laplace's method beside expectation propagation")
+    parser.add_argument("--circles", action="store_true", help="models with and without circles")
+    parser.add_argument("--weights", action="store_true", help="weights that have nothing to do with outcomes")
     parser.add_argument("--small", action="store_true", help="few repeats: only to see that everything runs")
     options = parser.parse_args()
     repeats = 3 if options.small else options.repeats
     warnings.simplefilter("ignore")
     if options.methods:
         methods(METHODS[:3] if options.small else METHODS, repeats)
+        return
+    if options.circles:
+        circles(CIRCLES, repeats)
+        return
+    if options.weights:
+        weights(repeats)
         return
     print("| data | how | intervals that hold the truth | first said to be the best | is the best |")
     print("|---|---|---|---|---|")

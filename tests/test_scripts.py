@@ -149,3 +149,10 @@ def test_the_coverage_of_rankings_is_counted_in_small():
     assert min(map(float, shares)) > 50
     rows = re.findall(r"^\| \d+, .*\|$", run("-W", "ignore", "examples/rank_coverage.py", "--small", "--methods"), re.M)
     assert len(rows) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("about", ["circles", "weights"])
+def test_circles_and_weights_are_counted_in_small(about):
+    out = run("-W", "ignore", "examples/rank_coverage.py", "--small", f"--{about}")
+    assert len(re.findall(r"^\| .*\d.*\|$", out, re.MULTILINE)) >= 3
