@@ -128,3 +128,17 @@ def test_moments_of_other_sites_are_not_settled():
     laplace = BradleyTerry().fit(games())
     with pytest.raises(DataError, match="not those of the items"):
         laplace._evidence.again(laplace.theta_, {"utility": laplace.utility_[1:], "steps": 3})
+
+
+def test_intervals_do_not_depend_on_the_draws():
+    data = games(8)
+    for how in ("maximise", "average"):
+        model = BradleyTerry(inference="ep", hyperparameters=how).fit(data)
+        one, other = (model.rank(random_state=seed) for seed in (0, 1))
+        np.testing.assert_array_equal(one.low, other.low)
+        np.testing.assert_array_equal(one.high, other.high)
+        np.testing.assert_array_equal(one.std, other.std)
+        draws = model.sample_utilities(n_samples=200_000, random_state=2)
+        low, high = np.quantile(draws - draws.mean(axis=1, keepdims=True), [0.05, 0.95], axis=0)
+        np.testing.assert_allclose(one.low, low[one.row], atol=0.06)
+        np.testing.assert_allclose(one.high, high[one.row], atol=0.06)

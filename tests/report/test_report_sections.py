@@ -219,7 +219,7 @@ def _large(n: int) -> RankResult:
     data = league(n, 4 * n, names)
     rng = np.random.default_rng(0)
     mean = rng.normal(size=n)
-    ranking = rank_draws(names, mean, np.ones(n), mean + rng.normal(size=(50, n)), 3, 0.9)
+    ranking = rank_draws(names, [(1.0, mean, np.ones(n))], mean + rng.normal(size=(50, n)), 3, 0.9)
     choice = replace(made("two").choice, model=Winners(), candidates=())
     return RankResult(ranking, record_of(data), Winners().fit(data), choice, None, None, (), data)
 

@@ -14,7 +14,7 @@ from preflearn.inference.pair_moments import Moments
 from preflearn.inference.sparse_newton import Mode
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["FEW", "deviations_of", "differences_of", "draws_of", "joint_of", "mean_of"]
+__all__ = ["FEW", "deviations_of", "differences_of", "draws_of", "mean_of"]
 
 FEW = 256  # items whose joint covariance is solved for where there is none of all items
 AT_ONCE = 64  # draws that are solved for together
@@ -36,15 +36,6 @@ def deviations_of(mixture: Mixture) -> FloatArray:
     mean = mean_of(mixture)
     square = [w * (s.mode.precision.variances + np.square(s.mode.f - mean)) for w, s in mixture]
     return np.asarray(np.sqrt(np.sum(square, axis=0)))
-
-
-def joint_of(mixture: Mixture, number: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return means and covariance of the utilities of some items."""
-    mean = mean_of(mixture)[number]
-    if len(mixture) == 1:
-        return mean, mixture[0][1].mode.precision.joint(number)
-    off = [(w, s.mode.precision.joint(number), s.mode.f[number] - mean) for w, s in mixture]
-    return mean, np.sum([w * (C + np.outer(d, d)) for w, C, d in off], axis=0)
 
 
 def differences_of(mode: Mode | Moments, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -109,9 +109,13 @@ class UtilityPosterior(BaseEstimator):
         with few_threads(max(self._used.shape[0], len(new.number))):
             return [(w, *item_moments(s, new, asked)) for w, s in self._mixture]
 
-    def _joint(self, new: Any, asked: Asked | None) -> tuple[FloatArray, FloatArray]:
+    def _joints(self, new: Any, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
+        """Return weight, means and covariance of utilities, for each solution of the mixture."""
         with few_threads(max(self._used.shape[0], len(new.number))):
-            parts = [(w, *item_joint(s, new, asked)) for w, s in self._mixture]
+            return [(w, *item_joint(s, new, asked)) for w, s in self._mixture]
+
+    def _joint(self, new: Any, asked: Asked | None) -> tuple[FloatArray, FloatArray]:
+        parts = self._joints(new, asked)
         if len(parts) == 1:
             return parts[0][1], parts[0][2]
         mean = np.sum([w * m for w, m, _ in parts], axis=0)
@@ -239,13 +243,12 @@ class UtilityPosterior(BaseEstimator):
         rng = generator(random_state, "rank")
         new, names = items_of_table(self, items)
         asked = asked_by(self, judge, len(new.number), "rank")
-        mean, std = self._relative(new, asked)
-        return rank_draws(names, mean, std, self._draw(new, n_samples, rng, asked), int(k), level)
+        parts = self._relative(new, asked)
+        return rank_draws(names, parts, self._draw(new, n_samples, rng, asked), int(k), level)
 
-    def _relative(self, new: Items, asked: Asked | None) -> tuple[FloatArray, FloatArray]:
-        """Return means of utilities, and their deviations relative to the mean of all of them."""
-        mean, covariance = self._joint(new, asked)
-        return mean, relative_deviations(covariance)
+    def _relative(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
+        """Return weight, means and deviations of utilities relative to the mean of all items, for each solution."""
+        return [(w, mean - mean.mean(), relative_deviations(C)) for w, mean, C in self._joints(new, asked)]
 
     def predict_difference(self, X: Comparisons, *, return_std: bool = False) -> Any:
         """Return the posterior mean of the utility differences, first minus second, and their deviations if wanted."""

@@ -20,11 +20,11 @@ from preflearn.models._gp_items import items_of_comparisons, items_of_table
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_warnings import NOTHING_BUT_NOISE, warn_unfinished
 from preflearn.models._matches import matches_of, read_matches
-from preflearn.models._pair_answers import FEW, deviations_of, differences_of, draws_of, joint_of, mean_of
+from preflearn.models._pair_answers import FEW, deviations_of, differences_of, draws_of, mean_of
 from preflearn.models._pair_evidence import PairEvidence, PairSolution
 from preflearn.models._pair_state import restore, state_of
 from preflearn.models._utility import UtilityPosterior
-from preflearn.models.ranking import Ranking, relative_deviations
+from preflearn.models.ranking import Ranking
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import Asked, Items
 
@@ -347,15 +347,15 @@ class BradleyTerry(UtilityPosterior):
         at = new.number
         return [(w, s.mode.f[at], s.mode.precision.variances[at]) for w, s in self._solutions()]
 
-    def _joint(self, new: Items, asked: Asked | None) -> tuple[FloatArray, FloatArray]:
-        return joint_of(self._solutions(), new.number)
+    def _joints(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
+        return [(w, s.mode.f[new.number], s.mode.precision.joint(new.number)) for w, s in self._solutions()]
 
-    def _relative(self, new: Items, asked: Asked | None) -> tuple[FloatArray, FloatArray]:
+    def _relative(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
         if self._exact(len(new.number)):
-            mean, covariance = self._joint(new, asked)
-            return mean, relative_deviations(covariance)
+            return super()._relative(new, asked)
         variance = cast(SparsePrecision, self._mode.precision).relative(new.number)
-        return self.utility_[new.number], np.sqrt(np.maximum(variance, 0.0))
+        mean = self.utility_[new.number]
+        return [(1.0, mean - mean.mean(), np.sqrt(np.maximum(variance, 0.0)))]
 
     def _draw(
         self,

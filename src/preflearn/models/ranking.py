@@ -6,10 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr, ndtri
 
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Ranking", "rank_draws", "relative_deviations"]
+
+HALVINGS = 50  # of an interval that a quantile lies in
 
 
 @dataclass(frozen=True)
@@ -47,9 +50,9 @@ class Ranking:
     >>> matches = Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "cy"])
     >>> print(PreferenceGP(hyperparameters="fixed").fit(matches).rank(k=2, random_state=0))
     rank  item  utility     90 % interval  places  P(best)  P(top 2)
-       1  ann      0.62   -0.40 ...  1.65  1 - 3      0.66      0.92
-       2  bob      0.00   -0.98 ...  0.98  1 - 3      0.26      0.75
-       3  cy      -0.62   -1.64 ...  0.42  1 - 3      0.08      0.33
+       1  ann      0.62   -0.41 ...  1.65  1 - 3      0.66      0.92
+       2  bob      0.00   -1.00 ...  1.00  1 - 3      0.26      0.75
+       3  cy      -0.62   -1.65 ...  0.41  1 - 3      0.08      0.33
     """
 
     names: Any
@@ -104,21 +107,21 @@ class Ranking:
         return "\n".join(lines)
 
 
-def rank_draws(names: Any, mean: FloatArray, std: FloatArray, draws: FloatArray, k: int, level: float) -> Ranking:
+def rank_draws(
+    names: Any, parts: list[tuple[float, FloatArray, FloatArray]], draws: FloatArray, k: int, level: float
+) -> Ranking:
     """Rank items by their means; places and probabilities are counted over joint draws (n_draws, n_items).
 
-    ``std`` are deviations relative to the mean of the items: the level of utilities is not known from comparisons.
+    ``parts`` are weights, means and deviations of the normal distributions whose mixture the utilities have. They are
+    relative to the mean of the items: the level of utilities is not known from comparisons.
     """
-    n = mean.shape[0]
+    utility = np.sum([w * mean for w, mean, _ in parts], axis=0)
+    std = np.sqrt(np.sum([w * (sd**2 + (mean - utility) ** 2) for w, mean, sd in parts], axis=0))
+    n = utility.shape[0]
     # utilities that are equal but for rounding keep the order of the items
-    order = np.argsort(-np.round(mean / max(float(np.abs(mean).max(initial=0.0)), 1e-300), 10), kind="stable")
-    utility = mean - mean.mean()
-    relative = draws - draws.mean(axis=1, keepdims=True)
-    relative -= relative.mean(axis=0)
-    spread = relative.std(axis=0)
+    order = np.argsort(-np.round(utility / max(float(np.abs(utility).max(initial=0.0)), 1e-300), 10), kind="stable")
     tail = (1 - level) / 2
-    # the shape is that of the draws, mean and deviation are known
-    low, high = utility + np.quantile(relative, [tail, 1 - tail], axis=0) * (std / np.where(spread > 0, spread, 1.0))
+    low, high = (_quantile(parts, p) for p in (tail, 1 - tail))
     # ranks of equal draws (equal items) are shared at random order of the sort: stable, by row
     places = np.empty(draws.shape, dtype=np.intp)
     np.put_along_axis(places, np.argsort(-draws, axis=1, kind="stable"), np.arange(1, n + 1)[None, :], axis=1)
@@ -142,6 +145,19 @@ def rank_draws(names: Any, mean: FloatArray, std: FloatArray, draws: FloatArray,
         k=k,
         level=level,
     )
+
+
+def _quantile(parts: list[tuple[float, FloatArray, FloatArray]], p: float) -> FloatArray:
+    """Return where mixtures of normal distributions have probability p below, by halving."""
+    w = np.array([weight for weight, _, _ in parts])[:, None]
+    mean, sd = (np.stack([part[place] for part in parts]) for place in (1, 2))
+    ends = mean + sd * ndtri(p)
+    low, high = ends.min(axis=0), ends.max(axis=0)  # each part has as much below its own
+    for _ in range(HALVINGS if len(parts) > 1 else 0):
+        middle = 0.5 * (low + high)
+        below = np.sum(w * ndtr((middle - mean) / np.maximum(sd, 1e-300)), axis=0) < p
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(0.5 * (low + high))
 
 
 def relative_deviations(covariance: FloatArray) -> FloatArray:
