@@ -50,11 +50,8 @@ MOST_JUDGED = 20_000  # what judges were asked about, together
 MOST_LATENTS_AVERAGED = 1_000  # the same, or pairs in circles, up to which hyperparameters are averaged over
 POINTS_OF_MANY, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: where each costs much, or little
 MOST_AVERAGED, MOST_TOGETHER = 150, 5  # items and hyperparameters for which an average over these is cheap, and good
-FEW, FEW_PER_ITEM, HEAVY = (
-    1_000,
-    10,
-    1e6,
-)  # different statements that are few, in all or for each item, and weight
+FEW, FEW_PER_ITEM = 1_000, 10  # different statements that are few, in all or for each item
+HEAVY = 1e6  # weight of one of them that is too much for moments
 WEAK = 1.5  # deviation of log hyperparameters around their start, as that of the log variance of Bradley-Terry
 NO_RESTARTS_FROM = 300  # items from which on one start has to do
 
@@ -203,10 +200,10 @@ def refined(data: Comparisons, best: Candidate) -> Candidate:
     By expectation propagation where statements are few: Laplace's method would put utilities too close together, and
     make intervals too narrow. With its few hyperparameters averaged over, where few items leave them uncertain.
     """
-    used = len(data.used_items())
-    better: dict[str, Any] = {}
     if best.name == "both" and data.items is not None:
         return best
+    used = len(data.used_items())
+    better: dict[str, Any] = {}
     if used <= MOST_AVERAGED and best.n_parameters <= MOST_TOGETHER:
         better["hyperparameters"] = "average"
         if best.name in _MANY_LATENTS:
