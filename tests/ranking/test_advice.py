@@ -318,3 +318,14 @@ def test_circles_that_rest_on_weights_say_so():
     ]
     assert "so many answers that agreed" in told[0]
     assert "so many answers that agreed" not in told[1]
+
+
+def test_a_chain_that_chance_could_have_made_is_in_order_all_the_same():
+    chain = rank(Comparisons(12, np.arange(11), np.arange(1, 12)))
+    told = next(one.text for one in chain.warnings if one.kind == "noise")
+    assert told.endswith("contradict each other nowhere: ask about items that never met.")
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 6, 40)
+    guesses = rank(Comparisons(6, first, (first + rng.integers(1, 6, 40)) % 6, rng.choice([-1.0, 1.0], 40)))
+    told = next(one.text for one in guesses.warnings if one.kind == "noise")
+    assert "nowhere" not in told

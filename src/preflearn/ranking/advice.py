@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, first_few
@@ -20,6 +22,7 @@ from preflearn.structure import JudgeReport, Rankability
 __all__ = ["Advice", "advise"]
 
 FEW = 3  # comparisons of an item below which its place is mostly the prior's
+MANY = 10  # comparisons from which on it means something that none contradicts
 ALIKE = 0.75  # probability of the order of two neighbours below which they cannot be told apart
 NO_CHANCE = 0.01  # p-value from which on an advantage of one side is spoken of
 APART = (
@@ -76,7 +79,9 @@ def advise(
             " A weight is taken for so many answers that agreed: if weights say something else, leave their column "
             "out, as they make circles of chance."
         )
-    circles = [replace(one, text=one.text + doubts) if one.kind == "circles" else one for one in circles]
+    order = " But they contradict each other nowhere: ask about items that never met." if _in_order(data) else ""
+    further = {"circles": doubts, "noise": order}
+    circles = [replace(one, text=one.text + further[one.kind]) for one in circles]
     return [
         *apart,
         *circles,
@@ -90,6 +95,16 @@ def advise(
         *_few(data, record, names),
         *_alike(ranking),
     ]
+
+
+def _in_order(data: Comparisons) -> bool:
+    """Return whether many comparisons have no ties and no chain of wins that leads back to where it began."""
+    if len(data) < MANY or not data.outcome.all():
+        return False
+    won = data.outcome > 0
+    winner, loser = np.where(won, data.first, data.second), np.where(won, data.second, data.first)
+    beats = sp.csr_array((np.ones(len(data)), (winner, loser)), shape=(data.n_items, data.n_items))
+    return int(connected_components(beats, directed=True, connection="strong")[0]) == data.n_items
 
 
 def _circles(rankability: Rankability | None) -> list[Advice]:
