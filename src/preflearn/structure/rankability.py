@@ -273,7 +273,7 @@ def rankability(
         hodge(flow),
         cyclic_triads(flow),
         average_clustering(flow),
-        _cycles(believed, n_cycles),
+        [] if best is models["ranking"] else _cycles(believed, n_cycles),  # what a ranking prefers has no cycles
         condorcet,
         smith,
         0 if X.judge is None else len(set(X.judge.tolist()) - {""}),
