@@ -253,3 +253,14 @@ def test_a_comparison_of_weight_zero_was_never_made():
     more = Comparisons(None, ["a", "b", "c", "d"], ["b", "c", "a", "a"], weight=[2.0, 1.0, 3.0, 0.0])
     one, other = rankability(seen), rankability(more)
     assert (one.log_odds, one.p_value, one.cycles) == (other.log_odds, other.p_value, other.cycles)
+
+
+def test_ties_cost_a_ranking_no_more_than_they_cost_chance():
+    rng = np.random.default_rng(4)
+    u = rng.normal(size=12)
+    first = rng.integers(0, 12, 40)
+    second = (first + rng.integers(1, 12, 40)) % 12
+    z = u[first] - u[second] + rng.logistic(size=40)
+    found = rankability(Comparisons(12, first, second, np.where(abs(z) < 0.4, 0.0, np.sign(z))), screen=True)
+    assert 3 < found.log_evidence["ranking"] - found.log_evidence["chance"] < 4.5  # without ties three are enough
+    assert found.verdict == "rankable"

@@ -18,6 +18,7 @@ from preflearn.exceptions import DataError
 from preflearn.inference.pair_moments import find_moments
 from preflearn.model_file import open_model
 from preflearn.ranking import MODELS, choose_model, rank
+from preflearn.ranking.choice import _few_statements, _points
 from preflearn.ranking.result import percent
 
 
@@ -411,7 +412,7 @@ def test_progress_goes_from_start_to_end():
 
 
 def test_probabilities_in_words():
-    assert [percent(p) for p in (0.0, 0.004, 0.25, 0.996, 1.0)] == ["<1%", "<1%", "25%", ">99%", ">99%"]
+    assert [percent(p) for p in (0.0, 0.004, 0.005, 0.25, 0.996, 1.0)] == ["<1%", "<1%", "<1%", "25%", ">99%", ">99%"]
 
 
 def test_mistakes():
@@ -444,3 +445,29 @@ def test_few_comparisons_put_no_variance_at_its_bound():
     ranked = rank(data, model="gp-own", circles=False).model
     assert free.own_variance_ < 1e-3
     assert ranked.own_variance_ > 5e-3
+
+
+def test_statements_are_counted_from_either_side_and_points_by_their_cost():
+    first, second = np.array([0, 1, 0, 2, 0]), np.array([1, 0, 1, 0, 2])
+    outcome = np.array([1.0, -1.0, 1.0, 1.0, -1.0])  # 0 beat 1 three times, 2 beat 0 twice
+    data = Comparisons(3, first, second, outcome)
+    assert _few_statements(data, 2) == _few_statements(data, 9) == 2
+    assert _few_statements(data, 1) == 0
+    assert _few_statements(data._take(slice(None), weight=np.full(5, 4e5)), 9) == 0  # 1.2 million of the first
+    assert [_points(16, 1000, size) for size in (1, 250, 500, 1000, 5000)] == [64, 64, 32, 16, 16]
+
+
+def test_a_refined_model_of_features_starts_where_the_chosen_one_ended(monkeypatch):
+    data, _ = by_utility(4, m=60, features=lambda rng, u: u[:, None])
+    starts = []
+    fit = PreferenceGP.fit
+
+    def seen(self, X, y=None, *, start=None):
+        starts.append(start)
+        return fit(self, X, y, start=start)
+
+    monkeypatch.setattr(PreferenceGP, "fit", seen)
+    found = choose_model(data, "gp-own")
+    learned = found.candidates[0].model
+    assert starts[0] is None
+    np.testing.assert_allclose([starts[1][name] for name in learned.theta_names_], np.exp(learned.theta_))
