@@ -21,11 +21,13 @@ def outcome(folder, how, count):
 
 
 def test_commands_that_are_killed_leave_no_torn_file(tmp_path):
-    for name, found in outcome(tmp_path, "kill", 40).items():
+    every = outcome(tmp_path, "kill", 40)
+    for name, found in every.items():
         assert found["files"]["torn"] == 0, name
         assert found["files"]["new"] > 0, "no command came so far"
         assert set(found["codes"]) <= {-9, 0}
-        assert found["left"] > 0, "no command was killed while it wrote"
+    # for one command alone the moment may be missed 40 times
+    assert sum(found["left"] for found in every.values()) > 0, "no command was killed while it wrote"
 
 
 @pytest.mark.parametrize(("how", "code", "after"), [("interrupt", 130, 130), ("terminate", 143, -15)])
