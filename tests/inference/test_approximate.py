@@ -212,6 +212,40 @@ def test_an_evaluation_that_fails_is_stepped_back_from_and_one_at_the_start_is_s
     assert "not finite" in lost.message
 
 
+def test_a_start_that_leads_to_a_lower_hill_is_given_up_and_one_to_a_higher_hill_is_not():
+    def hills(theta):  # flat at the top, so that the last steps gain next to nothing
+        height, centre = (1.0, -4.0) if theta[0] < 0 else (2.0, 4.0)
+        gap, steep = theta - np.array([centre, 0.0]), np.array([1.0, 1e-3])
+        return height - float(steep @ gap**4), -4 * steep * gap**3
+
+    bounds = np.array([[-9.0, 9.0], [-9.0, 9.0]])
+    low, high = np.array([-6.0, 8.0]), np.array([6.0, 8.0])
+    alone = maximise(hills, [low], bounds)[0]
+    first, given_up = maximise(hills, [high, low], bounds)
+    assert first.evidence == pytest.approx(2.0, abs=1e-3)
+    assert given_up.message == "no higher than another start"
+    assert given_up.converged
+    assert given_up.evaluations < alone.evaluations
+    assert given_up.evidence == pytest.approx(alone.evidence, abs=0.01)
+    first, second = maximise(hills, [low, high], bounds)
+    assert first.evidence == pytest.approx(2.0, abs=1e-3)
+    assert second.message == alone.message != "no higher than another start"
+
+
+def test_the_first_step_is_not_to_the_bounds():
+    seen = []
+
+    def steep(theta):
+        seen.append(theta.copy())
+        return -1e3 * float(np.sum((theta - 0.5) ** 2)), -2e3 * (theta - 0.5)
+
+    found = maximise(steep, [np.zeros(2)], np.array([[-9.0, 9.0]] * 2))[0]
+    assert np.abs(seen).max() <= 1.0
+    np.testing.assert_allclose(found.theta, 0.5, atol=1e-6)
+    np.testing.assert_allclose(found.gradient, 0.0, atol=1e-3)
+    assert found.evidence == pytest.approx(0.0, abs=1e-6)
+
+
 def test_a_multiple_of_the_identity_is_a_factor_like_others():
     rng = np.random.default_rng(0)
     one, other = Multiple(2.5, 6), Factor.build(2.5 * np.eye(6))

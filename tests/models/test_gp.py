@@ -401,6 +401,14 @@ def test_a_search_starts_where_it_is_told_to():
     np.testing.assert_allclose(near.theta_, far.theta_, atol=1e-3)
     np.testing.assert_array_equal(near.hyperprior_.centre, far.hyperprior_.centre)
     PreferenceGP("rbf", n_restarts=0).fit(data, start={"length scale": 1e9})  # moved to its bound
+    held = PreferenceGP("rbf", n_restarts=1, random_state=0).fit(data, start={"length scale": 2.0}, hold=True)
+    fixed = PreferenceGP(ConstantKernel() * RBF(2.0, "fixed"), n_restarts=0).fit(data)
+    np.testing.assert_allclose(held.theta_, [fixed.theta_[0], np.log(2.0)], atol=1e-4)
+    np.testing.assert_array_equal(held.bounds_, far.bounds_)
+    mixed = PreferenceGP("rbf", hyperparameters="average", n_restarts=0, n_points=16, random_state=0)
+    points = mixed.fit(data, start={"length scale": 2.0}, hold=True).hyperposterior_.theta
+    assert np.ptp(points[:, 0]) > 0.5
+    np.testing.assert_array_equal(points[:, 1], np.log(2.0))
     with pytest.raises(
         ValueError, match=r'"lenght scale", which is not one of the free parameters \(constant value, len'
     ):

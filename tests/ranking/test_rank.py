@@ -10,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from ranking_data import NAMES, by_utility, circular
+from sklearn.base import clone
 
 import preflearn
 from preflearn import BradleyTerry, Comparisons, PreferenceGP, Ratings
@@ -214,16 +215,25 @@ def test_where_moments_do_not_settle_it_is_laplace(monkeypatch):
 
 
 @pytest.mark.slow
-def test_judges_start_from_the_utility_that_was_learned():
-    data, _ = by_utility(4, m=200, features=lambda rng, u: np.column_stack([u, rng.normal(size=12)]))
-    judge = np.resize(["ann", "bob", "cy"], len(data))
-    judged = Comparisons(data.items, data.first, data.second, data.outcome, judge=judge)
-    tried = {one.name: one.model for one in choose_model(judged).candidates}
-    assert tried["judges"].n_restarts == 0
-    assert len(tried["judges"].optima_) == 1
-    alone = {one.name: one.model for one in choose_model(judged, "judges").candidates}["judges"]
-    assert alone.n_restarts == 1
-    assert tried["judges"].log_evidence_ == pytest.approx(alone.log_evidence_, abs=0.05)
+@pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
+@pytest.mark.parametrize("apart", [False, True])
+def test_tastes_are_learned_beside_the_utility_and_with_it_only_where_they_may_be_worth_it(apart):
+    data, u = by_utility(4, m=400, features=lambda rng, u: np.column_stack([u, rng.normal(size=12)]))
+    judge = np.arange(len(data)) % 4
+    taste = apart * np.random.default_rng(0).normal(size=(4, 12)) * 1.5
+    gain = taste[judge, data.first] - taste[judge, data.second]
+    outcome = np.where(gain + u[data.first] - u[data.second] + np.random.default_rng(1).logistic(size=400) > 0, 1, -1)
+    judged = Comparisons(data.items, data.first, data.second, outcome, judge=judge)
+    choice = choose_model(judged)
+    tried = {one.name: one.model for one in choice.candidates}
+    judges = tried["judges"]
+    assert (choice.name == "judges") is apart
+    like = "gp-ard-own" if "length scale 0" in judges.theta_names_ else "gp-own"
+    utility = dict(zip(tried[like].theta_names_, tried[like].theta_, strict=True))
+    same = [theta == utility.get(name) for name, theta in zip(judges.theta_names_, judges.theta_, strict=True)]
+    assert sum(same) == (0 if apart else len(utility))
+    all_at_once = clone(judges).set_params(n_restarts=1).fit(judged).optima_[0].evidence
+    assert judges.optima_[0].evidence == pytest.approx(all_at_once, abs=0.01 if apart else 1.0)
 
 
 def test_judges_who_disagree_are_told_apart():
@@ -462,9 +472,9 @@ def test_a_refined_model_of_features_starts_where_the_chosen_one_ended(monkeypat
     starts = []
     fit = PreferenceGP.fit
 
-    def seen(self, X, y=None, *, start=None):
+    def seen(self, X, y=None, *, start=None, hold=False):
         starts.append(start)
-        return fit(self, X, y, start=start)
+        return fit(self, X, y, start=start, hold=hold)
 
     monkeypatch.setattr(PreferenceGP, "fit", seen)
     found = choose_model(data, "gp-own")

@@ -14,6 +14,7 @@ from preflearn.operators import FloatArray
 __all__ = ["Optimum", "maximise", "starts"]
 
 WALL = 100.0  # nats
+LITTLE, PATIENCE = 0.01, 3  # nats gained in as many iterations that promise nothing more
 
 Evidence = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -48,41 +49,61 @@ def maximise(
     """Climb from every start by L-BFGS-B and return all optima, the highest first.
 
     ``evidence(theta)`` returns the value and its gradient; a value that is not finite is a wall to step back from.
-    Without free parameters (or with equal bounds of all) the evidence is evaluated once.
+    Without free parameters (or with equal bounds of all) the evidence is evaluated once. A later start is given up
+    where it has almost stopped climbing below what an earlier one has reached.
     """
-    found = []
+    found: list[Optimum] = []
     for start in first:
         if start.shape[0] == 0 or (bounds[:, 0] == bounds[:, 1]).all():
             value, gradient = evidence(start)
             found.append(Optimum(start, value, gradient, 1, True, "nothing to optimise"))
-            continue
-
-        seen: list[float] = []
-
-        def negative(theta: FloatArray, seen: list[float] = seen) -> tuple[float, FloatArray]:
-            value, gradient = evidence(theta)
-            if not (np.isfinite(value) and np.isfinite(gradient).all()):
-                # a wall low enough for the line search to step back by a part of its step, not by nearly all of it
-                return (min(seen) + WALL if seen else 1e100), np.zeros_like(theta)
-            seen.append(-value)
-            return -value, -gradient
-
-        result: Any = minimize(
-            negative,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=[(float(low), float(high)) for low, high in bounds],
-            options={"maxfun": max_evaluations, "ftol": 1e-9, "gtol": tol},
-        )
-        found.append(
-            Optimum(
-                np.asarray(result.x),
-                -float(result.fun),
-                -np.asarray(result.jac),
-                int(result.nfev),
-                bool(result.success and seen),
-                str(result.message) if seen else "the evidence is not finite at the start",
-            )
-        )
+        else:
+            highest = max((one.evidence for one in found), default=-np.inf)
+            found.append(_climb(evidence, start, bounds, tol, max_evaluations, highest))
     return sorted(found, key=lambda optimum: -optimum.evidence)
+
+
+def _climb(
+    evidence: Evidence, start: FloatArray, bounds: FloatArray, tol: float, max_evaluations: int, highest: float
+) -> Optimum:
+    value, gradient = evidence(start)
+    if not (np.isfinite(value) and np.isfinite(gradient).all()):
+        return Optimum(start, -1e100, np.zeros_like(start), 1, False, "the evidence is not finite at the start")
+    # the first step is the gradient: in these units a step of at most one, and not one to the bounds
+    unit = max(1.0, float(np.abs(gradient).max()))
+    seen, path = [value], [value]
+
+    def negative(theta: FloatArray) -> tuple[float, FloatArray]:
+        value_here, slope = (value, gradient) if np.array_equal(theta, start) else evidence(theta)
+        if not (np.isfinite(value_here) and np.isfinite(slope).all()):
+            # a wall low enough for the line search to step back by a part of its step, not by nearly all of it
+            return (WALL - max(seen)) / unit, np.zeros_like(theta)
+        seen.append(value_here)
+        return -value_here / unit, -slope / unit
+
+    def hopeless() -> bool:
+        return len(path) > PATIENCE and path[-1] < min(path[-1 - PATIENCE], highest) + LITTLE
+
+    def watch(intermediate_result: Any) -> None:
+        path.append(-unit * float(intermediate_result.fun))
+        if hopeless():
+            raise StopIteration
+
+    result: Any = minimize(
+        negative,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(float(low), float(high)) for low, high in bounds],
+        callback=watch,
+        options={"maxfun": max_evaluations, "ftol": 1e-9, "gtol": tol / unit},
+    )
+    given_up = hopeless() and not result.success
+    return Optimum(
+        np.asarray(result.x),
+        -unit * float(result.fun),
+        -unit * np.asarray(result.jac),
+        int(result.nfev),
+        bool(result.success or given_up),
+        "no higher than another start" if given_up else str(result.message),
+    )

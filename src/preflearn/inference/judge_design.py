@@ -40,6 +40,12 @@ class Plan:
         return np.concatenate([np.ravel(one[:, :, None] * self.n + one[:, None, :]) for one in self.latents])
 
     @cached_property
+    def distinct(self) -> list[tuple[IntArray, IntArray]]:
+        """For every size the different sets of latents (sets, k), and which one each judge has."""
+        found = [np.unique(latents, axis=0, return_inverse=True) for latents in self.latents]
+        return [(sets, which.ravel()) for sets, which in found]
+
+    @cached_property
     def offsets(self) -> IntArray:
         """Where the latents of each size start among the judges', (sizes + 1,)."""
         return np.concatenate([[0], np.cumsum([one.size for one in self.latents])]).astype(np.intp)

@@ -8,8 +8,9 @@ with Λ_a the precisions of judge a's comparisons between its latents, ρ K_a = 
     V_a = R_a B_a⁻¹ R_a'                                           the covariance of h_a for known f,
     D_a = V_a + (I - V_aΛ_a) C (I - V_aΛ_a)'                       that of f + h_a, C being that of f,
 
-and what is left is the problem of f alone with precisions Λ̃ = ΣΛ̃_a: Σk³ + n³ instead of (n + Σk)³. R_a is the
-symmetric root, which changes smoothly with K. Judges with equally many latents are done together.
+and what is left is the problem of f alone with precisions Λ̃ = ΣΛ̃_a: Σk³ + n³ instead of (n + Σk)³. R_a is triangular
+if K is safely positive definite, and else the symmetric root: both change smoothly with K. Judges with equally many
+latents are done together.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtri
 
 from preflearn.inference.factor import Factor
 from preflearn.inference.judge_design import Blocks, JudgeLaplacian, Plan, ravel
@@ -36,6 +39,9 @@ __all__ = [
 ]
 
 
+SMALL = 8  # latents of a judge up to which matrices are inverted together, by a method that is slower for large ones
+
+
 def _turned(M: FloatArray) -> FloatArray:
     return M.transpose(0, 2, 1)
 
@@ -45,29 +51,29 @@ class JudgeFactor:
     """K = diag(R R', ρ K_1, ρ K_2, ...)."""
 
     plan: Plan
+    K: FloatArray  # of f
     base: Factor
     share: float  # ρ
     roots: Blocks  # R_a
-    inverses: Blocks  # R_a⁻¹ where K_a has any variance
 
     @classmethod
     def build(cls, K: FloatArray, share: float, plan: Plan) -> JudgeFactor:
         """Factor K, and ρ K between the latents of each judge; judges of the same latents share their root."""
-        roots, inverses = [], []
-        for latents in plan.latents:
-            distinct, which = np.unique(latents, axis=0, return_inverse=True)
-            values, V = np.linalg.eigh(share * K[distinct[:, :, None], distinct[:, None, :]])
-            kept = values > latents.shape[1] * EPS * values[:, -1:]
-            root = np.sqrt(np.where(kept, values, 0.0))
-            inverse = np.divide(1.0, root, out=np.zeros_like(root), where=kept)
-            roots.append(((V * root[:, None, :]) @ _turned(V))[which.ravel()])
-            inverses.append(((V * inverse[:, None, :]) @ _turned(V))[which.ravel()])
-        return cls(plan, Factor.build(K), share, roots, inverses)
+        base = Factor.build(K)
+        roots: Blocks = []
+        for sets, which in plan.distinct:
+            own = share * K[sets[:, :, None], sets[:, None, :]]
+            root = _symmetric_root(own) if base.order is not None else np.asarray(np.linalg.cholesky(own))
+            roots.append(root[which])
+        return cls(plan, K, base, share, roots)
 
     def whiten_own(self, judge: int, Q: FloatArray) -> FloatArray:
         """Return the covariance (k, p) of u_a with new values of h_a, given that of new values of f with f (p, n)."""
         size, k = self.plan.places[judge]
-        return np.asarray(self.inverses[size][k] @ (self.share * Q[:, self.plan.latents[size][k]].T))
+        root, own = self.roots[size][k], self.share * Q[:, self.plan.latents[size][k]].T
+        if self.order is None:
+            return np.asarray(solve_triangular(root, own, lower=True, check_finite=False))
+        return np.asarray(np.linalg.pinv(root, rcond=np.sqrt(root.shape[0] * EPS), hermitian=True) @ own)
 
     @property
     def order(self) -> IntArray | None:
@@ -88,14 +94,14 @@ class JudgeFactor:
     def back(self, f: FloatArray) -> FloatArray:
         """Return R'f."""
         n = self.plan.n
-        own = [R @ x for R, x in zip(self.roots, self.plan.split(f[n:]), strict=True)]
+        own = [_turned(R) @ x for R, x in zip(self.roots, self.plan.split(f[n:]), strict=True)]
         return np.concatenate([self.base.back(f[:n]), ravel(own)])
 
     def curvature(self, Lam: JudgeLaplacian, *, semidefinite: bool) -> JudgeCurvature:
         """Eliminate the judges, and factor what is left; see `Curvature.build` for ``semidefinite``."""
         inverses, halves, effective = [], [], []
         for R, L in zip(self.roots, Lam.blocks, strict=True):
-            RL = R @ L
+            RL = _turned(R) @ L
             inverse = _inverse_cholesky(RL @ R, semidefinite=semidefinite)
             Y = inverse @ RL
             inverses.append(inverse)
@@ -160,7 +166,7 @@ class JudgeCovariance:
     @cached_property
     def own(self) -> Blocks:
         """V_a."""
-        halves = [one @ R for one, R in zip(self.curvature.inverses, self.factor.roots, strict=True)]
+        halves = [one @ _turned(R) for one, R in zip(self.curvature.inverses, self.factor.roots, strict=True)]
         return [_turned(H) @ H for H in halves]
 
     @cached_property
@@ -207,8 +213,8 @@ class JudgeCovariance:
         # for f alone: ΛCΛ - Λ with the precisions that the judges leave
         effective = self.curvature.point.Lam
         M = 0.5 * (effective @ self.population @ effective - effective + np.outer(p, p) - np.outer(q, q))
-        of_share = sum(float(np.sum(N * (R @ R))) for N, R in zip(own, self.factor.roots, strict=True)) / share
-        return M + plan.scatter_blocks(own), of_share
+        of_judges = plan.scatter_blocks(own)
+        return M + of_judges, float(np.sum(of_judges * self.factor.K))
 
 
 def moments(
@@ -265,11 +271,22 @@ def _own_part(posterior: Posterior, judge: int) -> FloatArray:
 
 def _inverse_cholesky(G: FloatArray, *, semidefinite: bool) -> FloatArray:
     """Return the inverses of the lower Cholesky factors of I + G, (judges, k, k)."""
-    eye = np.eye(G.shape[1])
+    k = G.shape[1]
+    eye = np.eye(k)
     try:
         L = np.linalg.cholesky(G + eye)
     except np.linalg.LinAlgError:
         if not semidefinite:
             raise
         L = np.stack([cholesky_at_least_one(one) for one in G])
-    return np.asarray(np.linalg.solve(L, np.broadcast_to(eye, L.shape)))
+    if k <= SMALL:
+        return np.asarray(np.linalg.solve(L, np.broadcast_to(eye, L.shape)))
+    # the rows of a lower triangle are, to LAPACK, the columns of an upper one
+    return np.stack([dtrtri(one.T, lower=0)[0].T for one in L])
+
+
+def _symmetric_root(K: FloatArray) -> FloatArray:
+    """Return the roots of positive semi-definite matrices, (judges, k, k)."""
+    values, V = np.linalg.eigh(K)
+    root = np.sqrt(np.where(values > K.shape[1] * EPS * values[:, -1:], values, 0.0))
+    return np.asarray((V * root[:, None, :]) @ _turned(V))

@@ -5,24 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from preflearn.inference.evidence import Optimum, maximise
+from preflearn.inference.evidence import Optimum, maximise, starts
 from preflearn.models._evidence import Evidence
 from preflearn.models._gp_prior import outgrown, with_functions
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import SkewBasisPrior
 
-__all__ = ["search", "started"]
+__all__ = ["Starts", "search", "started"]
 
 REBASED = 4  # times that a search goes on with skew functions chosen anew
 
 
-def started(evidence: Evidence, start: Mapping[str, Any] | None) -> FloatArray:
-    """Return the log parameters of an evidence, with those that ``start`` names replaced by its values."""
-    theta, names = evidence.theta, evidence.names
+class Starts(NamedTuple):
+    """Log parameters from which to climb, and within which bounds."""
+
+    points: list[FloatArray]
+    bounds: FloatArray
+
+
+def started(evidence: Evidence, start: Mapping[str, Any] | None, n_restarts: int, rng: Any, *, hold: bool) -> Starts:
+    """Return the log parameters of an evidence, with those that ``start`` names replaced by its values, and others.
+
+    With ``hold`` what ``start`` names stays there.
+    """
+    theta, bounds, names = evidence.theta, evidence.bounds, evidence.names
     if start is not None and not isinstance(start, Mapping):
         raise TypeError(
             f"fit: start is a {type(start).__name__}; give names and values, such as "
@@ -35,13 +45,16 @@ def started(evidence: Evidence, start: Mapping[str, Any] | None) -> FloatArray:
             raise ValueError(
                 f'fit: start has {value!r} for "{name}"; it must be a positive number (not its logarithm).'
             )
-        theta[names.index(name)] = np.log(float(value))
-    return theta
+        place = names.index(name)
+        theta[place] = np.clip(np.log(float(value)), *bounds[place])
+        if hold:
+            bounds[place] = theta[place]
+    return Starts(starts(theta, bounds, n_restarts, rng), bounds)
 
 
 def search(
     evidence: Evidence,
-    first: list[FloatArray],
+    first: Starts,
     ends: tuple[IntArray, IntArray],
     rebuild: Callable[[Any, Any], Evidence],
 ) -> tuple[Evidence, list[Optimum]]:
@@ -50,20 +63,19 @@ def search(
     Skew functions are chosen for some parameters: for every start its own, and anew where a search ends far away.
     ``rebuild`` returns the evidence of the same comparisons for a prior and a likelihood.
     """
-    bounds = evidence.bounds
     if not isinstance(evidence.prior, SkewBasisPrior):
-        return evidence, maximise(evidence.believed, first, bounds)
+        return evidence, maximise(evidence.believed, *first)
     climbed = []
-    for start in first:
+    for start in first.points:
         prior, likelihood = evidence.split(start)
         at_start, design = with_functions(prior.utility, prior.cyclic, prior.n_items, ends)
         here = replace(evidence, prior=at_start, likelihood=likelihood, design=design, warm=None)
-        found = maximise(here.believed, [start], bounds)[0]
+        found = maximise(here.believed, [start], first.bounds)[0]
         for _ in range(REBASED):
             if not outgrown(here.prior, found.theta, ends):
                 break
             here = rebuild(*here.split(found.theta))
-            found = maximise(here.believed, [found.theta], bounds)[0]
+            found = maximise(here.believed, [found.theta], first.bounds)[0]
         climbed.append((here, found))
     climbed.sort(key=lambda one: -one[1].evidence)
     return climbed[0][0], [found for _, found in climbed]

@@ -15,7 +15,7 @@ from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
 from preflearn.data.learning import warn_before_learning
 from preflearn.inference.average import average
-from preflearn.inference.evidence import Optimum, starts
+from preflearn.inference.evidence import Optimum
 from preflearn.models._answers import base_prior
 from preflearn.models._evidence import Evidence, Solution, few_threads, hyperprior_of
 from preflearn.models._gp_items import items_of_comparisons
@@ -23,7 +23,7 @@ from preflearn.models._gp_judges import average_similarity, warn_one_judge
 from preflearn.models._gp_kernel import length_scales
 from preflearn.models._gp_likelihood import check_theta, likelihood_of
 from preflearn.models._gp_prior import problem_of, warm_start
-from preflearn.models._gp_search import search, started
+from preflearn.models._gp_search import Starts, search, started
 from preflearn.models._gp_state import keep, restore, state_of, take_in
 from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.models._leave_out import without_comparisons, without_items, without_judges
@@ -197,7 +197,7 @@ class PreferenceGP(UtilityPosterior):
         self.n_points = n_points
         self.random_state = random_state
 
-    def fit(self, X: Any, y: None = None, *, start: Mapping[str, float] | None = None) -> Self:
+    def fit(self, X: Any, y: None = None, *, start: Mapping[str, float] | None = None, hold: bool = False) -> Self:
         """Learn from comparisons.
 
         Parameters
@@ -209,6 +209,8 @@ class PreferenceGP(UtilityPosterior):
         start : dict of str to float, default=None
             Where the search for hyperparameters starts, by the names of ``theta_names_``, such as those that another
             model has learned; others start as the kernel has them. A ``hyperprior`` stays where it is.
+        hold : bool, default=False
+            Whether the parameters that ``start`` names stay there, and only the others are learned or averaged over.
 
         Returns
         -------
@@ -222,10 +224,9 @@ class PreferenceGP(UtilityPosterior):
             "PreferenceGP", self.likelihood, self.inference, X.outcome, X.weight, ties=self.ties
         )
         evidence = self._evidence_of(X, None, likelihood)
-        theta = evidence.theta
         rng = generator(self.random_state, "PreferenceGP")
-        first = starts(started(evidence, start), evidence.bounds, self.n_restarts, rng)
-        self._learn(X, evidence, first if self.hyperparameters != "fixed" and theta.shape[0] else [], rng)
+        first = started(evidence, start, self.n_restarts, rng, hold=hold)
+        self._learn(X, evidence, first if self.hyperparameters != "fixed" else None, rng)
         return self
 
     def update(self, X: Comparisons, *, hyperparameters: Literal["keep", "improve"] = "keep") -> Self:
@@ -256,10 +257,10 @@ class PreferenceGP(UtilityPosterior):
         if self.inference == "laplace":
             a = warm_start(old_prior, old_used, self._solution.posterior.a, evidence.prior, self._used)
             evidence.warm = None if a is None else (a, None)
-        improve = hyperparameters == "improve" and self.hyperparameters != "fixed" and evidence.theta.shape[0]
+        improve = hyperparameters == "improve" and self.hyperparameters != "fixed" and evidence.theta.shape[0] > 0
         rng = generator(self.random_state, "PreferenceGP")
         points = None if improve or not hasattr(self, "hyperposterior_") else self.hyperposterior_
-        self._learn(together, evidence, [evidence.theta] if improve else [], rng, points)
+        self._learn(together, evidence, Starts([evidence.theta], evidence.bounds) if improve else None, rng, points)
         return self
 
     def _check_data(self, X: Any) -> None:
@@ -282,17 +283,17 @@ class PreferenceGP(UtilityPosterior):
         evidence.hyperprior = self.hyperprior_
         return evidence
 
-    def _learn(self, X: Comparisons, evidence: Evidence, first: list[FloatArray], rng: Any, points: Any = None) -> None:
+    def _learn(self, X: Comparisons, evidence: Evidence, first: Starts | None, rng: Any, points: Any = None) -> None:
         """Choose hyperparameters from the given starts, infer, and keep what prediction needs."""
         theta = evidence.theta
         with few_threads(evidence.design.size):
             self.optima_: list[Optimum] = []
-            if first:
+            if first is not None and theta.shape[0]:
                 evidence, self.optima_ = search(evidence, first, self._ends, partial(self._evidence_of, X))
                 theta = self.optima_[0].theta
                 if self.hyperparameters == "average":
                     seed = int(rng.integers(2**31))
-                    points = average(evidence.believed, self.optima_, evidence.bounds, self.n_points, seed)
+                    points = average(evidence.believed, self.optima_, first.bounds, self.n_points, seed)
                 evidence.settle()
             self._solution: Solution = evidence.solve(theta)
             self._mixture = [(1.0, self._solution)]

@@ -52,6 +52,7 @@ POINTS_OF_MANY, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: wh
 MOST_AVERAGED, MOST_TOGETHER = 150, 5  # items and hyperparameters for which an average over these is cheap, and good
 FEW, FEW_PER_ITEM = 1_000, 10  # different statements that are few, in all or for each item
 HEAVY = 1e6  # weight of one of them that is too much for moments
+TOGETHER = 1.0  # nats that learning all parameters again may gain on learning one beside the others
 WEAK = 1.5  # deviation of log hyperparameters around their start, as that of the log variance of Bradley-Terry
 NO_RESTARTS_FROM = 300  # items from which on one start has to do
 
@@ -328,12 +329,19 @@ def build_model(data: Comparisons, name: str, *, like: str | None = None, random
 
 def _fit(data: Comparisons, name: str, random_state: Any, like: str | None, tried: list[Candidate]) -> Candidate:
     model = build_model(data, name, like=like, random_state=random_state)
-    start = None
-    if name == "judges" and data.items is not None:  # the search goes on where that of the same utility ended
-        utility = like if like in _ON_FEATURES else "gp-own"
-        start = next((_learned(one.model) for one in tried if one.name == utility), None)
-        model.set_params(n_restarts=model.n_restarts if start is None else 0)
-    _quiet_fit(model, as_seen(data, name), start)
+    utility = like if like in _ON_FEATURES else "gp-own"
+    alone = next((one for one in tried if one.name == utility), None) if name == "judges" else None
+    if alone is None:
+        return _candidate(name, _quiet_fit(model, as_seen(data, name)))
+    # tastes beside the utility as it was learned alone; all together only if that is not far from being worth it
+    model.set_params(n_restarts=0)
+    judges = _candidate(name, _quiet_fit(model, data, _learned(alone.model), hold=True))
+    if judges.earned < max(one.earned for one in tried) - TOGETHER:
+        return judges
+    return _candidate(name, _quiet_fit(model, data, _learned(model)))
+
+
+def _candidate(name: str, model: Any) -> Candidate:
     return Candidate(name, float(model.log_evidence_), len(model.theta_), model)
 
 
@@ -341,11 +349,11 @@ def _learned(model: PreferenceGP) -> dict[str, float]:
     return dict(zip(model.theta_names_, np.exp(model.theta_).tolist(), strict=True))
 
 
-def _quiet_fit(model: Any, data: Comparisons, start: dict[str, float] | None = None) -> Any:
+def _quiet_fit(model: Any, data: Comparisons, start: dict[str, float] | None = None, *, hold: bool = False) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # said again, in other words, by the advice
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(data) if start is None else model.fit(data, start=start)
+        return model.fit(data) if start is None else model.fit(data, start=start, hold=hold)
 
 
 def _why(ordered: list[Candidate], data: Comparisons, model: str, ranker: str) -> str:

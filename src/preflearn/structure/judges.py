@@ -204,9 +204,9 @@ def _likeness(model: PreferenceGP) -> dict[Any, float]:
     """
     X, posterior, merged = model.comparisons_, model._solution.posterior, model._merged
     own = np.asarray(model._evidence.design.A @ posterior.factor.forward(posterior.u))
-    items = X.used_items()
-    low, high = np.searchsorted(items, merged.first), np.searchsorted(items, merged.second)
-    together = model.preference_matrix(items if X.names is None else X.names[items]).mean[low, high]
+    pairs = X.merged(keep_labels=False)
+    place = np.searchsorted(pairs.first * X.n_items + pairs.second, merged.first * X.n_items + merged.second)
+    together = model.decision_function(pairs)[place]
     found = {}
     for number, name in enumerate(model.judges_):
         a, b = own[merged.judge == number], together[merged.judge == number]
