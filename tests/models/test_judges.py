@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 from sklearn.model_selection import GroupKFold, cross_val_score
 
 from inference.hostile_problems import problem as problem_of
@@ -95,6 +95,7 @@ def similarity(labels):
 
 MODELS = {
     "utility": (fixed(2.0, rbf(1.0)), None),
+    "linear": (fixed(2.0, DotProduct(0.0, "fixed")), None),  # of less rank than there are items
     "cyclic": (None, fixed(1.3, rbf(1.2))),
     "both": (fixed(2.0, rbf(1.0)), fixed(1.3, rbf(1.2))),
 }
@@ -133,7 +134,8 @@ def test_judges_are_a_gaussian_process_over_judge_and_pair(parts, inference, lik
 def test_gradient_of_the_evidence(parts, judges, inference):
     rng = np.random.default_rng(5)
     data = problem(rng, m=40, features=True)
-    kernel, cyclic = (None if part is None else 1.5 * RBF(1.0) for part in MODELS[parts])
+    free = 1.5 * (DotProduct(0.0, "fixed") if parts == "linear" else RBF(1.0))
+    kernel, cyclic = (None if part is None else free for part in MODELS[parts])
     model = PreferenceGP(
         kernel, inference=inference, cyclic_kernel=cyclic, judge_kernel=judges, hyperparameters="fixed"
     ).fit(data)
