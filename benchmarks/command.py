@@ -4,6 +4,7 @@
 
 The yardstick is the import of the scientific libraries by the same Python. Comparisons are of random pairs, with
 standard normal utilities and logistic noise; features are two numbers, one of them the utility with noise, and a word.
+Judges are ten, who call small differences a tie; with tastes each has a utility of its own beside the common one.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from benchmarks.measure import Row, print_table
 
 IMPORTS = "import numpy, scipy.linalg, scipy.sparse, scipy.optimize, sklearn.gaussian_process"
 
+JUDGES, TIED = 10, 0.4
+
 
 def write(folder, n, m):
     rng = np.random.default_rng(0)
@@ -31,6 +34,13 @@ def write(folder, n, m):
     rows = (f"item {a},item {b},{'left' if won else 'right'}\n" for a, b, won in zip(first, second, up, strict=True))
     (folder / "matches.csv").write_text("left,right,winner\n" + "".join(rows))
     near = u + 0.3 * rng.normal(size=n)
+    judge, taste = rng.integers(0, JUDGES, m), rng.normal(size=(JUDGES, n))
+    noise = rng.logistic(size=m)
+    for name, own in (("judged.csv", 0.0), ("tastes.csv", 1.0)):
+        z = u[first] - u[second] + own * (taste[judge, first] - taste[judge, second]) + noise
+        word = np.where(np.abs(z) < TIED, "tie", np.where(z > 0, "left", "right"))
+        rows = (f"item {a},item {b},{w},judge {j}\n" for a, b, w, j in zip(first, second, word, judge, strict=True))
+        (folder / name).write_text("left,right,winner,judge\n" + "".join(rows))
     table = (f"item {i},{near[i]:.4f},{rng.normal():.4f},{'ab'[i % 2]}\n" for i in range(n))
     (folder / "items.csv").write_text("item,size,weight,kind\n" + "".join(table))
 
@@ -59,9 +69,15 @@ def main():
         jobs.append((f"rank {what}", (n, m), ["rank", "matches.csv"], aim))
         jobs.append((f"rank {what}, report", (n, m), ["rank", "matches.csv", "--report", "r.html", "--force"], None))
     n, m = sizes[0]
-    with_features = ["rank", "matches.csv", "--items", "items.csv"]
     aim = 5.0 if (n, m) == (200, 2000) else None
-    jobs.append((f"rank {m:,} comparisons of {n:,} items with features", (n, m), with_features, aim))
+    for name, told in (
+        ("matches.csv", "features"),
+        ("judged.csv", "features, judges, ties"),
+        ("tastes.csv", "features, judges of different tastes, ties"),
+    ):
+        jobs.append(
+            (f"rank {m:,} comparisons of {n:,} items, {told}", (n, m), ["rank", name, "--items", "items.csv"], aim)
+        )
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -20,7 +20,7 @@ from preflearn.inference.pair_precision import DensePrecision
 from preflearn.inference.posterior import Info
 from preflearn.operators import FloatArray
 
-__all__ = ["Moments", "find_moments", "moments_at", "moments_gradient"]
+__all__ = ["Moments", "find_moments", "moments_gradient"]
 
 TOL = 1e-9  # of the moments, in units of the posterior's own
 
@@ -39,7 +39,7 @@ class Moments:
     sites: Sites
 
     def kept(self) -> dict[str, Any]:
-        """Return what `moments_at` needs."""
+        """Return what `find_moments` needs to come to the same."""
         return {"tau": self.sites[0], "nu": self.sites[1], "steps": self.info.steps}
 
 
@@ -50,33 +50,17 @@ def find_moments(
     weight: FloatArray,
     likelihood: Any,
     variance: float,
-    near: Moments | None = None,
+    start: Sites | None = None,
+    done: int | None = None,
 ) -> Moments:
-    """Match the moments; ``near`` is the solution of a nearby problem, a start."""
-    factor, start = Multiple(variance, graph.n_items), None if near is None else near.sites
-    found, info, sites = ep(factor, design, y, weight, likelihood, start=start, tol=TOL)
-    return _moments(graph, y, weight, likelihood, found, info, sites)
-
-
-def moments_at(
-    graph: PairGraph,
-    design: Design,
-    y: FloatArray,
-    weight: FloatArray,
-    likelihood: Any,
-    variance: float,
-    sites: Sites,
-    steps: int,
-) -> Moments:
-    """Return the moments that were found with these sites after so many steps."""
-    found, gap = ep_at(Multiple(variance, graph.n_items), design, y, weight, likelihood, sites)
-    return _moments(graph, y, weight, likelihood, found, Info(steps, gap, TOL, gap <= 100 * TOL), sites)
-
-
-def _moments(
-    graph: PairGraph, y: FloatArray, weight: FloatArray, likelihood: Any, found: Any, info: Info, sites: Sites
-) -> Moments:
-    f, variance = found.factor.forward(found.u), found.factor.variance
+    """Match the moments from the sites of a nearby problem, or return those of sites that took ``done`` steps."""
+    factor = Multiple(variance, graph.n_items)
+    if start is None or done is None:
+        found, info, sites = ep(factor, design, y, weight, likelihood, start=start, tol=TOL)
+    else:
+        found, gap = ep_at(factor, design, y, weight, likelihood, start)
+        info, sites = Info(done, gap, TOL, gap <= 100 * TOL), start
+    f = factor.forward(found.u)
     precision = DensePrecision(graph, weight * sites[0], variance)
     likely = float(weight @ likelihood.log_density(y, graph.differences(f)).value)
     return Moments(graph, f, variance, precision, found.log_evidence, likely, info, sites)

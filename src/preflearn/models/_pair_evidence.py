@@ -14,7 +14,7 @@ from preflearn.inference.climb import climb
 from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.evidence import Optimum, maximise
 from preflearn.inference.hyperprior import HyperPrior
-from preflearn.inference.pair_moments import Moments, find_moments, moments_at, moments_gradient
+from preflearn.inference.pair_moments import Moments, find_moments, moments_gradient
 from preflearn.inference.sparse_newton import Mode, evidence_gradient, find_mode, mode_at
 from preflearn.models._evidence import numbers
 from preflearn.models._gp_kernel import VARIANCE
@@ -94,7 +94,8 @@ class PairEvidence:
         graph, y, weight, _ = self.matches
         found: Mode | Moments
         if self.inference == "ep":
-            found = find_moments(graph, self._design, y, weight, likelihood, cast(float, variance), near)
+            start = None if near is None else near.sites
+            found = find_moments(graph, self._design, y, weight, likelihood, cast(float, variance), start)
         else:
             found = find_mode(graph, y, weight, likelihood, variance, near=near, n_draws=n_draws, dense=self.dense)
         self.last = asked, (likelihood, found)
@@ -110,7 +111,7 @@ class PairEvidence:
             tau, nu = numbers(kept["tau"], "sites"), numbers(kept["nu"], "sites")
             if tau.shape != y.shape or nu.shape != y.shape or tau.min(initial=0.0) < 0.0:
                 raise DataError("the sites are not those of the comparisons")
-            found = moments_at(graph, self._design, y, weight, likelihood, cast(float, variance), (tau, nu), steps)
+            found = find_moments(graph, self._design, y, weight, likelihood, cast(float, variance), (tau, nu), steps)
         else:
             f = numbers(kept["utility"], "utilities")
             if f.shape != (graph.n_items,):

@@ -73,7 +73,7 @@ def _as_counts(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
     (Σw)² / Σw², the number of equal ones that an average with these weights is worth.
     """
     w = data.weight
-    if w is None or w.max() <= 1.0 or np.array_equal(2 * w, np.round(2 * w)):
+    if w is None or np.array_equal(2 * w, np.round(2 * w)):
         return data, []
     share = float(w.sum() / np.square(w).sum())
     if share > 1.0 - 1e-9:
