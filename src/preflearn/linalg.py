@@ -13,7 +13,15 @@ import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 
-__all__ = ["cholesky_pivoted", "cholesky_psd", "cross_product", "eigh_full", "eigh_leading", "numerical_rank"]
+__all__ = [
+    "cholesky_pivoted",
+    "cholesky_psd",
+    "cross_product",
+    "draw_normal",
+    "eigh_full",
+    "eigh_leading",
+    "numerical_rank",
+]
 
 FloatArray = NDArray[np.float64]
 
@@ -320,3 +328,18 @@ def cholesky_pivoted(K: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
     factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(K / largest, lower=1, tol=n * EPS, overwrite_a=True)
     L = np.tril(factor)[:, :rank] * np.sqrt(largest)
     return np.ascontiguousarray(L), pivots.astype(np.intp) - 1
+
+
+def draw_normal(mean: FloatArray, covariance: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
+    """Return draws (count, n) of a normal vector; the covariance may be singular.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> draw_normal(np.array([1.0, 2.0]), np.zeros((2, 2)), 1, np.random.default_rng(0))
+    array([[1., 2.]])
+    """
+    L, order = cholesky_pivoted(covariance)
+    draws = np.empty((count, mean.shape[0]))
+    draws[:, order] = rng.standard_normal((count, L.shape[1])) @ L.T
+    return draws + mean

@@ -157,7 +157,7 @@ def test_any_tournament_is_fitted_and_by_no_utility(seed, features):
     with pytest.raises(AttributeError, match="predict_utility") as refusal:
         cyclic.predict_utility()
     assert "items have no utilities" in str(refusal.value)
-    for method in ("predict_utility", "rank", "sample_utilities"):
+    for method in ("predict_utility", "sample_utilities"):
         assert not hasattr(cyclic, method)
         assert hasattr(utility, method)
 

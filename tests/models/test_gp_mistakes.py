@@ -291,9 +291,9 @@ def test_items_that_are_no_table_are_named(data, items, got):
         model.predict_utility(items)
 
 
-def test_models_without_utilities_say_why_they_have_no_ranking(data):
+def test_models_without_utilities_say_why_they_have_none(data):
     model = PreferenceGP(None, cyclic_kernel="rbf", hyperparameters="fixed").fit(data)
-    for name in ("rank", "predict_utility", "sample_utilities"):
+    for name in ("predict_utility", "sample_utilities"):
         assert not hasattr(model, name)
         assert hasattr(PreferenceGP(), name)
         assert getattr(PreferenceGP, name).__doc__
@@ -301,4 +301,4 @@ def test_models_without_utilities_say_why_they_have_no_ranking(data):
             AttributeError, match=rf"items have no utilities, so there is no {name}: .*preference_matrix"
         ):
             getattr(model, name)()
-    assert PreferenceGP.rank(PreferenceGP(hyperparameters="fixed").fit(data), [0, 1]).names.shape == (2,)
+    assert PreferenceGP.predict_utility(PreferenceGP(hyperparameters="fixed").fit(data), [0, 1]).shape == (2,)

@@ -169,7 +169,6 @@ def test_few_items_and_judges_are_averaged_over_their_hyperparameters(monkeypatc
     cases = ((data, "bradley-terry"), (data, "thurstone"), (featured, "gp-own"), (judged, "judges"))
     for comparisons, name in cases:
         found = choose_model(comparisons, name)
-        assert found.model is found.ranker
         assert found.model.hyperposterior_.theta.shape[0] > 3, name
     monkeypatch.setattr("preflearn.ranking.choice.MOST_LATENTS_AVERAGED", 20)
     assert not hasattr(choose_model(judged, "judges").model, "hyperposterior_")
@@ -186,7 +185,7 @@ def test_few_statements_are_learned_from_by_moments(monkeypatch):
     heavy = Comparisons(12, data.first, data.second, data.outcome, weight=np.geomspace(1.0, 1e14, len(data)))
 
     def inference(comparisons, name):
-        return choose_model(comparisons, name).ranker.inference
+        return choose_model(comparisons, name).model.inference
 
     assert inference(data, "bradley-terry") == inference(data, "thurstone") == inference(featured, "gp-own") == "ep"
     assert inference(heavy, "bradley-terry") == "laplace"
@@ -209,7 +208,7 @@ def test_where_moments_do_not_settle_it_is_laplace(monkeypatch):
         return replace(found, info=replace(found.info, converged=False))
 
     monkeypatch.setattr("preflearn.models._pair_evidence.find_moments", unsettled)
-    found = choose_model(data).ranker
+    found = choose_model(data).model
     assert found.inference == "laplace"
     assert found.hyperparameters == "average"
 
@@ -358,38 +357,40 @@ def test_pairs_of_a_ranking_are_not_independent_votes():
 
 
 @pytest.mark.slow
-def test_where_preferences_run_in_circles_the_table_is_the_best_ranking():
+def test_where_preferences_run_in_circles_the_table_is_by_the_mean_over_opponents():
     data, u = by_utility(21, n=8, m=300)
-    choice = choose_model(data, cyclic=True)
-    assert choice.name == "both"
-    assert choice.ranker is choice.model
-    assert choice.model.hyperparameters == "average"
-    assert np.ptp(choice.ranker.predict_utility()) > 1
-    assert np.corrcoef(choice.ranker.predict_utility(), u)[0, 1] > 0.9
+    for comparisons in (data, data.with_items(u[:, None])):
+        choice = choose_model(comparisons, cyclic=True)
+        assert choice.name == "both"
+        assert "preferred to the others on average" in choice.why
+        found = choice.model.rank()
+        assert np.ptp(found.utility) > 1
+        assert np.corrcoef(found.utility, u[found.row])[0, 1] > 0.9
+    assert choose_model(data, cyclic=True).model.hyperparameters == "average"
     result = rank(circular(2))
-    np.testing.assert_allclose(result.ranking.utility, result.model.rank().utility)
-    featured = data.with_items(u[:, None])
-    with_features = choose_model(featured, cyclic=True)
-    assert with_features.name == "both"
-    assert with_features.ranker is not with_features.model  # circles of features leave the utility nothing to explain
-    assert np.corrcoef(with_features.ranker.predict_utility(), u)[0, 1] > 0.9
-    assert "too narrow" in with_features.why
+    assert result.choice.name == "both"
+    mean = result.model.preference_matrix().mean.mean(axis=1)
+    np.testing.assert_allclose(result.ranking.utility, mean[result.ranking.row], atol=1e-10)
 
 
 @pytest.mark.slow
-def test_intervals_hold_where_preferences_run_in_circles_too():
+@pytest.mark.parametrize("features", [False, True])
+def test_intervals_hold_where_preferences_run_in_circles_too(features):
     held = []
+    n, repeats = (15, 4) if features else (8, 40)
     for seed in range(8):
         rng = np.random.default_rng(seed)
-        u = rng.normal(size=8)
-        first, second = (np.repeat(side, 40) for side in np.triu_indices(8, 1))
-        z = u[first] - u[second] + np.repeat(1.5 * rng.normal(size=28), 40)
-        data = Comparisons(8, first, second, np.where(rng.random(len(z)) < 1 / (1 + np.exp(-z)), 1.0, -1.0))
-        result = rank(data)
+        X = rng.normal(size=(n, 2))
+        u = 1.5 * X[:, 0] if features else rng.normal(size=n)
+        c = 1.5 * np.outer(X[:, 0], X[:, 1]) if features else 1.5 * np.triu(rng.normal(size=(n, n)), 1)
+        g = u[:, None] - u + c - c.T
+        first, second = (np.repeat(side, repeats) for side in np.triu_indices(n, 1))
+        won = rng.random(len(first)) < 1 / (1 + np.exp(-g[first, second]))
+        result = rank(Comparisons(X if features else n, first, second, np.where(won, 1.0, -1.0)), circles=True)
         assert result.choice.name == "both"
-        truth = (u - u.mean())[result.ranking.row]
+        truth = g.mean(axis=1)[result.ranking.row]
         held.append(np.mean((result.ranking.low <= truth) & (truth <= result.ranking.high)))
-    assert 0.75 < np.mean(held) < 0.98  # 0.36 by a model without circles
+    assert 0.78 < np.mean(held) < 0.98
 
 
 @pytest.mark.slow

@@ -147,14 +147,9 @@ def _utilities(
     saved: Saved, table: ItemTable, names: list[str], source: str
 ) -> tuple[list[str], Iterable[Sequence[Any]]]:
     """Return utilities relative to the mean of the items of training, with places among the given items."""
-    if not hasattr(saved.estimator, "predict_utility"):
-        raise DataError(f"{source}: the model has no utilities, only preferences between pairs. Give pairs.")
-    if getattr(saved.estimator, "cyclic_kernel", None) is not None and not saved.estimator.featureless_:
-        raise DataError(
-            f"{source}: the preferences of this model run in circles of features, beside which its utilities mean "
-            "little. Give pairs; preflearn rank has the best ranking of the items."
-        )
     known = training_items(saved)
+    if getattr(saved.estimator, "cyclic_kernel", None) is not None:
+        return _preferred(saved, table, names, source)
     level = float(saved.estimator.predict_utility(known).mean())
     if len(names) + known.n_items > MOST_RANKED:
         utility = saved.estimator.predict_utility(table) - level
@@ -167,6 +162,32 @@ def _utilities(
     header = ["item", "utility", "std", "rank", "rank_low", "rank_high", "p_best"]
     columns = [utility, std, r.rank, r.rank_low, r.rank_high, r.p_best]
     return header, zip([names[i] for i in r.row], *(column.tolist() for column in columns), strict=True)
+
+
+def _preferred(
+    saved: Saved, table: ItemTable, names: list[str], source: str
+) -> tuple[list[str], Iterable[Sequence[Any]]]:
+    """Return how much items are preferred on average to those of training and to each other, where circles may be."""
+    known = training_items(saved)
+    if known.values is None:
+        together = known
+    else:
+        together = _together(table, known) if table.names is None else _with_training(saved, table)
+    if together.n_items > MOST_RANKED:
+        raise DataError(
+            f"{source}: preferences of this model may run in circles, so items are compared with each other and with "
+            f"those of training: {together.n_items:,} are too many (at most {MOST_RANKED:,}). Give fewer, or pairs."
+        )
+    r = saved.estimator.rank(together)
+    if known.values is None:
+        place = {str(name): number for number, name in enumerate(r.names)}
+        where = np.array([place[name] for name in names])
+    else:  # the given ones come first
+        where = np.argsort(r.row)[: len(names)]
+    order = np.argsort(where, kind="stable")
+    columns = [r.utility[where[order]], r.std[where[order]], np.arange(1, len(order) + 1)]
+    rows = zip([names[i] for i in order], *(column.tolist() for column in columns), strict=True)
+    return ["item", "utility", "std", "rank"], rows
 
 
 def _deviations(saved: Saved, table: ItemTable, known: ItemTable) -> Any:

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.factor import Covariance, Factor
 from preflearn.inference.posterior import Curvature, Eliminated, Posterior
-from preflearn.linalg import cholesky_pivoted
+from preflearn.linalg import draw_normal
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["EffectCovariance", "EffectCurvature", "EffectDesign", "EffectFactor", "EffectPosterior"]
@@ -240,9 +240,7 @@ class EffectPosterior(Posterior):
     def draw(self, asked: Any, prior: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
         """Return joint draws (count, p) of z at pairs; ``prior`` is the prior covariance of their items' utilities."""
         mean, covariance = self.items.joint(asked.cross, prior)
-        L, order = cholesky_pivoted(covariance)
-        f = np.empty((count, mean.shape[0]))
-        f[:, order] = rng.standard_normal((count, L.shape[1])) @ L.T
+        f = draw_normal(np.zeros_like(mean), covariance, count, rng)
         gain = self._gain(asked)
         # the same pair is drawn once
         z = rng.standard_normal((count, int(asked.same.max(initial=-1)) + 1))[:, asked.same]
@@ -250,6 +248,30 @@ class EffectPosterior(Posterior):
         z += (f[:, asked.first] - f[:, asked.second]) / gain
         z += mean[asked.first] - mean[asked.second] + self._effect_means(asked)
         return z
+
+    def means(self, asked: Any) -> tuple[FloatArray, FloatArray]:
+        """Return mean (p,) and covariance (p, p) of z against all items on average, for ``AskedMeans``.
+
+        Σ_j w_j z_ij = f_i - Σ_j w_j f_j + Σ_j w_j c_ij. Given f the effects are independent, and those of pairs never
+        compared are as before: only the others are looked at one by one.
+        """
+        f, covariance = self.items.joint(asked.cross, asked.covariance)
+        i, j, w, n = asked.first, asked.second, asked.share, asked.share.shape[0]
+        rest = 1.0 / self.curvature.gain[asked.pair] - 1.0
+        c = self.factor.deviation * self.u[self.factor.items.rank :][asked.pair]
+        mean = f - w @ f + np.bincount(i, w[j] * c, minlength=n) - np.bincount(j, w[i] * c, minlength=n)
+        M = np.eye(n) - w
+        M[i, j] -= w[j] * rest
+        M[j, i] -= w[i] * rest
+        M.flat[:: n + 1] += np.bincount(i, w[j] * rest, minlength=n) + np.bincount(j, w[i] * rest, minlength=n)
+        own = np.diag(np.full(n, w @ w)) - np.outer(w, w)
+        own[i, j] -= w[i] * w[j] * rest
+        own[j, i] -= w[i] * w[j] * rest
+        own.flat[:: n + 1] += np.bincount(i, w[j] ** 2 * rest, minlength=n) + np.bincount(
+            j, w[i] ** 2 * rest, minlength=n
+        )
+        C = M @ covariance @ M.T + self.factor.deviation**2 * own
+        return mean[asked.place], np.asarray((C + C.T) / 2)[np.ix_(asked.place, asked.place)]
 
     def _gain(self, asked: Any) -> FloatArray:
         return np.asarray(np.append(self.curvature.gain, 1.0)[asked.pair])  # pairs never compared have number -1

@@ -13,7 +13,7 @@ from preflearn.models._evidence import Solution
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import UNKNOWN, Asked, Items, JudgeKernelPrior, JudgePrior, PairParts
 
-__all__ = ["base_prior", "item_joint", "item_moments", "pair_joint", "pair_moments"]
+__all__ = ["base_prior", "item_joint", "item_moments", "mean_joint", "pair_joint", "pair_moments"]
 
 BLOCK = 2**22  # covariances between new and training latents that are held at a time
 
@@ -41,6 +41,14 @@ def pair_joint(s: Solution, new: Items, pairs: tuple[IntArray, IntArray], asked:
     """Return means (p,) and covariance (p, p) of preferences between pairs of items, all asked of one judge."""
     prior = base_prior(s.prior)
     return _joint(s, prior.cross_pairs(new, pairs), prior.pair_covariance(new, pairs), asked)
+
+
+def mean_joint(s: Solution, new: Items, asked: Asked | None) -> Moments:
+    """Return means (p,) and covariance (p, p) of how much items are preferred to all of them, asked of one judge."""
+    prior = base_prior(s.prior)
+    if isinstance(s.posterior, EffectPosterior):
+        return s.posterior.means(prior.cross_means(new))
+    return _joint(s, prior.cross_means(new), prior.mean_covariance(new), asked)
 
 
 def pair_moments(s: Solution, new: Items, pairs: tuple[IntArray, IntArray], asked: Asked | None, total: int) -> Moments:

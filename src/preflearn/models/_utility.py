@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.inference.pair_effects import EffectPosterior
-from preflearn.linalg import cholesky_pivoted
+from preflearn.linalg import draw_normal
 from preflearn.metrics.pairs import score_of_margins
-from preflearn.models._answers import item_joint, item_moments, pair_joint, pair_moments
+from preflearn.models._answers import item_joint, item_moments, mean_joint, pair_joint, pair_moments
 from preflearn.models._evidence import Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
 from preflearn.models._gp_judges import asked_by, asked_of
@@ -140,27 +140,24 @@ class UtilityPosterior(BaseEstimator):
         pairs: tuple[IntArray, IntArray] | None = None,
     ) -> FloatArray:
         """Return draws of utilities, or of preferences between listed pairs."""
-        _check_count("n_samples", n_samples)
-        counts = [int(n_samples)]
-        if len(self._mixture) > 1:
-            counts = rng.multinomial(int(n_samples), [w for w, _ in self._mixture]).tolist()
         blocks = []
         with few_threads(max(self._used.shape[0], len(new.number))):
-            for count, (_, s) in zip(counts, self._mixture, strict=True):
+            for count, (_, s) in zip(self._counts(n_samples, rng), self._mixture, strict=True):
                 if count:
                     if pairs is not None and isinstance(s.posterior, EffectPosterior):
                         listed = s.prior.cross_pairs(new, pairs)
                         blocks.append(s.posterior.draw(listed, s.prior.covariance(new), count, rng))
                         continue
-                    if pairs is None:
-                        mean, covariance = item_joint(s, new, asked)
-                    else:
-                        mean, covariance = pair_joint(s, new, pairs, asked)
-                    L, order = cholesky_pivoted(covariance)
-                    draws = np.empty((count, mean.shape[0]))
-                    draws[:, order] = rng.standard_normal((count, L.shape[1])) @ L.T
-                    blocks.append(draws + mean)
+                    joint = item_joint(s, new, asked) if pairs is None else pair_joint(s, new, pairs, asked)
+                    blocks.append(draw_normal(*joint, count, rng))
         return np.concatenate(blocks)
+
+    def _counts(self, n_samples: int, rng: np.random.Generator) -> list[int]:
+        """Return how many of some draws are from each solution of the mixture."""
+        _check_count("n_samples", n_samples)
+        if len(self._mixture) == 1:
+            return [int(n_samples)]
+        return [int(count) for count in rng.multinomial(int(n_samples), [w for w, _ in self._mixture])]
 
     def sample_preferences(
         self, items: Any = None, n_samples: int = 1000, random_state: Any = None, *, judge: Any = None
@@ -203,7 +200,6 @@ class UtilityPosterior(BaseEstimator):
         draws[:, high, low] = -draws[:, low, high]
         return draws
 
-    @_OfUtilities
     def rank(
         self,
         items: Any = None,
@@ -215,6 +211,8 @@ class UtilityPosterior(BaseEstimator):
         judge: Any = None,
     ) -> Ranking:
         """Rank items, with intervals for utilities and places, P(best) and P(top k), from their joint posterior.
+
+        By how much each is preferred to these items on average: by its utility, unless preferences may run in circles.
 
         Parameters
         ----------
@@ -243,8 +241,18 @@ class UtilityPosterior(BaseEstimator):
         rng = generator(random_state, "rank")
         new, names = items_of_table(self, items)
         asked = asked_by(self, judge, len(new.number), "rank")
-        parts = self._relative(new, asked)
-        return rank_draws(names, parts, self._draw(new, n_samples, rng, asked), int(k), level)
+        if getattr(self, "cyclic_kernel", None) is None:
+            parts, draws = self._relative(new, asked), self._draw(new, n_samples, rng, asked)
+        else:
+            with few_threads(max(self._used.shape[0], len(new.number))):
+                joints = [mean_joint(s, new, asked) for _, s in self._mixture]
+                counts = self._counts(n_samples, rng)
+                draws = np.concatenate([draw_normal(*one, n, rng) for one, n in zip(joints, counts, strict=True)])
+            parts = [
+                (w, mean, np.sqrt(np.maximum(C.diagonal(), 0.0)))
+                for (w, _), (mean, C) in zip(self._mixture, joints, strict=True)
+            ]
+        return rank_draws(names, parts, draws, int(k), level)
 
     def _relative(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
         """Return weight, means and deviations of utilities relative to the mean of all items, for each solution."""

@@ -288,10 +288,7 @@ class BradleyTerry(UtilityPosterior):
         check_is_fitted(self)
         if n_samples is None:
             n_samples = 4000 if self._exact(len(items_of_table(self, items)[0].number)) else 400
-        return cast(
-            Ranking,
-            super().rank(items, k=k, level=level, n_samples=n_samples, random_state=random_state, judge=judge),
-        )
+        return super().rank(items, k=k, level=level, n_samples=n_samples, random_state=random_state, judge=judge)
 
     def side_effect(self) -> SideEffect:
         """Estimate the advantage of being on the first side, beside the utilities, and test whether there is one.

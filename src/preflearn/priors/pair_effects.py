@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from preflearn.priors.items import Items
 from preflearn.priors.pairs import PairParts, Pairs
 
-__all__ = ["AskedPairs", "PairEffectPrior"]
+__all__ = ["AskedMeans", "AskedPairs", "PairEffectPrior"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -35,6 +35,18 @@ class AskedPairs(NamedTuple):
     pair: IntArray  # number among the pairs of training, -1 for pairs never compared
     sign: FloatArray  # -1 where the pair of training, or the same pair listed elsewhere, is the other way round
     same: IntArray  # equal for the same pair, numbered from 0
+
+
+class AskedMeans(NamedTuple):
+    """Items (p,), for how much each is preferred to all of them on average; the distinct ones, and what is known."""
+
+    place: IntArray  # of each item among the distinct ones
+    share: FloatArray  # of a distinct item among all
+    cross: FloatArray  # covariance of the distinct items' utilities with those of training, (items, n)
+    covariance: FloatArray  # of them with each other
+    first: IntArray  # pairs of training between these items: places, the lower item first
+    second: IntArray
+    pair: IntArray  # and which pairs of training they are
 
 
 @dataclass(frozen=True)
@@ -75,6 +87,24 @@ class PairEffectPrior(PairParts):
             np.where(known[place] == code, place, -1),
             np.where(i > j, -1.0, 1.0),
             np.unique(code, return_inverse=True)[1].ravel(),
+        )
+
+    def cross_means(self, new: Items) -> AskedMeans:
+        """Return what is known of how much items are preferred to all of them."""
+        number, row, place, count = np.unique(new.number, return_index=True, return_inverse=True, return_counts=True)
+        whereabouts = np.full(max(self.n_items, int(number.max(initial=-1)) + 1), -1)
+        whereabouts[number] = np.arange(len(number))
+        first, second = whereabouts[self.pairs[0]], whereabouts[self.pairs[1]]
+        pair = np.flatnonzero((first >= 0) & (second >= 0))
+        distinct = Items(None if new.X is None else new.X[row], number)
+        return AskedMeans(
+            place.ravel(),
+            count / max(len(new.number), 1),
+            np.zeros((len(number), 0)) if self.utility is None else self.utility.cross(distinct),
+            self.covariance(distinct),
+            first[pair],
+            second[pair],
+            pair,
         )
 
     def cross(self, new: Items) -> FloatArray:

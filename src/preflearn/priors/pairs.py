@@ -4,6 +4,9 @@
 
 f an item prior, c with the skew kernel of a second kernel between items (`preflearn.kernels.pairs`). Either part may be
 absent. The latents of inference are g at the distinct pairs that were compared.
+
+How much an item is preferred to some items on average is g(i, ·) at an opponent who is their mean: both kernels are
+linear in the row of each item, so that the row of this opponent is the mean of theirs, and no pairs are listed.
 """
 
 from __future__ import annotations
@@ -20,11 +23,12 @@ from preflearn.kernels.pairs import difference_gram, difference_pullback, skew_d
 from preflearn.priors.items import ItemPrior, Items
 from preflearn.priors.parts import OfParts
 
-__all__ = ["PairParts", "PairPrior"]
+__all__ = ["PairKernels", "PairParts", "PairPrior"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 Pairs = tuple[IntArray, IntArray]
+Rows = tuple[FloatArray | None, FloatArray | None]  # of the utility and of the cyclic part, None where it is absent
 Pullback = Callable[[FloatArray], FloatArray]
 
 
@@ -92,15 +96,6 @@ class PairParts(OfParts):
     def cross_pairs(self, new: Items, pairs: Pairs) -> Any:
         """Return the covariance (p, latents) of g at pairs of new items with the latents."""
 
-    def pair_covariance(self, new: Items, pairs: Pairs) -> FloatArray:
-        """Return the prior covariance (p, p) of g at pairs of items."""
-        total = np.zeros((pairs[0].shape[0], pairs[0].shape[0]))
-        if self.utility is not None:
-            total += difference_gram(self.utility.covariance(new), pairs, pairs)
-        if self.cyclic is not None:
-            total += skew_gram(self.cyclic.covariance(new), pairs, pairs)
-        return total
-
     def covariance(self, new: Items) -> FloatArray:
         """Return the prior covariance (p, p) of utilities of items."""
         return self._utility.covariance(new)
@@ -116,7 +111,36 @@ class PairParts(OfParts):
 
 
 @dataclass(frozen=True)
-class PairPrior(PairParts):
+class PairKernels(PairParts):
+    """Parts whose covariances with the latents follow from the rows of the items in the kernel matrices."""
+
+    @abstractmethod
+    def cross_rows(self, rows: Rows, pairs: Pairs) -> FloatArray:
+        """Return the covariance (p, latents) of g at pairs with the latents, from the rows (items, n) of the parts."""
+
+    def cross_pairs(self, new: Items, pairs: Pairs) -> FloatArray:
+        """Return the covariance (p, latents) of g at pairs of new items with the latents."""
+        return self.cross_rows(self._rows(lambda part: part.cross(new)), pairs)
+
+    def cross_means(self, new: Items) -> FloatArray:
+        """Return the covariance (p, latents) of how much items are preferred to all of them with the latents."""
+        return self.cross_rows(self._rows(lambda part: _with_mean(part.cross(new))), _against_mean(new))
+
+    def pair_covariance(self, new: Items, pairs: Pairs) -> FloatArray:
+        """Return the prior covariance (p, p) of g at pairs of items."""
+        return _among(self._rows(lambda part: part.covariance(new)), pairs)
+
+    def mean_covariance(self, new: Items) -> FloatArray:
+        """Return the prior covariance (p, p) of how much items are preferred to all of them on average."""
+        return _among(self._rows(lambda part: _with_mean(_with_mean(part.covariance(new)).T)), _against_mean(new))
+
+    def _rows(self, of: Callable[[ItemPrior], FloatArray]) -> Rows:
+        utility, cyclic = self.utility, self.cyclic
+        return None if utility is None else of(utility), None if cyclic is None else of(cyclic)
+
+
+@dataclass(frozen=True)
+class PairPrior(PairKernels):
     """Covariance of g at listed pairs, which are the latents; m² numbers."""
 
     pairs: Pairs  # (m,) each: rows of the items
@@ -136,16 +160,30 @@ class PairPrior(PairParts):
             pulls.append(lambda N: pull_cyclic(skew_pullback(N, C, self.pairs)))
         return G, lambda N: np.concatenate([one(N) for one in pulls])
 
-    def cross_pairs(self, new: Items, pairs: Pairs) -> FloatArray:
-        """Return the covariance (p, m) of g at pairs of new items with the latents."""
-        Q = np.zeros((pairs[0].shape[0], self.pairs[0].shape[0]))
-        if self.utility is not None:
-            Q += difference_gram(self.utility.cross(new), pairs, self.pairs)
-        if self.cyclic is not None:
-            Q += skew_gram(self.cyclic.cross(new), pairs, self.pairs)
-        return Q
+    def cross_rows(self, rows: Rows, pairs: Pairs) -> FloatArray:
+        """Return the covariance (p, m) of g at pairs with the latents, from the rows (items, n) of the parts."""
+        return _among(rows, pairs, self.pairs)
 
     def cross(self, new: Items) -> FloatArray:
         """Return the covariance (p, m) of utilities of items with the latents."""
         K = self._utility.cross(new)
         return np.asarray(K[:, self.pairs[0]] - K[:, self.pairs[1]])
+
+
+def _among(rows: Rows, pairs: Pairs, others: Pairs | None = None) -> FloatArray:
+    """Return the covariance of g at pairs with g at others, or at themselves."""
+    others = pairs if others is None else others
+    total = np.zeros((pairs[0].shape[0], others[0].shape[0]))
+    for gram, K in zip((difference_gram, skew_gram), rows, strict=True):
+        if K is not None:
+            total += gram(K, pairs, others)
+    return total
+
+
+def _with_mean(rows: FloatArray) -> FloatArray:
+    return np.vstack([rows, rows.mean(axis=0)])
+
+
+def _against_mean(new: Items) -> Pairs:
+    n = len(new.number)
+    return np.arange(n), np.full(n, n)

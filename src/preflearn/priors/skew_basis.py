@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from preflearn.kernels.pairs import difference_gram, skew_features, skew_gram, skew_pullback
 from preflearn.linalg import eigh_leading
 from preflearn.priors.items import Items
-from preflearn.priors.pairs import PairParts, Pairs, Pullback
+from preflearn.priors.pairs import PairKernels, Pairs, Pullback, Rows
 
 __all__ = ["SkewBasis", "SkewBasisPrior"]
 
@@ -60,7 +60,7 @@ class SkewBasis:
 
 
 @dataclass(frozen=True)
-class SkewBasisPrior(PairParts):
+class SkewBasisPrior(PairKernels):
     """Utilities of the items, then weights of the skew functions, as latents."""
 
     basis: SkewBasis
@@ -85,15 +85,15 @@ class SkewBasisPrior(PairParts):
 
         return G, pullback
 
-    def cross_pairs(self, new: Items, pairs: Pairs) -> FloatArray:
-        """Return the covariance of g at pairs of new items with the latents."""
-        assert self.cyclic is not None
-        Q = self.basis.features(self.cyclic.cross(new) @ self.basis.V, pairs)
-        if self.utility is None:
+    def cross_rows(self, rows: Rows, pairs: Pairs) -> FloatArray:
+        """Return the covariance of g at pairs with the latents, from the rows (items, n) of the parts."""
+        utility, cyclic = rows
+        assert cyclic is not None
+        Q = self.basis.features(cyclic @ self.basis.V, pairs)
+        if utility is None:
             return Q
         own = np.arange(self.n_items), np.full(self.n_items, self.n_items)  # f_i - 0
-        K = np.pad(self.utility.cross(new), ((0, 0), (0, 1)))
-        return np.hstack([difference_gram(K, pairs, own), Q])
+        return np.hstack([difference_gram(np.pad(utility, ((0, 0), (0, 1))), pairs, own), Q])
 
     def cross(self, new: Items) -> FloatArray:
         """Return the covariance of utilities of items with the latents."""

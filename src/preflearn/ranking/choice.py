@@ -104,9 +104,6 @@ class Choice:
         What was not tried although the data would have allowed it, and why.
     data : Comparisons
         What it learned from: without features if it does not look at them.
-    ranker : estimator
-        Whose utilities rank the items: the model itself, or, where that has circles of features too, the best one
-        without: circles of features can explain a ranking as well, and leave nothing of it to the utility.
     """
 
     name: str
@@ -115,7 +112,6 @@ class Choice:
     why: str
     left_out: tuple[str, ...]
     data: Comparisons
-    ranker: Any
 
 
 def choose_model(
@@ -179,19 +175,16 @@ def choose_model(
             best = max(tried, key=lambda one: one.earned)
     if cyclic and model == "auto":
         attempt("both", best.name)
-        utility, best = best, refined(data, tried[-1])
-        ranker = best if data.items is None else refined(data, utility)
-    else:
-        ranker = best = refined(data, best)
+        best = tried[-1]
+    best = refined(data, best)
     ordered = sorted(tried, key=lambda one: (one.name != best.name, -one.earned))
     return Choice(
         best.name,
         best.model,
         tuple(ordered),
-        _why(ordered, data, model, ranker.name),
+        _why(ordered, data, model),
         left_out,
         as_seen(data, best.name),
-        ranker.model,
     )
 
 
@@ -356,16 +349,14 @@ def _quiet_fit(model: Any, data: Comparisons, start: dict[str, float] | None = N
         return model.fit(data) if start is None else model.fit(data, start=start, hold=hold)
 
 
-def _why(ordered: list[Candidate], data: Comparisons, model: str, ranker: str) -> str:
+def _why(ordered: list[Candidate], data: Comparisons, model: str) -> str:
     best = ordered[0]
     if model != "auto":
         return f"{MODELS[best.name]}: as asked for"
     if best.name == "both":
-        return f"{MODELS[best.name]}: the comparisons run in circles that no ranking explains. " + (
-            "Places and utilities are by its part that is a ranking"
-            if ranker == best.name
-            else f"Predictions are by this model; places and utilities here are by the best one without circles "
-            f"({ranker}), with intervals that are too narrow for what it leaves unexplained"
+        return (
+            f"{MODELS[best.name]}: the comparisons run in circles that no ranking explains. Places and utilities are "
+            "by how much an item is preferred to the others on average"
         )
     if len(ordered) == 1:
         return f"{MODELS[best.name]}: the items have no features" if data.items is None else MODELS[best.name]

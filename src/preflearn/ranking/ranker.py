@@ -198,7 +198,7 @@ def _ranking(choice: Choice, level: float, random_state: int) -> Ranking:
     data = choice.data
     ranked = np.arange(data.n_items) if data.items is not None else data.used_items()
     n = len(ranked)
-    found: Ranking = choice.ranker.rank(
+    found: Ranking = choice.model.rank(
         None if n == data.n_items else ranked if data.names is None else data.names[ranked],
         k=min(3, n),
         level=level,
