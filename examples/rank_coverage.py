@@ -8,7 +8,8 @@ the highest evidence, and all pairs of a ranking as single votes. "rank": what `
 
 ``--methods`` compares Laplace's method and expectation propagation for items without features instead, with the slope
 of the true utilities on the estimated ones. ``--circles`` compares models with and without circles where preferences
-run in circles beside a ranking; ``--weights`` counts verdicts where weights have nothing to do with outcomes.
+run in circles beside a ranking: intervals of how much an item is preferred to the others on average, and their width.
+``--weights`` counts verdicts where weights have nothing to do with outcomes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import numpy as np
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.data import from_rankings
 from preflearn.ranking import choose_model, rank
+from preflearn.ranking.choice import refined
 
 SETTINGS = (
     ("no features, 15 items, 30 comparisons", "bare", 15, 30, 1.0),
@@ -105,28 +107,32 @@ def in_circles(kind, n, m, seed):
         u = 1.5 * X[:, 0]
         first = rng.integers(0, n, m)
         second = (first + rng.integers(1, n, m)) % n
-        beside = 1.5 * (X[first, 0] * X[second, 1] - X[first, 1] * X[second, 0])
+        beside = 1.5 * (np.outer(X[:, 0], X[:, 1]) - np.outer(X[:, 1], X[:, 0]))
     else:
         X, u = n, rng.normal(size=n)
         first, second = (np.repeat(side, m) for side in np.triu_indices(n, 1))
-        beside = np.repeat(1.5 * rng.normal(size=n * (n - 1) // 2), m)
-    won = rng.random(len(first)) < 1 / (1 + np.exp(u[second] - u[first] - beside))
-    return Comparisons(X, first, second, np.where(won, 1.0, -1.0)), u - u.mean()
+        beside = np.zeros((n, n))
+        beside[np.triu_indices(n, 1)] = 1.5 * rng.normal(size=n * (n - 1) // 2)
+        beside -= beside.T
+    g = u[:, None] - u + beside
+    won = rng.random(len(first)) < 1 / (1 + np.exp(-g[first, second]))
+    return Comparisons(X, first, second, np.where(won, 1.0, -1.0)), g.mean(axis=1)
 
 
 def circles(settings, repeats):
-    print("| data | without circles | with circles | what rank shows |")
-    print("|---|---|---|---|")
+    print("| data | without circles | width | what rank shows | width |")
+    print("|---|---|---|---|---|")
     for what, kind, n, m in settings:
-        held = []
+        held, wide = [], []
         for seed in range(repeats):
-            data, u = in_circles(kind, n, m, seed)
+            data, truth = in_circles(kind, n, m, seed)
             tried = choose_model(data, cyclic=True)
-            plain = next(one.model for one in tried.candidates if one.name != "both")
-            both = next(one.model for one in tried.candidates if one.name == "both")
-            rankings = [model.rank(k=1) for model in (plain, both, tried.ranker)]
-            held.append([np.mean((r.low <= u[r.row]) & (u[r.row] <= r.high)) for r in rankings])
-        print(f"| {what} | {' | '.join(f'{share:.0%}' for share in np.mean(held, axis=0))} |", flush=True)
+            plain = max((one for one in tried.candidates if one.name != "both"), key=lambda one: one.earned)
+            rankings = [model.rank(k=1) for model in (refined(data, plain).model, tried.model)]
+            held.append([np.mean((r.low <= truth[r.row]) & (truth[r.row] <= r.high)) for r in rankings])
+            wide.append([np.mean(r.high - r.low) for r in rankings])
+        cells = [f"{h:.0%} | {w:.2f}" for h, w in zip(np.mean(held, axis=0), np.mean(wide, axis=0), strict=True)]
+        print(f"| {what} | {' | '.join(cells)} |", flush=True)
 
 
 def weights(repeats):

@@ -184,6 +184,10 @@ def test_few_statements_are_learned_from_by_moments(monkeypatch):
     featured = data.with_items(np.random.default_rng(0).normal(size=(12, 1)))
     heavy = Comparisons(12, data.first, data.second, data.outcome, weight=np.geomspace(1.0, 1e14, len(data)))
 
+    circles = choose_model(data, cyclic=True).model
+    assert (circles.inference, circles.hyperparameters) == ("ep", "average")
+    assert choose_model(featured, cyclic=True).model.inference == "laplace"
+
     def inference(comparisons, name):
         return choose_model(comparisons, name).model.inference
 

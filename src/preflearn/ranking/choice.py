@@ -43,7 +43,8 @@ MODELS: dict[str, str] = {
 }
 _BY_NAME = ("bradley-terry", "thurstone")
 _ON_FEATURES = ("gp", "gp-own", "gp-ard", "gp-ard-own")
-MOST_BY_MOMENTS = dict.fromkeys(_BY_NAME, 1_000) | dict.fromkeys(_ON_FEATURES, 300)  # items: a second or two
+# items: a second or two
+MOST_BY_MOMENTS = dict.fromkeys(_BY_NAME, 1_000) | dict.fromkeys(_ON_FEATURES, 300) | {"both": 60}
 MOST_ITEMS = 1_500  # with features: the cube of their number is paid at each step
 MOST_RELEVANCES = 30  # features with a length scale each
 MOST_JUDGED = 20_000  # what judges were asked about, together
@@ -207,7 +208,8 @@ def refined(data: Comparisons, best: Candidate) -> Candidate:
                 better = {}
     seen = as_seen(data, best.name)
     if used <= MOST_BY_MOMENTS.get(best.name, 0) and (said := _few_statements(data, max(FEW, FEW_PER_ITEM * used))):
-        fewer = {"n_points": _points(POINTS_BY_MOMENTS, FEW, said)} if best.name in _ON_FEATURES else {}
+        least = POINTS_OF_MANY if best.name in _MANY_LATENTS else POINTS_BY_MOMENTS
+        fewer = {} if best.name in _BY_NAME else {"n_points": _points(least, FEW, said)}
         by_moments = _refit(best, seen, {**better, **fewer, "inference": "ep"})
         if by_moments is not None and by_moments.model.info_.converged:
             return by_moments
