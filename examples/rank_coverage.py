@@ -54,6 +54,7 @@ CIRCLES = (
     ("8 items, all pairs 40 times", "bare", 8, 40),
     ("8 items, all pairs 10 times", "bare", 8, 10),
     ("20 items with 2 features, 400 comparisons", "features", 20, 400),
+    ("the same with own effects of deviation 0.5", "own effects", 20, 400),
 )
 
 
@@ -102,9 +103,9 @@ def methods(settings, repeats):
 
 def in_circles(kind, n, m, seed):
     rng = np.random.default_rng(seed)
-    if kind == "features":
+    if kind != "bare":
         X = rng.normal(size=(n, 2))
-        u = 1.5 * X[:, 0]
+        u = 1.5 * X[:, 0] + (0.5 * rng.normal(size=n) if kind == "own effects" else 0.0)
         first = rng.integers(0, n, m)
         second = (first + rng.integers(1, n, m)) % n
         beside = 1.5 * (np.outer(X[:, 0], X[:, 1]) - np.outer(X[:, 1], X[:, 0]))

@@ -338,3 +338,22 @@ def test_new_items_are_measured_from_the_items_of_training(run, votes):
     code, out, _ = run("predict", "m.preflearn", "pair.csv", "--items", "one.csv")
     assert code == 0
     assert float(table(out)[0]["probability"]) < 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("features", [[], ["--items", "things.csv"]])
+def test_items_of_a_model_with_circles_are_measured_as_in_its_table(features, run, votes, monkeypatch):
+    made = ("--model", "both", "--save", "m.preflearn", "--out", "r.csv")
+    assert run("rank", "votes.csv", *features, *made)[0] == 0
+    wanted = {row["item"]: (float(row["utility"]), float(row["std"])) for row in table((votes / "r.csv").read_text())}
+    (votes / "some.csv").write_text("thing,size,colour\nT4,-1.50,blue\nT1,1.50,red\n" if features else "item\nT4\nT1\n")
+    for asked, places in (([], 6), (["some.csv"], 2)):
+        rows = table(run("predict", "m.preflearn", *asked)[1])
+        assert [row["rank"] for row in rows] == [str(place) for place in range(1, places + 1)]
+        assert rows[0]["item"] == ("T1" if asked else "T0")
+        for row in rows:
+            assert (float(row["utility"]), float(row["std"])) == pytest.approx(wanted[row["item"]], abs=1e-6)
+    monkeypatch.setattr("preflearn.cli.predicting.MOST_RANKED", 5)
+    code, _, err = run("predict", "m.preflearn", "some.csv")
+    assert code == 2
+    assert "6 are too many (at most 5). Give fewer, or pairs." in err

@@ -370,6 +370,7 @@ def test_where_preferences_run_in_circles_the_table_is_by_the_mean_over_opponent
         found = choice.model.rank()
         assert np.ptp(found.utility) > 1
         assert np.corrcoef(found.utility, u[found.row])[0, 1] > 0.9
+    assert "own effect constant value" in choice.model.theta_names_  # beside circles of features, too
     assert choose_model(data, cyclic=True).model.hyperparameters == "average"
     result = rank(circular(2))
     assert result.choice.name == "both"

@@ -313,7 +313,7 @@ def build_model(data: Comparisons, name: str, *, like: str | None = None, random
         ConstantKernel() if data.items is None else "ard" if "ard" in utility else "rbf",
         "logit",
         ties=ties,
-        own_effect="own" in utility and name != "both",
+        own_effect="own" in utility and data.items is not None,
         hyperprior=WEAK,
         # a random start with circles may need thousands of functions, and gains next to nothing
         n_restarts=0 if name == "both" or len(data.used_items()) >= NO_RESTARTS_FROM or data.items is None else 1,
