@@ -76,12 +76,13 @@ def rank(
     Notes
     -----
     Intervals count the uncertainty of utilities and, up to 150 items and five hyperparameters, that of the
-    hyperparameters. Beyond, with circles, and with judges who were asked about more than 1,000 items together, these
-    are taken at their most probable values, which makes intervals too narrow where comparisons are few. Where different
-    statements are few (up to 1,000 in all or ten for each item) the posterior is found by expectation propagation, up
-    to 1,000 items, with features up to 300. Else by Laplace's method, which draws utilities together too much, and
-    makes intervals too narrow, where items met two or three times each or differ by much more than the noise. Which
-    model is the right one counts as known.
+    hyperparameters. Beyond, with circles of features, and with judges who were asked about more than 1,000 items
+    together, these are taken at their most probable values, which makes intervals too narrow where comparisons are few.
+    Where different statements are few (up to 1,000 in all or ten for each item) the posterior is found by expectation
+    propagation, up to 1,000 items, with features up to 300, with circles up to 60. Else by Laplace's method, which
+    draws utilities together too much, and makes intervals too narrow, where items met two or three times each or differ
+    by much more than the noise. Which model is the right one counts as known. Where preferences run in circles, the
+    utility of an item is how much it is preferred to the others on average.
 
     Examples
     --------
