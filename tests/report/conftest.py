@@ -84,10 +84,21 @@ def examined(data: Comparisons, model: str) -> RankResult:
     return replace(result, rankability=verdict, warnings=(*_circles(verdict), *result.warnings))
 
 
+def currents():
+    """Return comparisons that run in circles of two features, beside a utility of the first."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10, 2))
+    first, second = (np.repeat(side, 5) for side in np.triu_indices(10, 1))
+    z = 2 * (X[first, 0] - X[second, 0]) + 4 * (X[first, 0] * X[second, 1] - X[first, 1] * X[second, 0])
+    won = rng.random(len(z)) < 1 / (1 + np.exp(-z))
+    return Comparisons(X, first, second, np.where(won, 1.0, -1.0))
+
+
 MAKERS = {
     "club": lambda: examined(league(6, 60, spread=2.0), "bradley-terry"),
     "coffee": lambda: rank(coffees(), model="gp-ard", circles=False),
     "hostile": lambda: rank(league(len(HOSTILE), 80, HOSTILE, ties=0.1), circles=False),
+    "currents": lambda: rank(currents(), circles=True),
     "judges": lambda: rank(votes(), circles=False),
     "many": lambda: rank(league(230, 700), circles=False),
     "throws": lambda: examined(throws(), "both"),
@@ -95,7 +106,7 @@ MAKERS = {
     "two": lambda: rank(Comparisons(None, ["a", "a", "b"], ["b", "b", "a"]), circles=False),
     "unused": lambda: rank(Comparisons(8, [0, 3, 5, 5], [3, 5, 7, 0]), circles=False),
 }
-QUICK = ("club", "coffee", "hostile", "judges", "throws", "tie", "two", "unused")
+QUICK = ("club", "coffee", "currents", "hostile", "judges", "throws", "tie", "two", "unused")
 
 
 @cache

@@ -7,7 +7,18 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from preflearn.ranking import RankResult, rank
-from preflearn.report import asking, calibration, circles, citations, features, graph, matrix, overview, report_html
+from preflearn.report import (
+    asking,
+    calibration,
+    circles,
+    citations,
+    facts,
+    features,
+    graph,
+    matrix,
+    overview,
+    report_html,
+)
 from preflearn.report.context import Shown
 from preflearn.report.markup import clean, counted, number, share, short, table
 from preflearn.report.svg import Drawing, spread_ticks
@@ -249,3 +260,21 @@ def test_ticks_are_inside_and_not_too_many(low, high):
     assert 2 <= len(ticks) <= 8
     assert min(ticks) >= low - 1e-9 * (high - low)
     assert max(ticks) <= high + 1e-9 * (high - low)
+
+
+def test_where_preferences_run_in_circles_utilities_and_features_are_over_opponents(result_of):
+    result = result_of("currents")
+    assert result.choice.name == "both"
+    shown = shown_of(result)
+    grid, curves = features._curves(shown)
+    # the utility part has next to nothing to say beside circles of the same features
+    assert np.ptp(curves[0]) > 1.0
+    assert features._shape(curves[0], np.ptp(curves[0])) == "more is better"
+    few = np.asarray(result.data.items)
+    point = np.array([[grid[0, 0], few[0, 1]], [grid[0, -1], few[0, 1]]])
+    mean = features._worth(result.model, point, few)
+    both = result.model.preference_matrix(np.concatenate([point, few])).mean[:2, 2:].mean(axis=1)
+    np.testing.assert_allclose(mean, both, atol=1e-10)
+    assert "and their opponents." in features.features(shown)
+    assert "preferred to the others on average" in overview.ranking(shown)
+    assert "preferred to the other ranked items on average" in facts.reading_guide(shown)

@@ -11,6 +11,7 @@ from preflearn._version import __version__
 from preflearn.data._graph import contradictions, exact_repeats
 from preflearn.plots._fitted import parameter_names
 from preflearn.ranking import MODELS
+from preflearn.ranking.asking import runs_in_circles
 from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, clean, escape, figures, number, paragraph, plural, share, table
 
@@ -102,8 +103,13 @@ def reading_guide(shown: Shown) -> str:
     terms = [
         (
             "Utility",
-            "How good an item is, on a scale on which only differences count; 0 is the average of the ranked items."
-            + _meaning(shown.result.model),
+            (
+                "How much an item is preferred to the other ranked items on average: preferences run in circles, so no "
+                "single number says how it fares against each of them."
+                if runs_in_circles(shown.result.model)
+                else "How good an item is, on a scale on which only differences count; 0 is the average of the ranked "
+                "items." + _meaning(shown.result.model)
+            ),
         ),
         (
             "Interval",

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.data import Bags
+from preflearn.data import Bags, Comparisons
 from preflearn.operators import FloatArray
 from preflearn.plots._fitted import feature_names
+from preflearn.ranking.asking import runs_in_circles
 from preflearn.report.context import Shown
 from preflearn.report.markup import clean, isolated, name, number, paragraph, percent, plural, short, table
 from preflearn.report.svg import Drawing
@@ -19,6 +20,7 @@ MOST_DRAWN = 20  # features in the figure
 MOST_LISTED = 60  # features in the table
 MOST_FEATURES = 200  # features that are looked at
 MOST_AVERAGED = 100  # items over which a curve is averaged
+MOST_AGAINST = 12  # the same, and opponents of each, where preferences run in circles
 POINTS = 9  # values of a feature, from its 5th to its 95th percentile
 HARDLY = 0.01  # share of the largest effect up to which there is none to speak of
 CLEARLY = 0.6  # share of a curve's range from end to end from which on it goes up or down
@@ -30,7 +32,7 @@ def features(shown: Shown) -> str:
     tried = any(one.name.startswith("gp") for one in shown.result.choice.candidates)
     if data.items is None and not tried:
         return paragraph("The items have no features, so each has a utility of its own.")
-    if data.items is None or _ignores_features(shown) or not hasattr(model, "predict_utility"):
+    if data.items is None or _ignores_features(shown):
         return paragraph("The chosen model gives each item a utility of its own and does not use the features.")
     if isinstance(data.items, Bags):
         return paragraph("The items are bags of points, along whose features a utility has no single curve.")
@@ -53,7 +55,7 @@ def features(shown: Shown) -> str:
     words = paragraph(
         "By how much the utility changes while one feature goes through its range (5th to 95th percentile, or "
         "from no to yes) and the "
-        "others stay as they are, averaged over items.",
+        "others stay as they are, averaged over items" + (" and their opponents." if runs_in_circles(model) else "."),
         ""
         if relevance is None
         else "The share of relevance is that of 1 / length scale², by which the kernel weighs a feature; it depends on "
@@ -78,7 +80,7 @@ def _curves(shown: Shown) -> tuple[FloatArray, FloatArray]:
     items: Any = data.items
     table = items[used].toarray() if hasattr(items, "toarray") else np.asarray(items)[used]
     table = np.asarray(table, dtype=np.float64)
-    few = table[np.linspace(0, len(table) - 1, min(len(table), MOST_AVERAGED)).round().astype(np.intp)]
+    few = _spread_out(table, MOST_AGAINST if runs_in_circles(model) else MOST_AVERAGED)
     grid = np.quantile(table, np.linspace(0.05, 0.95, POINTS), axis=0).T
     yes_no = np.isin(table, (0.0, 1.0)).all(axis=0)
     grid[yes_no] = np.linspace(table[:, yes_no].min(axis=0), table[:, yes_no].max(axis=0), POINTS).T
@@ -86,8 +88,22 @@ def _curves(shown: Shown) -> tuple[FloatArray, FloatArray]:
     for k, values in enumerate(grid):
         stacked = np.tile(few, (POINTS, 1))
         stacked[:, k] = np.repeat(values, len(few))
-        curves[k] = np.asarray(model.predict_utility(stacked)).reshape(POINTS, -1).mean(axis=1)
+        curves[k] = _worth(model, stacked, few).reshape(POINTS, -1).mean(axis=1)
     return grid, curves - curves.mean(axis=1, keepdims=True)
+
+
+def _worth(model: Any, items: FloatArray, others: FloatArray) -> FloatArray:
+    """Return utilities, or how much items are preferred to some others on average where circles may be."""
+    if not runs_in_circles(model):
+        return np.asarray(model.predict_utility(items))
+    first, second = (side.ravel() for side in np.indices((len(items), len(others))))
+    pairs = Comparisons(np.concatenate([items, others]), first, len(items) + second)
+    ahead: FloatArray = np.asarray(model.decision_function(pairs), dtype=np.float64).reshape(len(items), -1)
+    return np.asarray(ahead.mean(axis=1))
+
+
+def _spread_out(table: FloatArray, most: int) -> FloatArray:
+    return np.asarray(table[np.linspace(0, len(table) - 1, min(len(table), most)).round().astype(np.intp)])
 
 
 def _relevances(model: Any, n_features: int) -> FloatArray | None:

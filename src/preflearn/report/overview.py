@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from preflearn.ranking.asking import runs_in_circles
 from preflearn.report.context import Shown
 from preflearn.report.markup import (
     LONGEST_TEXT,
@@ -99,8 +100,12 @@ def ranking(shown: Shown) -> str:
         said = f"The table has the first {FIRST_LISTED} and the last {LAST_LISTED} of {n:,} items."
     caption = f"Ranking of {plural(n, 'item')}, the best first"
     words = paragraph(
-        "Utilities are relative to the average item. The interval holds an item's utility, and <em>places</em> its "
-        f"true place, with probability {level}.",
+        (
+            "Utilities are how much an item is preferred to the others on average."
+            if runs_in_circles(shown.result.model)
+            else "Utilities are relative to the average item."
+        )
+        + f" The interval holds an item's utility, and <em>places</em> its true place, with probability {level}.",
         escape(said),
     )
     return words + _figure(shown) + table(caption, header, rows, left=(1,))
