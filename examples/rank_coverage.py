@@ -8,7 +8,7 @@ the highest evidence, and all pairs of a ranking as single votes. "rank": what `
 
 ``--methods`` compares Laplace's method and expectation propagation for items without features instead, with the slope
 of the true utilities on the estimated ones. ``--circles`` compares models with and without circles where preferences
-run in circles beside a ranking: intervals of how much an item is preferred to the others on average, and their width.
+run in circles beside a ranking: intervals of how much an item is preferred to all items on average, and their width.
 ``--weights`` counts verdicts where weights have nothing to do with outcomes.
 """
 

@@ -357,3 +357,19 @@ def test_items_of_a_model_with_circles_are_measured_as_in_its_table(features, ru
     code, _, err = run("predict", "m.preflearn", "some.csv")
     assert code == 2
     assert "6 are too many (at most 5). Give fewer, or pairs." in err
+
+
+def test_names_do_not_steer_the_terminal(run, folder):
+    (folder / "odd.csv").write_text("winner,loser\nann,bob\nbob,cy\x1b[31m\ncy\x1b[31m,d\u202ex\n")
+    for command in (
+        ("rank", "odd.csv", "--no-circles"),
+        ("inspect", "odd.csv"),
+        ("suggest", "odd.csv", "--columns", "winner=cy\x1b"),
+    ):
+        code, out, err = run(*command)
+        assert "\x1b" not in out + err
+        assert "\u202e" not in out + err
+        if command[0] == "rank":
+            assert code == 0
+            assert "cy\\x1b[31m" in out
+            assert "d\\u202ex" in out

@@ -405,6 +405,11 @@ def test_a_search_starts_where_it_is_told_to():
     fixed = PreferenceGP(ConstantKernel() * RBF(2.0, "fixed"), n_restarts=0).fit(data)
     np.testing.assert_allclose(held.theta_, [fixed.theta_[0], np.log(2.0)], atol=1e-4)
     np.testing.assert_array_equal(held.bounds_, far.bounds_)
+    with pytest.raises(ValueError, match=r'1e\+12 for "length scale", which is outside its bounds \(.* to .*\)'):
+        PreferenceGP("rbf").fit(data, start={"length scale": 1e12}, hold=True)
+    for nothing in (None, {}):
+        with pytest.raises(ValueError, match="give start as well"):
+            PreferenceGP("rbf").fit(data, start=nothing, hold=True)
     mixed = PreferenceGP("rbf", hyperparameters="average", n_restarts=0, n_points=16, random_state=0)
     points = mixed.fit(data, start={"length scale": 2.0}, hold=True).hyperposterior_.theta
     assert np.ptp(points[:, 0]) > 0.5

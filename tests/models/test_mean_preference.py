@@ -1,4 +1,4 @@
-"""Rankings where preferences may run in circles: by how much an item is preferred to the others on average."""
+"""Rankings where preferences may run in circles: by how much an item is preferred to all items on average."""
 
 import numpy as np
 import pytest

@@ -231,6 +231,7 @@ def test_tastes_are_learned_beside_the_utility_and_with_it_only_where_they_may_b
     tried = {one.name: one.model for one in choice.candidates}
     judges = tried["judges"]
     assert (choice.name == "judges") is apart
+    assert choose_model(judged, cyclic=True).name == ("judges" if apart else "both")
     like = "gp-ard-own" if "length scale 0" in judges.theta_names_ else "gp-own"
     utility = dict(zip(tried[like].theta_names_, tried[like].theta_, strict=True))
     same = [theta == utility.get(name) for name, theta in zip(judges.theta_names_, judges.theta_, strict=True)]
@@ -366,7 +367,7 @@ def test_where_preferences_run_in_circles_the_table_is_by_the_mean_over_opponent
     for comparisons in (data, data.with_items(u[:, None])):
         choice = choose_model(comparisons, cyclic=True)
         assert choice.name == "both"
-        assert "preferred to the others on average" in choice.why
+        assert "preferred to all items on average" in choice.why
         found = choice.model.rank()
         assert np.ptp(found.utility) > 1
         assert np.corrcoef(found.utility, u[found.row])[0, 1] > 0.9

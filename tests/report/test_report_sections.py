@@ -276,5 +276,5 @@ def test_where_preferences_run_in_circles_utilities_and_features_are_over_oppone
     both = result.model.preference_matrix(np.concatenate([point, few])).mean[:2, 2:].mean(axis=1)
     np.testing.assert_allclose(mean, both, atol=1e-10)
     assert "and their opponents." in features.features(shown)
-    assert "preferred to the others on average" in overview.ranking(shown)
-    assert "preferred to the other ranked items on average" in facts.reading_guide(shown)
+    assert "preferred to all items on average" in overview.ranking(shown)
+    assert "preferred to the ranked items on average" in facts.reading_guide(shown)

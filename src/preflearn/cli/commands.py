@@ -218,7 +218,8 @@ def predict(
     are first,second,probability,difference,std: how likely first is preferred (a
     tie counts half, and has a column of its own where ties are possible), and by
     how much. For a table of items they are item,utility,std,rank,rank_low,
-    rank_high,p_best; utilities are relative to the mean of the items of training.
+    rank_high,p_best (of a model with circles item,utility,std,rank); utilities are
+    relative to the mean of the items of training.
     Models by least squares give margins and scores without probabilities; for
     SVMlight rows row,qid,score,rank.
 

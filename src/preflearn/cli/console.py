@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TextIO
 
-from preflearn.cli.words import one_line, without_owner
+from preflearn.cli.words import one_line, visible, without_owner
 
 __all__ = ["WarningPrinter", "count", "facts", "plain", "progress", "prose", "table", "working"]
 
@@ -92,7 +92,7 @@ def _console() -> Any:
 
 def prose(text: str, *, heading: bool = False) -> None:
     """Print a paragraph, wrapped to the width of the terminal."""
-    _console().print(text, style="bold" if heading else None)
+    _console().print(visible(text), style="bold" if heading else None)
 
 
 def plain(text: str) -> None:
@@ -112,7 +112,7 @@ def facts(pairs: Sequence[tuple[str, str]]) -> None:
     for word, text in pairs:
         word, previous = ("" if word == previous else word), word
         # Paths are not broken, so that they can be copied.
-        lines = textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+        lines = textwrap.wrap(visible(text), width, break_long_words=False, break_on_hyphens=False) or [""]
         start = Text.assemble((f"{word:<{_INDENT}}", "bold"), lines[0])
         for line in (start, *(Text(" " * _INDENT + rest) for rest in lines[1:])):
             console.print(line, soft_wrap=True)
@@ -128,6 +128,7 @@ def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]], *, 
     from rich.table import Table
 
     console = _console()
+    rows = [[visible(cell) for cell in row] for row in rows]
     wide = {name: max(len(name), *(len(row[k]) for row in rows)) for k, (name, _) in enumerate(columns)} if rows else {}
     left_out: list[str] = []
     for name in spare:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["explain", "one_line", "without_owner"]
+__all__ = ["explain", "one_line", "visible", "without_owner"]
 
 # Cures that name arguments of Python functions, as the options that do the same.
 _OPTIONS = [
@@ -53,6 +53,8 @@ _OPTIONS = [
     (r"Give a table of items, or use bradley-terry\.", "Give it with --items ITEMS, or use --model bradley-terry."),
     (r"Name the column of the judges\.", "Name the column of the judges: --columns judge=COLUMN."),
 ]
+# What a terminal would obey: controls, but for line ends and tabs, and what turns the direction of text around.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _OWNER = re.compile(
     r"^(RLS|RankRLS|RankRLSCV|KPCR|KPCRank|KPCRankCV|Nystroem|Comparisons|Ratings|BradleyTerry|PreferenceGP|"
     r"ComparableClusters|ItemEncoder|read_\w+|from_\w+|rank|rankability|held_out|suggest|remaining_value|judge_report|"
@@ -76,7 +78,7 @@ def one_line(message: str) -> str:
     text = " ".join(str(message).split())
     for pattern, words in _OPTIONS:
         text = re.sub(pattern, words, text)
-    return text
+    return visible(text)
 
 
 def without_owner(message: str) -> str:
@@ -148,3 +150,14 @@ def _unknown_option(option: str, chain: Sequence[str] | None) -> str | None:
         return f"unknown option: {option}. Write it in small letters: {option.lower()}."
     others = [command for command, names in known.items() if option in names]
     return f"unknown option: {option}. It belongs to {', '.join(others)}. Leave it out." if others else None
+
+
+def visible(text: str) -> str:
+    r"""Return a text with what a terminal would obey written out: names in files are anybody's.
+
+    Examples
+    --------
+    >>> visible("cy" + chr(27) + "[31m")
+    'cy\\x1b[31m'
+    """
+    return _OBEYED.sub(lambda found: found.group().encode("unicode_escape").decode(), text)

@@ -32,6 +32,8 @@ def started(evidence: Evidence, start: Mapping[str, Any] | None, n_restarts: int
 
     With ``hold`` what ``start`` names stays there.
     """
+    if hold and not start:
+        raise ValueError("fit: hold=True holds the parameters that start names; give start as well.")
     theta, bounds, names = evidence.theta, evidence.bounds, evidence.names
     if start is not None and not isinstance(start, Mapping):
         raise TypeError(
@@ -46,8 +48,14 @@ def started(evidence: Evidence, start: Mapping[str, Any] | None, n_restarts: int
                 f'fit: start has {value!r} for "{name}"; it must be a positive number (not its logarithm).'
             )
         place = names.index(name)
-        theta[place] = np.clip(np.log(float(value)), *bounds[place])
+        low, high = bounds[place]
+        theta[place] = np.clip(np.log(float(value)), low, high)
         if hold:
+            if abs(theta[place] - np.log(float(value))) > 1e-9:
+                raise ValueError(
+                    f'fit: hold=True with {float(value):g} for "{name}", which is outside its bounds '
+                    f"({np.exp(low):g} to {np.exp(high):g}). Give a value within them, or a kernel with wider bounds."
+                )
             bounds[place] = theta[place]
     return Starts(starts(theta, bounds, n_restarts, rng), bounds)
 

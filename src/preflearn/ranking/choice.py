@@ -176,7 +176,8 @@ def choose_model(
             best = max(tried, key=lambda one: one.earned)
     if cyclic and model == "auto":
         attempt("both", best.name)
-        best = tried[-1]
+        # judges of different tastes look like circles where nobody asks who judged
+        best = best if best.name == "judges" and best.earned > tried[-1].earned else tried[-1]
     best = refined(data, best)
     ordered = sorted(tried, key=lambda one: (one.name != best.name, -one.earned))
     return Choice(
@@ -353,13 +354,11 @@ def _quiet_fit(model: Any, data: Comparisons, start: dict[str, float] | None = N
 
 def _why(ordered: list[Candidate], data: Comparisons, model: str) -> str:
     best = ordered[0]
+    over_all = ". Places and utilities are by how much an item is preferred to all items on average"
     if model != "auto":
-        return f"{MODELS[best.name]}: as asked for"
+        return f"{MODELS[best.name]}: as asked for{over_all if best.name == 'both' else ''}"
     if best.name == "both":
-        return (
-            f"{MODELS[best.name]}: the comparisons run in circles that no ranking explains. Places and utilities are "
-            "by how much an item is preferred to the others on average"
-        )
+        return f"{MODELS[best.name]}: the comparisons run in circles that no ranking explains{over_all}"
     if len(ordered) == 1:
         return f"{MODELS[best.name]}: the items have no features" if data.items is None else MODELS[best.name]
     second = ordered[1]

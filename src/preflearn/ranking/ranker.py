@@ -82,7 +82,7 @@ def rank(
     propagation, up to 1,000 items, with features up to 300, with circles up to 60. Else by Laplace's method, which
     draws utilities together too much, and makes intervals too narrow, where items met two or three times each or differ
     by much more than the noise. Which model is the right one counts as known. Where preferences run in circles, the
-    utility of an item is how much it is preferred to the others on average.
+    utility of an item is how much it is preferred to all items on average.
 
     Examples
     --------

@@ -36,7 +36,7 @@ class RankResult:
         Wins, losses and ties of the items in the order of the item table.
     model : estimator
         The fitted model: ``predict_proba`` for single pairs, ``rank`` for other items. Where preferences run in circles
-        it has a part for these, and items are ranked by how much they are preferred to the others on average.
+        it has a part for these, and items are ranked by how much they are preferred to all items on average.
     choice : Choice
         Which models were tried, and why this one was taken.
     rankability : Rankability or None

@@ -104,7 +104,7 @@ def reading_guide(shown: Shown) -> str:
         (
             "Utility",
             (
-                "How much an item is preferred to the other ranked items on average: preferences run in circles, so no "
+                "How much an item is preferred to the ranked items on average: preferences run in circles, so no "
                 "single number says how it fares against each of them."
                 if runs_in_circles(shown.result.model)
                 else "How good an item is, on a scale on which only differences count; 0 is the average of the ranked "

@@ -101,7 +101,7 @@ def ranking(shown: Shown) -> str:
     caption = f"Ranking of {plural(n, 'item')}, the best first"
     words = paragraph(
         (
-            "Utilities are how much an item is preferred to the others on average."
+            "Utilities are how much an item is preferred to all items on average."
             if runs_in_circles(shown.result.model)
             else "Utilities are relative to the average item."
         )
