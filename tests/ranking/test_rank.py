@@ -240,6 +240,23 @@ def test_tastes_are_learned_beside_the_utility_and_with_it_only_where_they_may_b
     assert judges.optima_[0].evidence == pytest.approx(all_at_once, abs=0.01 if apart else 1.0)
 
 
+def test_tastes_that_are_left_out_beside_circles_are_named():
+    rng = np.random.default_rng(0)
+    n, m = 8, 800
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    judge, taste = np.arange(m) % 4, 0.8 * rng.normal(size=(4, n))
+    c = np.triu(3.0 * rng.normal(size=(n, n)), 1)
+    z = (c - c.T)[first, second] + taste[judge, first] - taste[judge, second] + rng.logistic(size=m)
+    with_judges = Comparisons(n, first, second, np.sign(z), judge=judge)
+    choice = choose_model(with_judges, cyclic=True)
+    earned = {one.name: one.earned for one in choice.candidates}
+    assert earned["both"] > earned["judges"] > earned["bradley-terry"]
+    assert choice.name == "both"
+    assert "though judges differ" in choice.left_out[-1]
+    assert not choose_model(Comparisons(n, first, second, np.sign(z)), cyclic=True).left_out
+
+
 def test_judges_who_disagree_are_told_apart():
     rng = np.random.default_rng(0)
     first, second = np.triu_indices(8, 1)

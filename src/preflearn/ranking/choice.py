@@ -176,8 +176,11 @@ def choose_model(
             best = max(tried, key=lambda one: one.earned)
     if cyclic and model == "auto":
         attempt("both", best.name)
-        # judges of different tastes look like circles where nobody asks who judged
-        best = best if best.name == "judges" and best.earned > tried[-1].earned else tried[-1]
+        if best.name != "judges":
+            best = tried[-1]
+        elif tried[-1].earned > best.earned:  # else the circles were judges of different tastes
+            best = tried[-1]
+            left_out += ("tastes of single judges beside circles, though judges differ: intervals are too narrow",)
     best = refined(data, best)
     ordered = sorted(tried, key=lambda one: (one.name != best.name, -one.earned))
     return Choice(
