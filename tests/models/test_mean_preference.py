@@ -130,3 +130,15 @@ def test_an_average_over_hyperparameters_is_a_mixture_of_them():
     np.testing.assert_allclose(ranking.utility, mean[ranking.row], atol=1e-10)
     np.testing.assert_allclose(ranking.std, np.sqrt(variance)[ranking.row], atol=1e-10)
     assert ranking.p_best.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("parts", [{}, {"cyclic_kernel": "rbf"}])
+def test_equal_items_are_as_often_the_best(parts):
+    X = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 1.0], [2.0, 0.0]])
+    model = PreferenceGP("rbf", **parts, hyperparameters="fixed").fit(Comparisons(X, [1, 2, 3, 0], [0, 0, 1, 3]))
+    ranking = model.rank(X[:3])
+    assert set(ranking.row[:2]) == {1, 2}
+    assert ranking.p_best[0] == pytest.approx(ranking.p_best[1], abs=0.04)
+    assert ranking.rank_low[0] == ranking.rank_low[1]
+    assert ranking.p_next[0] == pytest.approx(0.5, abs=0.04)
+    assert ranking.p_best.sum() == pytest.approx(1.0)

@@ -122,7 +122,7 @@ def rank_draws(
     order = np.argsort(-np.round(utility / max(float(np.abs(utility).max(initial=0.0)), 1e-300), 10), kind="stable")
     tail = (1 - level) / 2
     low, high = (_quantile(parts, p) for p in (tail, 1 - tail))
-    # ranks of equal draws (equal items) are shared at random order of the sort: stable, by row
+    draws = _apart(draws, utility, std)
     places = np.empty(draws.shape, dtype=np.intp)
     np.put_along_axis(places, np.argsort(-draws, axis=1, kind="stable"), np.arange(1, n + 1)[None, :], axis=1)
     rank_low, rank_high = np.quantile(places, [tail, 1 - tail], axis=0, method="closest_observation").astype(np.intp)
@@ -145,6 +145,18 @@ def rank_draws(
         k=k,
         level=level,
     )
+
+
+def _apart(draws: FloatArray, utility: FloatArray, std: FloatArray) -> FloatArray:
+    """Return draws in which items that are equal but for rounding are put in a random order."""
+    size = max(float(np.abs(utility).max(initial=0.0)), float(std.max(initial=0.0)), 1e-300)
+    order = np.argsort(utility, kind="stable")
+    same = (np.diff(utility[order]) <= 1e-9 * size) & (np.abs(np.diff(std[order])) <= 1e-9 * size)
+    alike = np.unique(np.concatenate([order[:-1][same], order[1:][same]]))
+    if alike.shape[0]:
+        draws, rng = draws.copy(), np.random.default_rng((0, len(utility)))  # a seed that no draws have
+        draws[:, alike] += 1e-6 * size * rng.standard_normal((draws.shape[0], alike.shape[0]))
+    return draws
 
 
 def _quantile(parts: list[tuple[float, FloatArray, FloatArray]], p: float) -> FloatArray:
