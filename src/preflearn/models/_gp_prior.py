@@ -21,7 +21,7 @@ from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior, PairEffectPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior
 
-__all__ = ["Kind", "kind_of", "outgrown", "problem_as", "problem_of", "warm_start", "with_functions"]
+__all__ = ["LOST", "Kind", "kind_of", "outgrown", "problem_as", "problem_of", "warm_start", "with_functions"]
 
 Pairs = tuple[IntArray, IntArray]
 
@@ -31,9 +31,9 @@ Prior = ItemPrior | PairParts
 
 # Distinct pairs from which on skew functions are tried, and beyond which the covariance of pairs is not held at all.
 BASIS_FROM, MANY_PAIRS = 500, 5_000
-MOST_FUNCTIONS, LOST = 1_000, 1e-3  # as many functions as lose at most this share of the variance, and not more
-ROUGHER = 2.0  # by how much shorter the length scales are at which functions are chosen
-OUTGROWN = 0.01  # share lost from which on they are chosen anew, or given up for the pairs themselves
+# As many functions as lose at most this share of the variance, between these numbers, or the pairs themselves where
+# they lose twice as much.
+LEAST_FUNCTIONS, MOST_FUNCTIONS, LOST = 200, 1_000, 0.01
 DENSE_COST = 3.0  # of one evaluation over pairs, in cubes of their number
 FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer latents, with room for their overhead
 
@@ -66,9 +66,9 @@ def problem_of(
     elif cyclic is not None and cyclic.X is None and (utility is None or n_pairs > FEW_PAIRS * n):
         kind = "effects"
     elif cyclic is not None and cyclic.X is not None and n_pairs > BASIS_FROM:
-        prior, design = with_functions(utility, cyclic, n, ends)
+        prior, design = with_functions(utility, cyclic, n, ends, LOST)
         size = design.shape[1]
-        complete = prior.kept_share(ends) >= 1 - OUTGROWN
+        complete = prior.kept_share(ends) >= 1 - 2 * LOST
         cheaper = size**2 * (m + size) < DENSE_COST * float(n_pairs) ** 3
         if n_pairs > MANY_PAIRS or (complete and cheaper):
             return prior, design
@@ -106,29 +106,16 @@ def kind_of(prior: Any) -> Kind:
 
 
 def with_functions(
-    utility: ItemPrior | None, cyclic: ItemPrior, n: int, ends: Pairs
+    utility: ItemPrior | None, cyclic: ItemPrior, n: int, ends: Pairs, lost: float
 ) -> tuple[SkewBasisPrior, FeatureDesign]:
     """Return the prior over utilities and weights of the skew functions that suit its parameters, and the design."""
-    basis = SkewBasis.build(_rougher(cyclic).gram()[0], MOST_FUNCTIONS, LOST)
-    if basis.kept[0].shape[0] >= MOST_FUNCTIONS:  # rougher ones would be kept at the expense of those that count
-        basis = SkewBasis.build(cyclic.gram()[0], MOST_FUNCTIONS, LOST)
+    basis = SkewBasis.build(cyclic.gram()[0], LEAST_FUNCTIONS, MOST_FUNCTIONS, lost)
     return problem_as("functions", (utility, cyclic), n, ends, basis)
 
 
-def _rougher(prior: ItemPrior) -> ItemPrior:
-    """Return a prior with shorter length scales, whose functions show a search where rougher ones would be better."""
-    theta, place = prior.theta.copy(), 0
-    for free in prior.kernel.hyperparameters:
-        count = 0 if free.fixed else free.n_elements
-        if free.name.endswith("length_scale"):
-            theta[place : place + count] -= np.log(ROUGHER)
-        place += count
-    return prior.with_theta(np.maximum(theta, prior.bounds[:, 0]) if theta.shape[0] else theta)
-
-
-def outgrown(prior: Prior, theta: FloatArray, ends: Pairs) -> bool:
-    """Say whether the skew functions of a prior lose too much of the cyclic part at other parameters."""
-    return isinstance(prior, SkewBasisPrior) and prior.with_theta(theta).kept_share(ends) < 1 - OUTGROWN
+def outgrown(prior: Prior, theta: FloatArray, ends: Pairs, lost: float) -> bool:
+    """Say whether the skew functions of a prior lose more than this share of the cyclic part at other parameters."""
+    return isinstance(prior, SkewBasisPrior) and prior.with_theta(theta).kept_share(ends) < 1 - lost
 
 
 def warm_start(old: Prior, old_used: IntArray, a: FloatArray, new: Prior, used: IntArray) -> FloatArray | None:

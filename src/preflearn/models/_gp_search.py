@@ -11,13 +11,18 @@ import numpy as np
 
 from preflearn.inference.evidence import Optimum, maximise, starts
 from preflearn.models._evidence import Evidence
-from preflearn.models._gp_prior import outgrown, with_functions
+from preflearn.models._gp_prior import LOST, outgrown, with_functions
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import SkewBasisPrior
 
 __all__ = ["Starts", "search", "started"]
 
-REBASED = 4  # times that a search goes on with skew functions chosen anew
+REBASED = 10  # times that a search goes on with skew functions chosen anew
+LOST_IN_SEARCH, OUTGROWN = 0.03, 0.05  # share of the variance that these may lose, and from which on they are
+ROUGHER = 1.5  # how much shorter a length scale may become before they are, too
+GAIN = 0.01  # nats of a step that end a search with functions, which lose more than that
+
+Rebuild = Callable[[Any, Any], Evidence]
 
 
 class Starts(NamedTuple):
@@ -64,7 +69,7 @@ def search(
     evidence: Evidence,
     first: Starts,
     ends: tuple[IntArray, IntArray],
-    rebuild: Callable[[Any, Any], Evidence],
+    rebuild: Rebuild,
 ) -> tuple[Evidence, list[Optimum]]:
     """Climb from every start; return the evidence that was climbed and all optima, the highest first.
 
@@ -73,17 +78,37 @@ def search(
     """
     if not isinstance(evidence.prior, SkewBasisPrior):
         return evidence, maximise(evidence.believed, *first)
-    climbed = []
-    for start in first.points:
-        prior, likelihood = evidence.split(start)
-        at_start, design = with_functions(prior.utility, prior.cyclic, prior.n_items, ends)
-        here = replace(evidence, prior=at_start, likelihood=likelihood, design=design, warm=None)
-        found = maximise(here.believed, [start], first.bounds)[0]
-        for _ in range(REBASED):
-            if not outgrown(here.prior, found.theta, ends):
-                break
-            here = rebuild(*here.split(found.theta))
-            found = maximise(here.believed, [found.theta], first.bounds)[0]
-        climbed.append((here, found))
+    climbed = [_climb_on_functions(evidence, start, first.bounds, ends, rebuild) for start in first.points]
     climbed.sort(key=lambda one: -one[1].evidence)
     return climbed[0][0], [found for _, found in climbed]
+
+
+def _climb_on_functions(
+    evidence: Evidence, theta: FloatArray, bounds: FloatArray, ends: tuple[IntArray, IntArray], rebuild: Rebuild
+) -> tuple[Evidence, Optimum]:
+    """Climb as far as the functions can show what lies ahead, choose others there and go on.
+
+    A search is content with fewer functions than the posterior, whose evidence at the end is the one returned.
+    """
+    rough = np.array(["cyclic" in name and "length scale" in name for name in evidence.names], dtype=bool)
+    evaluations = 0
+    for left in reversed(range(REBASED)):
+        prior, likelihood = evidence.split(theta)
+        few, design = with_functions(prior.utility, prior.cyclic, prior.n_items, ends, LOST_IN_SEARCH)
+        here = replace(evidence, prior=few, likelihood=likelihood, design=design, warm=None)
+        if outgrown(few, theta, ends, OUTGROWN):  # as many as there may be: rather pairs, if these are not too many
+            here = rebuild(prior, likelihood)
+        near = bounds.copy()
+        if left and isinstance(here.prior, SkewBasisPrior):
+            near[rough, 0] = np.maximum(near[rough, 0], theta[rough] - np.log(ROUGHER))
+        found = maximise(here.believed, [theta], near, gain=GAIN)[0]
+        evaluations += found.evaluations
+        theta = found.theta
+        stopped = (theta <= near[:, 0]) & (near[:, 0] > bounds[:, 0])
+        if not (stopped.any() or outgrown(here.prior, theta, ends, OUTGROWN)):
+            break
+    if outgrown(here.prior, theta, ends, 2 * LOST):
+        here = rebuild(*here.split(theta))
+        value, gradient = here.believed(theta)
+        found = replace(found, evidence=value, gradient=gradient)
+    return here, replace(found, evaluations=evaluations)

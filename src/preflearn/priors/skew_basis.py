@@ -30,6 +30,7 @@ __all__ = ["SkewBasis", "SkewBasisPrior"]
 FloatArray = NDArray[np.float64]
 
 _FUNCTIONS = 256  # leading eigenvectors that pairs are made of
+ROUNDING = 1e-12  # share of the largest product of eigenvalues
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,11 @@ class SkewBasis:
     kept: Pairs
 
     @classmethod
-    def build(cls, K: FloatArray, most: int, lost: float) -> SkewBasis:
-        """Return the functions with the largest products of eigenvalues of K that lose at most a share of the total."""
+    def build(cls, K: FloatArray, least: int, most: int, lost: float) -> SkewBasis:
+        """Return the functions with the largest products of eigenvalues of K that lose at most a share of the total.
+
+        At least and at most so many of them, as far as products are not rounding.
+        """
         values, V = eigh_leading(K, min(K.shape[0], _FUNCTIONS))
         values = np.maximum(values, 0.0)
         a, b = np.triu_indices(values.shape[0], 1)
@@ -49,8 +53,8 @@ class SkewBasis:
         order = np.argsort(-products, kind="stable")
         total = (np.trace(K) ** 2 - np.square(K).sum()) / 2  # over all pairs of all eigenvalues
         wanted = int(np.searchsorted(np.cumsum(products[order]), (1 - lost) * total)) + 1
-        order = order[: min(most, wanted)]
-        order = np.sort(order[products[order] > 0])
+        order = order[: min(most, max(least, wanted))]
+        order = np.sort(order[products[order] > ROUNDING * products[order[:1]]])
         used = int(b[order].max(initial=0)) + 1
         return cls(np.ascontiguousarray(V[:, :used]), (a[order], b[order]))
 

@@ -15,12 +15,13 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.models import BradleyTerry, PreferenceGP
-from preflearn.structure.rankability import PRICE, SURE
+from preflearn.structure.rankability import PRICE, SURE, learned
 
 __all__ = [
     "MODELS",
     "Candidate",
     "Choice",
+    "Utilities",
     "applicable",
     "as_seen",
     "build_model",
@@ -28,6 +29,7 @@ __all__ = [
     "choose_model",
     "has_judges",
     "judged_items",
+    "learn_utilities",
     "refined",
 ]
 
@@ -115,11 +117,40 @@ class Choice:
     data: Comparisons
 
 
+@dataclass(frozen=True)
+class Utilities:
+    """Models of one ranking for all that were tried, and what was left out for its cost."""
+
+    tried: tuple[Candidate, ...]
+    left_out: tuple[str, ...]
+
+    @property
+    def on_features(self) -> Candidate | None:
+        """The best that learns from features and may get a part for circles or judges beside it, if there is one."""
+        fitting = [one for one in self.tried if one.name in _ON_FEATURES]
+        best = max(self.tried, key=lambda one: one.earned)
+        return best if best in fitting else next((one for one in fitting if one.name == "gp-own"), None)
+
+
+def learn_utilities(
+    data: Comparisons, model: str = "auto", *, random_state: Any = 0, progress: Progress | None = None
+) -> Utilities:
+    """Fit the models of one ranking for all that comparisons allow, or the only model that is asked for."""
+    names, left_out = applicable(data) if model == "auto" else ([check_model(data, model)], ())
+    tried: list[Candidate] = []
+    for name in names:
+        _say(progress, name, 0.8 * len(tried) / len(names))
+        tried.append(_fit(data, name, random_state, Utilities((), ())))
+    return Utilities(tuple(tried), left_out)
+
+
 def choose_model(
     data: Comparisons,
     model: str = "auto",
     *,
     cyclic: bool = False,
+    utilities: Utilities | None = None,
+    both: PreferenceGP | None = None,
     random_state: Any = 0,
     progress: Progress | None = None,
 ) -> Choice:
@@ -133,6 +164,10 @@ def choose_model(
         A name of ``MODELS`` leaves no choice.
     cyclic : bool, default=False
         Whether preferences were found to run in circles: the utility then gets a cyclic part beside it.
+    utilities : Utilities, default=None
+        What `learn_utilities` returned for these comparisons and this model, if it was asked already.
+    both : PreferenceGP, default=None
+        The best of their utilities with a cyclic part beside it, if that was fitted already.
     random_state : int, default=0
         Seed of the random starts.
     progress : callable, default=None
@@ -153,29 +188,22 @@ def choose_model(
     (``PreferenceGP(hyperprior=1.5)``, ``BradleyTerry(prior="auto")``), and the chosen model averages over the
     hyperparameters where few items leave them uncertain.
     """
-    tried: list[Candidate] = []
-    names, left_out = applicable(data) if model == "auto" else ([check_model(data, model)], ())
-    judged = model == "auto" and has_judges(data)
-    steps = len(names) + cyclic + judged
-
-    def attempt(name: str, like: str | None = None) -> None:
-        if progress is not None:
-            progress(f"Learning: {MODELS[name]}", min(len(tried) / steps, 0.95))
-        tried.append(_fit(data, name, random_state, like, tried))
-
-    for name in names:
-        attempt(name)
+    if utilities is None:
+        utilities = learn_utilities(data, model, random_state=random_state, progress=progress)
+    tried, left_out = list(utilities.tried), utilities.left_out
     best = max(tried, key=lambda one: one.earned)
-    if judged:
+    if model == "auto" and has_judges(data):
         if judged_items(data) > MOST_JUDGED:
             left_out += (
                 f"tastes of single judges (at most {MOST_JUDGED:,} judged items; here {judged_items(data):,})",
             )
         else:
-            attempt("judges", best.name)
+            _say(progress, "judges", 0.8)
+            tried.append(_fit(data, "judges", random_state, utilities))
             best = max(tried, key=lambda one: one.earned)
     if cyclic and model == "auto":
-        attempt("both", best.name)
+        _say(progress, "both", 0.9)
+        tried.append(_fit(data, "both", random_state, utilities) if both is None else _candidate("both", both))
         if best.name != "judges":
             best = tried[-1]
         elif tried[-1].earned > best.earned:  # else the circles were judges of different tastes
@@ -229,7 +257,7 @@ def _refit(best: Candidate, data: Comparisons, parameters: dict[str, Any]) -> Ca
     """Fit the model with other parameters, the search starting where that of the model ended."""
     start = None
     if isinstance(best.model, PreferenceGP):
-        start, parameters = _learned(best.model), {**parameters, "n_restarts": 0}
+        start, parameters = learned(best.model), {**parameters, "n_restarts": 0}
     try:
         return replace(best, model=_quiet_fit(clone(best.model).set_params(**parameters), data, start))
     except np.linalg.LinAlgError:  # weights so large that the evidence has no width
@@ -326,26 +354,29 @@ def build_model(data: Comparisons, name: str, *, like: str | None = None, random
     )
 
 
-def _fit(data: Comparisons, name: str, random_state: Any, like: str | None, tried: list[Candidate]) -> Candidate:
-    model = build_model(data, name, like=like, random_state=random_state)
-    utility = like if like in _ON_FEATURES else "gp-own"
-    alone = next((one for one in tried if one.name == utility), None) if name == "judges" else None
+def _fit(data: Comparisons, name: str, random_state: Any, utilities: Utilities) -> Candidate:
+    """Fit a model; one with parts beside a utility starts from the utility as it was learned alone."""
+    alone = utilities.on_features if utilities.tried else None
+    model = build_model(data, name, like=None if alone is None else alone.name, random_state=random_state)
     if alone is None:
         return _candidate(name, _quiet_fit(model, as_seen(data, name)))
-    # tastes beside the utility as it was learned alone; all together only if that is not far from being worth it
     model.set_params(n_restarts=0)
-    judges = _candidate(name, _quiet_fit(model, data, _learned(alone.model), hold=True))
-    if judges.earned < max(one.earned for one in tried) - TOGETHER:
-        return judges
-    return _candidate(name, _quiet_fit(model, data, _learned(model)))
+    if name == "judges":
+        # tastes beside the utility as it is; all together only if that is not far from being worth it
+        judges = _candidate(name, _quiet_fit(model, data, learned(alone.model), hold=True))
+        if judges.earned < max(one.earned for one in utilities.tried) - TOGETHER:
+            return judges
+        alone = judges
+    return _candidate(name, _quiet_fit(model, data, learned(alone.model)))
+
+
+def _say(progress: Progress | None, name: str, share: float) -> None:
+    if progress is not None:
+        progress(f"Learning: {MODELS[name]}", share)
 
 
 def _candidate(name: str, model: Any) -> Candidate:
     return Candidate(name, float(model.log_evidence_), len(model.theta_), model)
-
-
-def _learned(model: PreferenceGP) -> dict[str, float]:
-    return dict(zip(model.theta_names_, np.exp(model.theta_).tolist(), strict=True))
 
 
 def _quiet_fit(model: Any, data: Comparisons, start: dict[str, float] | None = None, *, hold: bool = False) -> Any:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from preflearn.data import Comparisons, ItemEncoder, Ratings, from_scores, read_preferences
 from preflearn.exceptions import DataError, DataWarning
+from preflearn.models import PreferenceGP
 from preflearn.models.ranking import Ranking
 from preflearn.ranking.advice import Advice, advise
-from preflearn.ranking.choice import MOST_ITEMS, Choice, check_model, choose_model
+from preflearn.ranking.choice import MOST_ITEMS, Choice, Utilities, check_model, choose_model, learn_utilities
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.result import RankResult
 from preflearn.structure import JudgeReport, judge_report, rankability
+from preflearn.structure.rankability import EP_UP_TO
 
 __all__ = ["from_rows", "judges_of", "quietly", "rank", "rank_comparisons"]
 
@@ -142,10 +144,15 @@ def rank_comparisons(
     tell = progress or (lambda what, share: None)
     start = prepare(data)
     data, record, notes = start.data, start.record, list(start.notes)
-    verdict = None
+    utilities = learn_utilities(
+        data, model, random_state=random_state, progress=lambda what, share: tell(what, share / 3)
+    )
+    verdict = both = None
     if circles or (circles is None and _examinable(data)):
-        tell("Looking for circles", 0.05)
-        verdict = quietly(lambda: rankability(data, screen=circles is None, random_state=random_state))
+        tell("Looking for circles", 0.3)
+        known = _known(data, utilities)
+        verdict = quietly(lambda: rankability(known or data, screen=circles is None, random_state=random_state))
+        both = verdict.models.get("both") if known is not None else None
     elif circles is None:
         notes.append(
             Advice(
@@ -159,8 +166,10 @@ def rank_comparisons(
         data,
         model,
         cyclic=found,
+        utilities=utilities,
+        both=both,
         random_state=random_state,
-        progress=lambda what, share: tell(what, 0.3 + 0.5 * share),
+        progress=tell,
     )
     data = choice.data
     judges = judges_of(choice, tell)
@@ -188,10 +197,24 @@ def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]
     return pairs, (f"Rows of the same group are compared by their scores: {len(pairs):,} pairs{drawn}.",)
 
 
-def _examinable(data: Comparisons) -> bool:
+def _known(data: Comparisons, utilities: Utilities) -> PreferenceGP | None:
+    """Return the model on features, if there is one, whose utility the search for circles need not learn again.
+
+    Few pairs are cheap, and their evidences are found by expectation propagation instead.
+    """
+    given = utilities.on_features or next((one for one in utilities.tried if one.name == "both"), None)
+    if given is None or data.items is None or _n_pairs(data) <= EP_UP_TO:
+        return None
+    return cast(PreferenceGP, given.model)
+
+
+def _n_pairs(data: Comparisons) -> int:
     low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
-    n_pairs = len(np.unique(low.astype(np.int64) * data.n_items + high))
-    return n_pairs <= MOST_PAIRS and (data.items is None or len(data.used_items()) <= MOST_ITEMS)
+    return len(np.unique(low.astype(np.int64) * data.n_items + high))
+
+
+def _examinable(data: Comparisons) -> bool:
+    return _n_pairs(data) <= MOST_PAIRS and (data.items is None or len(data.used_items()) <= MOST_ITEMS)
 
 
 def _ranking(choice: Choice, level: float, random_state: int) -> Ranking:

@@ -17,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataWarning
 from preflearn.models import PreferenceGP
-from preflearn.models.preference_matrix import PreferenceMatrix
+from preflearn.structure._learned import cycles, shares, winners
 from preflearn.structure.clusters import ComparableClusters
-from preflearn.structure.graph import FloatArray, Flow, average_clustering, cyclic_triads, smith_sizes, strongest_cycles
+from preflearn.structure.graph import Flow, average_clustering, cyclic_triads
 from preflearn.structure.hodge import Hodge, hodge
 from preflearn.structure.residuals import chance, cyclic_residuals, similarities
 
-__all__ = ["Rankability", "rankability"]
+__all__ = ["EP_UP_TO", "PRICE", "SURE", "Rankability", "learned", "rankability"]
 
 # Nats that a free parameter must earn. A search over parameters that the truth does not need gains more than this in
 # fewer than one case of twenty; see the simulation in tests/test_structure_rankability.py.
@@ -34,7 +34,6 @@ ALL = 0.95  # share of preferences from which on a ranking explains all of them,
 NOISE = 3.0  # nats above chance below which there is nothing to explain
 EP_UP_TO = 400  # distinct pairs for which EP is affordable several times
 HEAVY = 1e4  # weight of one comparison from which on EP takes long, and is not needed
-MOST_DRAWN = 60  # items whose preferences are drawn jointly
 # Where circles are only looked for after a hint: the p-value of the residuals that is one. With few pairs it is that
 # from which on circles have no sign, and nothing is lost; with many, that from which on they cannot be sure, whatever
 # the evidence. Beyond so many pairs of items with features circles are not learned even then.
@@ -187,7 +186,8 @@ def rankability(
     Parameters
     ----------
     X : Comparisons, or a fitted PreferenceGP
-        A model stands for the comparisons it was fitted on, its likelihood and its inference.
+        A model stands for the comparisons it was fitted on, and is itself the ranking or the model of both parts, with
+        whatever else it assumes (kernel, own effects, likelihood, inference, prior) being what the others assume.
     inference : {"auto", "laplace", "ep"}, default="auto"
         "auto" is EP for up to 400 distinct pairs, Laplace's method beyond (and for weights above 10,000).
     likelihood : {"probit", "logit"} or likelihood, default="probit"
@@ -195,7 +195,7 @@ def rankability(
     n_cycles : int, default=5
         Most cycles to look for.
     n_samples : int, default=2000
-        Joint draws for Condorcet winner and Smith set, among the 60 items of the highest mean preference at most.
+        Joint draws for Condorcet winner and Smith set, among the 40 items of the highest mean preference at most.
     screen : bool, default=False
         Whether to learn circles only where the residuals of a ranking hint at them. Without a hint ``models`` has the
         ranking alone, and ``log_odds`` are the most that the p-value can mean. Many pairs of items with features cost
@@ -233,9 +233,10 @@ def rankability(
     >>> rankability(throws).verdict
     'cyclic'
     """
+    like = None
     if isinstance(X, PreferenceGP):
         check_is_fitted(X)
-        inference, likelihood, X = X.inference, X.likelihood_, X.comparisons_
+        like, X = X, X.comparisons_
     if not isinstance(X, Comparisons):
         raise TypeError(f"rankability: give Comparisons or a fitted PreferenceGP; got {type(X).__name__}.")
     counts: tuple[tuple[str, Any, int], ...] = (("n_cycles", n_cycles, 0), ("n_samples", n_samples, 1))
@@ -248,7 +249,10 @@ def rankability(
     if inference == "auto":
         heavy = X.weight is not None and X.weight.max() > HEAVY
         inference = "ep" if flow.low.shape[0] <= EP_UP_TO and not heavy else "laplace"
-    models, p_value = _fit(X, flow.low.shape[0], inference, likelihood, screen, random_state)
+    if like is None:
+        ties = bool((X.outcome == 0).any())
+        like = PreferenceGP(likelihood=likelihood, inference=inference, ties=ties)
+    models, p_value = _fit(X, flow.low.shape[0], like, screen, random_state)
     evidence = {name: model.log_evidence_ for name, model in models.items()}
     evidence["chance"] = chance(X, models["ranking"].likelihood_)
     earned = {name: model.log_evidence_ - PRICE * len(model.theta_) for name, model in models.items()}
@@ -261,8 +265,8 @@ def rankability(
     hint = "both" not in models and p_value < HINT
     best = models["ranking" if log_odds < 0 else max(earned, key=lambda name: earned[name])]
     believed = best.preference_matrix()
-    ranking_share, cyclic_share = _shares(believed.mean)
-    condorcet, smith = _winners(best, believed, n_samples, random_state)
+    ranking_share, cyclic_share = shares(believed.mean)
+    condorcet, smith = winners(best, believed, n_samples, random_state)
     return Rankability(
         "undecided" if hint else _verdict(log_odds, earned, guessed, ranking_share),
         log_odds,
@@ -273,7 +277,7 @@ def rankability(
         hodge(flow),
         cyclic_triads(flow),
         average_clustering(flow),
-        [] if best is models["ranking"] else _cycles(believed, n_cycles),  # what a ranking prefers has no cycles
+        [] if best is models["ranking"] else cycles(believed, n_cycles),  # what a ranking prefers has no cycles
         condorcet,
         smith,
         0 if X.judge is None else len(set(X.judge.tolist()) - {""}),
@@ -282,39 +286,47 @@ def rankability(
 
 
 def _fit(
-    X: Comparisons, n_pairs: int, inference: Any, likelihood: Any, screen: bool, random_state: Any
+    X: Comparisons, n_pairs: int, like: PreferenceGP, screen: bool, random_state: Any
 ) -> tuple[dict[str, PreferenceGP], float]:
     """Return the models, and the p-value of circles in what the ranking leaves unexplained."""
     bare: Any = ConstantKernel() if X.items is None else "rbf"
+    utility = bare if like.kernel is None else like.kernel
     restarts = 0 if X.items is None or (screen and n_pairs > FEW_PAIRS) else 2
-    empty = PreferenceGP(
-        likelihood=likelihood,
-        inference=inference,
-        ties=bool((X.outcome == 0).any()),
-        n_restarts=restarts,
-        random_state=random_state,
-    )
+    anew = {"hyperparameters": "maximise", "judge_kernel": None, "n_restarts": restarts, "random_state": random_state}
+    done = getattr(like, "comparisons_", None) is X and like.hyperparameters == "maximise" and like.judge_kernel is None
 
-    def fitted(**kernels: Any) -> PreferenceGP:
-        model = clone(empty).set_params(**kernels)
-        if X.items is None and len(kernels) == 1:
-            model.set_params(**{name: _first_variance(model, X) for name in kernels})
-        return cast(PreferenceGP, model.fit(X))
+    def fitted(start: dict[str, float] | None = None, **parts: Any) -> PreferenceGP:
+        wanted = {"kernel": None, "cyclic_kernel": None, **parts}
+        if done and like.kernel is not None and all(getattr(like, name) is part for name, part in wanted.items()):
+            return like
+        model = clone(like).set_params(**anew, **wanted, own_effect=like.own_effect and wanted["kernel"] is not None)
+        if X.items is None and len(parts) == 1:
+            model.set_params(**{name: _first_variance(model, X) for name in parts})
+        return cast(PreferenceGP, model.fit(X, start=start))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # that nothing but noise is found is a verdict here
         warnings.simplefilter("ignore", ConvergenceWarning)
-        ranking = fitted(kernel=bare)
+        ranking = fitted(kernel=utility)
         if screen:
             p_value = cyclic_residuals(ranking, similarities(ranking, SCALES), random_state)
             hint = p_value < (NO_SIGN if n_pairs <= FEW_PAIRS else HINT)
             if not hint or (X.items is not None and n_pairs > MOST_LEARNED):
                 return {"ranking": ranking}, p_value
         circles = fitted(cyclic_kernel=bare)
-        both = fitted(**({"kernel": bare, "cyclic_kernel": bare} if X.items is not None else _shared(ranking, circles)))
+        if X.items is None:
+            both = fitted(**_shared(ranking, circles))
+        else:
+            cyclic = bare if like.cyclic_kernel is None else like.cyclic_kernel
+            both = fitted(learned(circles) | learned(ranking), kernel=utility, cyclic_kernel=cyclic)
     kernel = None if X.items is None else circles._solution.prior.cyclic.gram()[0]
     p_value = cyclic_residuals(ranking, [kernel], random_state)
     return {"ranking": ranking, "circles": circles, "both": both}, p_value
+
+
+def learned(model: PreferenceGP) -> dict[str, float]:
+    """Return the hyperparameters by name, as ``fit(start=)`` takes them."""
+    return dict(zip(model.theta_names_, np.exp(model.theta_).tolist(), strict=True))
 
 
 def _first_variance(model: PreferenceGP, X: Comparisons) -> ConstantKernel:
@@ -360,35 +372,3 @@ def _verdict(log_odds: float, earned: dict[str, float], chance: float, ranking_s
     if log_odds < SURE:
         return "undecided"
     return "partly cyclic" if earned["both"] > earned["circles"] + SURE or ranking_share > 0.5 else "cyclic"
-
-
-def _shares(G: FloatArray) -> tuple[float, float]:
-    """Return the shares of preferences (n, n) that differences of utilities explain best, and of the rest."""
-    f = G.mean(axis=1)
-    total = float(np.sum(G**2))
-    ranking = float(np.sum((f[:, None] - f[None, :]) ** 2))
-    return (ranking / total, max(total - ranking, 0.0) / total) if total > 0 else (0.0, 0.0)
-
-
-def _cycles(matrix: PreferenceMatrix, count: int) -> list[tuple[float, list[Any]]]:
-    P, names = matrix.probability, matrix.names
-    first, second = np.nonzero(P > 0.5)
-    found = strongest_cycles(first, second, P[first, second], count)
-    return [(strength, [names[item] for item in cycle]) for strength, cycle in found]
-
-
-def _winners(
-    model: PreferenceGP, matrix: PreferenceMatrix, n_samples: int, random_state: Any
-) -> tuple[list[tuple[Any, float]], list[tuple[Any, float]]]:
-    names, mean = matrix.names, matrix.mean.sum(axis=1)
-    some = np.sort(np.argsort(-mean, kind="stable")[:MOST_DRAWN])
-    table = names[some] if model.item_names_ is not None else some
-    beats = model.sample_preferences(table, n_samples, random_state) > 0
-    everybody = (beats.sum(axis=2) == len(some) - 1).mean(axis=0)
-    member = smith_sizes(beats)[1].mean(axis=0)
-
-    def listed(share: FloatArray) -> list[tuple[Any, float]]:
-        order = np.argsort(-share, kind="stable")
-        return [(names[some[item]], float(share[item])) for item in order if share[item] > 0]
-
-    return listed(everybody), listed(member)
