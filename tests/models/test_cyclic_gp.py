@@ -349,7 +349,7 @@ def test_the_share_that_functions_hold_is_that_of_the_variances():
     X = np.random.default_rng(0).normal(size=(9, 2))
     cyclic = ItemPrior(X, SKEW, None, 9)
     pairs = np.triu_indices(9, 1)
-    basis = SkewBasis.build(SKEW(X), 10, 0.0)
+    basis = SkewBasis.build(SKEW(X), 0, 10, 0.0)
     prior = SkewBasisPrior(None, cyclic, 9, basis)
     for theta in (SKEW.theta, SKEW.theta - 0.5):
         moved = prior.with_theta(theta)
@@ -358,7 +358,7 @@ def test_the_share_that_functions_hold_is_that_of_the_variances():
         held = (Psi @ skew_gram(basis.V.T @ K @ basis.V, basis.kept, basis.kept) @ Psi.T).trace()
         assert moved.kept_share(pairs) == pytest.approx(held / skew_gram(K, pairs, pairs).trace(), rel=1e-9)
         assert 0.2 < moved.kept_share(pairs) < 0.999
-    assert SkewBasisPrior(None, cyclic, 9, SkewBasis.build(SKEW(X), 100, 0.0)).kept_share(pairs) == pytest.approx(1)
+    assert SkewBasisPrior(None, cyclic, 9, SkewBasis.build(SKEW(X), 0, 100, 0.0)).kept_share(pairs) == pytest.approx(1)
 
 
 def test_a_search_that_outgrows_its_functions_gets_others(monkeypatch):
@@ -394,29 +394,30 @@ def test_restarts_find_what_functions_of_the_first_start_cannot_show(monkeypatch
     assert len(found.optima_) == 4
 
 
-def test_every_start_of_a_search_has_functions_of_its_own(monkeypatch):
+def test_every_search_has_functions_chosen_where_it_starts(monkeypatch):
     monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
     monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
-    asked, climbed = [], []
-    choose, climb = _gp_search.with_functions, _gp_search.maximise
+    monkeypatch.setattr("preflearn.models._gp_prior.LEAST_FUNCTIONS", 0)
+    climbed = []
+    climb = _gp_search.maximise
 
-    def recorded(utility, cyclic, n, ends):
-        asked.append(cyclic.theta)
-        return choose(utility, cyclic, n, ends)
+    def maximise(evidence, first, bounds, **how):
+        here = evidence.__self__.prior
+        chosen = SkewBasis.build(here.cyclic.with_theta(first[0]).gram()[0], 0, 1_000, _gp_search.LOST_IN_SEARCH)
+        found = climb(evidence, first, bounds, **how)
+        climbed.append((here.basis, chosen, first[0], found[0].theta))
+        return found
 
-    def maximise(evidence, first, bounds):
-        climbed.append((evidence.__self__.prior.basis, first[0]))
-        return climb(evidence, first, bounds)
-
-    monkeypatch.setattr(_gp_search, "with_functions", recorded)
     monkeypatch.setattr(_gp_search, "maximise", maximise)
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(12, 1))
     first, second = np.triu_indices(12, 1)
     data = Comparisons(X, first, second, np.sign(np.sin(2 * (X[first, 0] - X[second, 0]))))
-    PreferenceGP(cyclic_kernel=1.0 * RBF(1.0), n_restarts=2, random_state=0).fit(data)
-    begun = [start for basis, start in climbed if any(np.array_equal(start, theta) for theta in asked)]
-    assert len(asked) == 3
-    np.testing.assert_array_equal(begun, asked)
-    bases = [basis for basis, start in climbed if any(np.array_equal(start, theta) for theta in asked)]
-    assert len({id(basis) for basis in bases}) == 3
+    model = PreferenceGP(cyclic_kernel=1.0 * RBF(2.0), n_restarts=2, random_state=0).fit(data)
+    for basis, chosen, start, end in climbed:
+        np.testing.assert_array_equal(basis.kept, chosen.kept)
+        assert end[1] >= start[1] - np.log(_gp_search.ROUGHER) - 1e-12
+    assert len(climbed) > len(model.optima_) == 3  # a start so smooth takes more than one
+    ends = [np.exp(end[1]) for *_, end in climbed]
+    assert min(abs(np.log(np.exp(model.theta_[1]) / end)) for end in ends) < 1e-9
+

@@ -50,6 +50,7 @@ def maximise(
     *,
     tol: float = 1e-6,
     gain: float = 0.0,
+    step: float = 1.0,
     max_evaluations: int = 500,
 ) -> list[Optimum]:
     """Climb from every start by L-BFGS-B and return all optima, the highest first.
@@ -57,7 +58,7 @@ def maximise(
     ``evidence(theta)`` returns the value and its gradient; a value that is not finite is a wall to step back from.
     Without free parameters (or with equal bounds of all) the evidence is evaluated once. A later start is given up
     where it has almost stopped climbing below what an earlier one has reached, and any on a step that gains less than
-    ``gain``.
+    ``gain``. The first step is at most ``step`` in every parameter.
     """
     found: list[Optimum] = []
     for start in first:
@@ -66,7 +67,7 @@ def maximise(
             found.append(Optimum(start, value, gradient, 1, True, "nothing to optimise"))
         else:
             highest = max((one.evidence for one in found), default=-np.inf)
-            found.append(_climb(evidence, start, bounds, tol, gain, max_evaluations, highest))
+            found.append(_climb(evidence, start, bounds, tol, gain, step, max_evaluations, highest))
     return sorted(found, key=lambda optimum: -optimum.evidence)
 
 
@@ -76,14 +77,15 @@ def _climb(
     bounds: FloatArray,
     tol: float,
     gain: float,
+    step: float,
     max_evaluations: int,
     highest: float,
 ) -> Optimum:
     value, gradient = evidence(start)
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
         return Optimum(start, -1e100, np.zeros_like(start), 1, False, "the evidence is not finite at the start")
-    # the first step is the gradient: in these units a step of at most one, and not one to the bounds
-    unit = max(1.0, float(np.abs(gradient).max()))
+    # the first step is the gradient: in these units a short one, and not one to the bounds
+    unit = max(1.0, float(np.abs(gradient).max()) / step)
     seen, path = [value], [value]
 
     def negative(theta: FloatArray) -> tuple[float, FloatArray]:

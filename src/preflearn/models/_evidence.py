@@ -90,6 +90,7 @@ class Evidence:
     hyperprior: HyperPrior | None = None
     warm: Any = field(default=None, repr=False)
     highest: tuple[float, Any] = field(default=(-np.inf, None), repr=False)
+    solved: tuple[FloatArray, Solution] | None = field(default=None, repr=False)
 
     @property
     def theta(self) -> FloatArray:
@@ -130,10 +131,12 @@ class Evidence:
     def believed(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return what is searched and averaged over: the evidence with the prior of theta, and its gradient."""
         value, slope = self(theta)
-        if self.hyperprior is None:
-            return value, slope
-        gain, pull = self.hyperprior.gain(theta, self.bounds)
+        gain, pull = self.hyperprior_gain(theta)
         return value + gain, slope + pull
+
+    def hyperprior_gain(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Return what the prior of theta adds to the evidence, and its gradient."""
+        return (0.0, np.zeros_like(theta)) if self.hyperprior is None else self.hyperprior.gain(theta, self.bounds)
 
     def settle(self) -> None:
         """End a search, so that a solution no longer depends on where it came from.
@@ -144,6 +147,8 @@ class Evidence:
 
     def solve(self, theta: FloatArray) -> Solution:
         """Return the posterior at these parameters."""
+        if self.solved is not None and np.array_equal(self.solved[0], theta):
+            return self.solved[1]
         prior, likelihood = self.split(theta)
         factor, _ = _factor(prior)
         posterior, info, sites = self._infer(factor, likelihood)
@@ -151,7 +156,9 @@ class Evidence:
             z = self.design.A @ factor.forward(posterior.u)
             d = likelihood.log_density(self.y, z)
             sites = -d.second, d.first - d.second * z
-        return Solution(prior, likelihood, posterior, info, *sites)
+        solution = Solution(prior, likelihood, posterior, info, *sites)
+        self.solved = theta, solution
+        return solution
 
     def again(self, theta: FloatArray, kept: dict[str, Any]) -> Solution:
         """Return the posterior that `solve` found at these parameters, from what `Solution.kept` said; one factor of B.

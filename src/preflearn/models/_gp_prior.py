@@ -21,7 +21,7 @@ from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior, PairEffectPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior
 
-__all__ = ["LOST", "Kind", "kind_of", "outgrown", "problem_as", "problem_of", "warm_start", "with_functions"]
+__all__ = ["LOST", "Kind", "kind_of", "problem_as", "problem_of", "warm_start", "with_functions"]
 
 Pairs = tuple[IntArray, IntArray]
 
@@ -109,13 +109,8 @@ def with_functions(
     utility: ItemPrior | None, cyclic: ItemPrior, n: int, ends: Pairs, lost: float
 ) -> tuple[SkewBasisPrior, FeatureDesign]:
     """Return the prior over utilities and weights of the skew functions that suit its parameters, and the design."""
-    basis = SkewBasis.build(cyclic.gram()[0], LEAST_FUNCTIONS, MOST_FUNCTIONS, lost)
+    basis = SkewBasis.build(cyclic.gram()[0], min(LEAST_FUNCTIONS, MOST_FUNCTIONS), MOST_FUNCTIONS, lost)
     return problem_as("functions", (utility, cyclic), n, ends, basis)
-
-
-def outgrown(prior: Prior, theta: FloatArray, ends: Pairs, lost: float) -> bool:
-    """Say whether the skew functions of a prior lose more than this share of the cyclic part at other parameters."""
-    return isinstance(prior, SkewBasisPrior) and prior.with_theta(theta).kept_share(ends) < 1 - lost
 
 
 def warm_start(old: Prior, old_used: IntArray, a: FloatArray, new: Prior, used: IntArray) -> FloatArray | None:

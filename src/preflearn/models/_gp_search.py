@@ -11,16 +11,17 @@ import numpy as np
 
 from preflearn.inference.evidence import Optimum, maximise, starts
 from preflearn.models._evidence import Evidence
-from preflearn.models._gp_prior import LOST, outgrown, with_functions
+from preflearn.models._gp_prior import LOST, with_functions
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import SkewBasisPrior
 
 __all__ = ["Starts", "search", "started"]
 
 REBASED = 10  # times that a search goes on with skew functions chosen anew
-LOST_IN_SEARCH, OUTGROWN = 0.03, 0.05  # share of the variance that these may lose, and from which on they are
-ROUGHER = 1.5  # how much shorter a length scale may become before they are, too
+LOST_IN_SEARCH, OUTGROWN = 0.03, 0.06  # share of the variance that these may lose, at first and before they are
+ROUGHER = 1.5  # how much shorter a length scale may become with the same functions
 GAIN = 0.01  # nats of a step that end a search with functions, which lose more than that
+NEAR = 0.1  # first step of a search that goes on
 
 Rebuild = Callable[[Any, Any], Evidence]
 
@@ -90,25 +91,31 @@ def _climb_on_functions(
 
     A search is content with fewer functions than the posterior, whose evidence at the end is the one returned.
     """
+
+    def lost(there: Evidence, theta: FloatArray) -> float:
+        prior = there.split(theta)[0]
+        return 1 - prior.kept_share(ends) if isinstance(prior, SkewBasisPrior) else 0.0
+
     rough = np.array(["cyclic" in name and "length scale" in name for name in evidence.names], dtype=bool)
-    evaluations = 0
-    for left in reversed(range(REBASED)):
+    evaluations, step = 0, 1.0
+    for _ in range(REBASED):
         prior, likelihood = evidence.split(theta)
         few, design = with_functions(prior.utility, prior.cyclic, prior.n_items, ends, LOST_IN_SEARCH)
         here = replace(evidence, prior=few, likelihood=likelihood, design=design, warm=None)
-        if outgrown(few, theta, ends, OUTGROWN):  # as many as there may be: rather pairs, if these are not too many
+        if lost(here, theta) > OUTGROWN:  # with as many as there may be: rather pairs, if these are not too many
             here = rebuild(prior, likelihood)
         near = bounds.copy()
-        if left and isinstance(here.prior, SkewBasisPrior):
+        if isinstance(here.prior, SkewBasisPrior):
             near[rough, 0] = np.maximum(near[rough, 0], theta[rough] - np.log(ROUGHER))
-        found = maximise(here.believed, [theta], near, gain=GAIN)[0]
+        found = maximise(here.believed, [theta], near, gain=GAIN, step=step)[0]
         evaluations += found.evaluations
-        theta = found.theta
+        theta, step = found.theta, NEAR
+        left = lost(here, theta)
         stopped = (theta <= near[:, 0]) & (near[:, 0] > bounds[:, 0])
-        if not (stopped.any() or outgrown(here.prior, theta, ends, OUTGROWN)):
+        if not stopped.any() and left < OUTGROWN:
             break
-    if outgrown(here.prior, theta, ends, 2 * LOST):
+    if left > 2 * LOST:
         here = rebuild(*here.split(theta))
-        value, gradient = here.believed(theta)
-        found = replace(found, evidence=value, gradient=gradient)
-    return here, replace(found, evaluations=evaluations)
+    here.settle()
+    value = here.solve(theta).posterior.log_evidence + here.hyperprior_gain(theta)[0]
+    return here, replace(found, evidence=value, evaluations=evaluations)
