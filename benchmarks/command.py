@@ -5,6 +5,7 @@
 The yardstick is the import of the scientific libraries by the same Python. Comparisons are of random pairs, with
 standard normal utilities and logistic noise; features are two numbers, one of them the utility with noise, and a word.
 Judges are ten, who call small differences a tie; with tastes each has a utility of its own beside the common one.
+Circles are those of two smooth functions of the features, as strong as the utility.
 """
 
 from __future__ import annotations
@@ -25,24 +26,33 @@ IMPORTS = "import numpy, scipy.linalg, scipy.sparse, scipy.optimize, sklearn.gau
 JUDGES, TIED = 10, 0.4
 
 
+def save(path, first, second, z, tied=0.0, judge=None):
+    """Write who won: the first side where z is above, the second where it is below, nobody where it is near zero."""
+    word = np.where(np.abs(z) < tied, "tie", np.where(z > 0, "left", "right"))
+    columns = {"left": [f"item {a}" for a in first], "right": [f"item {b}" for b in second], "winner": word}
+    if judge is not None:
+        columns["judge"] = [f"judge {j}" for j in judge]
+    rows = [",".join(row) for row in zip(*columns.values(), strict=True)]
+    path.write_text("\n".join([",".join(columns), *rows, ""]))
+
+
 def write(folder, n, m):
     rng = np.random.default_rng(0)
     u = rng.normal(size=n)
     first = rng.integers(0, n, m)
     second = (first + rng.integers(1, n, m)) % n
-    up = u[first] - u[second] + rng.logistic(size=m) > 0
-    rows = (f"item {a},item {b},{'left' if won else 'right'}\n" for a, b, won in zip(first, second, up, strict=True))
-    (folder / "matches.csv").write_text("left,right,winner\n" + "".join(rows))
-    near = u + 0.3 * rng.normal(size=n)
+    z = u[first] - u[second] + rng.logistic(size=m)
+    save(folder / "matches.csv", first, second, z)
+    near, weight = u + 0.3 * rng.normal(size=n), rng.normal(size=n)
+    table = [f"item {i},{near[i]:.4f},{weight[i]:.4f},{'ab'[i % 2]}" for i in range(n)]
+    (folder / "items.csv").write_text("\n".join(["item,size,weight,kind", *table, ""]))
     judge, taste = rng.integers(0, JUDGES, m), rng.normal(size=(JUDGES, n))
-    noise = rng.logistic(size=m)
-    for name, own in (("judged.csv", 0.0), ("tastes.csv", 1.0)):
-        z = u[first] - u[second] + own * (taste[judge, first] - taste[judge, second]) + noise
-        word = np.where(np.abs(z) < TIED, "tie", np.where(z > 0, "left", "right"))
-        rows = (f"item {a},item {b},{w},judge {j}\n" for a, b, w, j in zip(first, second, word, judge, strict=True))
-        (folder / name).write_text("left,right,winner,judge\n" + "".join(rows))
-    table = (f"item {i},{near[i]:.4f},{rng.normal():.4f},{'ab'[i % 2]}\n" for i in range(n))
-    (folder / "items.csv").write_text("item,size,weight,kind\n" + "".join(table))
+    save(folder / "judged.csv", first, second, z, TIED, judge)
+    save(folder / "tastes.csv", first, second, z + taste[judge, first] - taste[judge, second], TIED, judge)
+    p, q = np.sin(near + weight), np.cos(near - weight)
+    around = z + 2 * (p[first] * q[second] - q[first] * p[second])
+    save(folder / "circles.csv", first, second, around)
+    save(folder / "judged_circles.csv", first, second, around, TIED, judge)
 
 
 def seconds(command, folder, repeats):
@@ -74,6 +84,8 @@ def main():
         ("matches.csv", "features"),
         ("judged.csv", "features, judges, ties"),
         ("tastes.csv", "features, judges of different tastes, ties"),
+        ("circles.csv", "features, circles"),
+        ("judged_circles.csv", "features, circles, judges, ties"),
     ):
         jobs.append(
             (f"rank {m:,} comparisons of {n:,} items, {told}", (n, m), ["rank", name, "--items", "items.csv"], aim)

@@ -52,3 +52,37 @@ def test_groups_need_circles_that_were_learned():
     with pytest.raises(ValueError, match="without screen=True"):
         rankability(data, screen=True, n_samples=10).clusters()
     np.testing.assert_array_equal(rankability(data, n_samples=10).clusters(1).ranks_, np.arange(1, 9))
+
+
+def grouped(labels, rng, noise):
+    """Return preferences within groups by a utility, none across, and noise."""
+    n = len(labels)
+    f, E = rng.normal(size=n), np.triu(noise * rng.normal(size=(n, n)), 1)
+    return np.where(labels[:, None] == labels, f[:, None] - f, 0.0) + E - E.T
+
+
+@pytest.mark.parametrize("n_groups", [1, 2, 3, 4])
+def test_the_number_of_groups_is_the_one_that_explains_most(n_groups):
+    labels = np.arange(40) % n_groups
+    for seed in range(5):
+        found = ComparableClusters(random_state=0).fit_matrix(grouped(labels, np.random.default_rng(seed), 0.2))
+        assert found.n_clusters_ == n_groups
+        assert len({*zip(labels, found.labels_, strict=True)}) == n_groups
+        assert (found.explained_ > 0.9).all()
+
+
+def test_circles_are_no_groups_and_have_no_ranking():
+    angle = 2 * np.pi * np.arange(15) / 15
+    found = ComparableClusters(random_state=0).fit_matrix(np.sin(angle[:, None] - angle))
+    assert found.n_clusters_ == 1
+    assert found.explained_ == pytest.approx([0], abs=1e-12)
+    alone = ComparableClusters(3, random_state=0).fit_matrix(np.zeros((3, 3)))
+    np.testing.assert_array_equal(alone.explained_, np.ones(3))
+
+
+def test_what_a_ranking_explains_is_said_for_each_group():
+    circle = np.array([[0, 1, -1], [-1, 0, 1], [1, -1, 0]])
+    f = np.array([3.0, 1.0, -4.0])
+    G = np.block([[circle, np.zeros((3, 3))], [np.zeros((3, 3)), f[:, None] - f]])
+    found = ComparableClusters(2, random_state=0).fit_matrix(G)
+    np.testing.assert_allclose(found.explained_[found.labels_[[0, 3]]], [0, 1], atol=1e-12)

@@ -199,7 +199,7 @@ def test_clusters(name, path):
     model = quietly_fitted(CLUSTERS[name], fitted_models.PLAIN)
     loaded = again(model, path)
     assert sorted(vars(loaded)) == sorted(vars(model))
-    for left in ("labels_", "preferences_", "singular_values_", "utilities_", "ranks_"):
+    for left in ("labels_", "preferences_", "singular_values_", "utilities_", "ranks_", "explained_"):
         same(getattr(loaded, left), getattr(model, left))
     if name == "gpgp":  # the model inside is fitted, too
         same(loaded.model.preference_matrix().mean, model.model.preference_matrix().mean)

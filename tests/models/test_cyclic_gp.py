@@ -420,4 +420,3 @@ def test_every_search_has_functions_chosen_where_it_starts(monkeypatch):
     assert len(climbed) > len(model.optima_) == 3  # a start so smooth takes more than one
     ends = [np.exp(end[1]) for *_, end in climbed]
     assert min(abs(np.log(np.exp(model.theta_[1]) / end)) for end in ends) < 1e-9
-

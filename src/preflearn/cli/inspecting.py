@@ -57,7 +57,8 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
             "cycles": [{"items": [str(n) for n in names], "weakest": p} for p, names in verdict.cycles],
             "condorcet": [{"item": str(name), "probability": p} for name, p in verdict.condorcet],
             "smith": [{"item": str(name), "probability": p} for name, p in verdict.smith],
-            "clusters": None if found is None else [[str(name) for name in members] for members in found],
+            "clusters": None if found is None else [[str(name) for name in members] for members, _ in found],
+            "clusters_explained": None if found is None else [share for _, share in found],
             "judges": None if judges is None else _judges_as_json(judges),
         }
         sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
@@ -67,24 +68,26 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
     if found is not None:
         plain("")
         prose(f"{len(found)} groups of comparable items, each from best to worst:" if len(found) > 1 else _ONE_GROUP)
-        for number, members in enumerate(found if len(found) > 1 else [], start=1):
-            facts([(f"{number}", ", ".join(str(name) for name in members))])
+        for number, (members, share) in enumerate(found if len(found) > 1 else [], start=1):
+            told = f" (a ranking explains {share:.0%} of their preferences)" if len(members) > 1 else ""
+            facts([(f"{number}", ", ".join(str(name) for name in members) + told)])
     if judges is not None:
         plain(f"\n{judges}")
 
 
-_ONE_GROUP = "The items do not fall into groups that are comparable only within."
+_ONE_GROUP = "The items do not fall into groups that can be ranked within and not across."
 
 
-def _groups(X: Comparisons, verdict: Rankability, wanted: int | None, seed: int) -> list[list[Any]]:
-    """Return the names of each group, the best first; the largest group first."""
+def _groups(X: Comparisons, verdict: Rankability, wanted: int | None, seed: int) -> list[tuple[list[Any], float]]:
+    """Return the names of each group, the best first, and how far a ranking explains it; the largest group first."""
     fitted = verdict.clusters("auto" if wanted is None else wanted, random_state=seed)
     names = np.arange(X.n_items) if X.names is None else X.names
     groups = []
     for label in range(fitted.n_clusters_):
         members = np.flatnonzero(fitted.labels_ == label)
-        groups.append([names[i] for i in members[np.argsort(fitted.ranks_[members])]])
-    return sorted(groups, key=len, reverse=True)
+        ranked = [names[i] for i in members[np.argsort(fitted.ranks_[members])]]
+        groups.append((ranked, float(fitted.explained_[label])))
+    return sorted(groups, key=lambda group: len(group[0]), reverse=True)
 
 
 def _judges_as_json(report: Any) -> list[dict[str, Any]]:

@@ -89,6 +89,7 @@ def clusters(estimator: Any) -> None:
         _check_length(name, getattr(estimator, name), n)
     if np.shape(estimator.preferences_) != (n, n) or type(estimator.n_clusters_) is not int:
         raise DataError("the preferences are not those of the items")
+    _check_length("explained_", estimator.explained_, estimator.n_clusters_)
     if estimator.labels_.min(initial=0) < 0 or estimator.labels_.max(initial=0) >= estimator.n_clusters_:
         raise DataError("a label is of no cluster")
 

@@ -99,15 +99,21 @@ def clusters(shown: Shown) -> str:
     found = result.rankability.clusters(random_state=shown.random_state)
     labels = found.labels_[shown.rows]
     if len(np.unique(labels)) < 2:
-        return paragraph("The circles do not split the items into groups: they run through all of them.")
+        return paragraph(
+            "The circles do not split the items into groups that can be ranked: they run through all of them."
+        )
     rows = []
     for group, label in enumerate(dict.fromkeys(labels.tolist()), 1):  # the group of the first item comes first
         members = np.flatnonzero(labels == label)
         members = members[np.argsort(found.ranks_[shown.rows[members]], kind="stable")]
         named = ", ".join(name(shown.names[i]) for i in members[:MOST_MEMBERS])
         more = f" and {len(members) - MOST_MEMBERS} more" if len(members) > MOST_MEMBERS else ""
-        rows.append(
-            [f'<span class="k">group {group}</span>', f"{len(members)}", f'<span class="words">{named}{more}</span>']
-        )
-    words = "Items of one group can be ranked among themselves; between groups preferences follow no common order."
-    return paragraph(words) + table("Groups, each from best to worst", ["group", "items", "members"], rows, left=(0, 2))
+        explained = percent(found.explained_[label]) if len(members) > 1 else ""
+        words = f'<span class="words">{named}{more}</span>'
+        rows.append([f'<span class="k">group {group}</span>', f"{len(members)}", words, explained])
+    told = (
+        "Items of one group can be ranked among themselves, as far as the last column says; between groups preferences "
+        "follow no common order."
+    )
+    header = ["group", "items", "members", "a ranking explains"]
+    return paragraph(told) + table("Groups, each from best to worst", header, rows, left=(0, 2))

@@ -14,12 +14,14 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.models import PreferenceGP
+from preflearn.structure._learned import shares
 from preflearn.structure.graph import FloatArray, Flow
 
 __all__ = ["ComparableClusters"]
 
 ABSTAIN = 0.6  # probability of the winner below which a partial ranking does not compare
 MOST = 10  # clusters that "auto" looks at
+MOSTLY = 0.6  # share of all preferences that the rankings within them explain
 
 
 class ComparableClusters(ClusterMixin, BaseEstimator):
@@ -30,7 +32,8 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        Number of clusters; "auto" takes it from the largest gap in the spectrum.
+        Number of clusters; "auto" is the one, up to ten, with which rankings within clusters explain most of all
+        preferences, those across clusters being a part that they cannot explain; one if that is less than 60 %.
     method : {"gpgp", "svd", "partial"}, default="gpgp"
         What the preference matrix is: that of a Gaussian process over pairs (GPGP), the observed net preferences (SVD),
         or the observed ones less those that a utility finds too close to call (partial ranking with abstention).
@@ -56,6 +59,9 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         Utility of every item within its cluster, mean 0 there.
     ranks_ : ndarray (n_items,)
         Place of every item within its cluster, from 1.
+    explained_ : ndarray (n_clusters_,)
+        Share of the preferences within each cluster, as squares, that differences of these utilities explain: 1 where a
+        ranking says everything, less where the cluster has circles of its own.
 
     Notes
     -----
@@ -64,8 +70,8 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
     though. What is zero between clusters are the entries of the matrix and those of U U': with "affinity" items are
     clustered by their sizes, spectrally for "gpgp" (sizes of learned preferences), and by k-means on normalised rows of
     U U' otherwise (observed preferences are all of one size). *Differences from the paper*: this, which finds more of
-    the right clusters in its simulation (``examples/inconsistent_preferences.py``). Utilities are the means of the rows
-    of the matrix within each cluster.
+    the right clusters in its simulation (``examples/inconsistent_preferences.py``); and the number of clusters, which
+    the paper reads from the gap in the spectrum. Utilities are the means of the rows of the matrix within each cluster.
 
     References
     ----------
@@ -151,13 +157,22 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
             )
         self._check_number(n)
         U, s, _ = np.linalg.svd(G)
-        self.n_clusters_ = _by_gap(s) if self.n_clusters == "auto" else int(self.n_clusters)
-        self.labels_ = self._assign(G, U[:, : 2 * self.n_clusters_])
+        counts = range(1, max(1, min(MOST, n // 2)) + 1) if self.n_clusters == "auto" else [int(self.n_clusters)]
+        found = [self._assign(G, U, count) for count in counts]
+        told = [_told(G, labels) for labels in found]
+        # arcs of a circle can be ranked, too: groups are those without much that is between them
+        best = int(np.argmax(told))
+        self.labels_ = found[best if told[best] >= MOSTLY or len(found) == 1 else 0]
+        self.n_clusters_ = int(self.labels_.max()) + 1 if self.n_clusters == "auto" else int(self.n_clusters)
         self.preferences_, self.singular_values_ = G, s
         self.utilities_, self.ranks_ = np.zeros(n), np.zeros(n, dtype=np.intp)
+        self.explained_ = np.ones(self.n_clusters_)
         for label in range(self.n_clusters_):
             members = np.flatnonzero(self.labels_ == label)
-            within = G[np.ix_(members, members)].mean(axis=1)
+            among = G[np.ix_(members, members)]
+            within = among.mean(axis=1)
+            if np.any(among):
+                self.explained_[label] = shares(among)[0]
             self.utilities_[members] = within  # their mean is 0, as the matrix is antisymmetric
             self.ranks_[members[np.argsort(-within, kind="stable")]] = np.arange(1, members.shape[0] + 1)
         return self
@@ -166,17 +181,20 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         if self.n_clusters != "auto" and self.n_clusters > n_items:
             raise ValueError(f"ComparableClusters: n_clusters={self.n_clusters}, but there are {n_items} items.")
 
-    def _assign(self, G: FloatArray, U: FloatArray) -> Any:
-        if self.n_clusters_ == 1:
+    def _assign(self, G: FloatArray, U: FloatArray, count: int) -> Any:
+        if count == 1:
             return np.zeros(G.shape[0], dtype=np.intp)
+        if count == G.shape[0]:
+            return np.arange(count)
         from sklearn.cluster import KMeans, SpectralClustering  # a tenth of the time that all imports take
 
         if self.method == "gpgp" and self.assign == "affinity":
-            spectral = SpectralClustering(self.n_clusters_, affinity="precomputed", random_state=self.random_state)
+            spectral = SpectralClustering(count, affinity="precomputed", random_state=self.random_state)
             # a trace of the mean keeps items without any preference connected
             return spectral.fit(np.abs(G) + 1e-6 * np.abs(G).mean() + np.finfo(float).tiny).labels_
+        U = U[:, : 2 * count]
         rows = U if self.assign == "kmeans" else np.abs(normalize(U @ U.T))
-        return KMeans(self.n_clusters_, n_init=20, random_state=self.random_state).fit(rows).labels_
+        return KMeans(count, n_init=20, random_state=self.random_state).fit(rows).labels_
 
     def _matrix(self, X: Comparisons) -> FloatArray:
         ties = bool((X.outcome == 0).any())
@@ -202,10 +220,11 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         return G
 
 
-def _by_gap(s: FloatArray) -> int:
-    """Return the number of pairs of singular values before the largest relative gap."""
-    pairs = s[: 2 * (s.shape[0] // 2)].reshape(-1, 2).mean(axis=1)[: MOST + 1]
-    if pairs.shape[0] < 2 or pairs[0] == 0:
-        return 1
-    floor = 1e-3 * pairs[0]
-    return int(np.argmax(pairs[:-1] / np.maximum(pairs[1:], floor))) + 1
+def _told(G: FloatArray, labels: Any) -> float:
+    """Return the share of all preferences, as squares, that rankings within clusters explain."""
+    explained = 0.0
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        among = G[np.ix_(members, members)]
+        explained += shares(among)[0] * float(np.sum(among**2))
+    return explained / max(float(np.sum(G**2)), np.finfo(float).tiny)

@@ -131,7 +131,7 @@ class Rankability:
         Parameters
         ----------
         n_clusters : int or "auto", default="auto"
-            Number of groups; "auto" takes it from the largest gap in the spectrum.
+            Number of groups; "auto" is the one, up to ten, with which rankings within groups explain most.
         random_state : int, RandomState or None, default=0
             Source of the starts.
 
