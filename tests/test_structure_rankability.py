@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
@@ -264,3 +265,27 @@ def test_ties_cost_a_ranking_no_more_than_they_cost_chance():
     found = rankability(Comparisons(12, first, second, np.where(abs(z) < 0.4, 0.0, np.sign(z))), screen=True)
     assert 3 < found.log_evidence["ranking"] - found.log_evidence["chance"] < 4.5  # without ties three are enough
     assert found.verdict == "rankable"
+
+
+@pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
+def test_a_fitted_model_is_the_ranking_or_both_and_the_others_assume_what_it_does():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    first, second = (np.repeat(side, 3) for side in np.triu_indices(12, 1))
+    z = X[first, 0] - X[second, 0] + 2 * (X[first, 0] * X[second, 1] - X[second, 0] * X[first, 1])
+    data = Comparisons(X, first, second, np.sign(z + rng.logistic(size=len(z))))
+    alone = PreferenceGP("ard", "logit", own_effect=True, hyperprior=1.5).fit(data)
+    found = rankability(alone, n_samples=10)
+    assert found.models["ranking"] is alone
+    both = found.models["both"]
+    assert (both.kernel, both.likelihood, both.own_effect, both.hyperprior) == ("ard", "logit", True, 1.5)
+    assert found.verdict in ("cyclic", "partly cyclic")
+    again = rankability(both, n_samples=10)
+    assert again.models["both"] is both
+    assert again.models["ranking"].log_evidence_ == pytest.approx(alone.log_evidence_, abs=1e-3)
+    for other in (clone(alone).set_params(hyperparameters="fixed"), PreferenceGP(None, cyclic_kernel="rbf")):
+        learned = rankability(other.fit(data), n_samples=10).models
+        assert not any(one is other for one in learned.values())
+        assert all(one.hyperparameters == "maximise" for one in learned.values())
+    weighted = Comparisons(X, first, second, data.outcome, weight=np.arange(len(z)) > 0)
+    assert rankability(clone(alone).fit(weighted), n_samples=10).models["ranking"] is not alone

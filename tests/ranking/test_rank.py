@@ -429,6 +429,53 @@ def test_two_camps_of_judges_are_named():
     assert not any(one.kind == "noise" for one in result.warnings)
 
 
+@pytest.mark.slow
+def test_a_judge_who_answers_by_chance_is_in_no_camp():
+    rng = np.random.default_rng(0)
+    n, each, u = 15, 60, 1.5 * rng.normal(size=15)
+    first = rng.integers(0, n, 8 * each)
+    second = (first + rng.integers(1, n, 8 * each)) % n
+    judge = np.repeat([f"judge {k}" for k in range(8)], each)
+    side = np.repeat([-1, -1, -1, 1, 1, 1, 1, 0], each)
+    z = side * (u[first] - u[second]) + rng.logistic(size=8 * each)
+    result = rank(Comparisons(n, first, second, np.sign(z), judge=judge))
+    text = result.warnings[0].text
+    assert "of 4" in text
+    assert "and 3" in text
+    assert '"judge 7" belongs to neither' in text
+
+
+def test_a_model_without_circles_says_that_it_takes_them_for_noise():
+    throws = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[15, 15, 15])
+    for model, said in (("bradley-terry", True), ("auto", False)):
+        text = next(one.text for one in rank(throws, model=model).warnings if one.kind == "circles")
+        assert ("takes them for noise" in text) == said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["auto", "gp", "both"])
+def test_many_pairs_with_features_are_learned_once(model, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, m = rng.normal(size=(40, 2)), 700
+    first = rng.integers(0, 40, m)
+    second = (first + rng.integers(1, 40, m)) % 40
+    z = X[first, 0] - X[second, 0] + 2 * (X[first, 0] * X[second, 1] - X[second, 0] * X[first, 1])
+    data = Comparisons(X, first, second, np.sign(z + rng.logistic(size=m)))
+    fitted, fit = [], PreferenceGP.fit
+
+    def counted(self, X, y=None, **options):
+        fitted.append((self.kernel is not None, self.cyclic_kernel is not None))
+        return fit(self, X, **options)
+
+    monkeypatch.setattr(PreferenceGP, "fit", counted)
+    result = rank(data, model=model)
+    assert result.rankability.verdict in ("cyclic", "partly cyclic")
+    assert fitted.count((True, True)) == fitted.count((False, True)) == 1
+    chosen = result.rankability.models["ranking" if model == "gp" else "both"]
+    assert (result.model is chosen) == (model != "gp")  # which is refined
+    assert result.choice.candidates[0].log_evidence == chosen.log_evidence_
+
+
 def test_names_that_look_like_missing_values_are_pointed_out():
     result = rank(Comparisons(None, ["a", "NA", "b"], ["nan", "b", "a"]), circles=False)
     assert set(next(one for one in result.warnings if one.kind == "names").items) == {"nan", "NA"}

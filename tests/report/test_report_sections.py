@@ -124,10 +124,18 @@ def test_held_out_predictions_do_not_know_their_comparisons(result_of, plain):
 
 
 def test_probabilities_that_are_off_are_called_off():
-    count, predicted = np.array([200.0, 200.0]), np.array([0.6, 0.9])
-    assert "at their word" in calibration._trusted(predicted, np.array([0.62, 0.89]), count)
-    assert "too bold" in calibration._trusted(predicted, np.array([0.5, 0.6]), count)
-    assert "too cautious" in calibration._trusted(predicted, np.array([0.8, 0.99]), count)
+    predicted = np.repeat([0.62, 0.93], 200)
+    pairs = np.arange(400)
+
+    def said(shares, pairs=pairs):
+        won = np.concatenate([np.arange(200) < 200 * share for share in shares]).astype(float)
+        return calibration._trusted(predicted, won, np.ones(400), pairs)
+
+    assert "at their word" in said((0.64, 0.92))
+    assert "too bold" in said((0.5, 0.6))
+    assert "too cautious" in said((0.8, 0.99))
+    assert "too bold" in said((0.5, 0.85))
+    assert "at their word" in said((0.5, 0.85), pairs // 50)  # answers about eight pairs only
 
 
 def test_features_that_matter_come_first_and_their_direction_is_right(result_of):

@@ -13,6 +13,7 @@ from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import about, comparisons_of, describe_data
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
+from preflearn.ranking.advice import camps
 from preflearn.ranking.choice import choose_model, has_judges
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.ranker import judges_of, quietly
@@ -36,11 +37,12 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
         if clusters is not None or verdict.verdict in ("cyclic", "partly cyclic"):
             tell("Looking for comparable groups", 0.7)
             found = quietly(lambda: _groups(X, verdict, clusters, seed))
-        judges = None
+        judges, apart = None, []
         if has_judges(X):
             with about(read.source):
                 choice = choose_model(X, random_state=seed, progress=lambda what, share: tell(what, 0.7 + 0.2 * share))
             judges = judges_of(choice, tell) or quietly(lambda: judge_report(X))  # which many judges leave out there
+            apart = camps(choice, judges)
     if as_json:
         answer = {
             "data": read.source,
@@ -60,6 +62,7 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
             "clusters": None if found is None else [[str(name) for name in members] for members, _ in found],
             "clusters_explained": None if found is None else [share for _, share in found],
             "judges": None if judges is None else _judges_as_json(judges),
+            "camps": [advice.text for advice in apart],
         }
         sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
         return
@@ -73,6 +76,9 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
             facts([(f"{number}", ", ".join(str(name) for name in members) + told)])
     if judges is not None:
         plain(f"\n{judges}")
+        for advice in apart:
+            plain("")
+            prose(advice.text)
 
 
 _ONE_GROUP = "The items do not fall into groups that can be ranked within and not across."

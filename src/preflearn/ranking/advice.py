@@ -19,7 +19,7 @@ from preflearn.ranking.choice import Choice, as_seen
 from preflearn.ranking.record import Record, short_number
 from preflearn.structure import JudgeReport, Rankability
 
-__all__ = ["Advice", "advise"]
+__all__ = ["Advice", "advise", "camps"]
 
 FEW = 3  # comparisons of an item below which its place is mostly the prior's
 MANY = 10  # comparisons from which on it means something that none contradicts
@@ -28,12 +28,13 @@ NO_CHANCE = 0.01  # p-value from which on an advantage of one side is spoken of
 APART = (
     1.5  # variance of a judge's own preferences, in units of what all share, from which on they have little in common
 )
-MOST_ASKED, OPPOSITE = 200, -0.3  # judges whose tastes are compared; mean likeness of two camps
+MOST_ASKED, OPPOSED = 200, 0.3  # judges whose tastes are compared; mean likeness within camps, less that across
 MISSING = ("nan", "na", "n/a", "null", "none", "-", "?", "#n/a")
 TOP = 10  # places that are looked at in a long ranking
 WIDE = 100.0  # variance of a prior that decides nothing but that there is a maximum
 DENSE = 3_000  # items up to which maximum likelihood is quick
 LOPSIDED = 0.02  # share of outcomes on one side below which sides were sorted by outcome
+_KNOW = ("both", "judges")  # models with a part for what one ranking for all does not explain
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,13 @@ def advise(
 ) -> list[Advice]:
     """Return what should be known before a ranking is trusted, the gravest first."""
     names = np.arange(data.n_items) if data.names is None else data.names
-    apart, sides = _camps(choice, judges), _sides(data)
+    apart, sides = camps(choice, judges), _sides(data)
     circles = [one for one in _circles(rankability) if not (apart and one.kind == "noise")]
     doubts = ""
+    if rankability is not None and rankability.verdict in ("cyclic", "partly cyclic") and choice.name not in _KNOW:
+        doubts += " This model has no part for circles and takes them for noise: its intervals are too narrow."
     if sides and _same_order(data):
-        doubts = " But most pairs always stood in the same order: the advantage of one side (below) may be all of it."
+        doubts += " But most pairs always stood in the same order: the advantage of one side (below) may be all of it."
     if data.weight is not None and data.weight.max() > 1:
         doubts += (
             " A weight is taken for so many answers that agreed: if weights say something else, leave their column "
@@ -123,8 +126,8 @@ def _circles(rankability: Rankability | None) -> list[Advice]:
         cycle = f", as in {' > '.join(map(str, [*names, names[0]]))}"
     share = f"{rankability.ranking_share:.0%}"
     told = {
-        "cyclic": f"Preferences run in circles{cycle}: no ranking explains them, and this one explains {share} of what "
-        "was learned. Ask for single pairs (predict) instead of places.",
+        "cyclic": f"Preferences run in circles{cycle}: no ranking explains them, the best one {share} of what was "
+        "learned. Ask for single pairs (predict) instead of places.",
         "partly cyclic": f"Some preferences run in circles{cycle}: a ranking explains {share} of what was learned. "
         "Ask for single pairs (predict) where it matters.",
         "undecided": "The comparisons do not decide between a ranking and preferences that run in circles. Repeat "
@@ -235,34 +238,39 @@ def _side_effect(data: Comparisons, *, ties: bool) -> SideEffect | None:
         return None
 
 
-def _camps(choice: Choice, judges: JudgeReport | None) -> list[Advice]:
-    """Return whether judges differ more from each other than they agree."""
+def camps(choice: Choice, judges: JudgeReport | None) -> list[Advice]:
+    """Return whether judges differ more from each other than they agree, and fall into two camps."""
     if choice.name != "judges" or judges is None or choice.model.judge_share_ < APART:
         return []
-    camps = _two_camps(choice)
-    if not camps:
+    sides = _two_camps(choice.model)
+    if not sides:
         return []
-    told = " and ".join(f"{len(camp)} ({first_few(camp, 12)})" for camp in camps)
+    told = " and ".join(f"{len(camp)} ({first_few(camp, 12)})" for camp in sides)
     text = (
         "The judges differ more from each other than they agree, and a ranking for all of them says little. They fall "
         f"into two camps of opposite tastes, of {told}. Rank each camp by itself."
     )
-    return [Advice("judges", text, tuple(camps[1]))]
+    neither = [name for name in choice.model.judges_ if not any(name in camp for camp in sides)]
+    if neither:
+        text += f" {first_few(neither, 12)} {'belongs' if len(neither) == 1 else 'belong'} to neither."
+    return [Advice("judges", text, tuple(sides[1]))]
 
 
-def _two_camps(choice: Choice) -> list[list[Any]]:
-    """Return two camps of judges of opposite tastes, the larger first, if they fall into such."""
-    model = choice.model
+def _two_camps(model: Any) -> list[list[Any]]:
+    """Return two camps of judges of opposite tastes, the larger first, if there are such, without those in between."""
     if not 2 < len(model.judges_) <= MOST_ASKED:
         return []
     taste = np.array([model.predict_utility(judge=name) for name in model.judges_])
     taste -= taste.mean(axis=1, keepdims=True)
     taste /= np.maximum(np.linalg.norm(taste, axis=1, keepdims=True), 1e-300)
     alike = taste @ taste.T
-    one = np.linalg.eigh(alike)[1][:, -1] > 0
-    if min(one.sum(), (~one).sum()) < 2 or alike[np.ix_(one, ~one)].mean() > OPPOSITE:
+    side = np.where(np.linalg.eigh(alike)[1][:, -1] > 0, 1.0, -1.0)
+    others = ~np.eye(len(side), dtype=bool)
+    clear = np.mean(side * side[:, None] * alike, axis=1, where=others) >= OPPOSED
+    one, other = clear & (side > 0), clear & (side < 0)
+    if min(one.sum(), other.sum()) < 2 or alike[np.ix_(one, other)].mean() > -OPPOSED:
         return []
-    return sorted((list(model.judges_[one]), list(model.judges_[~one])), key=len, reverse=True)
+    return sorted((list(model.judges_[one]), list(model.judges_[other])), key=len, reverse=True)
 
 
 def _missing(names: Any) -> list[Advice]:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from preflearn.data._graph import contradictions
 from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of, log_loss
-from preflearn.operators import FloatArray
+from preflearn.operators import FloatArray, IntArray
 from preflearn.plots.calibration import _interval, _winners
 from preflearn.report.context import Shown
 from preflearn.report.markup import number, paragraph, percent, plural, share, table
@@ -46,10 +46,13 @@ def calibration(shown: Shown) -> str:
     accuracy = float(np.average(right, weights=weight[decided])) if weight[decided].sum() > 0 else float("nan")
     chance = 0.4 * float(np.sqrt(BINS / len(data)))
     predicted, observed, count = _winners(curve, float(weight.sum()))
+    sign = np.where(rows.score >= 0.5, 1.0, -1.0)  # of the winner that is predicted
+    pair = np.minimum(data.first, data.second) * data.n_items + np.maximum(data.first, data.second)
+    trusted = _trusted(np.maximum(rows.score, 1 - rows.score), (1 + sign * np.sign(rows.truth)) / 2, weight, pair)
     words = paragraph(
         f"{how} The winner was predicted in <strong>{percent(accuracy)}</strong> of the comparisons that had one; "
         f"the log loss is {number(loss, 3)} (guessing: 0.693) and the calibration error {percent(error, 1)}, where "
-        f"chance alone would give about {percent(chance, 1)}. {_trusted(predicted, observed, count)}"
+        f"chance alone would give about {percent(chance, 1)}. {trusted}"
     )
     low, high = _interval(observed * count, count, LEVEL)
     return (
@@ -59,13 +62,22 @@ def calibration(shown: Shown) -> str:
     )
 
 
-def _trusted(predicted: FloatArray, observed: FloatArray, count: FloatArray) -> str:
-    """Return whether the probabilities hold, by a chi-square test over the bins."""
-    inside = np.clip(predicted, 1e-9, 1 - 1e-9)
-    distance = float(np.sum(count * (observed - inside) ** 2 / (inside * (1 - inside))))
-    if chi2.sf(distance, len(count)) >= OFF:
+def _trusted(predicted: FloatArray, won: FloatArray, weight: FloatArray, pair: IntArray) -> str:
+    """Return whether the probabilities of predicted winners hold, by a chi-square test over bins.
+
+    Answers about one pair, each predicted from the others, are wrong together: the variance of a bin's errors is that
+    of their sums over pairs, where it is the larger one.
+    """
+    place = np.minimum((BINS * predicted).astype(np.intp), BINS - 1)
+    error = weight * (won - predicted)
+    sums = np.bincount(place, error, BINS)
+    clumps, clump = np.unique(pair * BINS + place, return_inverse=True)
+    together = np.bincount(clumps % BINS, np.bincount(clump.ravel(), error) ** 2, BINS)
+    alone = np.bincount(place, weight * predicted * (1 - predicted), BINS)
+    variance = np.maximum(np.maximum(together, alone), 1e-9)
+    if chi2.sf(float(np.sum(sums**2 / variance)), len(np.unique(place))) >= OFF:
         return "As far as these comparisons can tell, the probabilities can be taken at their word."
-    too = "cautious" if float(count @ (observed - predicted)) > 0 else "bold"
+    too = "cautious" if float(sums.sum()) > 0 else "bold"
     return f"The probabilities are off by more than chance explains; on average they are too {too}."
 
 

@@ -49,7 +49,7 @@ def rankability(shown: Shown) -> str:
         f"{circles:,} of {plural(triples, 'triple')} of items that were compared with each other run in a circle."
         if triples
         else "No three items were all compared with each other.",
-        f"Log evidence: {escape(evidence)}.",
+        f"Log evidence of the models that this verdict compares: {escape(evidence)}.",
     ]
     if found.n_judges > 1:
         lines.append(f"{plural(found.n_judges, 'judge')} are taken together here.")
