@@ -410,6 +410,12 @@ def test_a_search_starts_where_it_is_told_to():
     for nothing in (None, {}):
         with pytest.raises(ValueError, match="give start as well"):
             PreferenceGP("rbf").fit(data, start=nothing, hold=True)
+    with pytest.raises(ValueError, match='hyperparameters="fixed" is none'):
+        PreferenceGP("rbf", hyperparameters="fixed").fit(data, start={"length scale": 2.0})
+    with pytest.raises(ValueError, match="True for .length scale.; it must be a positive number"):
+        PreferenceGP("rbf").fit(data, start={"length scale": True})
+    with pytest.raises(TypeError, match="hold is 1; it must be True or False"):
+        PreferenceGP("rbf").fit(data, start={"length scale": 2.0}, hold=1)
     mixed = PreferenceGP("rbf", hyperparameters="average", n_restarts=0, n_points=16, random_state=0)
     points = mixed.fit(data, start={"length scale": 2.0}, hold=True).hyperposterior_.theta
     assert np.ptp(points[:, 0]) > 0.5

@@ -33,11 +33,17 @@ class Starts(NamedTuple):
     bounds: FloatArray
 
 
-def started(evidence: Evidence, start: Mapping[str, Any] | None, n_restarts: int, rng: Any, *, hold: bool) -> Starts:
+def started(model: Any, evidence: Evidence, start: Mapping[str, Any] | None, rng: Any, *, hold: bool) -> Starts:
     """Return the log parameters of an evidence, with those that ``start`` names replaced by its values, and others.
 
     With ``hold`` what ``start`` names stays there.
     """
+    if not isinstance(hold, (bool, np.bool_)):
+        raise TypeError(f"fit: hold is {hold!r}; it must be True or False.")
+    if start and model.hyperparameters == "fixed":
+        raise ValueError(
+            'fit: start is where a search starts, and hyperparameters="fixed" is none. Give the kernel these values.'
+        )
     if hold and not start:
         raise ValueError("fit: hold=True holds the parameters that start names; give start as well.")
     theta, bounds, names = evidence.theta, evidence.bounds, evidence.names
@@ -49,7 +55,7 @@ def started(evidence: Evidence, start: Mapping[str, Any] | None, n_restarts: int
     for name, value in (start or {}).items():
         if name not in names:
             raise ValueError(f'fit: start has "{name}", which is not one of the free parameters ({", ".join(names)}).')
-        if not (isinstance(value, Real) and 0 < float(value) < np.inf):
+        if isinstance(value, (bool, np.bool_)) or not (isinstance(value, Real) and 0 < float(value) < np.inf):
             raise ValueError(
                 f'fit: start has {value!r} for "{name}"; it must be a positive number (not its logarithm).'
             )
@@ -63,7 +69,7 @@ def started(evidence: Evidence, start: Mapping[str, Any] | None, n_restarts: int
                     f"({np.exp(low):g} to {np.exp(high):g}). Give a value within them, or a kernel with wider bounds."
                 )
             bounds[place] = theta[place]
-    return Starts(starts(theta, bounds, n_restarts, rng), bounds)
+    return Starts(starts(theta, bounds, model.n_restarts, rng), bounds)
 
 
 def search(

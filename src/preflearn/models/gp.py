@@ -225,7 +225,7 @@ class PreferenceGP(UtilityPosterior):
         )
         evidence = self._evidence_of(X, None, likelihood)
         rng = generator(self.random_state, "PreferenceGP")
-        first = started(evidence, start, self.n_restarts, rng, hold=hold)
+        first = started(self, evidence, start, rng, hold=hold)
         self._learn(X, evidence, first if self.hyperparameters != "fixed" else None, rng)
         return self
 

@@ -39,9 +39,10 @@ def rankability(shown: Shown) -> str:
     evidence = ", ".join(
         f"{models.get(key, clean(key))} {number(value, 1)}" for key, value in found.log_evidence.items()
     )
+    chance = escape(found.chance.replace("%", "\N{NO-BREAK SPACE}%"))
     lines = [
         f"{found.odds[0].upper()}{found.odds[1:]}.",
-        f"Of rankings like this one {percent(found.p_value, 1)} would look as cyclic by chance.",
+        f"Of rankings like this one {chance} would look as cyclic by chance.",
         f"Of the preferences as learned a ranking explains {percent(found.ranking_share)}, circles "
         f"{percent(found.cyclic_share)}.",
         f"Of the preferences as observed a ranking explains {percent(hodge.gradient)}, circles of three items "

@@ -21,7 +21,7 @@ from preflearn.structure._learned import cycles, shares, winners
 from preflearn.structure.clusters import ComparableClusters
 from preflearn.structure.graph import Flow, average_clustering, cyclic_triads
 from preflearn.structure.hodge import Hodge, hodge
-from preflearn.structure.residuals import chance, cyclic_residuals, similarities
+from preflearn.structure.residuals import FEWER, chance, cyclic_residuals, similarities
 
 __all__ = ["EP_UP_TO", "PRICE", "SURE", "Rankability", "learned", "rankability"]
 
@@ -98,6 +98,11 @@ class Rankability:
         return "both" not in self.models and self.p_value < HINT
 
     @property
+    def chance(self) -> str:
+        """The p-value in words: simulations of which none was as cyclic say no more than that it is small."""
+        return f"{'at most ' if self.p_value <= 1 / (FEWER + 1) else ''}{self.p_value:.1%}"
+
+    @property
     def told(self) -> str:
         """The verdict in a sentence."""
         if self.hint:
@@ -114,7 +119,7 @@ class Rankability:
     def odds(self) -> str:
         """The odds of circles in words, or why they say little."""
         if self.hint:
-            return f"chance would do the same in {self.p_value:.1%} of cases"
+            return f"chance would do the same in {self.chance} of cases"
         if self.log_odds == -PRICE or (self.log_odds < 0 and self.p_value >= NO_SIGN):
             return "no sign of circles"
         if self.verdict == "rankable" and self.log_odds > -SURE:
@@ -154,7 +159,7 @@ class Rankability:
         lines = [
             self.told,
             f"  {self.odds}",
-            f"  {self.p_value:.1%} of rankings like this one would leave residuals as cyclic",
+            f"  {self.chance} of rankings like this one would leave residuals as cyclic",
             f"  learned preferences: a ranking explains {self.ranking_share:.0%}, circles {self.cyclic_share:.0%}",
             f"  observed ones: a ranking {self.hodge.gradient:.0%}, circles of three {self.hodge.curl:.0%}, "
             f"longer circles {self.hodge.harmonic:.0%}",
@@ -162,7 +167,7 @@ class Rankability:
             "  log evidence: " + ", ".join(f"{name} {value:.1f}" for name, value in self.log_evidence.items()),
         ]
         if self.n_judges > 1:
-            lines.append(f"  {self.n_judges} judges are taken together; judge_report says how far they agree")
+            lines.append(f"  {self.n_judges} judges are taken together")
         for probability, names in self.cycles[:3]:
             lines.append(f"  cycle: {' > '.join(map(str, [*names, names[0]]))} (weakest preference {probability:.0%})")
         name, probability = self.condorcet[0] if self.condorcet else ("", 0.0)

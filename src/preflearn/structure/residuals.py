@@ -16,7 +16,7 @@ from preflearn.data import Comparisons
 from preflearn.models._gp_kernel import start_kernel
 from preflearn.structure.graph import FloatArray, IntArray
 
-__all__ = ["chance", "cyclic_residuals", "similarities"]
+__all__ = ["FEWER", "chance", "cyclic_residuals", "similarities"]
 
 SIMULATIONS, FEWER = 999, 199
 LARGE = 2e6  # multiplications of one simulation from which on there are fewer
