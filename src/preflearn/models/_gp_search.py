@@ -40,18 +40,18 @@ def started(model: Any, evidence: Evidence, start: Mapping[str, Any] | None, rng
     """
     if not isinstance(hold, (bool, np.bool_)):
         raise TypeError(f"fit: hold is {hold!r}; it must be True or False.")
-    if start and model.hyperparameters == "fixed":
+    if start is not None and not isinstance(start, Mapping):
+        raise TypeError(
+            f"fit: start is a {type(start).__name__}; give names and values, such as "
+            "dict(zip(model.theta_names_, np.exp(model.theta_)))."
+        )
+    if start is not None and model.hyperparameters == "fixed":
         raise ValueError(
             'fit: start is where a search starts, and hyperparameters="fixed" is none. Give the kernel these values.'
         )
     if hold and not start:
         raise ValueError("fit: hold=True holds the parameters that start names; give start as well.")
     theta, bounds, names = evidence.theta, evidence.bounds, evidence.names
-    if start is not None and not isinstance(start, Mapping):
-        raise TypeError(
-            f"fit: start is a {type(start).__name__}; give names and values, such as "
-            "dict(zip(model.theta_names_, np.exp(model.theta_)))."
-        )
     for name, value in (start or {}).items():
         if name not in names:
             raise ValueError(f'fit: start has "{name}", which is not one of the free parameters ({", ".join(names)}).')
