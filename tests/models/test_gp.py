@@ -412,7 +412,7 @@ def test_a_search_starts_where_it_is_told_to():
             PreferenceGP("rbf").fit(data, start=nothing, hold=True)
     with pytest.raises(ValueError, match='hyperparameters="fixed" is none'):
         PreferenceGP("rbf", hyperparameters="fixed").fit(data, start={"length scale": 2.0})
-    with pytest.raises(ValueError, match="True for .length scale.; it must be a positive number"):
+    with pytest.raises(ValueError, match=r"True for .length scale.; it must be a positive number"):
         PreferenceGP("rbf").fit(data, start={"length scale": True})
     with pytest.raises(TypeError, match="hold is 1; it must be True or False"):
         PreferenceGP("rbf").fit(data, start={"length scale": 2.0}, hold=1)
