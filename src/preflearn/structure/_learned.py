@@ -32,11 +32,13 @@ def cycles(matrix: PreferenceMatrix, count: int) -> list[tuple[float, list[Any]]
 
 
 def winners(
-    model: PreferenceGP, matrix: PreferenceMatrix, n_samples: int, random_state: Any
+    model: PreferenceGP, names: Any, score: FloatArray, n_samples: int, random_state: Any
 ) -> tuple[list[tuple[Any, float]], list[tuple[Any, float]]]:
-    """Return who beats everybody, and who is in the Smith set, with their probabilities, from joint draws."""
-    names, mean = matrix.names, matrix.mean.sum(axis=1)
-    some = np.sort(np.argsort(-mean, kind="stable")[:MOST_DRAWN])
+    """Return who beats everybody, and who is in the Smith set, with their probabilities, from joint draws.
+
+    Those of the highest score are drawn, which is how much each is preferred on average.
+    """
+    some = np.sort(np.argsort(-score, kind="stable")[:MOST_DRAWN])
     table = names[some] if model.item_names_ is not None else some
     beats = model.sample_preferences(table, n_samples, random_state) > 0
     everybody = (beats.sum(axis=2) == len(some) - 1).mean(axis=0)

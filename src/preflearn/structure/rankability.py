@@ -269,9 +269,15 @@ def rankability(
         log_odds = -PRICE if p_value >= NO_SIGN else _most(p_value)
     hint = "both" not in models and p_value < HINT
     best = models["ranking" if log_odds < 0 else max(earned, key=lambda name: earned[name])]
-    believed = best.preference_matrix()
-    ranking_share, cyclic_share = shares(believed.mean)
-    condorcet, smith = winners(best, believed, n_samples, random_state)
+    if best is models["ranking"]:  # what it prefers has no cycles, and all pairs need not be asked about
+        score, around = np.asarray(best.predict_utility()), []
+        names = np.arange(len(score)) if best.item_names_ is None else best.item_names_
+        ranking_share, cyclic_share = float(np.any(score != score[0])), 0.0
+    else:
+        believed = best.preference_matrix()
+        names, score, around = believed.names, believed.mean.sum(axis=1), cycles(believed, n_cycles)
+        ranking_share, cyclic_share = shares(believed.mean)
+    condorcet, smith = winners(best, names, score, n_samples, random_state)
     return Rankability(
         "undecided" if hint else _verdict(log_odds, earned, guessed, ranking_share),
         log_odds,
@@ -282,7 +288,7 @@ def rankability(
         hodge(flow),
         cyclic_triads(flow),
         average_clustering(flow),
-        [] if best is models["ranking"] else cycles(believed, n_cycles),  # what a ranking prefers has no cycles
+        around,
         condorcet,
         smith,
         0 if X.judge is None else len(set(X.judge.tolist()) - {""}),
