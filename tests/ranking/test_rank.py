@@ -240,7 +240,7 @@ def test_tastes_are_learned_beside_the_utility_and_with_it_only_where_they_may_b
     assert judges.optima_[0].evidence == pytest.approx(all_at_once, abs=0.01 if apart else 1.0)
 
 
-def test_tastes_that_are_left_out_beside_circles_are_named():
+def test_judges_have_tastes_beside_circles_or_it_is_said_that_they_have_not(monkeypatch):
     rng = np.random.default_rng(0)
     n, m = 8, 800
     first = rng.integers(0, n, m)
@@ -252,9 +252,17 @@ def test_tastes_that_are_left_out_beside_circles_are_named():
     choice = choose_model(with_judges, cyclic=True)
     earned = {one.name: one.earned for one in choice.candidates}
     assert earned["both"] > earned["judges"] > earned["bradley-terry"]
-    assert choice.name == "both"
-    assert "though judges differ" in choice.left_out[-1]
+    assert earned["both-judges"] > earned["both"]
+    assert (choice.name, choice.left_out) == ("both-judges", ())
+    tastes, pooled = choice.model.rank(), next(one.model for one in choice.candidates if one.name == "both").rank()
+    assert (tastes.high - tastes.low).mean() > (pooled.high - pooled.low).mean()
+    assert "taste of each" in choice.why
     assert not choose_model(Comparisons(n, first, second, np.sign(z)), cyclic=True).left_out
+    monkeypatch.setattr("preflearn.ranking.choice.MOST_PAIRS_JUDGED", 27)
+    without = choose_model(with_judges, cyclic=True)
+    assert without.name == "both"
+    assert "though judges differ" in without.left_out[-1]
+    assert "at most 27 pairs; here 28" in without.left_out[-1]
 
 
 def test_judges_who_disagree_are_told_apart():
@@ -339,9 +347,13 @@ def test_plot_shows_the_ranking():
     assert [text.get_text() for text in ax.get_yticklabels()] == [str(name) for name in result.ranking.names[:5]]
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if name != "judges"])
+@pytest.mark.parametrize("name", MODELS)
 def test_every_model_can_be_asked_for(name):
     data, _ = by_utility(12, n=8, m=80, features=lambda rng, u: np.column_stack([u, rng.normal(size=len(u))]))
+    if "judges" in name:
+        with pytest.raises(DataError, match=f"model {name} needs comparisons by two judges or more"):
+            rank(data, model=name)
+        data = Comparisons(data.items, data.first, data.second, data.outcome, judge=np.arange(80) % 3)
     result = rank(data, model=name, circles=False)
     assert result.choice.name == name
     assert len(result.choice.candidates) == 1

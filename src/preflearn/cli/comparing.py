@@ -15,15 +15,8 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.models import RankRLSCV
 from preflearn.ranking import MODELS
-from preflearn.ranking.choice import (
-    applicable,
-    as_seen,
-    build_model,
-    check_model,
-    choose_model,
-    has_judges,
-    judged_items,
-)
+from preflearn.ranking.candidates import applicable, as_seen, build_model, check_model, has_judges, judged_items
+from preflearn.ranking.choice import choose_model
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.ranker import quietly
 from preflearn.selection import HeldOut, held_out, paired_difference

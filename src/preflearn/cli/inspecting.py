@@ -14,7 +14,8 @@ from preflearn.cli.sources import about, comparisons_of, describe_data
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.ranking.advice import camps
-from preflearn.ranking.choice import choose_model, has_judges
+from preflearn.ranking.candidates import has_judges
+from preflearn.ranking.choice import choose_model
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.ranker import judges_of, quietly
 from preflearn.structure import Rankability, judge_report, rankability

@@ -12,7 +12,9 @@ from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, S
 __all__: list[str] = []
 
 # RankModel without auto, which is no model of its own, and with rankrls; a test compares the two.
-Compared = Literal["bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both", "judges", "rankrls"]
+Compared = Literal[
+    "bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both", "judges", "both-judges", "rankrls"
+]
 
 
 @app.command(usage="Usage: preflearn inspect DATA [OPTIONS]")

@@ -52,7 +52,9 @@ Source = Annotated[str, Parameter(converter=_source)]
 Whole = Annotated[int, Parameter(converter=_whole)]
 File = Annotated[Path, Parameter(converter=_file)]
 # Must be the names of preflearn.ranking.MODELS, which would import scikit-learn; a test compares the two.
-RankModel = Literal["auto", "bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both", "judges"]
+RankModel = Literal[
+    "auto", "bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both", "judges", "both-judges"
+]
 Form = Literal["comparisons", "rankings", "preflib", "svmlight"]
 
 

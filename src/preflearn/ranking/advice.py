@@ -15,7 +15,8 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, first_few
 from preflearn.models import BradleyTerry, SideEffect
 from preflearn.models.ranking import Ranking
-from preflearn.ranking.choice import Choice, as_seen
+from preflearn.ranking.candidates import AROUND, JUDGED, as_seen
+from preflearn.ranking.choice import Choice
 from preflearn.ranking.record import Record, short_number
 from preflearn.structure import JudgeReport, Rankability
 
@@ -34,7 +35,6 @@ TOP = 10  # places that are looked at in a long ranking
 WIDE = 100.0  # variance of a prior that decides nothing but that there is a maximum
 DENSE = 3_000  # items up to which maximum likelihood is quick
 LOPSIDED = 0.02  # share of outcomes on one side below which sides were sorted by outcome
-_KNOW = ("both", "judges")  # models with a part for what one ranking for all does not explain
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,11 @@ def advise(
     apart, sides = camps(choice, judges), _sides(data)
     circles = [one for one in _circles(rankability) if not (apart and one.kind == "noise")]
     doubts = ""
-    if rankability is not None and rankability.verdict in ("cyclic", "partly cyclic") and choice.name not in _KNOW:
+    if (
+        rankability is not None
+        and rankability.verdict in ("cyclic", "partly cyclic")
+        and choice.name not in (*AROUND, *JUDGED)
+    ):
         doubts += " This model has no part for circles and takes them for noise: its intervals are too narrow."
     if sides and _same_order(data):
         doubts += " But most pairs always stood in the same order: the advantage of one side (below) may be all of it."

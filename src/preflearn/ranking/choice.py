@@ -10,54 +10,38 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import ConstantKernel
 
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError, DataWarning
-from preflearn.models import BradleyTerry, PreferenceGP
+from preflearn.exceptions import DataWarning
+from preflearn.models import PreferenceGP
+from preflearn.ranking.candidates import (
+    AROUND,
+    BY_NAME,
+    MODELS,
+    ON_FEATURES,
+    applicable,
+    as_seen,
+    build_model,
+    check_model,
+    has_judges,
+    judged_items,
+    judged_pairs,
+    n_pairs,
+)
 from preflearn.structure.rankability import PRICE, SURE, learned
 
-__all__ = [
-    "MODELS",
-    "Candidate",
-    "Choice",
-    "Utilities",
-    "applicable",
-    "as_seen",
-    "build_model",
-    "check_model",
-    "choose_model",
-    "has_judges",
-    "judged_items",
-    "learn_utilities",
-    "refined",
-]
+__all__ = ["Candidate", "Choice", "Utilities", "choose_model", "learn_utilities", "refined"]
 
-MODELS: dict[str, str] = {
-    "bradley-terry": "Bradley-Terry, one utility per item",
-    "thurstone": "Thurstone, one utility per item",
-    "gp": "a smooth utility of the features",
-    "gp-ard": "a smooth utility of the features, each with its own relevance",
-    "gp-own": "a smooth utility of the features and an effect of each item",
-    "gp-ard-own": "a smooth utility of the features, each with its own relevance, and an effect of each item",
-    "both": "a utility and preferences that run in circles",
-    "judges": "a utility that all judges share and a taste of each",
-}
-_BY_NAME = ("bradley-terry", "thurstone")
-_ON_FEATURES = ("gp", "gp-own", "gp-ard", "gp-ard-own")
 # items: a second or two
-MOST_BY_MOMENTS = dict.fromkeys(_BY_NAME, 1_000) | dict.fromkeys(_ON_FEATURES, 300) | {"both": 60}
-MOST_ITEMS = 1_500  # with features: the cube of their number is paid at each step
-MOST_RELEVANCES = 30  # features with a length scale each
+MOST_BY_MOMENTS = dict.fromkeys(BY_NAME, 1_000) | dict.fromkeys(ON_FEATURES, 300) | {"both": 60}
 MOST_JUDGED = 20_000  # what judges were asked about, together
+MOST_PAIRS_JUDGED = 600  # different pairs up to which judges have tastes beside circles
 MOST_LATENTS_AVERAGED = 1_000  # the same, or pairs in circles, up to which hyperparameters are averaged over
 POINTS_OF_MANY, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: where each costs much, or little
 MOST_AVERAGED, MOST_TOGETHER = 150, 5  # items and hyperparameters for which an average over these is cheap, and good
 FEW, FEW_PER_ITEM = 1_000, 10  # different statements that are few, in all or for each item
 HEAVY = 1e6  # weight of one of them that is too much for moments
 TOGETHER = 1.0  # nats that learning all parameters again may gain on learning one beside the others
-WEAK = 1.5  # deviation of log hyperparameters around their start, as that of the log variance of Bradley-Terry
-NO_RESTARTS_FROM = 300  # items from which on one start has to do
 
 Progress = Callable[[str, float], None]
 
@@ -127,7 +111,7 @@ class Utilities:
     @property
     def on_features(self) -> Candidate | None:
         """The best that learns from features and may get a part for circles or judges beside it, if there is one."""
-        fitting = [one for one in self.tried if one.name in _ON_FEATURES]
+        fitting = [one for one in self.tried if one.name in ON_FEATURES]
         best = max(self.tried, key=lambda one: one.earned)
         return best if best in fitting else next((one for one in fitting if one.name == "gp-own"), None)
 
@@ -202,13 +186,21 @@ def choose_model(
             tried.append(_fit(data, "judges", random_state, utilities))
             best = max(tried, key=lambda one: one.earned)
     if cyclic and model == "auto":
-        _say(progress, "both", 0.9)
-        tried.append(_fit(data, "both", random_state, utilities) if both is None else _candidate("both", both))
-        if best.name != "judges":
-            best = tried[-1]
-        elif tried[-1].earned > best.earned:  # else the circles were judges of different tastes
-            best = tried[-1]
-            left_out += ("tastes of single judges beside circles, though judges differ: intervals are too narrow",)
+        _say(progress, "both", 0.85)
+        around = _fit(data, "both", random_state, utilities) if both is None else _candidate("both", both)
+        tried.append(around)
+        if any(one.name == "judges" for one in tried) and n_pairs(data) <= MOST_PAIRS_JUDGED:
+            _say(progress, "both-judges", 0.9)
+            judged = clone(around.model).set_params(judge_kernel="identity")
+            tried.append(_candidate("both-judges", _quiet_fit(judged, data, learned(around.model))))
+            around = max(tried[-2:], key=lambda one: one.earned)
+        if best.name != "judges" or around.earned > best.earned:  # else the circles were judges of different tastes
+            if best.name == "judges" and n_pairs(data) > MOST_PAIRS_JUDGED:
+                left_out += (
+                    "tastes of single judges beside circles, though judges differ: intervals are too narrow (at most "
+                    f"{MOST_PAIRS_JUDGED} pairs; here {n_pairs(data):,})",
+                )
+            best = around
     best = refined(data, best)
     ordered = sorted(tried, key=lambda one: (one.name != best.name, -one.earned))
     return Choice(
@@ -227,7 +219,7 @@ def refined(data: Comparisons, best: Candidate) -> Candidate:
     By expectation propagation where statements are few: Laplace's method would put utilities too close together, and
     make intervals too narrow. With its few hyperparameters averaged over, where few items leave them uncertain.
     """
-    if best.name == "both" and data.items is not None:
+    if best.name in AROUND and data.items is not None:
         return best
     used = len(data.used_items())
     better: dict[str, Any] = {}
@@ -241,7 +233,7 @@ def refined(data: Comparisons, best: Candidate) -> Candidate:
     seen = as_seen(data, best.name)
     if used <= MOST_BY_MOMENTS.get(best.name, 0) and (said := _few_statements(data, max(FEW, FEW_PER_ITEM * used))):
         least = POINTS_OF_MANY if best.name in _MANY_LATENTS else POINTS_BY_MOMENTS
-        fewer = {} if best.name in _BY_NAME else {"n_points": _points(least, FEW, said)}
+        fewer = {} if best.name in BY_NAME else {"n_points": _points(least, FEW, said)}
         by_moments = _refit(best, seen, {**better, **fewer, "inference": "ep"})
         if by_moments is not None and by_moments.model.info_.converged:
             return by_moments
@@ -277,81 +269,7 @@ def _few_statements(data: Comparisons, most: int) -> int:
     return len(distinct) if len(distinct) <= most and heaviest <= HEAVY else 0
 
 
-def applicable(data: Comparisons) -> tuple[list[str], tuple[str, ...]]:
-    """Return the names of models worth trying, and what is left out for its cost."""
-    names = ["bradley-terry"]
-    if data.items is None:
-        return names, ()
-    used = len(data.used_items())
-    if used > MOST_ITEMS:
-        return names, (f"models of the features (at most {MOST_ITEMS:,} compared items; here {used:,})",)
-    names.append("gp-own")
-    if 1 < data.n_features <= MOST_RELEVANCES:
-        return [*names, "gp-ard-own"], ()
-    many = data.n_features > MOST_RELEVANCES
-    return names, (f"a relevance for each of {data.n_features} features (at most {MOST_RELEVANCES})",) if many else ()
-
-
-def check_model(data: Comparisons, name: str) -> str:
-    """Return a name of ``MODELS`` that these data allow."""
-    if name not in MODELS:
-        raise DataError(f'rank: model "{name}" is not one of auto, {", ".join(MODELS)}.')
-    if name in _ON_FEATURES and data.items is None:
-        raise DataError(
-            f"rank: model {name} learns a utility of features, and the items have none. Give a table of items, or use "
-            "bradley-terry."
-        )
-    if name == "judges" and not has_judges(data):
-        raise DataError("rank: model judges needs comparisons by two judges or more. Name the column of the judges.")
-    return name
-
-
-def has_judges(data: Comparisons) -> bool:
-    """Return whether two judges or more are named."""
-    return data.judge is not None and len(set(data.judge.tolist()) - {""}) > 1
-
-
-def judged_items(data: Comparisons) -> int:
-    """Return how many items each judge was asked about, summed over judges."""
-    assert data.judge is not None
-    pairs = {*zip(data.judge.tolist(), data.first.tolist(), strict=True)}
-    return len(pairs | {*zip(data.judge.tolist(), data.second.tolist(), strict=True)})
-
-
-def _n_pairs(data: Comparisons) -> int:
-    return len(data.merged(keep_labels=False))
-
-
-_MANY_LATENTS = {"judges": judged_items, "both": _n_pairs}
-
-
-def as_seen(data: Comparisons, name: str) -> Comparisons:
-    """Return comparisons as a model of ``MODELS`` sees them: those that know items by name get no features."""
-    return data.with_items(data.n_items) if name in _BY_NAME and data.items is not None else data
-
-
-def build_model(data: Comparisons, name: str, *, like: str | None = None, random_state: Any = 0) -> Any:
-    """Return the unfitted model of a name of ``MODELS``; "both" and "judges" have the utility of the model ``like``."""
-    ties = bool((data.outcome == 0).any())
-    if name in _BY_NAME:
-        return BradleyTerry("logit" if name == "bradley-terry" else "probit", ties=ties)
-    utility = name
-    parts: dict[str, Any] = {}
-    if name in ("both", "judges"):
-        utility = like if like in _ON_FEATURES else "gp-own"
-        bare: Any = ConstantKernel() if data.items is None else "rbf"
-        parts = {"cyclic_kernel": bare} if name == "both" else {"judge_kernel": "identity"}
-    return PreferenceGP(
-        ConstantKernel() if data.items is None else "ard" if "ard" in utility else "rbf",
-        "logit",
-        ties=ties,
-        own_effect="own" in utility and data.items is not None,
-        hyperprior=WEAK,
-        # a random start with circles may need thousands of functions, and gains next to nothing
-        n_restarts=0 if name == "both" or len(data.used_items()) >= NO_RESTARTS_FROM or data.items is None else 1,
-        random_state=random_state,
-        **parts,
-    )
+_MANY_LATENTS = {"judges": judged_items, "both": n_pairs, "both-judges": judged_pairs}
 
 
 def _fit(data: Comparisons, name: str, random_state: Any, utilities: Utilities) -> Candidate:
@@ -390,8 +308,8 @@ def _why(ordered: list[Candidate], data: Comparisons, model: str) -> str:
     best = ordered[0]
     over_all = ". Places and utilities are by how much an item is preferred to all items on average"
     if model != "auto":
-        return f"{MODELS[best.name]}: as asked for{over_all if best.name == 'both' else ''}"
-    if best.name == "both":
+        return f"{MODELS[best.name]}: as asked for{over_all if best.name in AROUND else ''}"
+    if best.name in AROUND:
         return f"{MODELS[best.name]}: the comparisons run in circles that no ranking explains{over_all}"
     if len(ordered) == 1:
         return f"{MODELS[best.name]}: the items have no features" if data.items is None else MODELS[best.name]

@@ -15,7 +15,8 @@ from preflearn.exceptions import DataError, DataWarning
 from preflearn.models import PreferenceGP
 from preflearn.models.ranking import Ranking
 from preflearn.ranking.advice import Advice, advise
-from preflearn.ranking.choice import MOST_ITEMS, Choice, Utilities, check_model, choose_model, learn_utilities
+from preflearn.ranking.candidates import MOST_ITEMS, check_model, n_pairs
+from preflearn.ranking.choice import Choice, Utilities, choose_model, learn_utilities
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.result import RankResult
 from preflearn.structure import JudgeReport, judge_report, rankability
@@ -56,7 +57,7 @@ def rank(
         Which column plays which part, where that is not recognised: ``{"winner": "champion", "loser": "victim"}``.
     model : str, default="auto"
         "auto" chooses by evidence; or "bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both",
-        "judges".
+        "judges", "both-judges".
     level : float, default=0.9
         Probability of the intervals.
     circles : bool or None, default=None
@@ -203,18 +204,13 @@ def _known(data: Comparisons, utilities: Utilities) -> PreferenceGP | None:
     Few pairs are cheap, and their evidences are found by expectation propagation instead.
     """
     given = utilities.on_features or next((one for one in utilities.tried if one.name == "both"), None)
-    if given is None or data.items is None or _n_pairs(data) <= EP_UP_TO:
+    if given is None or data.items is None or n_pairs(data) <= EP_UP_TO:
         return None
     return cast(PreferenceGP, given.model)
 
 
-def _n_pairs(data: Comparisons) -> int:
-    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
-    return len(np.unique(low.astype(np.int64) * data.n_items + high))
-
-
 def _examinable(data: Comparisons) -> bool:
-    return _n_pairs(data) <= MOST_PAIRS and (data.items is None or len(data.used_items()) <= MOST_ITEMS)
+    return n_pairs(data) <= MOST_PAIRS and (data.items is None or len(data.used_items()) <= MOST_ITEMS)
 
 
 def _ranking(choice: Choice, level: float, random_state: int) -> Ranking:

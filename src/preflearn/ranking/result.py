@@ -12,7 +12,8 @@ import numpy as np
 from preflearn.data import Comparisons, ItemEncoder
 from preflearn.models.ranking import Ranking
 from preflearn.ranking.advice import Advice
-from preflearn.ranking.choice import MODELS, Choice
+from preflearn.ranking.candidates import MODELS
+from preflearn.ranking.choice import Choice
 from preflearn.ranking.record import Record
 from preflearn.structure import JudgeReport, Rankability
 

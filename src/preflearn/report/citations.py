@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from preflearn.data import Bags
+from preflearn.ranking.candidates import AROUND
 from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, escape, paragraph
 
@@ -37,7 +38,7 @@ def references(shown: Shown) -> list[str]:
         used.append("ties")
     if chosen not in ("bradley-terry", "thurstone"):
         used.append("gp")
-    if result.rankability is not None or chosen == "both":
+    if result.rankability is not None or chosen in AROUND:
         used.append("circles")
     if result.rankability is not None:
         used.append("hodge")
