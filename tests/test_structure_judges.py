@@ -124,8 +124,8 @@ def test_one_who_mostly_answers_against_weak_expectations_is_contrary_and_not_ca
     slope, deviation = _slope(x, won, weight)
     assert slope < 0
     careful = (1.0, 0.4)
-    assert _verdict(slope, deviation, careful, _surer(slope, x, won, weight)) == "contrary"
+    assert _verdict(slope, deviation, careful, _surer(slope, x, won, weight), 2.0) == "contrary"
     half = np.arange(24) < 11
     slope, deviation = _slope(x, half, weight)
-    assert _verdict(slope, deviation, (0.0, 0.4), _surer(slope, x, half, weight)) == "like chance"
+    assert _verdict(slope, deviation, (0.0, 0.4), _surer(slope, x, half, weight), 2.0) == "like chance"
     np.testing.assert_allclose(_surer(1.0, x, won, weight), 4 * np.log(2 / 3) + 20 * np.log(1 / 3) + 24 * np.log(2))

@@ -26,13 +26,13 @@ def games(folder):
 
 def test_the_choice_of_a_fold_sees_only_what_the_fold_learns_from(run, games, monkeypatch):
     seen = []
-    choose = comparing.choose_model
+    choose = comparing.decide
 
     def watch(X, *arguments, **options):
         seen.append(set(zip(X.first.tolist(), X.second.tolist(), strict=True)))
         return choose(X, *arguments, **options)
 
-    monkeypatch.setattr(comparing, "choose_model", watch)
+    monkeypatch.setattr(comparing, "decide", watch)
     found = json.loads(run("evaluate", "plain.csv", "--json")[1])
     assert found["model"] == "auto"
     assert found["choice"] == {"from": "each training part", "models": ["bradley-terry"] * 5}
@@ -41,6 +41,20 @@ def test_the_choice_of_a_fold_sees_only_what_the_fold_learns_from(run, games, mo
     assert len(pairs) == 28
     assert len(seen) == found["n_folds"] == 5
     assert all(sum(pair in part for part in seen) == 4 for pair in pairs), "each pair is hidden from one choice"
+
+
+@pytest.mark.slow
+def test_circles_are_looked_for_in_each_fold(run, games):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(14, 2))
+    first, second = (np.repeat(side, 2) for side in np.triu_indices(14, 1))
+    z = 4 * (X[first, 0] * X[second, 1] - X[first, 1] * X[second, 0]) + rng.logistic(size=len(first))
+    rows = [f"T{a},T{b}" if won else f"T{b},T{a}" for a, b, won in zip(first, second, z > 0, strict=True)]
+    (games / "around.csv").write_text("winner,loser\n" + "\n".join(rows) + "\n")
+    (games / "places.csv").write_text("thing,x,y\n" + "".join(f"T{k},{x:.3f},{y:.3f}\n" for k, (x, y) in enumerate(X)))
+    found = json.loads(run("evaluate", "around.csv", "--items", "places.csv", "--folds", "3", "--json")[1])
+    assert found["choice"]["models"] == ["both"] * 3
+    assert found["metrics"]["accuracy"] > 0.65
 
 
 @pytest.mark.slow
@@ -61,17 +75,17 @@ def test_several_models_are_counted():
 
 
 def test_held_out_items_are_predicted_by_models_of_features(run, games, monkeypatch):
-    best = comparing.choose_model
+    best = comparing.decide
 
     def by_name(X, *arguments, **options):
         """Choose as if the evidence favoured a model that knows items by name."""
-        choice = best(X, *arguments, **options)
+        choice, verdict = best(X, *arguments, **options)
         named = next(one for one in choice.candidates if one.name == "bradley-terry")
         rest = [one for one in choice.candidates if one is not named]
         data = X.with_items(X.n_items)
-        return replace(choice, name=named.name, model=named.model, candidates=(named, *rest), data=data)
+        return replace(choice, name=named.name, model=named.model, candidates=(named, *rest), data=data), verdict
 
-    monkeypatch.setattr(comparing, "choose_model", by_name)
+    monkeypatch.setattr(comparing, "decide", by_name)
     found = json.loads(
         run("evaluate", "plain.csv", "--items", "things.csv", "--by", "item", "--folds", "2", "--json")[1]
     )

@@ -150,7 +150,7 @@ def test_inspect_says_what_is_going_on(run, votes):
     assert "rock > scissors" in out
     out = run("inspect", "votes.csv", "--items", "things.csv", "--clusters", "2")[1]
     assert "A single ranking explains" in out
-    assert "2 groups of comparable items" in out
+    assert "2 groups of items, each from best to worst" in out
     assert "reliability" in out
     found = json.loads(run("inspect", "circle.csv", "--json")[1])
     assert found["verdict"] == "cyclic"

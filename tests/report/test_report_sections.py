@@ -125,9 +125,8 @@ def test_held_out_predictions_do_not_know_their_comparisons(result_of, plain):
 
 def test_probabilities_that_are_off_are_called_off():
     predicted = np.repeat([0.62, 0.93], 200)
-    pairs = np.arange(400)
 
-    def said(shares, pairs=pairs):
+    def said(shares, pairs=None):
         won = np.concatenate([np.arange(200) < 200 * share for share in shares]).astype(float)
         return calibration._trusted(predicted, won, np.ones(400), pairs)
 
@@ -135,7 +134,7 @@ def test_probabilities_that_are_off_are_called_off():
     assert "too bold" in said((0.5, 0.6))
     assert "too cautious" in said((0.8, 0.99))
     assert "too bold" in said((0.5, 0.85))
-    assert "at their word" in said((0.5, 0.85), pairs // 50)  # answers about eight pairs only
+    assert "at their word" in said((0.5, 0.85), np.arange(400) // 50)  # answers about eight pairs only
 
 
 def test_features_that_matter_come_first_and_their_direction_is_right(result_of):
@@ -188,7 +187,7 @@ def test_methods_that_were_not_used_are_not_cited(result_of):
 def test_groups_are_looked_for_only_where_there_are_circles(result_of):
     assert "not" in circles.clusters(shown_of(result_of("two")))
     assert "All items stand in one ranking" in circles.clusters(shown_of(result_of("club")))
-    assert "run through all of them" in circles.clusters(shown_of(result_of("throws")))
+    assert "run through all items" in circles.clusters(shown_of(result_of("throws")))
 
 
 @pytest.mark.slow
@@ -215,7 +214,7 @@ def test_two_circles_are_no_groups_that_could_be_ranked():
 
     first, second = ["a", "b", "c", "x", "y", "z"], ["b", "c", "a", "y", "z", "x"]
     result = rank(Comparisons(None, first, second, weight=[20] * 6))
-    assert "they run through all of them" in circles.clusters(shown_of(result))
+    assert "run through all items" in circles.clusters(shown_of(result))
 
 
 @pytest.mark.parametrize("key", [key for key, _, _ in SECTIONS])

@@ -16,9 +16,8 @@ from preflearn.exceptions import DataError
 from preflearn.models import RankRLSCV
 from preflearn.ranking import MODELS
 from preflearn.ranking.candidates import applicable, as_seen, build_model, check_model, has_judges, judged_items
-from preflearn.ranking.choice import choose_model
 from preflearn.ranking.prepared import prepare
-from preflearn.ranking.ranker import quietly
+from preflearn.ranking.ranker import decide, quietly
 from preflearn.selection import HeldOut, held_out, paired_difference
 
 __all__ = ["run_compare", "run_evaluate"]
@@ -204,7 +203,7 @@ class _Chooser:
 
     def fit(self, X: Comparisons) -> _Chooser:
         """Choose and learn; where items are held out, among the models that can predict new ones."""
-        choice = choose_model(X, random_state=self.seed)
+        choice, _ = decide(X, random_state=self.seed)
         self.name, self.model = choice.name, choice.model
         if self.by == "item" and choice.data.items is None:
             able = [one for one in choice.candidates if as_seen(X, one.name).items is not None]
@@ -221,7 +220,7 @@ class _Chooser:
 def _held_out_auto(X: Comparisons, by: str, folds: int, seed: int, tell: Any) -> tuple[_Chosen, HeldOut]:
     """Choose a model in each fold and predict what is held out; on all comparisons where that would take long."""
     if X.judge is not None and judged_items(X) > MOST_ASKED:
-        name = choose_model(X, random_state=seed, progress=tell).name
+        name = decide(X, random_state=seed, progress=tell)[0].name
         found = _held_out(X, name, by, folds, seed, tell)
         return _Chosen([name] * found.n_folds, within=False), found
     choosers: list[_Chooser] = []

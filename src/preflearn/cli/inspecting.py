@@ -71,7 +71,7 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
     plain(f"\n{X.summary()}\n\n{verdict}")
     if found is not None:
         plain("")
-        prose(f"{len(found)} groups of comparable items, each from best to worst:" if len(found) > 1 else _ONE_GROUP)
+        prose(f"{len(found)} groups of items, each from best to worst:" if len(found) > 1 else _ONE_GROUP)
         for number, (members, share) in enumerate(found if len(found) > 1 else [], start=1):
             told = f" (a ranking explains {share:.0%} of their preferences)" if len(members) > 1 else ""
             facts([(f"{number}", ", ".join(str(name) for name in members) + told)])
@@ -82,7 +82,7 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
             prose(advice.text)
 
 
-_ONE_GROUP = "The items do not fall into groups that can be ranked within and not across."
+_ONE_GROUP = "No groups of items were found that can be ranked within and have little between them."
 
 
 def _groups(X: Comparisons, verdict: Rankability, wanted: int | None, seed: int) -> list[tuple[list[Any], float]]:

@@ -90,7 +90,8 @@ def print_result(result: RankResult, top: int) -> None:
     lines += [("", f"Not tried: {what}.") for what in result.choice.left_out]
     if result.rankability is not None:
         verdict = result.rankability
-        lines.append(("Verdict", f"{verdict.told.rstrip('.')} ({verdict.odds})."))
+        odds = "" if verdict.verdict == "only noise" else f" ({verdict.odds})"
+        lines.append(("Verdict", f"{verdict.told.rstrip('.')}{odds}."))
     facts(lines)
     header, rows = result.rows(top)
     columns = [(name, "left" if name in ("item", "places", "W-L-T") else "right") for name in header]

@@ -21,7 +21,7 @@ from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior, PairEffectPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior
 
-__all__ = ["LOST", "Kind", "kind_of", "problem_as", "problem_of", "warm_start", "with_functions"]
+__all__ = ["Kind", "kind_of", "problem_as", "problem_of", "warm_start", "with_functions"]
 
 Pairs = tuple[IntArray, IntArray]
 

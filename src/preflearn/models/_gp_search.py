@@ -11,7 +11,7 @@ import numpy as np
 
 from preflearn.inference.evidence import Optimum, maximise, starts
 from preflearn.models._evidence import Evidence
-from preflearn.models._gp_prior import LOST, with_functions
+from preflearn.models._gp_prior import with_functions
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import SkewBasisPrior
 
@@ -116,12 +116,10 @@ def _climb_on_functions(
         found = maximise(here.believed, [theta], near, gain=GAIN, step=step)[0]
         evaluations += found.evaluations
         theta, step = found.theta, NEAR
-        left = lost(here, theta)
         stopped = (theta <= near[:, 0]) & (near[:, 0] > bounds[:, 0])
-        if not stopped.any() and left < OUTGROWN:
+        if not stopped.any() and lost(here, theta) < OUTGROWN:
             break
-    if left > 2 * LOST:
-        here = rebuild(*here.split(theta))
+    here = rebuild(*here.split(theta))  # with functions that depend on nothing but the parameters
     here.settle()
     value = here.solve(theta).posterior.log_evidence + here.hyperprior_gain(theta)[0]
     return here, replace(found, evidence=value, evaluations=evaluations)

@@ -125,7 +125,7 @@ def _circles(rankability: Rankability | None) -> list[Advice]:
         )
         return [Advice("circles", text)]
     cycle = ""
-    if rankability.cycles and rankability.verdict in ("cyclic", "partly cyclic"):
+    if rankability.verdict in ("cyclic", "partly cyclic") and any(sure >= ALIKE for sure, _ in rankability.cycles[:1]):
         names = rankability.cycles[0][1]
         cycle = f", as in {' > '.join(map(str, [*names, names[0]]))}"
     share = f"{rankability.ranking_share:.0%}"
@@ -136,8 +136,8 @@ def _circles(rankability: Rankability | None) -> list[Advice]:
         "Ask for single pairs (predict) where it matters.",
         "undecided": "The comparisons do not decide between a ranking and preferences that run in circles. Repeat "
         "comparisons of the same pairs to find out.",
-        "only noise": "The comparisons do not show that the items differ: chance could have made them. Collect more; "
-        "if differences should be plain, check which column says who won.",
+        "only noise": f"{rankability.told} Collect more; if differences should be plain, check which column says who "
+        "won.",
     }[rankability.verdict]
     return [Advice("noise" if rankability.verdict == "only noise" else "circles", told)]
 
@@ -244,17 +244,20 @@ def _side_effect(data: Comparisons, *, ties: bool) -> SideEffect | None:
 
 def camps(choice: Choice, judges: JudgeReport | None) -> list[Advice]:
     """Return whether judges differ more from each other than they agree, and fall into two camps."""
-    if choice.name != "judges" or judges is None or choice.model.judge_share_ < APART:
+    model = choice.judged
+    if model is None or judges is None or model.judge_share_ < APART:
         return []
-    sides = _two_camps(choice.model)
+    sides = _two_camps(model)
     if not sides:
         return []
     told = " and ".join(f"{len(camp)} ({first_few(camp, 12)})" for camp in sides)
     text = (
-        "The judges differ more from each other than they agree, and a ranking for all of them says little. They fall "
-        f"into two camps of opposite tastes, of {told}. Rank each camp by itself."
+        f"The judges fall into two camps of opposite tastes, of {told}, and a ranking for all of them says little of "
+        "either. Rank each camp by itself."
     )
-    neither = [name for name in choice.model.judges_ if not any(name in camp for camp in sides)]
+    if 4 * len(sides[1]) <= len(model.judges_):
+        text += " Or did the smaller one read the question the other way round?"
+    neither = [name for name in model.judges_ if not any(name in camp for camp in sides)]
     if neither:
         text += f" {first_few(neither, 12)} {'belongs' if len(neither) == 1 else 'belong'} to neither."
     return [Advice("judges", text, tuple(sides[1]))]

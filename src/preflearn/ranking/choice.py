@@ -17,6 +17,7 @@ from preflearn.models import PreferenceGP
 from preflearn.ranking.candidates import (
     AROUND,
     BY_NAME,
+    JUDGED,
     MODELS,
     ON_FEATURES,
     applicable,
@@ -100,6 +101,14 @@ class Choice:
     left_out: tuple[str, ...]
     data: Comparisons
 
+    @property
+    def judged(self) -> Any:
+        """The model that tells judges apart, if the evidence favours one, whatever model was asked for; else None."""
+        best = max(self.candidates, key=lambda one: one.earned)
+        if best.name not in JUDGED:
+            return None
+        return self.model if best.name == self.name else best.model
+
 
 @dataclass(frozen=True)
 class Utilities:
@@ -176,15 +185,17 @@ def choose_model(
         utilities = learn_utilities(data, model, random_state=random_state, progress=progress)
     tried, left_out = list(utilities.tried), utilities.left_out
     best = max(tried, key=lambda one: one.earned)
-    if model == "auto" and has_judges(data):
+    if model not in JUDGED and has_judges(data):
         if judged_items(data) > MOST_JUDGED:
             left_out += (
                 f"tastes of single judges (at most {MOST_JUDGED:,} judged items; here {judged_items(data):,})",
             )
         else:
             _say(progress, "judges", 0.8)
-            tried.append(_fit(data, "judges", random_state, utilities))
-            best = max(tried, key=lambda one: one.earned)
+            tried.append(
+                _fit(data, "judges", random_state, utilities)
+            )  # a model that is asked for has others beside it
+            best = max(tried, key=lambda one: one.earned) if model == "auto" else best
     if cyclic and model == "auto":
         _say(progress, "both", 0.85)
         around = _fit(data, "both", random_state, utilities) if both is None else _candidate("both", both)

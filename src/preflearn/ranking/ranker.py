@@ -19,10 +19,10 @@ from preflearn.ranking.candidates import MOST_ITEMS, check_model, n_pairs
 from preflearn.ranking.choice import Choice, Utilities, choose_model, learn_utilities
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.result import RankResult
-from preflearn.structure import JudgeReport, judge_report, rankability
+from preflearn.structure import JudgeReport, Rankability, judge_report, rankability
 from preflearn.structure.rankability import EP_UP_TO
 
-__all__ = ["from_rows", "judges_of", "quietly", "rank", "rank_comparisons"]
+__all__ = ["decide", "from_rows", "judges_of", "quietly", "rank", "rank_comparisons"]
 
 MOST_PAIRS = 20_000  # distinct pairs up to which circles are looked for
 DRAWN = 4 * 10**7  # utilities drawn for places and P(best)
@@ -145,6 +145,33 @@ def rank_comparisons(
     tell = progress or (lambda what, share: None)
     start = prepare(data)
     data, record, notes = start.data, start.record, list(start.notes)
+    choice, verdict = decide(data, model, circles=circles, random_state=random_state, progress=tell)
+    if verdict is None and circles is None:
+        notes.append(
+            Advice(
+                "not examined",
+                "There are too many pairs to look for circles in passing: preflearn rank --circles (in Python "
+                "circles=True) or preflearn inspect does it.",
+            )
+        )
+    data = choice.data
+    judges = judges_of(choice, tell)
+    tell("Ranking", 0.9)
+    ranking = _ranking(choice, level, random_state)
+    advice = [*quietly(lambda: advise(data, record, ranking, verdict, judges, choice)), *notes]
+    return RankResult(ranking, record, choice.model, choice, verdict, judges, tuple(advice), data, told, encoder)
+
+
+def decide(
+    data: Comparisons,
+    model: str = "auto",
+    *,
+    circles: bool | None = None,
+    random_state: Any = 0,
+    progress: Progress | None = None,
+) -> tuple[Choice, Rankability | None]:
+    """Return the model that ranks comparisons, and the verdict on circles, if these were looked for (see `rank`)."""
+    tell = progress or (lambda what, share: None)
     utilities = learn_utilities(
         data, model, random_state=random_state, progress=lambda what, share: tell(what, share / 3)
     )
@@ -154,30 +181,13 @@ def rank_comparisons(
         known = _known(data, utilities)
         verdict = quietly(lambda: rankability(known or data, screen=circles is None, random_state=random_state))
         both = verdict.models.get("both") if known is not None else None
-    elif circles is None:
-        notes.append(
-            Advice(
-                "not examined",
-                "There are too many pairs to look for circles in passing: preflearn rank --circles (in Python "
-                "circles=True) or preflearn inspect does it.",
-            )
-        )
     found = verdict is not None and verdict.verdict in ("cyclic", "partly cyclic")
     choice = choose_model(
-        data,
-        model,
-        cyclic=found,
-        utilities=utilities,
-        both=both,
-        random_state=random_state,
-        progress=tell,
+        data, model, cyclic=found, utilities=utilities, both=both, random_state=random_state, progress=tell
     )
-    data = choice.data
-    judges = judges_of(choice, tell)
-    tell("Ranking", 0.9)
-    ranking = _ranking(choice, level, random_state)
-    advice = [*quietly(lambda: advise(data, record, ranking, verdict, judges, choice)), *notes]
-    return RankResult(ranking, record, choice.model, choice, verdict, judges, tuple(advice), data, told, encoder)
+    if verdict is not None and choice.judged is not None:
+        verdict = replace(verdict, shared=True)
+    return choice, verdict
 
 
 def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]:

@@ -12,6 +12,7 @@ from preflearn.data._graph import contradictions
 from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of, log_loss
 from preflearn.operators import FloatArray, IntArray
 from preflearn.plots.calibration import _interval, _winners
+from preflearn.ranking.asking import runs_in_circles
 from preflearn.report.context import Shown
 from preflearn.report.markup import number, paragraph, percent, plural, share, table
 from preflearn.report.svg import Drawing
@@ -47,7 +48,9 @@ def calibration(shown: Shown) -> str:
     chance = 0.4 * float(np.sqrt(BINS / len(data)))
     predicted, observed, count = _winners(curve, float(weight.sum()))
     sign = np.where(rows.score >= 0.5, 1.0, -1.0)  # of the winner that is predicted
-    pair = np.minimum(data.first, data.second) * data.n_items + np.maximum(data.first, data.second)
+    pair = None
+    if runs_in_circles(shown.result.model) and data.items is None:
+        pair = np.minimum(data.first, data.second) * data.n_items + np.maximum(data.first, data.second)
     trusted = _trusted(np.maximum(rows.score, 1 - rows.score), (1 + sign * np.sign(rows.truth)) / 2, weight, pair)
     words = paragraph(
         f"{how} The winner was predicted in <strong>{percent(accuracy)}</strong> of the comparisons that had one; "
@@ -62,19 +65,20 @@ def calibration(shown: Shown) -> str:
     )
 
 
-def _trusted(predicted: FloatArray, won: FloatArray, weight: FloatArray, pair: IntArray) -> str:
+def _trusted(predicted: FloatArray, won: FloatArray, weight: FloatArray, pair: IntArray | None) -> str:
     """Return whether the probabilities of predicted winners hold, by a chi-square test over bins.
 
-    Answers about one pair, each predicted from the others, are wrong together: the variance of a bin's errors is that
-    of their sums over pairs, where it is the larger one.
+    Where pairs have effects of their own, answers about one pair, each predicted from the others, are wrong together:
+    the variance of a bin's errors is that of their sums over pairs, where it is the larger one.
     """
     place = np.minimum((BINS * predicted).astype(np.intp), BINS - 1)
     error = weight * (won - predicted)
     sums = np.bincount(place, error, BINS)
-    clumps, clump = np.unique(pair * BINS + place, return_inverse=True)
-    together = np.bincount(clumps % BINS, np.bincount(clump.ravel(), error) ** 2, BINS)
-    alone = np.bincount(place, weight * predicted * (1 - predicted), BINS)
-    variance = np.maximum(np.maximum(together, alone), 1e-9)
+    variance = np.maximum(np.bincount(place, weight * predicted * (1 - predicted), BINS), 1e-9)
+    if pair is not None:
+        clumps, clump = np.unique(pair * BINS + place, return_inverse=True)
+        together = np.bincount(clumps % BINS, np.bincount(clump.ravel(), error) ** 2, BINS)
+        variance = np.maximum(variance, together)
     if chi2.sf(float(np.sum(sums**2 / variance)), len(np.unique(place))) >= OFF:
         return "As far as these comparisons can tell, the probabilities can be taken at their word."
     too = "cautious" if float(sums.sum()) > 0 else "bold"

@@ -16,22 +16,14 @@ MOST_CYCLES, LONGEST_CYCLE = 5, 12
 LEAST_SURE = 0.1  # probability of beating everybody below which nobody is named
 MOST_MEMBERS = 30  # items that are named for each cluster
 
-_VERDICTS = {
-    "rankable": "A single ranking explains these comparisons.",
-    "cyclic": "These preferences run in circles, and no ranking explains them. Ask for single pairs, not for places.",
-    "partly cyclic": "A ranking explains some of these preferences, circles the rest.",
-    "undecided": "These comparisons do not decide between a ranking and circles.",
-    "only noise": "These comparisons do not show that items differ: chance could have made them.",
-}
-
 
 def rankability(shown: Shown) -> str:
     """Return the verdict and what lies behind it."""
     found = shown.result.rankability
     if found is None:
         return paragraph(
-            "Whether a single ranking explains these comparisons was not examined: "
-            "<code>rank(..., circles=True)</code> does it, whatever it costs."
+            "Whether a single ranking explains these comparisons was not examined: <code>preflearn rank "
+            "--circles</code> (in Python <code>rank(..., circles=True)</code>) does it, whatever it costs."
         )
     circles, triples = found.triads
     hodge = found.hodge
@@ -54,7 +46,7 @@ def rankability(shown: Shown) -> str:
     ]
     if found.n_judges > 1:
         lines.append(f"{plural(found.n_judges, 'judge')} are taken together here.")
-    verdict = found.told if found.hint else _VERDICTS[found.verdict]
+    verdict = found.told + (" Ask for single pairs, not for places." if found.verdict == "cyclic" else "")
     text = paragraph(f"<strong>{escape(verdict)}</strong>")
     return text + bullets(lines) + _cycles(found) + _winners(shown)
 
@@ -101,7 +93,8 @@ def clusters(shown: Shown) -> str:
     labels = found.labels_[shown.rows]
     if len(np.unique(labels)) < 2:
         return paragraph(
-            "The circles do not split the items into groups that can be ranked: they run through all of them."
+            "No groups were found that can be ranked within and have little between them: the circles run through all "
+            "items."
         )
     rows = []
     for group, label in enumerate(dict.fromkeys(labels.tolist()), 1):  # the group of the first item comes first

@@ -73,17 +73,12 @@ def _rankable(shown: Shown) -> str:
     found = shown.result.rankability
     if found is None:
         return "Whether there is a single ranking at all was not examined."
-    odds = found.odds
-    if found.hint:
-        return f"{found.told.rstrip('.')} ({odds})."
-    return {
-        "rankable": f"A single ranking explains these comparisons ({odds}).",
-        "cyclic": f"Preferences run in circles, and no ranking explains them ({odds}).",
-        "partly cyclic": f"A ranking explains {percent(found.ranking_share)} of the preferences, circles the rest "
-        f"({odds}).",
-        "undecided": "These comparisons do not decide whether there is a single ranking or preferences run in circles.",
-        "only noise": "The comparisons do not show that the items differ: chance could have made them.",
-    }[found.verdict]
+    if found.verdict in ("undecided", "only noise") and not found.hint:
+        return found.told
+    share = ""
+    if found.verdict == "partly cyclic":
+        share = f"a ranking explains {percent(found.ranking_share)} of what was learned, "
+    return f"{found.told.rstrip('.')} ({share}{found.odds})."
 
 
 def ranking(shown: Shown) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import expit, logit, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
@@ -128,6 +128,8 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
     weight = np.ones(len(told)) if data.weight is None else data.weight[told]
     labels: Any = data.judge[told] if data.judge is not None else None
     shared = _likeness(model)
+    # of many judges some answer oddly by chance: none of them is to be called so, in nineteen cases of twenty
+    sure = max(SURE, -float(ndtri(0.05 / max(1, len(model.judges_)))))
     rows: list[dict[str, Any]] = []
     for name in model.judges_:
         here = np.flatnonzero(labels == name)
@@ -149,7 +151,7 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
                 "likeness": shared[name],
                 "circles": _circles(own),
                 "contradictions": _contradictions(own),
-                "verdict": _verdict(slope, deviation, itself, _surer(slope, logit(p), y, w)),
+                "verdict": _verdict(slope, deviation, itself, _surer(slope, logit(p), y, w), sure),
             }
         )
     rows.sort(key=lambda row: row["reliability"])
@@ -238,15 +240,14 @@ def _surer(slope: float, x: FloatArray, won: Any, weight: FloatArray) -> float:
     return float(weight @ (np.log(2.0) - np.logaddexp(0.0, -slope * sign * x)))
 
 
-def _verdict(slope: float, deviation: float, itself: tuple[float, float], surer: float) -> str:
+def _verdict(slope: float, deviation: float, itself: tuple[float, float], surer: float, sure: float) -> str:
     # drawn towards 1 before a judge has spoken, a slope below 0 understates: what counts is the coin that it beats
-    if slope < 0 and 2.0 * surer > SURE**2:
+    if slope < 0 and 2.0 * surer > sure**2:
         return "contrary"
     if slope > SURE * deviation:
         return "as expected"
     own, own_deviation = itself
-    less, careless = slope + SURE * deviation < 1, own + SURE * own_deviation < 1
     # less than the others would lead to expect: by a taste of its own, or by chance?
     if own > SURE * own_deviation:
-        return "on its own" if less else "undecided"
-    return "like chance" if less or careless else "undecided"
+        return "on its own" if slope + SURE * deviation < 1 else "undecided"
+    return "like chance" if min(slope + sure * deviation, own + sure * own_deviation) < 1 else "undecided"

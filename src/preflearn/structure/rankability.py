@@ -75,6 +75,8 @@ class Rankability:
         Judges whose comparisons were taken together, 0 where nobody is named.
     models : dict
         The fitted models: "ranking", "circles", "both".
+    shared : bool
+        Whether judges have tastes of their own besides, so that this is about what they share.
     """
 
     verdict: str
@@ -91,6 +93,7 @@ class Rankability:
     smith: list[tuple[Any, float]]
     n_judges: int
     models: dict[str, PreferenceGP]
+    shared: bool = False
 
     @property
     def hint(self) -> bool:
@@ -107,6 +110,14 @@ class Rankability:
         """The verdict in a sentence."""
         if self.hint:
             return "What a ranking leaves unexplained hints at circles, which were not learned."
+        if self.shared:
+            return {
+                "rankable": "A single ranking explains what all judges share.",
+                "cyclic": "What all judges share runs in circles, and no ranking explains it.",
+                "partly cyclic": "A ranking explains some of what all judges share, circles the rest.",
+                "undecided": "What all judges share does not decide between a ranking and circles.",
+                "only noise": "All judges together do not show that items differ: their tastes cancel out.",
+            }[self.verdict]
         return {
             "rankable": "A single ranking explains these comparisons.",
             "cyclic": "These preferences run in circles, and no ranking explains them.",
@@ -171,7 +182,7 @@ class Rankability:
         for probability, names in self.cycles[:3]:
             lines.append(f"  cycle: {' > '.join(map(str, [*names, names[0]]))} (weakest preference {probability:.0%})")
         name, probability = self.condorcet[0] if self.condorcet else ("", 0.0)
-        if probability > 0.1 and self.verdict != "only noise":
+        if probability > 0.1 and self.verdict not in ("rankable", "only noise"):  # a ranking says who is best
             lines.append(f"  beats everybody: {name} with probability {probability:.0%}")
         return "\n".join(lines)
 
