@@ -31,9 +31,9 @@ Prior = ItemPrior | PairParts
 
 # Distinct pairs from which on skew functions are tried, and beyond which the covariance of pairs is not held at all.
 BASIS_FROM, MANY_PAIRS = 500, 5_000
-# As many functions as lose at most this share of the variance, between these numbers, or the pairs themselves where
-# they lose twice as much.
-LEAST_FUNCTIONS, MOST_FUNCTIONS, LOST = 200, 1_000, 0.01
+# As many functions as lose at most this share of the variance, between these numbers; or the pairs themselves, where
+# as many as there may be lose too much.
+LEAST_FUNCTIONS, MOST_FUNCTIONS, LOST, TOO_MUCH = 200, 1_000, 0.01, 0.02
 DENSE_COST = 3.0  # of one evaluation over pairs, in cubes of their number
 FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer latents, with room for their overhead
 
@@ -68,7 +68,7 @@ def problem_of(
     elif cyclic is not None and cyclic.X is not None and n_pairs > BASIS_FROM:
         prior, design = with_functions(utility, cyclic, n, ends, LOST)
         size = design.shape[1]
-        complete = prior.kept_share(ends) >= 1 - 2 * LOST
+        complete = prior.kept_share(ends) >= 1 - TOO_MUCH
         cheaper = size**2 * (m + size) < DENSE_COST * float(n_pairs) ** 3
         if n_pairs > MANY_PAIRS or (complete and cheaper):
             return prior, design
