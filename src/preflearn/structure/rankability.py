@@ -341,8 +341,9 @@ def _fit(
         else:
             cyclic = bare if like.cyclic_kernel is None else like.cyclic_kernel
             both = fitted(learned(circles) | learned(ranking), kernel=utility, cyclic_kernel=cyclic)
-    kernel = None if X.items is None else circles._solution.prior.cyclic.gram()[0]
-    p_value = cyclic_residuals(ranking, [kernel], random_state)
+    if not screen or p_value > CLEAR:  # that circles of some scale are clear does not become clearer by another test
+        kernel = None if X.items is None else circles._solution.prior.cyclic.gram()[0]
+        p_value = cyclic_residuals(ranking, [kernel], random_state)
     return {"ranking": ranking, "circles": circles, "both": both}, p_value
 
 
