@@ -55,7 +55,9 @@ CIRCLES = (
     ("8 items, all pairs 10 times", "bare", 8, 10),
     ("20 items with 2 features, 400 comparisons", "features", 20, 400),
     ("the same with own effects of deviation 0.5", "own effects", 20, 400),
+    ("8 items, all pairs 20 times, 8 judges of different tastes", "judges", 8, 20),
 )
+JUDGES = 8
 
 
 def simulate(kind, n, m, own, seed):
@@ -103,7 +105,7 @@ def methods(settings, repeats):
 
 def in_circles(kind, n, m, seed):
     rng = np.random.default_rng(seed)
-    if kind != "bare":
+    if kind not in ("bare", "judges"):
         X = rng.normal(size=(n, 2))
         u = 1.5 * X[:, 0] + (0.5 * rng.normal(size=n) if kind == "own effects" else 0.0)
         first = rng.integers(0, n, m)
@@ -116,8 +118,12 @@ def in_circles(kind, n, m, seed):
         beside[np.triu_indices(n, 1)] = 1.5 * rng.normal(size=n * (n - 1) // 2)
         beside -= beside.T
     g = u[:, None] - u + beside
-    won = rng.random(len(first)) < 1 / (1 + np.exp(-g[first, second]))
-    return Comparisons(X, first, second, np.where(won, 1.0, -1.0)), g.mean(axis=1)
+    judge, z = None, g[first, second]
+    if kind == "judges":
+        taste, judge = rng.normal(size=(JUDGES, n)), np.tile(np.arange(JUDGES), len(first) // JUDGES + 1)[: len(first)]
+        z = z + taste[judge, first] - taste[judge, second]
+    won = rng.random(len(first)) < 1 / (1 + np.exp(-z))
+    return Comparisons(X, first, second, np.where(won, 1.0, -1.0), judge=judge), g.mean(axis=1)
 
 
 def circles(settings, repeats):
@@ -128,7 +134,7 @@ def circles(settings, repeats):
         for seed in range(repeats):
             data, truth = in_circles(kind, n, m, seed)
             tried = choose_model(data, cyclic=True)
-            plain = max((one for one in tried.candidates if one.name != "both"), key=lambda one: one.earned)
+            plain = max((one for one in tried.candidates if "both" not in one.name), key=lambda one: one.earned)
             rankings = [model.rank(k=1) for model in (refined(data, plain).model, tried.model)]
             held.append([np.mean((r.low <= truth[r.row]) & (truth[r.row] <= r.high)) for r in rankings])
             wide.append([np.mean(r.high - r.low) for r in rankings])

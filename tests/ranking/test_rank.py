@@ -442,6 +442,37 @@ def test_two_camps_of_judges_are_named():
 
 
 @pytest.mark.slow
+def test_groups_that_can_be_ranked_within_are_spoken_of_beside_circles():
+    rng = np.random.default_rng(0)
+    n, m, u = 12, 1200, np.tile(np.linspace(2, -2, 4), 3)
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    z = np.where(first // 4 == second // 4, u[first] - u[second], 0.0) + rng.logistic(size=m)
+    text = next(one.text for one in rank(Comparisons(n, first, second, np.sign(z))).warnings if one.kind == "circles")
+    assert "But 3 groups of items can be ranked within" in text
+    assert "as in" not in text  # coins make no circle that is worth naming
+
+
+@pytest.mark.slow
+def test_judges_are_spoken_of_whatever_model_is_asked_for():
+    rng = np.random.default_rng(0)
+    n, each, u = 10, 50, 1.5 * rng.normal(size=10)
+    first = rng.integers(0, n, 8 * each)
+    second = (first + rng.integers(1, n, 8 * each)) % n
+    judge = np.repeat([f"judge {k}" for k in range(8)], each)
+    side = np.repeat([1, -1] * 4, each)
+    data = Comparisons(
+        n, first, second, np.sign(side * (u[first] - u[second]) + rng.logistic(size=8 * each)), judge=judge
+    )
+    for model in ("bradley-terry", "auto"):
+        result = rank(data, model=model)
+        assert result.rankability.told == "All judges together do not show that items differ: their tastes cancel out."
+        assert "two camps of opposite tastes, of 4" in result.warnings[0].text
+        assert "noise" not in [one.kind for one in result.warnings]
+    assert rank(data, model="bradley-terry").choice.name == "bradley-terry"
+
+
+@pytest.mark.slow
 def test_a_judge_who_answers_by_chance_is_in_no_camp():
     rng = np.random.default_rng(0)
     n, each, u = 15, 60, 1.5 * rng.normal(size=15)

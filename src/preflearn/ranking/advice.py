@@ -15,6 +15,7 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, first_few
 from preflearn.models import BradleyTerry, SideEffect
 from preflearn.models.ranking import Ranking
+from preflearn.ranking._camps import two_camps
 from preflearn.ranking.candidates import AROUND, JUDGED, as_seen
 from preflearn.ranking.choice import Choice
 from preflearn.ranking.record import Record, short_number
@@ -26,10 +27,8 @@ FEW = 3  # comparisons of an item below which its place is mostly the prior's
 MANY = 10  # comparisons from which on it means something that none contradicts
 ALIKE = 0.75  # probability of the order of two neighbours below which they cannot be told apart
 NO_CHANCE = 0.01  # p-value from which on an advantage of one side is spoken of
-APART = (
-    1.5  # variance of a judge's own preferences, in units of what all share, from which on they have little in common
-)
-MOST_ASKED, OPPOSED = 200, 0.3  # judges whose tastes are compared; mean likeness within camps, less that across
+APART = 1.5  # variance of a judge's own preferences, in units of what all share, above which they have little in common
+MOST_GROUPED = 60  # items that are looked at for groups in passing
 MISSING = ("nan", "na", "n/a", "null", "none", "-", "?", "#n/a")
 TOP = 10  # places that are looked at in a long ranking
 WIDE = 100.0  # variance of a prior that decides nothing but that there is a maximum
@@ -124,16 +123,19 @@ def _circles(rankability: Rankability | None) -> list[Advice]:
             "--circles (in Python circles=True) or preflearn inspect does it."
         )
         return [Advice("circles", text)]
-    cycle = ""
-    if rankability.verdict in ("cyclic", "partly cyclic") and any(sure >= ALIKE for sure, _ in rankability.cycles[:1]):
-        names = rankability.cycles[0][1]
-        cycle = f", as in {' > '.join(map(str, [*names, names[0]]))}"
+    cycle = groups = ""
+    if rankability.verdict in ("cyclic", "partly cyclic"):
+        sure, names = next(iter(rankability.cycles), (0.0, []))
+        cycle = f", as in {' > '.join(map(str, [*names, names[0]]))}" if sure >= ALIKE else ""
+        if rankability.models["circles"].comparisons_.n_items <= MOST_GROUPED:
+            found = rankability.clusters().n_clusters_
+            groups = f" But {found} groups of items can be ranked within: inspect names them." if found > 1 else ""
     share = f"{rankability.ranking_share:.0%}"
     told = {
         "cyclic": f"Preferences run in circles{cycle}: no ranking explains them, the best one {share} of what was "
-        "learned. Ask for single pairs (predict) instead of places.",
+        f"learned. Ask for single pairs (predict) instead of places.{groups}",
         "partly cyclic": f"Some preferences run in circles{cycle}: a ranking explains {share} of what was learned. "
-        "Ask for single pairs (predict) where it matters.",
+        f"Ask for single pairs (predict) where it matters.{groups}",
         "undecided": "The comparisons do not decide between a ranking and preferences that run in circles. Repeat "
         "comparisons of the same pairs to find out.",
         "only noise": f"{rankability.told} Collect more; if differences should be plain, check which column says who "
@@ -247,7 +249,7 @@ def camps(choice: Choice, judges: JudgeReport | None) -> list[Advice]:
     model = choice.judged
     if model is None or judges is None or model.judge_share_ < APART:
         return []
-    sides = _two_camps(model)
+    sides = two_camps(model)
     if not sides:
         return []
     told = " and ".join(f"{len(camp)} ({first_few(camp, 12)})" for camp in sides)
@@ -261,23 +263,6 @@ def camps(choice: Choice, judges: JudgeReport | None) -> list[Advice]:
     if neither:
         text += f" {first_few(neither, 12)} {'belongs' if len(neither) == 1 else 'belong'} to neither."
     return [Advice("judges", text, tuple(sides[1]))]
-
-
-def _two_camps(model: Any) -> list[list[Any]]:
-    """Return two camps of judges of opposite tastes, the larger first, if there are such, without those in between."""
-    if not 2 < len(model.judges_) <= MOST_ASKED:
-        return []
-    taste = np.array([model.predict_utility(judge=name) for name in model.judges_])
-    taste -= taste.mean(axis=1, keepdims=True)
-    taste /= np.maximum(np.linalg.norm(taste, axis=1, keepdims=True), 1e-300)
-    alike = taste @ taste.T
-    side = np.where(np.linalg.eigh(alike)[1][:, -1] > 0, 1.0, -1.0)
-    others = ~np.eye(len(side), dtype=bool)
-    clear = np.mean(side * side[:, None] * alike, axis=1, where=others) >= OPPOSED
-    one, other = clear & (side > 0), clear & (side < 0)
-    if min(one.sum(), other.sum()) < 2 or alike[np.ix_(one, other)].mean() > -OPPOSED:
-        return []
-    return sorted((list(model.judges_[one]), list(model.judges_[other])), key=len, reverse=True)
 
 
 def _missing(names: Any) -> list[Advice]:
