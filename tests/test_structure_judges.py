@@ -129,3 +129,14 @@ def test_one_who_mostly_answers_against_weak_expectations_is_contrary_and_not_ca
     slope, deviation = _slope(x, half, weight)
     assert _verdict(slope, deviation, (0.0, 0.4), _surer(slope, x, half, weight), 2.0) == "like chance"
     np.testing.assert_allclose(_surer(1.0, x, won, weight), 4 * np.log(2 / 3) + 20 * np.log(1 / 3) + 24 * np.log(2))
+
+
+def test_of_many_judges_with_few_answers_none_is_accused():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        n, m, u = 10, 400, 1.5 * rng.normal(size=10)
+        first = rng.integers(0, n, m)
+        second = (first + rng.integers(1, n, m)) % n
+        won = np.sign(u[first] - u[second] + rng.logistic(size=m))
+        report = judge_report(Comparisons(n, first, second, won, judge=np.arange(m) % 100))
+        assert not {"like chance", "contrary"} & set(report.verdict.tolist())

@@ -420,3 +420,20 @@ def test_every_search_has_functions_chosen_where_it_starts(monkeypatch):
     assert len(climbed) > len(model.optima_) == 3  # a start so smooth takes more than one
     ends = [np.exp(end[1]) for *_, end in climbed]
     assert min(abs(np.log(np.exp(model.theta_[1]) / end)) for end in ends) < 1e-9
+
+
+def test_the_same_parameters_have_the_same_evidence_wherever_a_search_came_from(monkeypatch):
+    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._gp_prior.LEAST_FUNCTIONS", 0)
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(25, 2))
+    first, second = np.triu_indices(25, 1)
+    z = 3 * (X[first, 0] * X[second, 1] - X[first, 1] * X[second, 0])
+    data = Comparisons(X, first, second, np.sign(z + rng.logistic(size=len(z))))
+    model = PreferenceGP(cyclic_kernel="rbf", n_restarts=1, random_state=0).fit(data)
+    learned = dict(zip(model.theta_names_, np.exp(model.theta_), strict=True))
+    held = clone(model).fit(data, start=learned, hold=True)
+    assert isinstance(model._solution.prior, SkewBasisPrior)
+    assert held.log_evidence_ == pytest.approx(model.log_evidence_, abs=1e-9)
+    assert held.optima_[0].evidence == pytest.approx(model.optima_[0].evidence, abs=1e-9)
+    np.testing.assert_allclose(held.predict_proba(data), model.predict_proba(data), atol=1e-9)

@@ -488,6 +488,18 @@ def test_a_judge_who_answers_by_chance_is_in_no_camp():
     assert '"judge 7" belongs to neither' in text
 
 
+def test_noise_is_called_noise_whether_or_not_circles_are_looked_for():
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 8, 200)
+    second = (first + rng.integers(1, 8, 200)) % 8
+    coins = Comparisons(8, first, second, rng.choice([-1.0, 0.0, 1.0], 200))
+    for circles in (None, False):
+        assert [one.text[:45] for one in rank(coins, circles=circles).warnings if one.kind == "noise"] == [
+            "These comparisons do not show that items diff"
+        ]
+    assert not any(one.kind == "noise" for one in rank(by_utility(5)[0], circles=False).warnings)
+
+
 def test_a_model_without_circles_says_that_it_takes_them_for_noise():
     throws = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[15, 15, 15])
     for model, said in (("bradley-terry", True), ("auto", False)):

@@ -20,6 +20,8 @@ from preflearn.ranking.candidates import AROUND, JUDGED, as_seen
 from preflearn.ranking.choice import Choice
 from preflearn.ranking.record import Record, short_number
 from preflearn.structure import JudgeReport, Rankability
+from preflearn.structure.rankability import NOISE, PRICE
+from preflearn.structure.residuals import chance
 
 __all__ = ["Advice", "advise", "camps"]
 
@@ -28,6 +30,7 @@ MANY = 10  # comparisons from which on it means something that none contradicts
 ALIKE = 0.75  # probability of the order of two neighbours below which they cannot be told apart
 NO_CHANCE = 0.01  # p-value from which on an advantage of one side is spoken of
 APART = 1.5  # variance of a judge's own preferences, in units of what all share, above which they have little in common
+_MORE = "Collect more; if differences should be plain, check which column says who won."
 MOST_GROUPED = 60  # items that are looked at for groups in passing
 MISSING = ("nan", "na", "n/a", "null", "none", "-", "?", "#n/a")
 TOP = 10  # places that are looked at in a long ranking
@@ -70,7 +73,8 @@ def advise(
     """Return what should be known before a ranking is trusted, the gravest first."""
     names = np.arange(data.n_items) if data.names is None else data.names
     apart, sides = camps(choice, judges), _sides(data)
-    circles = [one for one in _circles(rankability) if not (apart and one.kind == "noise")]
+    circles = _circles(rankability) if rankability is not None else _noise(data, choice)
+    circles = [one for one in circles if not (apart and one.kind == "noise")]
     doubts = ""
     if (
         rankability is not None
@@ -113,8 +117,16 @@ def _in_order(data: Comparisons) -> bool:
     return int(connected_components(beats, directed=True, connection="strong")[0]) == data.n_items
 
 
-def _circles(rankability: Rankability | None) -> list[Advice]:
-    if rankability is None or rankability.verdict == "rankable":
+def _noise(data: Comparisons, choice: Choice) -> list[Advice]:
+    """Return whether chance explains comparisons as well as any model, where circles were not looked for."""
+    guessed = chance(data, None) - PRICE * bool((data.outcome == 0).any())
+    if max(one.earned for one in choice.candidates) - guessed >= NOISE - PRICE:
+        return []
+    return [Advice("noise", f"These comparisons do not show that items differ: chance could have made them. {_MORE}")]
+
+
+def _circles(rankability: Rankability) -> list[Advice]:
+    if rankability.verdict == "rankable":
         return []
     if rankability.hint:
         text = (
@@ -138,8 +150,7 @@ def _circles(rankability: Rankability | None) -> list[Advice]:
         f"Ask for single pairs (predict) where it matters.{groups}",
         "undecided": "The comparisons do not decide between a ranking and preferences that run in circles. Repeat "
         "comparisons of the same pairs to find out.",
-        "only noise": f"{rankability.told} Collect more; if differences should be plain, check which column says who "
-        "won.",
+        "only noise": f"{rankability.told} {_MORE}",
     }[rankability.verdict]
     return [Advice("noise" if rankability.verdict == "only noise" else "circles", told)]
 
