@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,7 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
                 choice = choose_model(X, random_state=seed, progress=lambda what, share: tell(what, 0.7 + 0.2 * share))
             judges = judges_of(choice, tell) or quietly(lambda: judge_report(X))  # which many judges leave out there
             apart = camps(choice, judges)
+            verdict = replace(verdict, shared=choice.judged is not None)
     if as_json:
         answer = {
             "data": read.source,

@@ -90,7 +90,7 @@ class Evidence:
     hyperprior: HyperPrior | None = None
     warm: Any = field(default=None, repr=False)
     highest: tuple[float, Any] = field(default=(-np.inf, None), repr=False)
-    solved: tuple[FloatArray, Solution] | None = field(default=None, repr=False)
+    solved: tuple[FloatArray, Solution] | None = field(default=None, init=False, repr=False)  # the last solution
 
     @property
     def theta(self) -> FloatArray:

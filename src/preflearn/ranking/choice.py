@@ -194,7 +194,7 @@ def choose_model(
             _say(progress, "judges", 0.8)
             tried.append(
                 _fit(data, "judges", random_state, utilities)
-            )  # a model that is asked for has others beside it
+            )  # said of them even if another model is asked for
             best = max(tried, key=lambda one: one.earned) if model == "auto" else best
     if cyclic and model == "auto":
         _say(progress, "both", 0.85)
