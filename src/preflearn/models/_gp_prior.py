@@ -21,7 +21,7 @@ from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior, PairEffectPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior
 
-__all__ = ["Kind", "kind_of", "problem_as", "problem_of", "warm_start", "with_functions"]
+__all__ = ["Kind", "fineness", "kind_of", "problem_as", "problem_of", "warm_start", "with_functions"]
 
 Pairs = tuple[IntArray, IntArray]
 
@@ -32,8 +32,9 @@ Prior = ItemPrior | PairParts
 # Distinct pairs from which on skew functions are tried, and beyond which the covariance of pairs is not held at all.
 BASIS_FROM, MANY_PAIRS = 500, 5_000
 # As many functions as lose at most this share of the variance, between these numbers; or the pairs themselves, where
-# as many as there may be lose too much.
+# as many as there may be lose too much. What is lost costs evidence for each statement: of more than these, less.
 LEAST_FUNCTIONS, MOST_FUNCTIONS, LOST, TOO_MUCH = 200, 1_000, 0.01, 0.02
+FEW_STATEMENTS = 2_000
 DENSE_COST = 3.0  # of one evaluation over pairs, in cubes of their number
 FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer latents, with room for their overhead
 
@@ -109,8 +110,14 @@ def with_functions(
     utility: ItemPrior | None, cyclic: ItemPrior, n: int, ends: Pairs, lost: float
 ) -> tuple[SkewBasisPrior, FeatureDesign]:
     """Return the prior over utilities and weights of the skew functions that suit its parameters, and the design."""
-    basis = SkewBasis.build(cyclic.gram()[0], min(LEAST_FUNCTIONS, MOST_FUNCTIONS), MOST_FUNCTIONS, lost)
+    least = min(LEAST_FUNCTIONS, MOST_FUNCTIONS)
+    basis = SkewBasis.build(cyclic.gram()[0], least, MOST_FUNCTIONS, lost * fineness(ends))
     return problem_as("functions", (utility, cyclic), n, ends, basis)
+
+
+def fineness(ends: Pairs) -> float:
+    """Return by how much smaller a share of the variance may be lost the more statements there are."""
+    return min(1.0, FEW_STATEMENTS / max(1, len(ends[0])))
 
 
 def warm_start(old: Prior, old_used: IntArray, a: FloatArray, new: Prior, used: IntArray) -> FloatArray | None:

@@ -11,14 +11,15 @@ import numpy as np
 
 from preflearn.inference.evidence import Optimum, maximise, starts
 from preflearn.models._evidence import Evidence
-from preflearn.models._gp_prior import with_functions
+from preflearn.models._gp_prior import fineness, with_functions
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import SkewBasisPrior
 
 __all__ = ["Starts", "search", "started"]
 
 REBASED = 10  # times that a search goes on with skew functions chosen anew
-LOST_IN_SEARCH, OUTGROWN = 0.03, 0.06  # share of the variance that these may lose, at first and before they are
+# Share of the variance that these may lose, at first and before they are; or how many times what they lost at first.
+LOST_IN_SEARCH, OUTGROWN, MUCH_MORE = 0.03, 0.06, 1.5
 ROUGHER = 1.5  # how much shorter a length scale may become with the same functions
 GAIN = 0.01  # nats of a step that end a search with functions, which lose more than that
 NEAR = 0.1  # first step of a search that goes on
@@ -103,13 +104,14 @@ def _climb_on_functions(
         return 1 - prior.kept_share(ends) if isinstance(prior, SkewBasisPrior) else 0.0
 
     rough = np.array(["cyclic" in name and "length scale" in name for name in evidence.names], dtype=bool)
-    evaluations, step = 0, 1.0
+    evaluations, step, most = 0, 1.0, OUTGROWN * fineness(ends)
     for _ in range(REBASED):
         prior, likelihood = evidence.split(theta)
         few, design = with_functions(prior.utility, prior.cyclic, prior.n_items, ends, LOST_IN_SEARCH)
         here = replace(evidence, prior=few, likelihood=likelihood, design=design, warm=None)
-        if lost(here, theta) > OUTGROWN:  # with as many as there may be: rather pairs, if these are not too many
+        if lost(here, theta) > most:  # with as many as there may be: rather pairs, if these are not too many
             here = rebuild(prior, likelihood)
+        before = lost(here, theta)
         near = bounds.copy()
         if isinstance(here.prior, SkewBasisPrior):
             near[rough, 0] = np.maximum(near[rough, 0], theta[rough] - np.log(ROUGHER))
@@ -117,7 +119,7 @@ def _climb_on_functions(
         evaluations += found.evaluations
         theta, step = found.theta, NEAR
         stopped = (theta <= near[:, 0]) & (near[:, 0] > bounds[:, 0])
-        if not stopped.any() and lost(here, theta) < OUTGROWN:
+        if not stopped.any() and lost(here, theta) < max(most, MUCH_MORE * before):
             break
     here = rebuild(*here.split(theta))  # with functions that depend on nothing but the parameters
     here.settle()
