@@ -17,6 +17,7 @@ from preflearn.likelihoods import Logit, Probit
 from preflearn.models import _gp_search
 from preflearn.models._evidence import Evidence
 from preflearn.models._gp_items import items_of_table
+from preflearn.models._gp_prior import with_functions
 from preflearn.priors import ItemPrior, PairPrior, SkewBasis, SkewBasisPrior
 
 IDENTITY = ConstantKernel(1.0, (1e-3, 1e4))
@@ -437,3 +438,15 @@ def test_the_same_parameters_have_the_same_evidence_wherever_a_search_came_from(
     assert held.log_evidence_ == pytest.approx(model.log_evidence_, abs=1e-9)
     assert held.optima_[0].evidence == pytest.approx(model.optima_[0].evidence, abs=1e-9)
     np.testing.assert_allclose(held.predict_proba(data), model.predict_proba(data), atol=1e-9)
+
+
+def test_functions_are_at_least_so_many_and_lose_less_the_more_statements_there_are(monkeypatch):
+    monkeypatch.setattr("preflearn.models._gp_prior.LEAST_FUNCTIONS", 0)
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    K = RBF(1.5)(X)
+    assert len(SkewBasis.build(K, 0, 1_000, 0.05).kept[0]) < 40 == len(SkewBasis.build(K, 40, 1_000, 0.05).kept[0])
+    pairs, cyclic = np.triu_indices(30, 1), ItemPrior(X, 1.0 * RBF(1.5), None, 30)
+    many = tuple(np.tile(side, 20) for side in pairs)  # 8,700 statements
+    few, more = (with_functions(None, cyclic, 30, ends, 0.05)[0] for ends in (pairs, many))
+    assert few.kept_share(pairs) > 0.95
+    assert few.kept_share(pairs) < 1 - 0.05 * 2_000 / 8_700 < more.kept_share(pairs)
