@@ -453,17 +453,19 @@ def test_groups_that_can_be_ranked_within_are_spoken_of_beside_circles():
     assert "as in" not in text  # coins make no circle that is worth naming
 
 
+def judged(sides, n, each):
+    """Return answers of judges who follow a utility, its contrary (-1) or chance (0)."""
+    rng = np.random.default_rng(0)
+    u, m = 1.5 * rng.normal(size=n), len(sides) * each
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    z = np.repeat(sides, each) * (u[first] - u[second]) + rng.logistic(size=m)
+    return Comparisons(n, first, second, np.sign(z), judge=np.repeat([f"judge {k}" for k in range(len(sides))], each))
+
+
 @pytest.mark.slow
 def test_judges_are_spoken_of_whatever_model_is_asked_for():
-    rng = np.random.default_rng(0)
-    n, each, u = 10, 50, 1.5 * rng.normal(size=10)
-    first = rng.integers(0, n, 8 * each)
-    second = (first + rng.integers(1, n, 8 * each)) % n
-    judge = np.repeat([f"judge {k}" for k in range(8)], each)
-    side = np.repeat([1, -1] * 4, each)
-    data = Comparisons(
-        n, first, second, np.sign(side * (u[first] - u[second]) + rng.logistic(size=8 * each)), judge=judge
-    )
+    data = judged([1, -1] * 4, 10, 50)
     for model in ("bradley-terry", "auto"):
         result = rank(data, model=model)
         assert result.rankability.told == "All judges together do not show that items differ: their tastes cancel out."
@@ -474,14 +476,7 @@ def test_judges_are_spoken_of_whatever_model_is_asked_for():
 
 @pytest.mark.slow
 def test_a_judge_who_answers_by_chance_is_in_no_camp():
-    rng = np.random.default_rng(0)
-    n, each, u = 15, 60, 1.5 * rng.normal(size=15)
-    first = rng.integers(0, n, 8 * each)
-    second = (first + rng.integers(1, n, 8 * each)) % n
-    judge = np.repeat([f"judge {k}" for k in range(8)], each)
-    side = np.repeat([-1, -1, -1, 1, 1, 1, 1, 0], each)
-    z = side * (u[first] - u[second]) + rng.logistic(size=8 * each)
-    result = rank(Comparisons(n, first, second, np.sign(z), judge=judge))
+    result = rank(judged([-1, -1, -1, 1, 1, 1, 1, 0], 15, 60))
     text = result.warnings[0].text
     assert "of 4" in text
     assert "and 3" in text
