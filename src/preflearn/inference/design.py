@@ -21,6 +21,8 @@ class Design:
     entries of one row; where these land is worked out once.
     """
 
+    inner_steps = 12  # conjugate gradients before a new factorisation is the better buy
+
     def __init__(self, A: Any) -> None:
         self.A = sp.csr_array(A)
         self.AT = sp.csr_array(self.A.T)

@@ -13,7 +13,6 @@ from preflearn.operators import FloatArray
 
 __all__ = ["laplace", "laplace_gradient"]
 
-INNER_STEPS = 12  # conjugate gradients before a new factorisation is the better buy
 FACTOR_ALWAYS = 150  # up to this rank a factorisation costs no more than a few products
 
 
@@ -78,7 +77,7 @@ def laplace(
             curvature = Curvature.build(factor, Lam)
             step = curvature.solve(gradient)
         else:
-            most = getattr(design, "inner_steps", INNER_STEPS)
+            most = getattr(design, "inner_steps", Design.inner_steps)
             step, solved = _conjugate(factor, Lam, curvature, gradient, max(0.1 * tol, min(0.03, norm)), most)
             if not solved:
                 curvature = None  # the step is still one that climbs

@@ -2,7 +2,8 @@
 
     z_k = a_k'f + c_k,    f ~ N(0, K) over n items,    c_k ~ N(0, s²) independently for k distinct pairs.
 
-With precisions t of the pairs, G = 1 + s²t and what the effects leave of a precision, t̃ = t / G,
+The deviation s may be one of each pair, and f any latents that pairs see through a design of their own, such as
+utilities beside weights of functions (`preflearn.inference.features`). With precisions t of the pairs, G = 1 + s²t and what the effects leave of a precision, t̃ = t / G,
 
     |B| = |B̃| Π G,  B̃ = I + R'Λ̃R,  Λ̃ = A'diag(t̃)A,      and f has the posterior of a problem without effects and with t̃;
     given f, c_k is independent of everything else, with variance s²/G, so that var z_k = var(a_k'f) / G² + s²/G.
@@ -18,7 +19,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.factor import Covariance, Factor
@@ -47,27 +47,28 @@ class EffectOperator:
 
 
 class _Transposed:
-    def __init__(self, operator: EffectOperator) -> None:
-        self.pair, self.AT = operator.pair, sp.csr_array(operator.A.T)
+    def __init__(self, items: Any, pair: IntArray) -> None:
+        self.pair, self.AT, self.n_pairs = pair, items.AT, items.shape[0]
 
     def __matmul__(self, v: FloatArray) -> FloatArray:
         sums = self.of_pairs(v)
         return np.concatenate([self.AT @ sums, sums])
 
     def of_pairs(self, v: FloatArray) -> FloatArray:
-        return np.asarray(np.bincount(self.pair, v, minlength=self.AT.shape[1]), dtype=np.float64)
+        return np.asarray(np.bincount(self.pair, v, minlength=self.n_pairs), dtype=np.float64)
 
 
 class EffectDesign:
-    """What `preflearn.inference.design.Design` answers; ``A`` (k, n) are the distinct pairs, ``pair`` as above."""
+    """What `preflearn.inference.design.Design` answers; ``A`` (k, n), or its design, are the distinct pairs."""
 
     dense = True
 
     def __init__(self, A: Any, pair: IntArray) -> None:
-        self.items = Design(A)
+        self.items = Design.of(A)
         self.A = EffectOperator(self.items.A, pair)
-        self.AT = _Transposed(self.A)
+        self.AT = _Transposed(self.items, pair)
         self.shape = self.A.shape
+        self.inner_steps = self.items.inner_steps
 
     @property
     def size(self) -> int:
@@ -98,13 +99,13 @@ class EffectFactor:
     """blockdiag(K, s² I) = R R'; columns of the items, then of the pairs."""
 
     items: Factor
-    deviation: float  # s
+    deviation: Any  # s, of all pairs or (k,)
     n_pairs: int
 
     @classmethod
-    def build(cls, K: FloatArray, variance: float, n_pairs: int) -> EffectFactor:
-        """Factor the covariance of the items, and take the effects' variance s²."""
-        return cls(Factor.build(K) if K.size else Factor(K, None), float(np.sqrt(variance)), n_pairs)
+    def build(cls, K: FloatArray, variance: Any, n_pairs: int) -> EffectFactor:
+        """Factor the covariance of the items, and take the effects' variance s², of all pairs or (k,)."""
+        return cls(Factor.build(K) if K.size else Factor(K, None), np.sqrt(variance), n_pairs)
 
     @property
     def order(self) -> IntArray | None:
@@ -194,18 +195,18 @@ class EffectCovariance:
 
     def sensitivity(
         self, Lam: EffectLaplacian, plus: FloatArray, minus: FloatArray | None = None
-    ) -> tuple[FloatArray, float]:
-        """Return ½ (ΛCΛ - Λ + pp' - qq') between items, (n, n), and its trace over the pairs.
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return ½ (ΛCΛ - Λ + pp' - qq') between items, (n, n), and its diagonal over the pairs, (k,).
 
         Between items ΛCΛ - Λ is what it would be for t̃ without effects.
         """
         inner, n = self.curvature.inner, Lam.design.size
         left = Lam.t / self.curvature.gain
-        trace = left @ (left * self._differences - 1.0) + plus[n:] @ plus[n:]
+        diagonal = left * (left * self._differences - 1.0) + np.square(plus[n:])
         if minus is not None:
-            trace -= minus[n:] @ minus[n:]
+            diagonal -= np.square(minus[n:])
         M = self.inner.sensitivity(inner.Lam, plus[:n], None if minus is None else minus[:n])
-        return M, 0.5 * float(trace)
+        return M, 0.5 * diagonal
 
 
 class EffectPosterior(Posterior):

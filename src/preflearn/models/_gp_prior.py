@@ -19,9 +19,9 @@ from preflearn.models._gp_judges import with_judges
 from preflearn.models._gp_kernel import VARIANCE, start_kernel
 from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import FloatArray, IntArray
-from preflearn.priors import ItemPrior, PairEffectPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior
+from preflearn.priors import ItemPrior, PairEffectPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior, SkewRestPrior
 
-__all__ = ["Kind", "fineness", "kind_of", "problem_as", "problem_of", "warm_start", "with_functions"]
+__all__ = ["Kind", "by_functions", "fineness", "kind_of", "problem_as", "problem_of", "warm_start", "with_functions", "with_rest"]
 
 Pairs = tuple[IntArray, IntArray]
 
@@ -35,6 +35,7 @@ BASIS_FROM, MANY_PAIRS = 500, 5_000
 # as many as there may be lose too much. What is lost costs evidence for each statement: of more than these, less.
 LEAST_FUNCTIONS, MOST_FUNCTIONS, LOST, TOO_MUCH = 200, 1_000, 0.01, 0.02
 FEW_STATEMENTS = 2_000
+FEW_FUNCTIONS = 400  # most of a search where all pairs can be held in the end
 DENSE_COST = 3.0  # of one evaluation over pairs, in cubes of their number
 FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer latents, with room for their overhead
 
@@ -88,13 +89,19 @@ def problem_as(kind: Kind, parts: Parts, n: int, ends: Pairs, basis: SkewBasis |
         assert basis is not None
         A = pair_operator(first, second, n) if utility is not None else sp.csr_array((m, 0))
         return SkewBasisPrior(utility, cyclic, n, basis), FeatureDesign(A, basis.features(basis.V, ends))
-    distinct, place = np.unique(first * n + second, return_inverse=True)
-    pairs = distinct // n, distinct % n
+    pairs, place = _distinct(ends, n)
+    k = pairs[0].shape[0]
     if kind == "effects":
-        A = pair_operator(*pairs, n) if utility is not None else sp.csr_array((distinct.shape[0], 0))
-        return PairEffectPrior(utility, cyclic, n, pairs, EffectFactor.build), EffectDesign(A, place.ravel())
-    A = sp.csr_array((np.ones(m), place.ravel(), np.arange(m + 1)), shape=(m, distinct.shape[0]))
+        A = pair_operator(*pairs, n) if utility is not None else sp.csr_array((k, 0))
+        return PairEffectPrior(utility, cyclic, n, pairs, EffectFactor.build), EffectDesign(A, place)
+    A = sp.csr_array((np.ones(m), place, np.arange(m + 1)), shape=(m, k))
     return PairPrior(utility, cyclic, n, pairs), Design(A)
+
+
+def _distinct(ends: Pairs, n: int) -> tuple[Pairs, IntArray]:
+    """Return the distinct pairs of n items, and which of them each of the listed ones is."""
+    code, place = np.unique(ends[0] * n + ends[1], return_inverse=True)
+    return (code // n, code % n), place.ravel()
 
 
 def kind_of(prior: Any) -> Kind:
@@ -110,9 +117,31 @@ def with_functions(
     utility: ItemPrior | None, cyclic: ItemPrior, n: int, ends: Pairs, lost: float
 ) -> tuple[SkewBasisPrior, FeatureDesign]:
     """Return the prior over utilities and weights of the skew functions that suit its parameters, and the design."""
-    least = min(LEAST_FUNCTIONS, MOST_FUNCTIONS)
-    basis = SkewBasis.build(cyclic.gram()[0], least, MOST_FUNCTIONS, lost * fineness(ends))
-    return problem_as("functions", (utility, cyclic), n, ends, basis)
+    return problem_as("functions", (utility, cyclic), n, ends, _basis(cyclic, ends, lost, MOST_FUNCTIONS))
+
+
+def by_functions(prior: Any) -> bool:
+    """Return whether parameters of a prior are searched for with skew functions (`with_rest`)."""
+    if isinstance(prior, SkewBasisPrior):
+        return True
+    many = isinstance(prior, PairPrior) and prior.pairs[0].shape[0] > BASIS_FROM
+    return many and prior.cyclic is not None and prior.cyclic.X is not None
+
+
+def with_rest(prior: PairParts, ends: Pairs, lost: float) -> tuple[SkewRestPrior, EffectDesign]:
+    """Return functions that suit a prior and what they leave of each pair as an effect of its own, and the design."""
+    utility, cyclic, n = prior.utility, prior.cyclic, prior.n_items
+    assert cyclic is not None
+    pairs, place = _distinct(ends, n)
+    basis = _basis(cyclic, ends, lost, FEW_FUNCTIONS if pairs[0].shape[0] <= MANY_PAIRS else MOST_FUNCTIONS)
+    operator = problem_as("functions", (utility, cyclic), n, pairs, basis)[1]
+    rest = SkewRestPrior(utility, cyclic, n, basis, pairs, operator.A.Psi, EffectFactor.build)
+    return rest, EffectDesign(operator, place)
+
+
+def _basis(cyclic: ItemPrior, ends: Pairs, lost: float, most: int) -> SkewBasis:
+    """Return functions that lose this share of the variance, or less of it the more statements there are."""
+    return SkewBasis.build(cyclic.gram()[0], min(LEAST_FUNCTIONS, most), most, lost * fineness(ends))
 
 
 def fineness(ends: Pairs) -> float:

@@ -11,16 +11,14 @@ import numpy as np
 
 from preflearn.inference.evidence import Optimum, maximise, starts
 from preflearn.models._evidence import Evidence
-from preflearn.models._gp_prior import fineness, with_functions
+from preflearn.models._gp_prior import by_functions, fineness, with_rest
 from preflearn.operators import FloatArray, IntArray
-from preflearn.priors import SkewBasisPrior
 
 __all__ = ["Starts", "search", "started"]
 
 REBASED = 10  # times that a search goes on with skew functions chosen anew
-# Share of the variance that these may lose, at first and before they are; or how many times what they lost at first.
-LOST_IN_SEARCH, OUTGROWN, MUCH_MORE = 0.03, 0.06, 1.5
-ROUGHER = 1.5  # how much shorter a length scale may become with the same functions
+LOST_IN_SEARCH = 0.03  # share of the variance that these may lose
+OUTGROWN = 1.2  # times what functions chosen anew would lose that those of a search may lose where it ends
 GAIN = 0.01  # nats of a step that end a search with functions, which lose more than that
 NEAR = 0.1  # first step of a search that goes on
 
@@ -84,7 +82,7 @@ def search(
     Skew functions are chosen for some parameters: for every start its own, and anew where a search ends far away.
     ``rebuild`` returns the evidence of the same comparisons for a prior and a likelihood.
     """
-    if not isinstance(evidence.prior, SkewBasisPrior):
+    if not by_functions(evidence.prior):
         return evidence, maximise(evidence.believed, *first)
     climbed = [_climb_on_functions(evidence, start, first.bounds, ends, rebuild) for start in first.points]
     climbed.sort(key=lambda one: -one[1].evidence)
@@ -94,34 +92,30 @@ def search(
 def _climb_on_functions(
     evidence: Evidence, theta: FloatArray, bounds: FloatArray, ends: tuple[IntArray, IntArray], rebuild: Rebuild
 ) -> tuple[Evidence, Optimum]:
-    """Climb as far as the functions can show what lies ahead, choose others there and go on.
+    """Climb with functions chosen at the start and an effect of each pair, choose others at the end and go on.
 
     A search is content with fewer functions than the posterior, whose evidence at the end is the one returned.
     """
+    little = LOST_IN_SEARCH * fineness(ends)
+
+    def chosen(theta: FloatArray) -> Evidence:
+        prior, likelihood = evidence.split(theta)
+        rest, design = with_rest(prior, ends, LOST_IN_SEARCH)
+        return replace(evidence, prior=rest, likelihood=likelihood, design=design, warm=None)
 
     def lost(there: Evidence, theta: FloatArray) -> float:
         prior = there.split(theta)[0]
-        return 1 - prior.kept_share(ends) if isinstance(prior, SkewBasisPrior) else 0.0
+        return 1 - prior.kept_share(prior.pairs)
 
-    rough = np.array(["cyclic" in name and "length scale" in name for name in evidence.names], dtype=bool)
-    evaluations, step, most = 0, 1.0, OUTGROWN * fineness(ends)
+    evaluations, step, here = 0, 1.0, chosen(theta)
     for _ in range(REBASED):
-        prior, likelihood = evidence.split(theta)
-        few, design = with_functions(prior.utility, prior.cyclic, prior.n_items, ends, LOST_IN_SEARCH)
-        here = replace(evidence, prior=few, likelihood=likelihood, design=design, warm=None)
-        if lost(here, theta) > most:  # with as many as there may be: rather pairs, if these are not too many
-            here = rebuild(prior, likelihood)
-        before = lost(here, theta)
-        near = bounds.copy()
-        if isinstance(here.prior, SkewBasisPrior):
-            near[rough, 0] = np.maximum(near[rough, 0], theta[rough] - np.log(ROUGHER))
-        found = maximise(here.believed, [theta], near, gain=GAIN, step=step)[0]
+        found = maximise(here.believed, [theta], bounds, gain=GAIN, step=step)[0]
         evaluations += found.evaluations
-        theta, step = found.theta, NEAR
-        stopped = (theta <= near[:, 0]) & (near[:, 0] > bounds[:, 0])
-        if not stopped.any() and lost(here, theta) < max(most, MUCH_MORE * before):
+        theta, step, before = found.theta, NEAR, here
+        here = chosen(theta)
+        if lost(before, theta) <= OUTGROWN * max(lost(here, theta), little):
             break
-    here = rebuild(*here.split(theta))  # with functions that depend on nothing but the parameters
+    here = rebuild(*here.split(theta))  # what the posterior is over depends on nothing but the parameters
     here.settle()
     value = here.solve(theta).posterior.log_evidence + here.hyperprior_gain(theta)[0]
     return here, replace(found, evidence=value, evaluations=evaluations)

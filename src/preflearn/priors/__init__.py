@@ -5,7 +5,7 @@ from preflearn.priors.judges import POPULATION, UNKNOWN, Asked, JudgeKernelPrior
 from preflearn.priors.labels import LabelPrior
 from preflearn.priors.pair_effects import PairEffectPrior
 from preflearn.priors.pairs import PairParts, PairPrior
-from preflearn.priors.skew_basis import SkewBasis, SkewBasisPrior
+from preflearn.priors.skew_basis import SkewBasis, SkewBasisPrior, SkewRestPrior
 
 __all__ = [
     "POPULATION",
@@ -21,4 +21,5 @@ __all__ = [
     "PairPrior",
     "SkewBasis",
     "SkewBasisPrior",
+    "SkewRestPrior",
 ]

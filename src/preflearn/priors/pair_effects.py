@@ -56,16 +56,16 @@ class PairEffectPrior(PairParts):
     pairs: Pairs  # (k,) each, rows of the items; in their order, the lower item first
     build: Callable[[FloatArray, float, int], Any]  # from the items' covariance, s² and k to a factor of both
 
-    def factor(self) -> tuple[Any, Callable[[tuple[FloatArray, float]], FloatArray]]:
-        """Return the factor of the latents' covariance, and its pullback from items (n, n) and the trace over pairs."""
+    def factor(self) -> tuple[Any, Callable[[tuple[FloatArray, FloatArray]], FloatArray]]:
+        """Return the factor of the latents' covariance, and its pullback from items (n, n) and pairs (k,)."""
         assert self.cyclic is not None
         K, pull = (np.zeros((0, 0)), None) if self.utility is None else self.utility.gram()
         variance = float(self.cyclic.own.constant_value) ** 2
         free = self.cyclic.theta.shape[0]
 
-        def pullback(found: tuple[FloatArray, float]) -> FloatArray:
+        def pullback(found: tuple[FloatArray, FloatArray]) -> FloatArray:
             first = np.zeros(0) if pull is None else pull(found[0])
-            return np.concatenate([first, np.full(free, 2 * variance * found[1])])
+            return np.concatenate([first, np.full(free, 2 * variance * float(found[1].sum()))])
 
         return self.build(K, variance, self.pairs[0].shape[0]), pullback
 

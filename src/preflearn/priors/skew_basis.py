@@ -10,22 +10,26 @@ parameters and the kept (a, b) those with the largest products of eigenvalues: t
 there. At other parameters Γ is no longer diagonal but still exact for these functions, and smooth in the parameters, so
 that the evidence has a gradient. What is approximated is the rest of c, beyond the q functions, which is taken to be
 zero at the pairs of training; in prediction its variance is added.
+
+A search for parameters takes it to be independent from pair to pair instead, with the variance that is missing there:
+few functions then show what rougher parameters are worth, as what they do not hold is nearly that.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.kernels.pairs import difference_gram, skew_features, skew_gram, skew_pullback
+from preflearn.kernels.pairs import difference_gram, skew_diag, skew_features, skew_gram, skew_pullback
 from preflearn.linalg import eigh_leading
 from preflearn.priors.items import Items
 from preflearn.priors.pairs import PairKernels, Pairs, Pullback, Rows
 
-__all__ = ["SkewBasis", "SkewBasisPrior"]
+__all__ = ["SkewBasis", "SkewBasisPrior", "SkewRestPrior"]
 
 FloatArray = NDArray[np.float64]
 
@@ -71,10 +75,12 @@ class SkewBasisPrior(PairKernels):
 
     def gram(self) -> tuple[FloatArray, Pullback]:
         """Return the covariance of the latents and its pullback N -> <N, dK/dtheta>."""
+        return self._gram(self._cyclic.gram())
+
+    def _gram(self, cyclic: tuple[FloatArray, Pullback]) -> tuple[FloatArray, Pullback]:
+        # the pullback also takes a sensitivity to the cyclic part's kernel matrix itself
         n = 0 if self.utility is None else self.n_items
-        cyclic, V, kept = self.cyclic, self.basis.V, self.basis.kept
-        assert cyclic is not None
-        K, pull_cyclic = cyclic.gram()
+        (K, pull_cyclic), V, kept = cyclic, self.basis.V, self.basis.kept
         M = V.T @ K @ V
         size = n + kept[0].shape[0]
         G = np.zeros((size, size))
@@ -83,9 +89,9 @@ class SkewBasisPrior(PairKernels):
         if self.utility is not None:
             G[:n, :n], pull = self.utility.gram()
 
-        def pullback(N: FloatArray) -> FloatArray:
+        def pullback(N: FloatArray, of_kernel: Any = 0.0) -> FloatArray:
             first = np.zeros(0) if pull is None else pull(np.ascontiguousarray(N[:n, :n]))
-            return np.concatenate([first, pull_cyclic(V @ skew_pullback(N[n:, n:], M, kept) @ V.T)])
+            return np.concatenate([first, pull_cyclic(V @ skew_pullback(N[n:, n:], M, kept) @ V.T + of_kernel)])
 
         return G, pullback
 
@@ -105,11 +111,54 @@ class SkewBasisPrior(PairKernels):
 
     def kept_share(self, pairs: Pairs) -> float:
         """Return the share of the prior variance of c at pairs of training items that the functions hold."""
-        assert self.cyclic is not None
-        K: Any = self.cyclic.gram()[0]
+        K: Any = self._cyclic.gram()[0]
         Psi = self.basis.features(self.basis.V, pairs)
         Gamma = skew_gram(self.basis.V.T @ K @ self.basis.V, self.basis.kept, self.basis.kept)
-        held = np.einsum("ij,ij->", Psi @ Gamma, Psi)
-        i, j = pairs
-        total = np.maximum(K[i, i] * K[j, j] - np.square(K[i, j]), 0.0).sum()
+        held = _square_forms(Psi, Gamma).sum()
+        total = _variances(K, pairs).sum()
         return float(held / total) if total > 0 else 1.0
+
+    @property
+    def _cyclic(self) -> ItemPrior:
+        assert self.cyclic is not None
+        return self.cyclic
+
+
+@dataclass(frozen=True)
+class SkewRestPrior(SkewBasisPrior):
+    """Utilities, weights of the skew functions, and what these leave of each pair, independently, as latents."""
+
+    pairs: Pairs  # (k,) each: the distinct ones
+    Psi: FloatArray  # (k, q): the functions there
+    build: Callable[[FloatArray, FloatArray, int], Any]  # from covariance, variances (k,) and k to a factor of both
+
+    def factor(self) -> tuple[Any, Callable[[tuple[FloatArray, FloatArray]], FloatArray]]:
+        """Return the factor of the latents' covariance, and its pullback from f, w (n + q, n + q) and pairs (k,)."""
+        K, pull_cyclic = self._cyclic.gram()
+        G, pull = self._gram((K, pull_cyclic))
+        Psi, (i, j), q = self.Psi, self.pairs, self.Psi.shape[1]
+        rest = _variances(K, self.pairs) - _square_forms(Psi, G[-q:, -q:])
+        variance: FloatArray = np.diagonal(K)
+
+        def pullback(found: tuple[FloatArray, FloatArray]) -> FloatArray:
+            N, s = found[0].copy(), np.where(rest > 0.0, found[1], 0.0)
+            # <s, d rest> = <s, d(K_ii K_jj - K_ij²)> - <Ψ'diag(s)Ψ, dΓ>
+            N[-q:, -q:] -= Psi.T @ (s[:, None] * Psi)
+            n = K.shape[0]
+            P = -np.bincount(i * n + j, s * K[i, j], minlength=n * n).reshape(n, n)
+            P += P.T
+            P.flat[:: n + 1] += np.bincount(i, s * variance[j], minlength=n)
+            P.flat[:: n + 1] += np.bincount(j, s * variance[i], minlength=n)
+            return pull(N, P)
+
+        return self.build(G, np.maximum(rest, 0.0), len(i)), pullback
+
+
+def _variances(K: FloatArray, pairs: Pairs) -> FloatArray:
+    i, j = pairs
+    return skew_diag((K[i, i], K[j, j]), K[i, j])
+
+
+def _square_forms(rows: FloatArray, G: FloatArray) -> FloatArray:
+    # row by row r'Gr
+    return np.asarray(np.einsum("ij,ij->i", rows @ G, rows))
