@@ -87,7 +87,7 @@ def hints(parts, n, m, repeats, learn):
                 found.append(verdict.verdict in ("cyclic", "partly cyclic"))
                 continue
             ranking = PreferenceGP("rbf", n_restarts=0).fit(X)
-        hinted.append(cyclic_residuals(ranking, similarities(ranking, SCALES), 0) < HINT)
+        hinted.append(cyclic_residuals(ranking, similarities(ranking, SCALES), 0).p_value < HINT)
     return f"{np.mean(hinted):.2f} | {np.mean(found):.2f}" if learn else f"{np.mean(hinted):.2f}"
 
 

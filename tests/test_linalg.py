@@ -8,7 +8,7 @@ import scipy.linalg
 import scipy.sparse.linalg
 
 from preflearn import linalg
-from preflearn.linalg import cholesky_psd, cross_product, eigh_full, eigh_leading, numerical_rank
+from preflearn.linalg import cholesky_psd, cross_product, eigh_full, eigh_leading, numerical_rank, weighted_square
 
 
 def smooth_gram(n: int, length: float = 1.0, seed: int = 0) -> np.ndarray:
@@ -211,3 +211,13 @@ def test_cross_product_is_the_symmetric_product_with_itself(shape):
     C = cross_product(V)
     np.testing.assert_allclose(C, V.T @ V, atol=1e-12)
     np.testing.assert_array_equal(C, C.T)
+
+
+def test_a_weighted_square_takes_off_what_weighs_less_than_nothing(monkeypatch):
+    rng = np.random.default_rng(0)
+    V = rng.normal(size=(40, 5))
+    for weight in (rng.normal(size=40), np.abs(rng.normal(size=40)), -np.ones(40), np.zeros(40)):
+        for block in (2**21, 15):
+            monkeypatch.setattr("preflearn.linalg.WEIGHTED", block)
+            np.testing.assert_allclose(weighted_square(V, weight), V.T @ np.diag(weight) @ V, atol=1e-12)
+    assert weighted_square(np.zeros((3, 0)), np.ones(3)).shape == (0, 0)

@@ -5,13 +5,14 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.gaussian_process.kernels import RBF
 
 from preflearn import Bags, Comparisons, PreferenceGP
 from preflearn.likelihoods import get_likelihood
 from preflearn.ranking import rank
 from preflearn.report import report_html
-from preflearn.structure import rankability, residuals
-from preflearn.structure.residuals import _smallest_p, cyclic_residuals, similarities
+from preflearn.structure import _learned, rankability, residuals
+from preflearn.structure.residuals import _smallest_p, _strongest, cyclic_residuals, similarities, typical_distance
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 
@@ -117,7 +118,7 @@ def test_rankings_rarely_hint_at_circles_and_circles_mostly_do():
         found = []
         for seed in range(20):
             ranking = PreferenceGP("rbf", n_restarts=0).fit(problem(seed, **how))
-            found.append(cyclic_residuals(ranking, similarities(ranking, (0.25, 0.5, 1)), 0))
+            found.append(cyclic_residuals(ranking, similarities(ranking, (0.25, 0.5, 1)), 0).p_value)
         return np.mean(np.array(found) < 0.04)
 
     assert hints() <= 0.15  # three of 20; 0.04 are expected
@@ -174,10 +175,10 @@ def test_what_is_simulated_grows_with_pairs_and_not_with_rows(likelihood, monkey
 def test_rows_that_are_drawn_together_have_the_p_value_of_rows_drawn_apart(likelihood, monkeypatch):
     for weight in (None, np.tile([1.0, 2.0, 0.4, 2.5], 9)):
         ranking = repeated(6, likelihood=likelihood, weight=weight)
-        apart = cyclic_residuals(ranking, [None], 0)
+        apart = cyclic_residuals(ranking, [None], 0).p_value
         with monkeypatch.context() as patch:
             patch.setattr(residuals, "FEW_ROWS", 0)
-            together = cyclic_residuals(ranking, [None], 0)
+            together = cyclic_residuals(ranking, [None], 0).p_value
         assert together == pytest.approx(apart, abs=0.06)  # 0.022 is the deviation of the difference at 0.5
 
 
@@ -201,13 +202,103 @@ def test_residuals_that_are_drawn_together_have_the_moments_of_rows_drawn_apart(
 
 def test_smaller_blocks_of_simulations_give_the_same_p_value(monkeypatch):
     ranking = repeated(2)
-    whole = cyclic_residuals(ranking, [None], 0)
+    whole = cyclic_residuals(ranking, [None], 0).p_value
     monkeypatch.setattr(residuals, "BLOCK", 72 * 7)  # seven at a time
-    assert cyclic_residuals(ranking, [None], 0) == whole
+    assert cyclic_residuals(ranking, [None], 0).p_value == whole
 
 
 @pytest.mark.parametrize("likelihood", ["probit", "gaussian"])
 def test_rows_that_are_drawn_together_may_be_turned(likelihood, monkeypatch):
     monkeypatch.setattr(residuals, "FEW_ROWS", 0)
-    found = [cyclic_residuals(repeated(6, likelihood=likelihood, turned=turned), [None], 0) for turned in (False, True)]
+    found = [
+        cyclic_residuals(repeated(6, likelihood=likelihood, turned=turned), [None], 0).p_value
+        for turned in (False, True)
+    ]
     assert found[0] == found[1] > 0.01
+
+
+def test_the_strongest_sign_is_the_roughest_of_nearly_equal_ones():
+    rng = np.random.default_rng(0)
+    noise = rng.normal(size=(200, 3)) * [1.0, 10.0, 100.0]  # deviations differ, and are what counts
+    for first, wanted in (
+        ([9, 30, 300], 0),
+        ([2, 90, 300], 1),
+        ([2, 30, 900], 2),
+        ([8, 90, 900], 0),
+        ([7, 75, 900], 1),
+    ):
+        assert _strongest(np.vstack([np.array(first, float), noise])) == wanted
+    assert _strongest(np.ones((50, 2))) == 0  # nothing varies
+
+
+def rough(n=60, m=1200, scale=0.6, seed=0, utility=1.5):
+    """Return comparisons by a utility of one feature and circles that are rough in three."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    root = np.linalg.cholesky(RBF(scale)(X) + 1e-9 * np.eye(n))
+    S = rng.normal(size=(n, n))
+    C = 2 * root @ (S - S.T) @ root.T
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    z = utility * (X[first, 0] - X[second, 0]) + C[first, second] + rng.logistic(size=m)
+    return Comparisons(X, first, second, np.where(z > 0, 1, -1), names=[f"item {k}" for k in range(n)])
+
+
+def test_residuals_know_how_rough_circles_are():
+    found = []
+    for scale in (0.5, 3.0):
+        ranking = PreferenceGP(n_restarts=0).fit(rough(scale=scale))
+        strongest = cyclic_residuals(ranking, similarities(ranking, (0.25, 0.5, 1.0)), 0).strongest
+        found.append((0.25, 0.5, 1.0)[strongest] * typical_distance(ranking))
+    assert found[0] < 1.0 < found[1]
+
+
+@pytest.mark.slow
+def test_circles_beyond_doubt_beside_a_ranking_are_not_learned_alone_unless_groups_are_asked_for():
+    data = rough()
+    short, full = rankability(data, screen=True, likelihood="logit"), rankability(data, likelihood="logit")
+    assert set(short.models) == {"ranking", "both"}
+    assert short.verdict == full.verdict == "partly cyclic"
+    assert short.odds == full.odds == "odds beyond a million to 1 for circles"
+    assert short.log_evidence["both"] == pytest.approx(full.log_evidence["both"], abs=2.0)
+    for clusters in (short.clusters(2), full.clusters(2)):
+        assert set(clusters.labels_) == {0, 1}
+    assert short.clusters(2).labels_.tolist() == full.clusters(2).labels_.tolist()
+    report_html(rank(data))
+
+
+def test_cycles_by_preferences_alone_are_nearly_the_strongest(monkeypatch):
+    data = rough(n=20, m=300)
+    model = PreferenceGP(likelihood="logit", cyclic_kernel="rbf", n_restarts=0).fit(data)
+    G = model._mean_preferences()
+    every = _learned.cycles(model, G, 5)
+    monkeypatch.setattr(_learned, "QUICK", 0.0)
+    quick = _learned.cycles(model, G, 5)
+    P = model.preference_matrix().probability
+    for strength, cycle in quick:
+        assert strength == pytest.approx(
+            min(P[a, b] for a, b in zip(cycle, np.roll(cycle, -1), strict=True)), abs=1e-10
+        )
+    assert [strength for strength, _ in quick] == sorted((strength for strength, _ in quick), reverse=True)
+    assert every[0][0] - 0.02 < quick[0][0] <= every[0][0] + 1e-12
+    assert _learned.cycles(model, G - G, 5) == []
+
+
+def test_who_beats_everybody_is_drawn_when_somebody_asks(monkeypatch):
+    data = Comparisons(
+        None, ["rock", "scissors", "paper", "rock"], ["scissors", "paper", "rock", "bomb"], weight=[9] * 4
+    )
+    drawn = []
+    sample = PreferenceGP.sample_preferences
+    monkeypatch.setattr(PreferenceGP, "sample_preferences", lambda *args: drawn.append(1) or sample(*args))
+    found = rankability(data, n_samples=100)
+    assert drawn == []
+    assert {name for name, _ in found.smith} >= {"rock", "scissors", "paper"}
+    assert isinstance(found.condorcet, list)
+    assert drawn == [1]
+
+
+def test_a_fitted_model_with_another_kernel_for_circles_can_be_asked():
+    model = PreferenceGP("rbf", "logit", cyclic_kernel="ard", hyperparameters="fixed").fit(rough(n=20, m=300))
+    found = rankability(model, n_samples=10)
+    assert "cyclic length scale 2" in found.models["both"].theta_names_

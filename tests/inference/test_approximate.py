@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.sparse as sp
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic
 
@@ -13,6 +15,7 @@ from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.evidence import maximise, starts
 from preflearn.inference.factor import Factor, Multiple
 from preflearn.inference.laplace import laplace, laplace_gradient
+from preflearn.inference.posterior import Curvature
 from preflearn.kernels import gram, pullback
 from preflearn.kernels.paired import gram_paired
 from preflearn.likelihoods import Gaussian, Logit, Probit
@@ -277,3 +280,23 @@ def test_a_search_ends_on_a_step_that_gains_little_and_begins_with_one_that_is_s
         seen.clear()
         maximise(hill, [np.zeros(1)], bounds, step=step)
         assert abs(seen[1][0]) == pytest.approx(step)
+
+
+def test_latents_that_are_seen_one_by_one_have_the_same_precision_matrix(monkeypatch):
+    rng = np.random.default_rng(0)
+    K = gram(KERNELS[0], rng.normal(size=(7, 2))) + 0.1 * np.eye(7)
+    factor, tau = Factor.build(K), rng.exponential(size=7)
+    Lam = sp.csr_array(np.diag(tau))
+    wanted = factor.R.T @ np.diag(tau) @ factor.R
+    called = []
+    fast = scipy.linalg.lapack.dlauum
+    monkeypatch.setattr(scipy.linalg.lapack, "dlauum", lambda *a, **k: called.append(1) or fast(*a, **k))
+    for small in (512, 0):
+        monkeypatch.setattr("preflearn.inference.factor.SMALL", small)
+        np.testing.assert_allclose(np.tril(factor.congruence(Lam)), np.tril(wanted), atol=1e-12)
+        assert np.log(np.linalg.det(np.eye(7) + wanted)) == pytest.approx(Curvature.build(factor, Lam).log_det)
+        negative = sp.csr_array(np.diag(tau - 1.0))  # as of likelihoods that are not log-concave
+        np.testing.assert_allclose(
+            np.tril(factor.congruence(negative)), np.tril(factor.R.T @ np.diag(tau - 1.0) @ factor.R), atol=1e-12
+        )
+    assert called == [1, 1]

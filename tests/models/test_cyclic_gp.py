@@ -1,9 +1,11 @@
 """Preferences that may run in circles: laws of the pair prior, and what no utility can fit."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -12,12 +14,15 @@ from sklearn.model_selection import cross_val_score
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
 from preflearn.inference.design import Design, pair_operator
-from preflearn.kernels.pairs import skew_gram
+from preflearn.inference.ep import ep
+from preflearn.inference.factor import Factor
+from preflearn.inference.laplace import laplace
+from preflearn.kernels.pairs import difference_gram, skew_gram
 from preflearn.likelihoods import Logit, Probit
 from preflearn.models import _gp_search
 from preflearn.models._evidence import Evidence
 from preflearn.models._gp_items import items_of_table
-from preflearn.models._gp_prior import with_functions
+from preflearn.models._gp_prior import with_rest
 from preflearn.priors import ItemPrior, PairPrior, SkewBasis, SkewBasisPrior
 
 IDENTITY = ConstantKernel(1.0, (1e-3, 1e4))
@@ -404,7 +409,7 @@ def test_every_search_has_functions_chosen_where_it_starts(monkeypatch):
 
     def maximise(evidence, first, bounds, **how):
         here = evidence.__self__.prior
-        chosen = SkewBasis.build(here.cyclic.with_theta(first[0]).gram()[0], 0, 1_000, _gp_search.LOST_IN_SEARCH)
+        chosen = SkewBasis.build(here.cyclic.with_theta(first[0]).gram()[0], 0, 200, _gp_search.LOST_IN_SEARCH)
         found = climb(evidence, first, bounds, **how)
         climbed.append((here.basis, chosen, first[0], found[0].theta))
         return found
@@ -415,9 +420,8 @@ def test_every_search_has_functions_chosen_where_it_starts(monkeypatch):
     first, second = np.triu_indices(12, 1)
     data = Comparisons(X, first, second, np.sign(np.sin(2 * (X[first, 0] - X[second, 0]))))
     model = PreferenceGP(cyclic_kernel=1.0 * RBF(2.0), n_restarts=2, random_state=0).fit(data)
-    for basis, chosen, start, end in climbed:
+    for basis, chosen, _, _ in climbed:
         np.testing.assert_array_equal(basis.kept, chosen.kept)
-        assert end[1] >= start[1] - np.log(_gp_search.ROUGHER) - 1e-12
     assert len(climbed) > len(model.optima_) == 3  # a start so smooth takes more than one
     ends = [np.exp(end[1]) for *_, end in climbed]
     assert min(abs(np.log(np.exp(model.theta_[1]) / end)) for end in ends) < 1e-9
@@ -442,11 +446,101 @@ def test_the_same_parameters_have_the_same_evidence_wherever_a_search_came_from(
 
 def test_functions_are_at_least_so_many_and_lose_less_the_more_statements_there_are(monkeypatch):
     monkeypatch.setattr("preflearn.models._gp_prior.LEAST_FUNCTIONS", 0)
+    monkeypatch.setattr("preflearn.models._gp_prior.FEW_FUNCTIONS", 1_000)
     X = np.random.default_rng(0).normal(size=(30, 2))
     K = RBF(1.5)(X)
     assert len(SkewBasis.build(K, 0, 1_000, 0.05).kept[0]) < 40 == len(SkewBasis.build(K, 40, 1_000, 0.05).kept[0])
     pairs, cyclic = np.triu_indices(30, 1), ItemPrior(X, 1.0 * RBF(1.5), None, 30)
     many = tuple(np.tile(side, 20) for side in pairs)  # 8,700 statements
-    few, more = (with_functions(None, cyclic, 30, ends, 0.05)[0] for ends in (pairs, many))
+    few, more = (with_rest(PairPrior(None, cyclic, 30, pairs), ends, 0.05)[0] for ends in (pairs, many))
     assert few.kept_share(pairs) > 0.95
     assert few.kept_share(pairs) < 1 - 0.05 * 2_000 / 8_700 < more.kept_share(pairs)
+
+
+def with_few(utility, cyclic, data, q, monkeypatch):
+    """Return the prior over q functions and the rest of each pair, the design, and the outcomes."""
+    monkeypatch.setattr("preflearn.models._gp_prior.LEAST_FUNCTIONS", q)
+    monkeypatch.setattr("preflearn.models._gp_prior.FEW_FUNCTIONS", q)
+    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
+    y = np.where(data.first == low, data.outcome, -data.outcome)
+    prior, design = with_rest(PairPrior(utility, cyclic, data.n_items, (low, high)), (low, high), 0.0)
+    return prior, design, y
+
+
+PARTS = {
+    "cyclic": (None, 2.0 * RBF(0.6)),
+    "both, own effects": (ItemPrior(None, 1.3 * RBF(0.8), ConstantKernel(0.3), 9), 2.0 * RBF(0.6)),
+}
+
+
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+@pytest.mark.parametrize("name", PARTS)
+def test_what_functions_do_not_hold_is_independent_from_pair_to_pair(name, inference, monkeypatch):
+    data = simulate(m=60)
+    utility, kernel = PARTS[name]
+    if utility is not None:
+        utility = replace(utility, X=data.items)
+    cyclic = ItemPrior(data.items, kernel, None, 9)
+    prior, design, y = with_few(utility, cyclic, data, 10, monkeypatch)
+    ones = np.ones(len(y))
+    evidence = Evidence(prior, Logit(), design, y, ones, inference)
+    for theta in (prior.theta, prior.theta + 0.3, prior.theta - 0.3):
+        here = prior.with_theta(theta)
+        # slow: all pairs, with the covariance of the functions and the variance that it lacks
+        K, Psi = here.cyclic.gram()[0], here.basis.features(here.basis.V, here.pairs)
+        held = Psi @ skew_gram(here.basis.V.T @ K @ here.basis.V, here.basis.kept, here.basis.kept) @ Psi.T
+        G = held + np.diag(np.maximum(skew_gram(K, here.pairs, here.pairs).diagonal() - held.diagonal(), 0.0))
+        if utility is not None:
+            G += difference_gram(here.utility.gram()[0], here.pairs, here.pairs)
+        A = sp.csr_array((ones, design.A.pair, np.arange(len(y) + 1)), shape=(len(y), len(G)))
+        infer = laplace if inference == "laplace" else ep
+        assert evidence(theta)[0] == pytest.approx(
+            infer(Factor.build(G), A, y, ones, Logit())[0].log_evidence, abs=1e-8
+        )
+        assert 0.05 < 1 - here.kept_share(here.pairs) < 0.95
+    gradient, h = evidence(prior.theta - 0.1)[1], 1e-4
+    for k, step in enumerate(h * np.eye(len(prior.theta))):
+        far, near, back, farther = (evidence(prior.theta - 0.1 + j * step)[0] for j in (2, 1, -1, -2))
+        assert gradient[k] == pytest.approx((8 * (near - back) - (far - farther)) / (12 * h), rel=1e-7, abs=1e-7)
+
+
+def test_rough_circles_are_found_from_a_smooth_start(monkeypatch):
+    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3))
+    first, second = (side[::2] for side in np.triu_indices(30, 1))
+    root = np.linalg.cholesky(RBF(0.7)(X) + 1e-9 * np.eye(30))
+    C = root @ (lambda S: S - S.T)(rng.normal(size=(30, 30))) @ root.T
+    data = Comparisons(
+        X, first, second, np.sign(3 * C[first, second] + rng.logistic(size=len(first))), weight=np.full(len(first), 4.0)
+    )
+    model = PreferenceGP(likelihood="logit", cyclic_kernel=1.0 * RBF(3.0), n_restarts=0)
+    found = clone(model).fit(data)
+    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 10**6)
+    dense = clone(model).fit(data)
+    assert 0.3 < np.exp(found.theta_[1]) < 1.4
+    assert found.log_evidence_ == pytest.approx(dense.log_evidence_, abs=1.5)
+
+
+@pytest.mark.parametrize("functions", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_means_without_variances_are_those_of_the_matrix(name, functions, monkeypatch):
+    if functions:
+        monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
+        monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
+        monkeypatch.setattr("preflearn.models._gp_prior.MOST_FUNCTIONS", 7)
+    data = simulate()
+    for kwargs in ({}, {"judge_kernel": "identity"}) if not functions else ({},):
+        asked = replace_judge(data) if kwargs else data
+        model = fixed(name, **kwargs).fit(asked)
+        assert isinstance(model._solution.prior, SkewBasisPrior) == functions
+        matrix, G = model.preference_matrix(), model._mean_preferences()
+        np.testing.assert_allclose(G, matrix.mean, atol=1e-10)
+        np.testing.assert_array_equal(G, -G.T)
+        i, j = np.array([0, 5, 3]), np.array([4, 1, 2])
+        np.testing.assert_allclose(model._pair_probabilities(i, j), matrix.probability[i, j], atol=1e-12)
+
+
+def replace_judge(data):
+    judge = np.array(["ann", "bob"])[np.arange(len(data)) % 2]
+    return Comparisons(data.items, data.first, data.second, data.outcome, names=data.names, judge=judge)

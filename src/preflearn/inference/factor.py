@@ -4,7 +4,7 @@ Inference sees R only through these methods, so a prior whose covariance has str
 a factor of its own:
 
     forward(u), back(f)         R u and R'f
-    congruence(Λ)               R'ΛR
+    congruence(Λ)               R'ΛR, of which the lower triangle counts
     covariance(LB)              C = R B⁻¹ R' with B = LB LB', as an object that answers
         spread(design)              diag(A C A')
         sensitivity(Λ, p, q)        ½ (ΛCΛ - Λ + pp' - qq'), the derivative of the evidence by K
@@ -25,7 +25,7 @@ import scipy.linalg
 from scipy.linalg.blas import dgemm, dtrmm, dtrsm
 
 from preflearn.inference.design import Design
-from preflearn.linalg import EPS, cholesky_pivoted, cross_product
+from preflearn.linalg import EPS, SMALL, cholesky_pivoted, cross_product
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Covariance", "Factor", "Multiple", "PosteriorCovariance", "PriorFactor"]
@@ -62,7 +62,7 @@ class PriorFactor(Protocol):
         ...
 
     def congruence(self, Lam: Any) -> FloatArray:
-        """Return R'ΛR, an array that the caller may overwrite."""
+        """Return R'ΛR, an array that the caller may overwrite and whose lower triangle counts."""
         ...
 
     def covariance(self, LB: FloatArray) -> PosteriorCovariance:
@@ -115,8 +115,12 @@ class Factor:
         return np.asarray(self.R.T @ f)
 
     def congruence(self, Lam: Any) -> FloatArray:
-        """Return R'ΛR; n r² for the triangular part."""
+        """Return R'ΛR; n r² for the triangular part, and a third of that where each latent is seen on its own."""
         r, Lam = self.rank, _formed(Lam)
+        if self.order is None and (tau := _diagonal(Lam)) is not None:
+            # L'L of the lower triangle L = √Λ R
+            root = np.multiply(np.sqrt(tau)[:, None], self.L, order="F")
+            return np.asarray(scipy.linalg.lapack.dlauum(root, lower=1, overwrite_c=1)[0])
         Y = _times(self.R.T, Lam).T
         if self.order is not None:
             Y = Y[self.order]
@@ -212,6 +216,14 @@ class Covariance:
 def _solve(LB: FloatArray, V: FloatArray) -> FloatArray:
     # LB⁻¹ V
     return np.asarray(dtrsm(1.0, LB, V, lower=1)) if V.size else np.zeros(V.shape)
+
+
+def _diagonal(Lam: Any) -> FloatArray | None:
+    # the diagonal of a sparse Λ >= 0 that is nothing else
+    if isinstance(Lam, np.ndarray) or Lam.shape[0] < SMALL or Lam.nnz != Lam.shape[0]:
+        return None
+    tau: FloatArray = Lam.diagonal()
+    return tau if np.count_nonzero(tau) == Lam.nnz and tau.min(initial=0.0) >= 0.0 else None
 
 
 def _formed(Lam: Any) -> Any:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.blas import dsyrk
 
+from preflearn.linalg import weighted_square
 from preflearn.operators import FloatArray
 
 __all__ = ["FeatureDesign", "FeatureLaplacian", "Stacked"]
@@ -87,18 +87,18 @@ class FeatureLaplacian:
 
     @cached_property
     def matrix(self) -> FloatArray:
-        """Λ as an array; m (n + q)² in blocks of rows."""
-        size = self.design.shape[1]
-        step = max(1, BLOCK // size)
-        total: FloatArray = np.zeros((size, size), order="F")
-        for sign in (1.0, -1.0):  # negative precisions are taken off
-            chosen = np.flatnonzero(self.tau * sign > 0)
-            for start in range(0, chosen.shape[0], step):
-                some = chosen[start : start + step]
-                rows = _rows(self.design.A[some]) * np.sqrt(np.abs(self.tau[some]))[:, None]
-                # rows in C order are columns in Fortran order
-                total = dsyrk(sign, rows.T, beta=1.0, c=total, lower=1, overwrite_c=1)
-        return np.asarray(np.tril(total) + np.tril(total, -1).T)
+        """Λ as an array; m q (2 + q)."""
+        (A, Psi), tau = (self.design.A.A, self.design.A.Psi), self.tau
+        (m, n), q = A.shape, Psi.shape[1]
+        total = np.zeros((n + q, n + q))
+        total[:n, :n] = (A.T @ sp.diags_array(tau) @ A).toarray()
+        total[n:, n:] = weighted_square(Psi, tau)
+        step = max(1, BLOCK // max(1, q)) if n else m
+        for start in range(0, m if n else 0, step):
+            rows = slice(start, start + step)
+            total[:n, n:] += A[rows].T @ (tau[rows, None] * Psi[rows])
+        total[n:, :n] = total[:n, n:].T
+        return total
 
 
 def _rows(operator: Stacked) -> FloatArray:

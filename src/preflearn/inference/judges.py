@@ -189,13 +189,18 @@ class JudgeCovariance:
 
     def among(self, A: Any) -> FloatArray:
         """Return A C A' for some rows A of a design."""
+        own = A[:, self.factor.plan.n :]
+        passed, alone = self._sparse
+        lifted = own @ passed
+        return np.asarray(lifted @ (lifted @ self.population).T + (own @ alone @ own.T).toarray())
+
+    @cached_property
+    def _sparse(self) -> tuple[Any, Any]:
+        # what judges pass on of the population's utilities (N, n), and their own covariance (N, N)
         plan = self.factor.plan
-        own = A[:, plan.n :]
-        lifted = (own @ plan.diagonal(self.passed)) @ sp.csr_array(
-            (np.ones(plan.flat.shape[0]), plan.flat, np.arange(plan.flat.shape[0] + 1)), (plan.flat.shape[0], plan.n)
-        )
-        alone = own @ plan.diagonal(self.own) @ own.T
-        return np.asarray(lifted @ (lifted @ self.population).T + alone.toarray())
+        N = plan.flat.shape[0]
+        shared = sp.csr_array((np.ones(N), plan.flat, np.arange(N + 1)), (N, plan.n))
+        return plan.diagonal(self.passed) @ shared, plan.diagonal(self.own)
 
     def sensitivity(
         self, Lam: JudgeLaplacian, plus: FloatArray, minus: FloatArray | None = None

@@ -3,7 +3,8 @@
     z_k = a_k'f + c_k,    f ~ N(0, K) over n items,    c_k ~ N(0, s²) independently for k distinct pairs.
 
 The deviation s may be one of each pair, and f any latents that pairs see through a design of their own, such as
-utilities beside weights of functions (`preflearn.inference.features`). With precisions t of the pairs, G = 1 + s²t and what the effects leave of a precision, t̃ = t / G,
+utilities beside weights of functions (`preflearn.inference.features`). With precisions t of the pairs, G = 1 + s²t and
+what the effects leave of a precision, t̃ = t / G,
 
     |B| = |B̃| Π G,  B̃ = I + R'Λ̃R,  Λ̃ = A'diag(t̃)A,      and f has the posterior of a problem without effects and with t̃;
     given f, c_k is independent of everything else, with variance s²/G, so that var z_k = var(a_k'f) / G² + s²/G.
@@ -73,7 +74,7 @@ class EffectDesign:
     @property
     def size(self) -> int:
         """Order of the matrix that is factored."""
-        return self.items.shape[1]
+        return int(self.items.shape[1])
 
     def laplacian(self, tau: FloatArray) -> EffectLaplacian:
         """Return Λ, as the precisions of pairs."""

@@ -99,8 +99,8 @@ class Eliminated:
 
 
 def cholesky_at_least_one(G: FloatArray) -> FloatArray:
-    """Factor I + G for a positive semi-definite G with rounding errors larger than 1."""
-    values, vectors = scipy.linalg.eigh((G + G.T) / 2)
+    """Factor I + G for the lower triangle of a positive semi-definite G with rounding errors larger than 1."""
+    values, vectors = scipy.linalg.eigh(G, lower=True)
     root = np.sqrt(1.0 + np.maximum(values, 0.0))[:, None] * vectors.T
     upper: FloatArray = np.asarray(np.linalg.qr(root, mode="r"))
     return np.asfortranarray((upper * np.sign(upper.diagonal())[:, None]).T)

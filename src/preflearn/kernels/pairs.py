@@ -45,7 +45,9 @@ def difference_gram(K: FloatArray, pairs: Pairs, others: Pairs) -> FloatArray:
     array([[2.]])
     """
     half = K[:, others[0]] - K[:, others[1]]
-    return np.asarray(half[pairs[0]] - half[pairs[1]])
+    out = half[pairs[0]]
+    out -= half[pairs[1]]
+    return np.asarray(out)
 
 
 def difference_pullback(N: FloatArray, pairs: Pairs, n_items: int) -> FloatArray:

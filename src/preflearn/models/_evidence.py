@@ -88,6 +88,7 @@ class Evidence:
     weight: FloatArray
     inference: Literal["laplace", "ep"]
     hyperprior: HyperPrior | None = None
+    tol: float = 1e-9  # of the gradient at the mode, by Laplace's method
     warm: Any = field(default=None, repr=False)
     highest: tuple[float, Any] = field(default=(-np.inf, None), repr=False)
     solved: tuple[FloatArray, Solution] | None = field(default=None, init=False, repr=False)  # the last solution
@@ -213,9 +214,9 @@ class Evidence:
             start, near = self.warm if self.warm is not None else (None, None)
             # triangular factors change smoothly with the parameters, pivoted ones jump
             smooth = getattr(factor, "order", factor) is None
-            posterior, info = laplace(
-                factor, self.design, self.y, self.weight, likelihood, start=start, near=near if smooth else None
-            )
+            near = near if smooth else None
+            problem = factor, self.design, self.y, self.weight, likelihood
+            posterior, info = laplace(*problem, start=start, near=near, tol=self.tol)
             self.warm = posterior.a, posterior.curvature if smooth else None
             return posterior, info, None
         posterior, info, sites = ep(factor, self.design, self.y, self.weight, likelihood, start=self.warm)

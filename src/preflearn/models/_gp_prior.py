@@ -21,7 +21,7 @@ from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior, PairEffectPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior, SkewRestPrior
 
-__all__ = ["Kind", "by_functions", "fineness", "kind_of", "problem_as", "problem_of", "warm_start", "with_functions", "with_rest"]
+__all__ = ["Kind", "by_functions", "fineness", "kind_of", "problem_as", "problem_of", "warm_start", "with_rest"]
 
 Pairs = tuple[IntArray, IntArray]
 
@@ -35,7 +35,7 @@ BASIS_FROM, MANY_PAIRS = 500, 5_000
 # as many as there may be lose too much. What is lost costs evidence for each statement: of more than these, less.
 LEAST_FUNCTIONS, MOST_FUNCTIONS, LOST, TOO_MUCH = 200, 1_000, 0.01, 0.02
 FEW_STATEMENTS = 2_000
-FEW_FUNCTIONS = 400  # most of a search where all pairs can be held in the end
+FEW_FUNCTIONS = 200  # most of a search that ends with all pairs, or may do so
 DENSE_COST = 3.0  # of one evaluation over pairs, in cubes of their number
 FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer latents, with room for their overhead
 
@@ -68,12 +68,11 @@ def problem_of(
     elif cyclic is not None and cyclic.X is None and (utility is None or n_pairs > FEW_PAIRS * n):
         kind = "effects"
     elif cyclic is not None and cyclic.X is not None and n_pairs > BASIS_FROM:
-        prior, design = with_functions(utility, cyclic, n, ends, LOST)
-        size = design.shape[1]
-        complete = prior.kept_share(ends) >= 1 - TOO_MUCH
+        basis = _basis(cyclic, ends, LOST, MOST_FUNCTIONS)
+        size = (0 if utility is None else n) + basis.kept[0].shape[0]
         cheaper = size**2 * (m + size) < DENSE_COST * float(n_pairs) ** 3
-        if n_pairs > MANY_PAIRS or (complete and cheaper):
-            return prior, design
+        if n_pairs > MANY_PAIRS or (basis.lost <= TOO_MUCH and cheaper):
+            return problem_as("functions", (utility, cyclic), n, ends, basis)
     prior, design = problem_as(kind, (utility, cyclic), n, ends)
     return (prior, design) if judge is None else with_judges(model, X, prior, design.A, judge, known)
 
@@ -111,13 +110,6 @@ def kind_of(prior: Any) -> Kind:
     if isinstance(prior, PairEffectPrior):
         return "effects"
     return "functions" if isinstance(prior, SkewBasisPrior) else "pairs"
-
-
-def with_functions(
-    utility: ItemPrior | None, cyclic: ItemPrior, n: int, ends: Pairs, lost: float
-) -> tuple[SkewBasisPrior, FeatureDesign]:
-    """Return the prior over utilities and weights of the skew functions that suit its parameters, and the design."""
-    return problem_as("functions", (utility, cyclic), n, ends, _basis(cyclic, ends, lost, MOST_FUNCTIONS))
 
 
 def by_functions(prior: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from preflearn.inference.evidence import Optimum, maximise, starts
-from preflearn.models._evidence import Evidence
+from preflearn.models._evidence import Evidence, few_threads
 from preflearn.models._gp_prior import by_functions, fineness, with_rest
 from preflearn.operators import FloatArray, IntArray
 
@@ -19,7 +19,7 @@ __all__ = ["Starts", "search", "started"]
 REBASED = 10  # times that a search goes on with skew functions chosen anew
 LOST_IN_SEARCH = 0.03  # share of the variance that these may lose
 OUTGROWN = 1.2  # times what functions chosen anew would lose that those of a search may lose where it ends
-GAIN = 0.01  # nats of a step that end a search with functions, which lose more than that
+GAIN, TOL = 0.05, 1e-5  # nats of a step that end a search with functions, which lose more; and of the mode in it
 NEAR = 0.1  # first step of a search that goes on
 
 Rebuild = Callable[[Any, Any], Evidence]
@@ -83,7 +83,8 @@ def search(
     ``rebuild`` returns the evidence of the same comparisons for a prior and a likelihood.
     """
     if not by_functions(evidence.prior):
-        return evidence, maximise(evidence.believed, *first)
+        with few_threads(evidence.design.size):
+            return evidence, maximise(evidence.believed, *first)
     climbed = [_climb_on_functions(evidence, start, first.bounds, ends, rebuild) for start in first.points]
     climbed.sort(key=lambda one: -one[1].evidence)
     return climbed[0][0], [found for _, found in climbed]
@@ -101,21 +102,25 @@ def _climb_on_functions(
     def chosen(theta: FloatArray) -> Evidence:
         prior, likelihood = evidence.split(theta)
         rest, design = with_rest(prior, ends, LOST_IN_SEARCH)
-        return replace(evidence, prior=rest, likelihood=likelihood, design=design, warm=None)
+        return replace(evidence, prior=rest, likelihood=likelihood, design=design, tol=TOL, warm=None)
 
     def lost(there: Evidence, theta: FloatArray) -> float:
         prior = there.split(theta)[0]
-        return 1 - prior.kept_share(prior.pairs)
+        return 1.0 - float(prior.kept_share(prior.pairs))
 
     evaluations, step, here = 0, 1.0, chosen(theta)
     for _ in range(REBASED):
-        found = maximise(here.believed, [theta], bounds, gain=GAIN, step=step)[0]
+        with few_threads(here.design.size):
+            found = maximise(here.believed, [theta], bounds, gain=GAIN, step=step)[0]
         evaluations += found.evaluations
         theta, step, before = found.theta, NEAR, here
         here = chosen(theta)
         if lost(before, theta) <= OUTGROWN * max(lost(here, theta), little):
             break
     here = rebuild(*here.split(theta))  # what the posterior is over depends on nothing but the parameters
-    here.settle()
-    value = here.solve(theta).posterior.log_evidence + here.hyperprior_gain(theta)[0]
+    if here.inference == "laplace":  # start where the search was, as near as the same sums over each pair
+        pair, sums = before.design.A.pair, before.warm[0][before.design.size :]
+        here.warm = here.design.AT @ (sums / np.bincount(pair))[pair], None
+    with few_threads(here.design.size):
+        value = here.solve(theta).posterior.log_evidence + here.hyperprior_gain(theta)[0]
     return here, replace(found, evidence=value, evaluations=evaluations)

@@ -19,10 +19,10 @@ from preflearn.models._answers import item_joint, item_moments, mean_joint, pair
 from preflearn.models._evidence import Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
 from preflearn.models._gp_judges import asked_by, asked_of
-from preflearn.models.preference_matrix import PreferenceMatrix, preference_matrix_of
+from preflearn.models.preference_matrix import PreferenceMatrix, preference_matrix_of, probability_of
 from preflearn.models.ranking import Ranking, rank_draws, relative_deviations
 from preflearn.operators import FloatArray, IntArray
-from preflearn.priors import Asked, Items
+from preflearn.priors import Asked, Items, PairKernels
 
 __all__ = ["DifferencePosterior", "UtilityPosterior", "generator", "share_ties"]
 
@@ -106,12 +106,12 @@ class UtilityPosterior(BaseEstimator):
 
     def _items(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
         """Return weight, means and variances of utilities, for each solution of the mixture."""
-        with few_threads(max(self._used.shape[0], len(new.number))):
+        with few_threads(self._size(new)):
             return [(w, *item_moments(s, new, asked)) for w, s in self._mixture]
 
     def _joints(self, new: Any, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
         """Return weight, means and covariance of utilities, for each solution of the mixture."""
-        with few_threads(max(self._used.shape[0], len(new.number))):
+        with few_threads(self._size(new)):
             return [(w, *item_joint(s, new, asked)) for w, s in self._mixture]
 
     def _joint(self, new: Any, asked: Asked | None) -> tuple[FloatArray, FloatArray]:
@@ -141,7 +141,7 @@ class UtilityPosterior(BaseEstimator):
     ) -> FloatArray:
         """Return draws of utilities, or of preferences between listed pairs."""
         blocks = []
-        with few_threads(max(self._used.shape[0], len(new.number))):
+        with few_threads(self._size(new)):
             for count, (_, s) in zip(self._counts(n_samples, rng), self._mixture, strict=True):
                 if count:
                     if pairs is not None and isinstance(s.posterior, EffectPosterior):
@@ -244,7 +244,7 @@ class UtilityPosterior(BaseEstimator):
         if getattr(self, "cyclic_kernel", None) is None:
             parts, draws = self._relative(new, asked), self._draw(new, n_samples, rng, asked)
         else:
-            with few_threads(max(self._used.shape[0], len(new.number))):
+            with few_threads(self._size(new)):
                 joints = [mean_joint(s, new, asked) for _, s in self._mixture]
                 counts = self._counts(n_samples, rng)
                 draws = np.concatenate([draw_normal(*one, n, rng) for one, n in zip(joints, counts, strict=True)])
@@ -306,6 +306,22 @@ class UtilityPosterior(BaseEstimator):
         parts = self._pairs(new, low, high, asked, low.shape[0])
         return preference_matrix_of(np.asarray(names), low, high, parts, self._mixture)
 
+    def _mean_preferences(self) -> FloatArray:
+        """Return the means of a `preference_matrix` of the items of training, at the price of no variances."""
+        if not all(isinstance(s.prior, PairKernels) for _, s in self._mixture):
+            return self.preference_matrix().mean
+        new, _ = items_of_table(self, None)
+        with few_threads(len(new.number)):
+            return np.asarray(sum(w * s.prior.means(new, s.posterior.a) for w, s in self._mixture))
+
+    def _pair_probabilities(self, first: IntArray, second: IntArray) -> FloatArray:
+        """Return P(first is preferred to second) of a `preference_matrix` of the items of training, for some pairs."""
+        new, _ = items_of_table(self, None)
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        parts = self._pairs(new, low, high, asked_by(self, None, len(low), "preference_matrix"), len(low))
+        p = probability_of(parts, self._mixture)
+        return np.where(first == low, p[0], p[1])
+
     def decision_function(self, X: Comparisons) -> FloatArray:
         """Return the posterior mean of the utility differences, first minus second."""
         return np.asarray(self.predict_difference(X))
@@ -350,11 +366,16 @@ class UtilityPosterior(BaseEstimator):
         answers = self._pairs(items_of_comparisons(self, X, used), low, high, asked_of(self, X), total)
         return [(w, np.where(first == low, mean, -mean), variance) for w, mean, variance in answers]
 
+    def _size(self, new: Items) -> int:
+        """Return the order of the largest matrix that an answer about new items takes."""
+        latents = (s.posterior.a.shape[0] for _, s in self._mixture if isinstance(s.prior, PairKernels))
+        return int(max(self._used.shape[0], len(new.number), *latents))
+
     def _pairs(
         self, new: Items, low: IntArray, high: IntArray, asked: Asked | None, total: int
     ) -> list[tuple[float, FloatArray, FloatArray]]:
         """Return weight, means and variances of listed pairs, some of ``total``, for each solution of the mixture."""
-        with few_threads(max(self._used.shape[0], len(new.number))):
+        with few_threads(self._size(new)):
             return [(w, *pair_moments(s, new, (low, high), asked, total)) for w, s in self._mixture]
 
 

@@ -286,12 +286,14 @@ class PreferenceGP(UtilityPosterior):
     def _learn(self, X: Comparisons, evidence: Evidence, first: Starts | None, rng: Any, points: Any = None) -> None:
         """Choose hyperparameters from the given starts, infer, and keep what prediction needs."""
         theta = evidence.theta
+        self.optima_: list[Optimum] = []
+        if first is not None and theta.shape[0]:
+            evidence, self.optima_ = search(evidence, first, self._ends, partial(self._evidence_of, X))
+            theta = self.optima_[0].theta
         with few_threads(evidence.design.size):
-            self.optima_: list[Optimum] = []
-            if first is not None and theta.shape[0]:
-                evidence, self.optima_ = search(evidence, first, self._ends, partial(self._evidence_of, X))
-                theta = self.optima_[0].theta
+            if self.optima_:
                 if self.hyperparameters == "average":
+                    assert first is not None
                     seed = int(rng.integers(2**31))
                     points = average(evidence.believed, self.optima_, first.bounds, self.n_points, seed)
                 evidence.settle()

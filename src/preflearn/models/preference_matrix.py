@@ -52,9 +52,14 @@ def preference_matrix_of(
     n = names.shape[0]
     mean = np.sum([w * m for w, m, _ in answers], axis=0)
     variance = np.sum([w * (v + (m - mean) ** 2) for w, m, v in answers], axis=0)
-    p = np.sum([w * s.likelihood.probability(m, v) for (w, m, v), (_, s) in zip(answers, mixture, strict=True)], axis=0)
     G, S, P = np.zeros((n, n)), np.zeros((n, n)), np.full((n, n), 0.5)
     G[low, high], G[high, low] = mean, -mean
     S[low, high] = S[high, low] = np.sqrt(variance)
-    P[low, high], P[high, low] = p[:, 0] + p[:, 1] / 2, p[:, 2] + p[:, 1] / 2
+    P[low, high], P[high, low] = probability_of(answers, mixture)
     return PreferenceMatrix(names, G, S, P)
+
+
+def probability_of(answers: list[tuple[float, FloatArray, FloatArray]], mixture: Any) -> tuple[FloatArray, FloatArray]:
+    """Return P(first is preferred) and P(second is preferred), ties shared equally, from means and variances."""
+    p = np.sum([w * s.likelihood.probability(m, v) for (w, m, v), (_, s) in zip(answers, mixture, strict=True)], axis=0)
+    return p[:, 0] + p[:, 1] / 2, p[:, 2] + p[:, 1] / 2

@@ -4,7 +4,7 @@ from preflearn.priors.items import ItemPrior, Items
 from preflearn.priors.judges import POPULATION, UNKNOWN, Asked, JudgeKernelPrior, JudgePrior
 from preflearn.priors.labels import LabelPrior
 from preflearn.priors.pair_effects import PairEffectPrior
-from preflearn.priors.pairs import PairParts, PairPrior
+from preflearn.priors.pairs import PairKernels, PairParts, PairPrior
 from preflearn.priors.skew_basis import SkewBasis, SkewBasisPrior, SkewRestPrior
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "JudgePrior",
     "LabelPrior",
     "PairEffectPrior",
+    "PairKernels",
     "PairParts",
     "PairPrior",
     "SkewBasis",

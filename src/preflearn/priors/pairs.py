@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from preflearn.kernels.pairs import difference_gram, difference_pullback, skew_diag, skew_gram, skew_pullback
@@ -126,6 +127,10 @@ class PairKernels(PairParts):
         """Return the covariance (p, latents) of how much items are preferred to all of them with the latents."""
         return self.cross_rows(self._rows(lambda part: _with_mean(part.cross(new))), _against_mean(new))
 
+    @abstractmethod
+    def means(self, new: Items, a: FloatArray) -> FloatArray:
+        """Return (p, p), the means of g between new items that the ``a`` of a posterior stands for; no pair listed."""
+
     def pair_covariance(self, new: Items, pairs: Pairs) -> FloatArray:
         """Return the prior covariance (p, p) of g at pairs of items."""
         return _among(self._rows(lambda part: part.covariance(new)), pairs)
@@ -133,6 +138,19 @@ class PairKernels(PairParts):
     def mean_covariance(self, new: Items) -> FloatArray:
         """Return the prior covariance (p, p) of how much items are preferred to all of them on average."""
         return _among(self._rows(lambda part: _with_mean(_with_mean(part.covariance(new)).T)), _against_mean(new))
+
+    def _means(self, new: Items, of_items: FloatArray, of_pairs: Any, V: FloatArray | None = None) -> FloatArray:
+        """Return f_i - f_j + r_i'(S - S')r_j, f = K ``of_items``, S = ``of_pairs`` and r rows of K or of KV."""
+        utility, cyclic = self._rows(lambda part: part.cross(new))
+        total = np.zeros((len(new.number), len(new.number)))
+        if utility is not None:
+            f = utility @ of_items
+            total += f[:, None] - f
+        if cyclic is not None:
+            rows = cyclic if V is None else cyclic @ V
+            half = rows @ (of_pairs @ rows.T)
+            total += half - half.T
+        return total
 
     def _rows(self, of: Callable[[ItemPrior], FloatArray]) -> Rows:
         utility, cyclic = self.utility, self.cyclic
@@ -147,22 +165,32 @@ class PairPrior(PairKernels):
 
     def gram(self) -> tuple[FloatArray, Pullback]:
         """Return the covariance (m, m) of g at the pairs, and its pullback N -> <N, dK/dtheta>."""
-        m = self.pairs[0].shape[0]
-        G = np.zeros((m, m))
+        parts: list[FloatArray] = []
         pulls: list[Pullback] = []
         if self.utility is not None:
             K, pull = self.utility.gram()
-            G += difference_gram(K, self.pairs, self.pairs)
+            parts.append(difference_gram(K, self.pairs, self.pairs))
             pulls.append(lambda N: pull(difference_pullback(N, self.pairs, self.n_items)))
         if self.cyclic is not None:
             C, pull_cyclic = self.cyclic.gram()
-            G += skew_gram(C, self.pairs, self.pairs)
+            parts.append(skew_gram(C, self.pairs, self.pairs))
             pulls.append(lambda N: pull_cyclic(skew_pullback(N, C, self.pairs)))
+        G = parts[0]
+        for part in parts[1:]:
+            G += part
         return G, lambda N: np.concatenate([one(N) for one in pulls])
 
     def cross_rows(self, rows: Rows, pairs: Pairs) -> FloatArray:
         """Return the covariance (p, m) of g at pairs with the latents, from the rows (items, n) of the parts."""
         return _among(rows, pairs, self.pairs)
+
+    def means(self, new: Items, a: FloatArray) -> FloatArray:
+        """Return (p, p), the means of g between new items; (m + p²) n operations."""
+        n, (first, second) = self.n_items, self.pairs
+        sums: FloatArray = np.zeros(n)
+        sums += np.bincount(first, a, minlength=n)
+        sums -= np.bincount(second, a, minlength=n)
+        return self._means(new, sums, sp.csr_array((a, self.pairs), shape=(n, n)))
 
     def cross(self, new: Items) -> FloatArray:
         """Return the covariance (p, m) of utilities of items with the latents."""

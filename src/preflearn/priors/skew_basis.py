@@ -22,11 +22,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg.blas import dtrmm
 
 from preflearn.kernels.pairs import difference_gram, skew_diag, skew_features, skew_gram, skew_pullback
-from preflearn.linalg import eigh_leading
-from preflearn.priors.items import Items
+from preflearn.linalg import eigh_leading, weighted_square
+from preflearn.priors.items import ItemPrior, Items
 from preflearn.priors.pairs import PairKernels, Pairs, Pullback, Rows
 
 __all__ = ["SkewBasis", "SkewBasisPrior", "SkewRestPrior"]
@@ -43,6 +45,7 @@ class SkewBasis:
 
     V: FloatArray
     kept: Pairs
+    lost: float = 0.0  # share of the variance over all pairs of items, at the parameters they were chosen for
 
     @classmethod
     def build(cls, K: FloatArray, least: int, most: int, lost: float) -> SkewBasis:
@@ -60,7 +63,8 @@ class SkewBasis:
         order = order[: min(most, max(least, wanted))]
         order = np.sort(order[products[order] > ROUNDING * products[order[:1]]])
         used = int(b[order].max(initial=0)) + 1
-        return cls(np.ascontiguousarray(V[:, :used]), (a[order], b[order]))
+        held = float(products[order].sum() / total) if total > 0.0 else 1.0
+        return cls(np.ascontiguousarray(V[:, :used]), (a[order], b[order]), max(0.0, 1.0 - held))
 
     def features(self, rows: FloatArray, pairs: Pairs) -> FloatArray:
         """Return the skew functions (m, q) of pairs of items, given what the r functions are at each item."""
@@ -77,7 +81,7 @@ class SkewBasisPrior(PairKernels):
         """Return the covariance of the latents and its pullback N -> <N, dK/dtheta>."""
         return self._gram(self._cyclic.gram())
 
-    def _gram(self, cyclic: tuple[FloatArray, Pullback]) -> tuple[FloatArray, Pullback]:
+    def _gram(self, cyclic: tuple[FloatArray, Pullback]) -> tuple[FloatArray, Callable[..., FloatArray]]:
         # the pullback also takes a sensitivity to the cyclic part's kernel matrix itself
         n = 0 if self.utility is None else self.n_items
         (K, pull_cyclic), V, kept = cyclic, self.basis.V, self.basis.kept
@@ -104,6 +108,11 @@ class SkewBasisPrior(PairKernels):
             return Q
         own = np.arange(self.n_items), np.full(self.n_items, self.n_items)  # f_i - 0
         return np.hstack([difference_gram(np.pad(utility, ((0, 0), (0, 1))), pairs, own), Q])
+
+    def means(self, new: Items, a: FloatArray) -> FloatArray:
+        """Return (p, p), the means of g between new items; p² r operations."""
+        q, r = self.basis.kept[0].shape[0], self.basis.V.shape[1]
+        return self._means(new, a[:-q], sp.csr_array((a[-q:], self.basis.kept), shape=(r, r)), self.basis.V)
 
     def cross(self, new: Items) -> FloatArray:
         """Return the covariance of utilities of items with the latents."""
@@ -143,7 +152,7 @@ class SkewRestPrior(SkewBasisPrior):
         def pullback(found: tuple[FloatArray, FloatArray]) -> FloatArray:
             N, s = found[0].copy(), np.where(rest > 0.0, found[1], 0.0)
             # <s, d rest> = <s, d(K_ii K_jj - K_ij²)> - <Ψ'diag(s)Ψ, dΓ>
-            N[-q:, -q:] -= Psi.T @ (s[:, None] * Psi)
+            N[-q:, -q:] -= weighted_square(Psi, s)
             n = K.shape[0]
             P = -np.bincount(i * n + j, s * K[i, j], minlength=n * n).reshape(n, n)
             P += P.T
@@ -160,5 +169,9 @@ def _variances(K: FloatArray, pairs: Pairs) -> FloatArray:
 
 
 def _square_forms(rows: FloatArray, G: FloatArray) -> FloatArray:
-    # row by row r'Gr
-    return np.asarray(np.einsum("ij,ij->i", rows @ G, rows))
+    # r'Gr = 2 r'Tr row by row, T the lower triangle of G with half of its diagonal
+    T = np.array(G, order="F")
+    T.flat[:: G.shape[0] + 1] /= 2
+    # rows in C order are columns in Fortran order
+    half = dtrmm(2.0, T, rows.T, lower=1, trans_a=1)
+    return np.asarray(np.einsum("ij,ij->i", half.T, rows))

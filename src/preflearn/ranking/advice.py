@@ -139,7 +139,7 @@ def _circles(rankability: Rankability) -> list[Advice]:
     if rankability.verdict in ("cyclic", "partly cyclic"):
         sure, names = next(iter(rankability.cycles), (0.0, []))
         cycle = f", as in {' > '.join(map(str, [*names, names[0]]))}" if sure >= ALIKE else ""
-        if rankability.models["circles"].comparisons_.n_items <= MOST_GROUPED:
+        if rankability.models["ranking"].comparisons_.n_items <= MOST_GROUPED:
             found = rankability.clusters().n_clusters_
             groups = f" But {found} groups of items can be ranked within: inspect names them." if found > 1 else ""
     share = f"{rankability.ranking_share:.0%}"

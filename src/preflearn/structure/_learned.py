@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from preflearn.models import PreferenceGP
-from preflearn.models.preference_matrix import PreferenceMatrix
 from preflearn.structure.graph import FloatArray, smith_sizes, strongest_cycles
 
-__all__ = ["cycles", "shares", "winners"]
+__all__ = ["Winners", "cycles", "shares"]
 
 MOST_DRAWN = 40  # items whose preferences are drawn jointly
+QUICK, MORE = 5e9, 10  # operations that are; and how many times as many cycles are looked at where there are more
 
 
 def shares(G: FloatArray) -> tuple[float, float]:
@@ -23,29 +25,48 @@ def shares(G: FloatArray) -> tuple[float, float]:
     return (ranking / total, max(total - ranking, 0.0) / total) if total > 0 else (0.0, 0.0)
 
 
-def cycles(matrix: PreferenceMatrix, count: int) -> list[tuple[float, list[Any]]]:
-    """Return the strongest cycles of learned preferences, each with the probability of its weakest one."""
-    P, names = matrix.probability, matrix.names
-    first, second = np.nonzero(P > 0.5)
-    found = strongest_cycles(first, second, P[first, second], count)
-    return [(strength, [names[item] for item in cycle]) for strength, cycle in found]
+def cycles(model: PreferenceGP, G: FloatArray, count: int) -> list[tuple[float, list[int]]]:
+    """Return the strongest cycles of learned preferences (n, n), each with the probability of its weakest one.
 
-
-def winners(
-    model: PreferenceGP, names: Any, score: FloatArray, n_samples: int, random_state: Any
-) -> tuple[list[tuple[Any, float]], list[tuple[Any, float]]]:
-    """Return who beats everybody, and who is in the Smith set, with their probabilities, from joint draws.
-
-    Those of the highest score are drawn, which is how much each is preferred on average.
+    Where probabilities of all pairs would take long, those are asked for that are in the strongest cycles by
+    preferences alone.
     """
-    some = np.sort(np.argsort(-score, kind="stable")[:MOST_DRAWN])
-    table = names[some] if model.item_names_ is not None else some
-    beats = model.sample_preferences(table, n_samples, random_state) > 0
-    everybody = (beats.sum(axis=2) == len(some) - 1).mean(axis=0)
-    member = smith_sizes(beats)[1].mean(axis=0)
+    latents = max(s.posterior.a.shape[0] for _, s in model._mixture)
+    if G.size / 2 * float(latents) ** 2 <= QUICK:
+        P = model.preference_matrix().probability
+        first, second = np.nonzero(P > 0.5)
+        return strongest_cycles(first, second, P[first, second], count)
+    first, second = np.nonzero(G > 0)
+    found = [np.array(cycle) for _, cycle in strongest_cycles(first, second, G[first, second], MORE * count)]
+    if not found:
+        return []
+    before, after = np.concatenate(found), np.concatenate([np.roll(cycle, -1) for cycle in found])
+    p = np.split(model._pair_probabilities(before, after), np.cumsum([len(cycle) for cycle in found])[:-1])
+    ordered = sorted(zip([float(part.min()) for part in p], found, strict=True), key=lambda one: -one[0])
+    return [(strength, cycle.tolist()) for strength, cycle in ordered[:count]]
 
-    def listed(share: FloatArray) -> list[tuple[Any, float]]:
-        order = np.argsort(-share, kind="stable")
-        return [(names[some[item]], float(share[item])) for item in order if share[item] > 0]
 
-    return listed(everybody), listed(member)
+@dataclass(frozen=True)
+class Winners:
+    """Who wins against everybody, by joint draws that are made when somebody asks."""
+
+    model: PreferenceGP
+    names: Any
+    score: FloatArray  # how much each is preferred on average
+    n_samples: int
+    random_state: Any
+
+    @cached_property
+    def found(self) -> tuple[list[tuple[Any, float]], list[tuple[Any, float]]]:
+        """Who beats everybody, and who is in the Smith set, with their probabilities, among those of highest score."""
+        some = np.sort(np.argsort(-self.score, kind="stable")[:MOST_DRAWN])
+        table = self.names[some] if self.model.item_names_ is not None else some
+        beats = self.model.sample_preferences(table, self.n_samples, self.random_state) > 0
+        everybody = (beats.sum(axis=2) == len(some) - 1).mean(axis=0)
+        member = smith_sizes(beats)[1].mean(axis=0)
+
+        def listed(share: FloatArray) -> list[tuple[Any, float]]:
+            order = np.argsort(-share, kind="stable")
+            return [(self.names[some[item]], float(share[item])) for item in order if share[item] > 0]
+
+        return listed(everybody), listed(member)

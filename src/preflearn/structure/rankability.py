@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, Literal, cast
 
@@ -17,11 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataWarning
 from preflearn.models import PreferenceGP
-from preflearn.structure._learned import cycles, shares, winners
+from preflearn.structure._learned import Winners, cycles, shares
 from preflearn.structure.clusters import ComparableClusters
 from preflearn.structure.graph import Flow, average_clustering, cyclic_triads
 from preflearn.structure.hodge import Hodge, hodge
-from preflearn.structure.residuals import FEWER, chance, cyclic_residuals, similarities
+from preflearn.structure.residuals import FEWER, chance, cyclic_residuals, similarities, typical_distance
 
 __all__ = ["EP_UP_TO", "NOISE", "PRICE", "SURE", "Rankability", "learned", "rankability"]
 
@@ -31,6 +31,7 @@ PRICE = 1.5
 SURE = math.log(3)  # log odds from which on a verdict is given
 CLEAR, NO_SIGN = 0.01, 0.2  # p-values up to which odds stand as they are, and from which on circles have no sign
 ALL = 0.95  # share of preferences from which on a ranking explains all of them, whatever model they are from
+MILLION = 1e6  # odds beyond which nobody counts
 NOISE = 3.0  # nats above chance below which there is nothing to explain
 EP_UP_TO = 400  # distinct pairs for which EP is affordable several times
 HEAVY = 1e4  # weight of one comparison from which on EP takes long, and is not needed
@@ -68,13 +69,12 @@ class Rankability:
         Average clustering coefficient of the comparison graph.
     cycles : list of (float, list)
         Strongest cycles: the probability of the weakest preference, and items by name, each preferred to the next.
-    condorcet, smith : list of (name, float)
-        Items with the probability of beating every other one, and of belonging to the smallest set that beats everybody
-        outside; the most probable first.
     n_judges : int
         Judges whose comparisons were taken together, 0 where nobody is named.
     models : dict
         The fitted models: "ranking", "circles", "both".
+    winners : Winners
+        What ``condorcet`` and ``smith`` are drawn from, when they are asked for.
     shared : bool
         Whether judges have tastes of their own besides, so that this is about what they share.
     """
@@ -89,11 +89,20 @@ class Rankability:
     triads: tuple[int, int]
     clustering: float
     cycles: list[tuple[float, list[Any]]]
-    condorcet: list[tuple[Any, float]]
-    smith: list[tuple[Any, float]]
     n_judges: int
     models: dict[str, PreferenceGP]
+    winners: Winners = field(repr=False)
     shared: bool = False
+
+    @property
+    def condorcet(self) -> list[tuple[Any, float]]:
+        """Items with the probability of beating every other one, the most probable first."""
+        return self.winners.found[0]
+
+    @property
+    def smith(self) -> list[tuple[Any, float]]:
+        """Items with the probability of belonging to the smallest set that beats everybody outside."""
+        return self.winners.found[1]
 
     @property
     def hint(self) -> bool:
@@ -138,7 +147,7 @@ class Rankability:
         odds = math.exp(min(abs(self.log_odds), 50.0))
         if odds < 1.05:
             return "even odds of circles"
-        number = f"{odds:,.1f}" if odds < 1e6 else "beyond a million"
+        number = f"{odds:,.1f}" if odds < MILLION else "beyond a million"
         return f"odds {number} to 1 {'for' if self.log_odds > 0 else 'against'} circles"
 
     def clusters(self, n_clusters: int | Literal["auto"] = "auto", *, random_state: Any = 0) -> ComparableClusters:
@@ -156,13 +165,13 @@ class Rankability:
         ComparableClusters
             Fitted: ``labels_`` and ``ranks_`` of the items.
         """
-        if "circles" not in self.models:
+        if "both" not in self.models:
             raise ValueError(
                 "clusters: circles were not learned, as the residuals of the ranking hint at none. Use "
                 "rankability(X), without screen=True."
             )
-        learned = self.models["circles"].preference_matrix().mean
-        return ComparableClusters(n_clusters, random_state=random_state).fit_matrix(learned)
+        circles = self.models.get("circles") or _without_utility(self.models["both"])
+        return ComparableClusters(n_clusters, random_state=random_state).fit_matrix(circles._mean_preferences())
 
     def __str__(self) -> str:
         """Return the verdict in words, with the figures behind it."""
@@ -214,8 +223,9 @@ def rankability(
         Joint draws for Condorcet winner and Smith set, among the 40 items of the highest mean preference at most.
     screen : bool, default=False
         Whether to learn circles only where the residuals of a ranking hint at them. Without a hint ``models`` has the
-        ranking alone, and ``log_odds`` are the most that the p-value can mean. Many pairs of items with features cost
-        a second instead of a minute; above 2,500 of them a hint leaves the verdict "undecided".
+        ranking alone, and ``log_odds`` are the most that the p-value can mean; and where both parts together are
+        beyond doubt, circles alone are not learned. Many pairs of items with features cost a second instead of a
+        minute; above 2,500 of them a hint leaves the verdict "undecided".
     random_state : int, RandomState, Generator or None, default=0
         Source of random starts and draws.
 
@@ -271,24 +281,24 @@ def rankability(
     models, p_value = _fit(X, flow.low.shape[0], like, screen, random_state)
     evidence = {name: model.log_evidence_ for name, model in models.items()}
     evidence["chance"] = chance(X, models["ranking"].likelihood_)
-    earned = {name: model.log_evidence_ - PRICE * len(model.theta_) for name, model in models.items()}
+    earned = {name: _earned(model) for name, model in models.items()}
     # chance knows how frequent ties are, or how large margins, as all models do
     guessed = evidence["chance"] - PRICE * models["ranking"].likelihood_.theta.shape[0]
     if "both" in models:
-        log_odds = _bounded(max(earned["circles"], earned["both"]) - earned["ranking"], p_value)
+        log_odds = _bounded(max(earned.get("circles", -math.inf), earned["both"]) - earned["ranking"], p_value)
     else:
         log_odds = -PRICE if p_value >= NO_SIGN else _most(p_value)
     hint = "both" not in models and p_value < HINT
     best = models["ranking" if log_odds < 0 else max(earned, key=lambda name: earned[name])]
+    around: list[tuple[float, list[int]]] = []
     if best is models["ranking"]:  # what it prefers has no cycles, and all pairs need not be asked about
-        score, around = np.asarray(best.predict_utility()), []
-        names = np.arange(len(score)) if best.item_names_ is None else best.item_names_
+        score = np.asarray(best.predict_utility())
         ranking_share, cyclic_share = float(np.any(score != score[0])), 0.0
     else:
-        believed = best.preference_matrix()
-        names, score, around = believed.names, believed.mean.sum(axis=1), cycles(believed, n_cycles)
-        ranking_share, cyclic_share = shares(believed.mean)
-    condorcet, smith = winners(best, names, score, n_samples, random_state)
+        believed = best._mean_preferences()
+        score, around = believed.sum(axis=1), cycles(best, believed, n_cycles)
+        ranking_share, cyclic_share = shares(believed)
+    names = np.arange(len(score)) if best.item_names_ is None else best.item_names_
     return Rankability(
         "undecided" if hint else _verdict(log_odds, earned, guessed, ranking_share),
         log_odds,
@@ -299,11 +309,10 @@ def rankability(
         hodge(flow),
         cyclic_triads(flow),
         average_clustering(flow),
-        around,
-        condorcet,
-        smith,
+        [(strength, [names[item] for item in cycle]) for strength, cycle in around],
         0 if X.judge is None else len(set(X.judge.tolist()) - {""}),
         models,
+        Winners(best, names, score, n_samples, random_state),
     )
 
 
@@ -330,21 +339,53 @@ def _fit(
         warnings.simplefilter("ignore", DataWarning)  # that nothing but noise is found is a verdict here
         warnings.simplefilter("ignore", ConvergenceWarning)
         ranking = fitted(kernel=utility)
+        p_value, around = 1.0, {}
+        if screen or (X.items is not None and n_pairs > FEW_PAIRS):
+            p_value, strongest = cyclic_residuals(ranking, similarities(ranking, SCALES), random_state)
+            if X.items is not None and n_pairs > FEW_PAIRS:  # what a ranking leaves is rougher than what it explains
+                around = {"cyclic constant value": 1.0}
+                around["cyclic length scale"] = SCALES[strongest] * typical_distance(ranking)
         if screen:
-            p_value = cyclic_residuals(ranking, similarities(ranking, SCALES), random_state)
             hint = p_value < (NO_SIGN if n_pairs <= FEW_PAIRS else HINT)
             if not hint or (X.items is not None and n_pairs > MOST_LEARNED):
                 return {"ranking": ranking}, p_value
+        cyclic = bare if like.cyclic_kernel is None else like.cyclic_kernel
+
+        def beside(circles: dict[str, float]) -> PreferenceGP:
+            named = circles if isinstance(cyclic, str) and cyclic == bare else {}  # another kernel has other names
+            return fitted(named | learned(ranking), kernel=utility, cyclic_kernel=cyclic)
+
+        if around:
+            both = beside(around)
+            if screen and p_value <= CLEAR and _beyond_doubt(ranking, both):
+                return {"ranking": ranking, "both": both}, p_value
         circles = fitted(cyclic_kernel=bare)
         if X.items is None:
             both = fitted(**_shared(ranking, circles))
-        else:
-            cyclic = bare if like.cyclic_kernel is None else like.cyclic_kernel
-            both = fitted(learned(circles) | learned(ranking), kernel=utility, cyclic_kernel=cyclic)
+        elif not around:
+            both = beside(learned(circles))
     if not screen or p_value > CLEAR:  # that circles of some scale are clear does not become clearer by another test
         kernel = None if X.items is None else circles._solution.prior.cyclic.gram()[0]
-        p_value = cyclic_residuals(ranking, [kernel], random_state)
+        p_value = cyclic_residuals(ranking, [kernel], random_state).p_value
     return {"ranking": ranking, "circles": circles, "both": both}, p_value
+
+
+def _without_utility(both: PreferenceGP) -> PreferenceGP:
+    """Return the model of circles alone, where that of both was all that a verdict needed."""
+    model = clone(both).set_params(kernel=None, cyclic_kernel="rbf", own_effect=False, n_restarts=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return cast(PreferenceGP, model.fit(both.comparisons_))
+
+
+def _beyond_doubt(ranking: PreferenceGP, both: PreferenceGP) -> bool:
+    """Return whether circles without a utility could change no word of the verdict, which is "partly cyclic"."""
+    return _earned(both) - _earned(ranking) > math.log(MILLION) and shares(both._mean_preferences())[0] > 0.5
+
+
+def _earned(model: PreferenceGP) -> float:
+    return float(model.log_evidence_ - PRICE * len(model.theta_))
 
 
 def learned(model: PreferenceGP) -> dict[str, float]:
@@ -394,4 +435,6 @@ def _verdict(log_odds: float, earned: dict[str, float], chance: float, ranking_s
         return "rankable"
     if log_odds < SURE:
         return "undecided"
-    return "partly cyclic" if earned["both"] > earned["circles"] + SURE or ranking_share > 0.5 else "cyclic"
+    if ranking_share > 0.5 or "circles" not in earned:
+        return "partly cyclic"
+    return "partly cyclic" if earned["both"] > earned["circles"] + SURE else "cyclic"

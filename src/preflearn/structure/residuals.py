@@ -16,7 +16,7 @@ from preflearn.data import Comparisons
 from preflearn.models._gp_kernel import start_kernel
 from preflearn.structure.graph import FloatArray, IntArray
 
-__all__ = ["FEWER", "chance", "cyclic_residuals", "similarities"]
+__all__ = ["FEWER", "Sign", "chance", "cyclic_residuals", "similarities", "typical_distance"]
 
 SIMULATIONS, FEWER = 999, 199
 LARGE = 2e6  # multiplications of one simulation from which on there are fewer
@@ -24,6 +24,7 @@ TOGETHER = 111  # simulations at a time, fewer where they would be more outcomes
 BLOCK = 2_500_000
 FEW_ROWS = 20_000  # up to which every row is drawn on its own; beyond, rows about one pair are drawn as counts
 FEW_PAIRS = 700  # up to which their covariance is written out
+NEARLY = 0.8  # share of the strongest sign of circles that is nearly as strong
 LOST = 1e-3  # share of a kernel's variance that its leading functions may lose
 
 
@@ -43,8 +44,13 @@ def similarities(ranking: Any, scales: Sequence[float]) -> list[FloatArray | Non
     prior = _utility(ranking)
     if prior.X is None:
         return [None]
-    typical = start_kernel("rankability", "rbf", prior.X).k2.length_scale
+    typical = typical_distance(ranking)
     return [replace(prior, kernel=RBF(scale * typical), own=None).gram()[0] for scale in scales]
+
+
+def typical_distance(ranking: Any) -> float:
+    """Return the typical distance of two items of a ranking with features."""
+    return float(start_kernel("rankability", "rbf", _utility(ranking).X).k2.length_scale)
 
 
 def _utility(ranking: Any) -> Any:
@@ -52,7 +58,14 @@ def _utility(ranking: Any) -> Any:
     return getattr(prior, "utility", prior)
 
 
-def cyclic_residuals(ranking: Any, kernels: Sequence[FloatArray | None], random_state: Any) -> float:
+class Sign(NamedTuple):
+    """How often chance would leave residuals as cyclic as these, and with which of the kernels they are most so."""
+
+    p_value: float
+    strongest: int
+
+
+def cyclic_residuals(ranking: Any, kernels: Sequence[FloatArray | None], random_state: Any) -> Sign:
     """Return the p-value of the score test for a cyclic part beside a fitted ranking, by simulation.
 
     The statistic is r'Gr, r the derivatives of log p(y | z) at the ranking's differences z, and G the covariance of a
@@ -92,7 +105,19 @@ def cyclic_residuals(ranking: Any, kernels: Sequence[FloatArray | None], random_
         drawn = of_pairs @ draw(min(together, count - start))
         drawn -= W[:, None] * (A @ (step @ (A.T @ drawn - slope[:, None])))
         seen.append(np.column_stack([statistic(drawn) for statistic, _ in parts]))
-    return _smallest_p(np.concatenate(seen))
+    every = np.concatenate(seen)
+    return Sign(_smallest_p(every), _strongest(every))
+
+
+def _strongest(seen: FloatArray) -> int:
+    """Return the column whose first row is the most deviations of the others above their mean, or nearly so.
+
+    The first of these: a search finds smoother circles from rougher ones more easily than the other way round.
+    """
+    spread = seen[1:].std(axis=0)
+    excess = seen[0] - seen[1:].mean(axis=0)
+    strength = np.divide(excess, spread, out=np.zeros_like(excess), where=spread > 0)
+    return int(np.argmax(strength >= NEARLY * strength.max()))
 
 
 def _smallest_p(seen: FloatArray) -> float:
