@@ -13,6 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
+from preflearn.inference.climb import climb
 from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.ep import ep
 from preflearn.inference.factor import Factor
@@ -400,31 +401,56 @@ def test_restarts_find_what_functions_of_the_first_start_cannot_show(monkeypatch
     assert len(found.optima_) == 4
 
 
-def test_every_search_has_functions_chosen_where_it_starts(monkeypatch):
+def test_functions_are_chosen_where_a_search_starts_and_anew_where_it_leads(monkeypatch):
     monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
     monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
     monkeypatch.setattr("preflearn.models._gp_prior.LEAST_FUNCTIONS", 0)
-    climbed = []
-    climb = _gp_search.maximise
+    chosen, visited = [], []
+    choose, climb = _gp_search.with_rest, _gp_search.climb
 
-    def maximise(evidence, first, bounds, **how):
-        here = evidence.__self__.prior
-        chosen = SkewBasis.build(here.cyclic.with_theta(first[0]).gram()[0], 0, 200, _gp_search.LOST_IN_SEARCH)
-        found = climb(evidence, first, bounds, **how)
-        climbed.append((here.basis, chosen, first[0], found[0].theta))
-        return found
+    def with_rest(prior, *rest):
+        chosen.append(prior.theta)
+        return choose(prior, *rest)
 
-    monkeypatch.setattr(_gp_search, "maximise", maximise)
+    def watched(evaluate, *first, **how):
+        def noted(theta):
+            value, slope = evaluate(theta)
+            visited.append((theta, chosen[-1]))
+            return value, slope
+
+        return climb(noted, *first, **how)
+
+    monkeypatch.setattr(_gp_search, "with_rest", with_rest)
+    monkeypatch.setattr(_gp_search, "climb", watched)
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(12, 1))
     first, second = np.triu_indices(12, 1)
     data = Comparisons(X, first, second, np.sign(np.sin(2 * (X[first, 0] - X[second, 0]))))
     model = PreferenceGP(cyclic_kernel=1.0 * RBF(2.0), n_restarts=2, random_state=0).fit(data)
-    for basis, chosen, _, _ in climbed:
-        np.testing.assert_array_equal(basis.kept, chosen.kept)
-    assert len(climbed) > len(model.optima_) == 3  # a start so smooth takes more than one
-    ends = [np.exp(end[1]) for *_, end in climbed]
-    assert min(abs(np.log(np.exp(model.theta_[1]) / end)) for end in ends) < 1e-9
+    np.testing.assert_allclose(chosen[0], [0.0, np.log(2.0)])
+    assert all(np.abs(theta - basis).max() <= _gp_search.AWAY for theta, basis in visited)
+    assert 3 == len(model.optima_) < len(chosen) < len(visited)
+    assert sum(one.evaluations for one in model.optima_) == len(visited)
+    assert all(one.converged for one in model.optima_)
+
+
+def test_a_search_steps_back_from_walls_and_valleys():
+    def evaluate(x):  # the nearer top is at 0, behind a valley there is a slope that leads up again
+        visited.append(float(x[0]))
+        if x[0] > 1.5:
+            return np.nan, np.array([np.nan])
+        return float(np.cos(4 * x[0])), -4 * np.sin(4 * x)
+
+    visited = []
+    found = climb(evaluate, np.array([-0.3]), np.array([[-5.0, 5.0]]), np.array([1.0]), tol=1e-6, gain=0.0, worse=0.1)
+    assert found.done
+    assert found.x[0] == pytest.approx(0, abs=1e-5)
+    assert max(visited) > 0.5  # the first step went too far
+    visited.clear()
+    found = climb(evaluate, np.array([1.3]), np.array([[-5.0, 5.0]]), np.array([1.0]), tol=1e-6, gain=0.0, longest=0.4)
+    assert found.x[0] <= 1.5
+    assert max(visited) > 1.5
+    assert not climb(evaluate, np.array([2.0]), np.array([[-5.0, 5.0]]), np.ones(1), tol=1e-6, gain=0.0).done
 
 
 def test_the_same_parameters_have_the_same_evidence_wherever_a_search_came_from(monkeypatch):

@@ -9,18 +9,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from preflearn.inference.climb import climb
 from preflearn.inference.evidence import Optimum, maximise, starts
 from preflearn.models._evidence import Evidence, few_threads
-from preflearn.models._gp_prior import by_functions, fineness, with_rest
+from preflearn.models._gp_prior import by_functions, with_rest
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Starts", "search", "started"]
 
-REBASED = 10  # times that a search goes on with skew functions chosen anew
-LOST_IN_SEARCH = 0.03  # share of the variance that these may lose
-OUTGROWN = 1.2  # times what functions chosen anew would lose that those of a search may lose where it ends
-GAIN, TOL = 0.05, 1e-5  # nats of a step that end a search with functions, which lose more; and of the mode in it
-NEAR = 0.1  # first step of a search that goes on
+# A search with skew functions that lose this share of the variance, and are chosen anew where a log parameter of the
+# cyclic part has changed by more than that.
+LOST_IN_SEARCH, AWAY = 0.03, 0.2
+FIRST, SHORT, LONGEST, MOST = 0.3, 1e-3, 1.0, 60  # its first, shortest and longest step, and evaluations
+WORSE, GAIN = 0.5, 0.02  # nats that a step may lose, as other functions hold more or less, and that the last promises
+TOL = 1e-5  # of a mode on the way
 
 Rebuild = Callable[[Any, Any], Evidence]
 
@@ -93,34 +95,40 @@ def search(
 def _climb_on_functions(
     evidence: Evidence, theta: FloatArray, bounds: FloatArray, ends: tuple[IntArray, IntArray], rebuild: Rebuild
 ) -> tuple[Evidence, Optimum]:
-    """Climb with functions chosen at the start and an effect of each pair, choose others at the end and go on.
+    """Climb by gradients, with functions chosen anew where a step leads away, and an effect of each pair.
 
     A search is content with fewer functions than the posterior, whose evidence at the end is the one returned.
     """
-    little = LOST_IN_SEARCH * fineness(ends)
+    cyclic = np.array(["cyclic" in name for name in evidence.names], dtype=bool)
+    here, at = evidence, theta
 
-    def chosen(theta: FloatArray) -> Evidence:
-        prior, likelihood = evidence.split(theta)
-        rest, design = with_rest(prior, ends, LOST_IN_SEARCH)
-        return replace(evidence, prior=rest, likelihood=likelihood, design=design, tol=TOL, warm=None)
-
-    def lost(there: Evidence, theta: FloatArray) -> float:
-        prior = there.split(theta)[0]
-        return 1.0 - float(prior.kept_share(prior.pairs))
-
-    evaluations, step, here = 0, 1.0, chosen(theta)
-    for _ in range(REBASED):
+    def evaluate(theta: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal here, at
+        if here is evidence or np.abs(theta - at)[cyclic].max(initial=0.0) > AWAY:
+            prior, likelihood = evidence.split(theta)
+            rest, design = with_rest(prior, ends, LOST_IN_SEARCH)
+            new = replace(evidence, prior=rest, likelihood=likelihood, design=design, tol=TOL, warm=None)
+            new.warm = None if here is evidence else _as_warm(here, new)
+            here, at = new, theta
         with few_threads(here.design.size):
-            found = maximise(here.believed, [theta], bounds, gain=GAIN, step=step)[0]
-        evaluations += found.evaluations
-        theta, step, before = found.theta, NEAR, here
-        here = chosen(theta)
-        if lost(before, theta) <= OUTGROWN * max(lost(here, theta), little):
-            break
-    here = rebuild(*here.split(theta))  # what the posterior is over depends on nothing but the parameters
-    if here.inference == "laplace":  # start where the search was, as near as the same sums over each pair
-        pair, sums = before.design.A.pair, before.warm[0][before.design.size :]
-        here.warm = here.design.AT @ (sums / np.bincount(pair))[pair], None
-    with few_threads(here.design.size):
-        value = here.solve(theta).posterior.log_evidence + here.hyperprior_gain(theta)[0]
-    return here, replace(found, evidence=value, evaluations=evaluations)
+            return here.believed(theta)
+
+    first = np.full(theta.shape, FIRST)
+    theta, slope, evaluations, done = climb(
+        evaluate, theta, bounds, first, tol=SHORT, gain=GAIN, longest=LONGEST, worse=WORSE, most=MOST
+    )
+    whole = rebuild(*here.split(theta))  # what the posterior is over depends on nothing but the parameters
+    if whole.inference == "laplace":
+        whole.warm = _as_warm(here, whole)
+    with few_threads(whole.design.size):
+        value = whole.solve(theta).posterior.log_evidence + whole.hyperprior_gain(theta)[0]
+    message = "the next step promises next to nothing" if done else f"stopped after {evaluations} evaluations"
+    return whole, Optimum(theta, value, slope, evaluations, done, message)
+
+
+def _as_warm(old: Evidence, new: Evidence) -> Any:
+    """Return a warm start over other latents: the same parts of all statements, or the same sums over each pair."""
+    if new.inference == "ep":
+        return old.warm
+    pair, sums = old.design.A.pair, old.warm[0][old.design.size :]
+    return new.design.AT @ (sums / np.bincount(pair))[pair], None

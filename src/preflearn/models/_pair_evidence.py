@@ -189,7 +189,7 @@ class PairEvidence:
             first[0] = min(abs(slope[0]) / max(bend, 1e-6), 2.0)
         gain = 1e-16 if exact else GAIN
 
-        def uphill(theta: FloatArray) -> FloatArray:
-            return self.slope(theta, n_draws)[1] + self._belief(theta)[1]
+        def uphill(theta: FloatArray) -> tuple[float, FloatArray]:
+            return np.nan, self.slope(theta, n_draws)[1] + self._belief(theta)[1]
 
-        return climb(uphill, theta, self.bounds, first, tol=TOL, gain=gain)[0]
+        return climb(uphill, theta, self.bounds, first, tol=TOL, gain=gain).x
