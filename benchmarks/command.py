@@ -5,7 +5,8 @@
 The yardstick is the import of the scientific libraries by the same Python. Comparisons are of random pairs, with
 standard normal utilities and logistic noise; features are two numbers, one of them the utility with noise, and a word.
 Judges are ten, who call small differences a tie; with tastes each has a utility of its own beside the common one.
-Circles are those of two smooth functions of the features, as strong as the utility.
+Circles are those of two smooth functions of the features, as strong as the utility; rough ones are drawn from the skew
+kernel of six other features, with a length scale of two of their deviations, 100 judges and ties.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from benchmarks.measure import Row, print_table
 IMPORTS = "import numpy, scipy.linalg, scipy.sparse, scipy.optimize, sklearn.gaussian_process"
 
 JUDGES, TIED = 10, 0.4
+ROUGH, MOST_ROUGH = 2.0, 200  # length scale, and items
 
 
 def save(path, first, second, z, tied=0.0, judge=None):
@@ -53,6 +55,22 @@ def write(folder, n, m):
     around = z + 2 * (p[first] * q[second] - q[first] * p[second])
     save(folder / "circles.csv", first, second, around)
     save(folder / "judged_circles.csv", first, second, around, TIED, judge)
+    if n <= MOST_ROUGH:
+        write_rough(folder, first, second, rng)
+
+
+def write_rough(folder, first, second, rng):
+    n, m = int(max(first.max(), second.max())) + 1, len(first)
+    X = rng.normal(size=(n, 6))
+    squares = np.square(X).sum(axis=1)
+    K = np.exp(-(squares[:, None] + squares - 2 * X @ X.T) / (2 * ROUGH**2))
+    root = np.linalg.cholesky(K + 1e-9 * np.eye(n))
+    S = np.triu(rng.normal(size=(n, n)), 1)
+    C = 1.5 * root @ (S - S.T) @ root.T
+    z = X[first, 0] - X[second, 0] + C[first, second] + rng.logistic(size=m)
+    save(folder / "rough.csv", first, second, z, TIED, rng.integers(0, 10 * JUDGES, m))
+    table = [",".join([f"item {i}", *(f"{x:.4f}" for x in row)]) for i, row in enumerate(X)]
+    (folder / "six.csv").write_text("\n".join([",".join(["item", *"abcdef"]), *table, ""]))
 
 
 def seconds(command, folder, repeats):
@@ -86,10 +104,10 @@ def main():
         ("tastes.csv", "features, judges of different tastes, ties"),
         ("circles.csv", "features, circles"),
         ("judged_circles.csv", "features, circles, judges, ties"),
+        ("rough.csv", "six features, rough circles, 100 judges, ties"),
     ):
-        jobs.append(
-            (f"rank {m:,} comparisons of {n:,} items, {told}", (n, m), ["rank", name, "--items", "items.csv"], aim)
-        )
+        items = "six.csv" if name == "rough.csv" else "items.csv"
+        jobs.append((f"rank {m:,} comparisons of {n:,} items, {told}", (n, m), ["rank", name, "--items", items], aim))
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

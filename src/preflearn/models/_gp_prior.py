@@ -15,13 +15,14 @@ from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.features import FeatureDesign
 from preflearn.inference.pair_effects import EffectDesign, EffectFactor
 from preflearn.models._answers import base_prior
+from preflearn.models._evidence import few_threads
 from preflearn.models._gp_judges import with_judges
 from preflearn.models._gp_kernel import VARIANCE, start_kernel
 from preflearn.models._gp_warnings import warn_if_equal
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import ItemPrior, PairEffectPrior, PairParts, PairPrior, SkewBasis, SkewBasisPrior, SkewRestPrior
 
-__all__ = ["Kind", "by_functions", "fineness", "kind_of", "problem_as", "problem_of", "warm_start", "with_rest"]
+__all__ = ["Kind", "by_functions", "kind_of", "problem_as", "problem_of", "warm_start", "with_rest"]
 
 Pairs = tuple[IntArray, IntArray]
 
@@ -133,12 +134,9 @@ def with_rest(prior: PairParts, ends: Pairs, lost: float) -> tuple[SkewRestPrior
 
 def _basis(cyclic: ItemPrior, ends: Pairs, lost: float, most: int) -> SkewBasis:
     """Return functions that lose this share of the variance, or less of it the more statements there are."""
-    return SkewBasis.build(cyclic.gram()[0], min(LEAST_FUNCTIONS, most), most, lost * fineness(ends))
-
-
-def fineness(ends: Pairs) -> float:
-    """Return by how much smaller a share of the variance may be lost the more statements there are."""
-    return min(1.0, FEW_STATEMENTS / max(1, len(ends[0])))
+    fineness = min(1.0, FEW_STATEMENTS / max(1, len(ends[0])))
+    with few_threads(cyclic.n_items):
+        return SkewBasis.build(cyclic.gram()[0], min(LEAST_FUNCTIONS, most), most, lost * fineness)
 
 
 def warm_start(old: Prior, old_used: IntArray, a: FloatArray, new: Prior, used: IntArray) -> FloatArray | None:
