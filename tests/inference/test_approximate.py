@@ -263,23 +263,15 @@ def test_a_multiple_of_the_identity_is_a_factor_like_others():
     np.testing.assert_allclose(M, N, atol=1e-8)
 
 
-def test_a_search_ends_on_a_step_that_gains_little_and_begins_with_one_that_is_short():
+def test_a_search_begins_with_a_short_step():
     seen = []
 
     def hill(theta):
         seen.append(theta.copy())
         return -float(np.sum(np.cosh(theta - 3.0))), -np.sinh(theta - 3.0)
 
-    bounds, counts = np.array([[-9.0, 9.0]]), []
-    for gain in (0.0, 0.5):
-        seen.clear()
-        maximise(hill, [np.zeros(1)], bounds, gain=gain)
-        counts.append(len(seen))
-    assert counts[1] < counts[0]
-    for step in (1.0, 0.1):
-        seen.clear()
-        maximise(hill, [np.zeros(1)], bounds, step=step)
-        assert abs(seen[1][0]) == pytest.approx(step)
+    maximise(hill, [np.zeros(1)], np.array([[-9.0, 9.0]]))
+    assert abs(seen[1][0]) == pytest.approx(1.0)
 
 
 def test_latents_that_are_seen_one_by_one_have_the_same_precision_matrix(monkeypatch):

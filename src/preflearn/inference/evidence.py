@@ -49,16 +49,13 @@ def maximise(
     bounds: FloatArray,
     *,
     tol: float = 1e-6,
-    gain: float = 0.0,
-    step: float = 1.0,
     max_evaluations: int = 500,
 ) -> list[Optimum]:
     """Climb from every start by L-BFGS-B and return all optima, the highest first.
 
     ``evidence(theta)`` returns the value and its gradient; a value that is not finite is a wall to step back from.
     Without free parameters (or with equal bounds of all) the evidence is evaluated once. A later start is given up
-    where it has almost stopped climbing below what an earlier one has reached, and any on a step that gains less than
-    ``gain``. The first step is at most ``step`` in every parameter.
+    where it has almost stopped climbing below what an earlier one has reached.
     """
     found: list[Optimum] = []
     for start in first:
@@ -67,7 +64,7 @@ def maximise(
             found.append(Optimum(start, value, gradient, 1, True, "nothing to optimise"))
         else:
             highest = max((one.evidence for one in found), default=-np.inf)
-            found.append(_climb(evidence, start, bounds, tol, gain, step, max_evaluations, highest))
+            found.append(_climb(evidence, start, bounds, tol, max_evaluations, highest))
     return sorted(found, key=lambda optimum: -optimum.evidence)
 
 
@@ -76,16 +73,14 @@ def _climb(
     start: FloatArray,
     bounds: FloatArray,
     tol: float,
-    gain: float,
-    step: float,
     max_evaluations: int,
     highest: float,
 ) -> Optimum:
     value, gradient = evidence(start)
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
         return Optimum(start, -1e100, np.zeros_like(start), 1, False, "the evidence is not finite at the start")
-    # the first step is the gradient: in these units a short one, and not one to the bounds
-    unit = max(1.0, float(np.abs(gradient).max()) / step)
+    # the first step is the gradient: in these units at most one in each parameter, and not one to the bounds
+    unit = max(1.0, float(np.abs(gradient).max()))
     seen, path = [value], [value]
 
     def negative(theta: FloatArray) -> tuple[float, FloatArray]:
@@ -111,7 +106,7 @@ def _climb(
         method="L-BFGS-B",
         bounds=[(float(low), float(high)) for low, high in bounds],
         callback=watch,
-        options={"maxfun": max_evaluations, "ftol": max(1e-9, gain / max(abs(value), unit)), "gtol": tol / unit},
+        options={"maxfun": max_evaluations, "ftol": 1e-9, "gtol": tol / unit},
     )
     given_up = hopeless() and not result.success
     return Optimum(
