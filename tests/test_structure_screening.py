@@ -270,18 +270,20 @@ def test_circles_beyond_doubt_beside_a_ranking_are_not_learned_alone_unless_grou
 def test_cycles_by_preferences_alone_are_nearly_the_strongest(monkeypatch):
     data = rough(n=20, m=300)
     model = PreferenceGP(likelihood="logit", cyclic_kernel="rbf", n_restarts=0).fit(data)
-    G = model._mean_preferences()
-    every = _learned.cycles(model, G, 5)
+    G, P = _learned.preferences(model)
+    every = _learned.cycles(model, G, P, 5)
     monkeypatch.setattr(_learned, "QUICK", 0.0)
-    quick = _learned.cycles(model, G, 5)
-    P = model.preference_matrix().probability
+    means, nothing = _learned.preferences(model)
+    np.testing.assert_allclose(means, G, atol=1e-10)
+    assert nothing is None
+    quick = _learned.cycles(model, means, None, 5)
     for strength, cycle in quick:
         assert strength == pytest.approx(
             min(P[a, b] for a, b in zip(cycle, np.roll(cycle, -1), strict=True)), abs=1e-10
         )
     assert [strength for strength, _ in quick] == sorted((strength for strength, _ in quick), reverse=True)
     assert every[0][0] - 0.02 < quick[0][0] <= every[0][0] + 1e-12
-    assert _learned.cycles(model, G - G, 5) == []
+    assert _learned.cycles(model, G - G, None, 5) == []
 
 
 def test_who_beats_everybody_is_drawn_when_somebody_asks(monkeypatch):

@@ -202,8 +202,8 @@ def choose_model(
         tried.append(around)
         if any(one.name == "judges" for one in tried) and n_pairs(data) <= MOST_PAIRS_JUDGED:
             _say(progress, "both-judges", 0.9)
-            judged = clone(around.model).set_params(judge_kernel="identity")
-            tried.append(_candidate("both-judges", _quiet_fit(judged, data, learned(around.model))))
+            judged = clone(around.model).set_params(judge_kernel="identity", n_restarts=0)
+            tried.append(_with_tastes("both-judges", judged, data, around, around.earned))
             around = max(tried[-2:], key=lambda one: one.earned)
         if best.name != "judges" or around.earned > best.earned:  # else the circles were judges of different tastes
             if best.name == "judges" and n_pairs(data) > MOST_PAIRS_JUDGED:
@@ -291,12 +291,16 @@ def _fit(data: Comparisons, name: str, random_state: Any, utilities: Utilities) 
         return _candidate(name, _quiet_fit(model, as_seen(data, name)))
     model.set_params(n_restarts=0)
     if name == "judges":
-        # tastes beside the utility as it is; all together only if that is not far from being worth it
-        judges = _candidate(name, _quiet_fit(model, data, learned(alone.model), hold=True))
-        if judges.earned < max(one.earned for one in utilities.tried) - TOGETHER:
-            return judges
-        alone = judges
+        return _with_tastes(name, model, data, alone, max(one.earned for one in utilities.tried))
     return _candidate(name, _quiet_fit(model, data, learned(alone.model)))
+
+
+def _with_tastes(name: str, model: Any, data: Comparisons, alone: Candidate, best: float) -> Candidate:
+    """Fit tastes of judges beside what was learned without; all together only if that may be worth it."""
+    judges = _candidate(name, _quiet_fit(model, data, learned(alone.model), hold=True))
+    if judges.earned < best - TOGETHER:
+        return judges
+    return _candidate(name, _quiet_fit(model, data, learned(judges.model)))
 
 
 def _say(progress: Progress | None, name: str, share: float) -> None:

@@ -20,7 +20,7 @@ from preflearn.ranking.choice import Choice, Utilities, choose_model, learn_util
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.result import RankResult
 from preflearn.structure import JudgeReport, Rankability, judge_report, rankability
-from preflearn.structure.rankability import EP_UP_TO
+from preflearn.structure.rankability import CHEAP
 
 __all__ = ["decide", "from_rows", "judges_of", "quietly", "rank", "rank_comparisons"]
 
@@ -214,7 +214,7 @@ def _known(data: Comparisons, utilities: Utilities) -> PreferenceGP | None:
     Few pairs are cheap, and their evidences are found by expectation propagation instead.
     """
     given = utilities.on_features or next((one for one in utilities.tried if one.name == "both"), None)
-    if given is None or data.items is None or n_pairs(data) <= EP_UP_TO:
+    if given is None or data.items is None or n_pairs(data) <= CHEAP:
         return None
     return cast(PreferenceGP, given.model)
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from preflearn.models import PreferenceGP
+from preflearn.priors import PairKernels
 from preflearn.structure.graph import FloatArray, smith_sizes, strongest_cycles
 
-__all__ = ["Winners", "cycles", "shares"]
+__all__ = ["Winners", "cycles", "preferences", "shares"]
 
 MOST_DRAWN = 40  # items whose preferences are drawn jointly
 QUICK, MORE = 5e9, 10  # operations that are; and how many times as many cycles are looked at where there are more
@@ -25,15 +26,21 @@ def shares(G: FloatArray) -> tuple[float, float]:
     return (ranking / total, max(total - ranking, 0.0) / total) if total > 0 else (0.0, 0.0)
 
 
-def cycles(model: PreferenceGP, G: FloatArray, count: int) -> list[tuple[float, list[int]]]:
-    """Return the strongest cycles of learned preferences (n, n), each with the probability of its weakest one.
+def preferences(model: PreferenceGP) -> tuple[FloatArray, FloatArray | None]:
+    """Return learned preferences between all items, and their probabilities, or None where these would take long."""
+    n, (_, solution) = model._used.shape[0], model._mixture[0]
+    if isinstance(solution.prior, PairKernels) and n**2 / 2 * float(solution.posterior.a.shape[0]) ** 2 > QUICK:
+        return model._mean_preferences(), None
+    matrix = model.preference_matrix()
+    return matrix.mean, matrix.probability
 
-    Where probabilities of all pairs would take long, those are asked for that are in the strongest cycles by
-    preferences alone.
+
+def cycles(model: PreferenceGP, G: FloatArray, P: FloatArray | None, count: int) -> list[tuple[float, list[int]]]:
+    """Return the strongest cycles of learned `preferences`, each with the probability of its weakest one.
+
+    Without probabilities of all pairs, those are asked for that are in the strongest cycles by preferences alone.
     """
-    latents = max(s.posterior.a.shape[0] for _, s in model._mixture)
-    if G.size / 2 * float(latents) ** 2 <= QUICK:
-        P = model.preference_matrix().probability
+    if P is not None:
         first, second = np.nonzero(P > 0.5)
         return strongest_cycles(first, second, P[first, second], count)
     first, second = np.nonzero(G > 0)

@@ -17,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataWarning
 from preflearn.models import PreferenceGP
-from preflearn.structure._learned import Winners, cycles, shares
+from preflearn.structure._learned import Winners, cycles, preferences, shares
 from preflearn.structure.clusters import ComparableClusters
 from preflearn.structure.graph import Flow, average_clustering, cyclic_triads
 from preflearn.structure.hodge import Hodge, hodge
 from preflearn.structure.residuals import FEWER, chance, cyclic_residuals, similarities, typical_distance
 
-__all__ = ["EP_UP_TO", "NOISE", "PRICE", "SURE", "Rankability", "learned", "rankability"]
+__all__ = ["CHEAP", "NOISE", "PRICE", "SURE", "Rankability", "learned", "rankability"]
 
 # Nats that a free parameter must earn. A search over parameters that the truth does not need gains more than this in
 # fewer than one case of twenty; see the simulation in tests/test_structure_rankability.py.
@@ -34,6 +34,7 @@ ALL = 0.95  # share of preferences from which on a ranking explains all of them,
 MILLION = 1e6  # odds beyond which nobody counts
 NOISE = 3.0  # nats above chance below which there is nothing to explain
 EP_UP_TO = 400  # distinct pairs for which EP is affordable several times
+CHEAP = 120  # and up to which it is in passing, as are several starts
 HEAVY = 1e4  # weight of one comparison from which on EP takes long, and is not needed
 # Where circles are only looked for after a hint: the p-value of the residuals that is one. With few pairs it is that
 # from which on circles have no sign, and nothing is lost; with many, that from which on they cannot be sure, whatever
@@ -295,8 +296,8 @@ def rankability(
         score = np.asarray(best.predict_utility())
         ranking_share, cyclic_share = float(np.any(score != score[0])), 0.0
     else:
-        believed = best._mean_preferences()
-        score, around = believed.sum(axis=1), cycles(best, believed, n_cycles)
+        believed, probability = preferences(best)
+        score, around = believed.sum(axis=1), cycles(best, believed, probability, n_cycles)
         ranking_share, cyclic_share = shares(believed)
     names = np.arange(len(score)) if best.item_names_ is None else best.item_names_
     return Rankability(
@@ -322,7 +323,7 @@ def _fit(
     """Return the models, and the p-value of circles in what the ranking leaves unexplained."""
     bare: Any = ConstantKernel() if X.items is None else "rbf"
     utility = bare if like.kernel is None else like.kernel
-    restarts = 0 if X.items is None or (screen and n_pairs > FEW_PAIRS) else 2
+    restarts = 0 if X.items is None or (screen and n_pairs > CHEAP) else 2
     anew = {"hyperparameters": "maximise", "judge_kernel": None, "n_restarts": restarts, "random_state": random_state}
     done = getattr(like, "comparisons_", None) is X and like.hyperparameters == "maximise" and like.judge_kernel is None
 
@@ -340,9 +341,9 @@ def _fit(
         warnings.simplefilter("ignore", ConvergenceWarning)
         ranking = fitted(kernel=utility)
         p_value, around = 1.0, {}
-        if screen or (X.items is not None and n_pairs > FEW_PAIRS):
+        if screen or (X.items is not None and n_pairs > CHEAP):
             p_value, strongest = cyclic_residuals(ranking, similarities(ranking, SCALES), random_state)
-            if X.items is not None and n_pairs > FEW_PAIRS:  # what a ranking leaves is rougher than what it explains
+            if X.items is not None and n_pairs > CHEAP:  # what a ranking leaves is rougher than what it explains
                 around = {"cyclic constant value": 1.0}
                 around["cyclic length scale"] = SCALES[strongest] * typical_distance(ranking)
         if screen:
