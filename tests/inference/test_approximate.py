@@ -263,15 +263,20 @@ def test_a_multiple_of_the_identity_is_a_factor_like_others():
     np.testing.assert_allclose(M, N, atol=1e-8)
 
 
-def test_a_search_begins_with_a_short_step():
+def test_a_search_begins_with_a_short_step_and_ends_on_one_that_gains_little():
     seen = []
 
     def hill(theta):
         seen.append(theta.copy())
         return -float(np.sum(np.cosh(theta - 3.0))), -np.sinh(theta - 3.0)
 
-    maximise(hill, [np.zeros(1)], np.array([[-9.0, 9.0]]))
-    assert abs(seen[1][0]) == pytest.approx(1.0)
+    counts = []
+    for gain in (0.0, 0.5):
+        seen.clear()
+        maximise(hill, [np.zeros(1)], np.array([[-9.0, 9.0]]), gain=gain)
+        assert abs(seen[1][0]) == pytest.approx(1.0)
+        counts.append(len(seen))
+    assert counts[1] < counts[0]
 
 
 def test_latents_that_are_seen_one_by_one_have_the_same_precision_matrix(monkeypatch):

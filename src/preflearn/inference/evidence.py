@@ -49,13 +49,15 @@ def maximise(
     bounds: FloatArray,
     *,
     tol: float = 1e-6,
+    gain: float = 0.0,
     max_evaluations: int = 500,
 ) -> list[Optimum]:
     """Climb from every start by L-BFGS-B and return all optima, the highest first.
 
     ``evidence(theta)`` returns the value and its gradient; a value that is not finite is a wall to step back from.
     Without free parameters (or with equal bounds of all) the evidence is evaluated once. A later start is given up
-    where it has almost stopped climbing below what an earlier one has reached.
+    where it has almost stopped climbing below what an earlier one has reached, and any on a step that gains less than
+    ``gain``.
     """
     found: list[Optimum] = []
     for start in first:
@@ -64,7 +66,7 @@ def maximise(
             found.append(Optimum(start, value, gradient, 1, True, "nothing to optimise"))
         else:
             highest = max((one.evidence for one in found), default=-np.inf)
-            found.append(_climb(evidence, start, bounds, tol, max_evaluations, highest))
+            found.append(_climb(evidence, start, bounds, tol, gain, max_evaluations, highest))
     return sorted(found, key=lambda optimum: -optimum.evidence)
 
 
@@ -73,6 +75,7 @@ def _climb(
     start: FloatArray,
     bounds: FloatArray,
     tol: float,
+    gain: float,
     max_evaluations: int,
     highest: float,
 ) -> Optimum:
@@ -106,7 +109,7 @@ def _climb(
         method="L-BFGS-B",
         bounds=[(float(low), float(high)) for low, high in bounds],
         callback=watch,
-        options={"maxfun": max_evaluations, "ftol": 1e-9, "gtol": tol / unit},
+        options={"maxfun": max_evaluations, "ftol": max(1e-9, gain / max(abs(value), unit)), "gtol": tol / unit},
     )
     given_up = hopeless() and not result.success
     return Optimum(

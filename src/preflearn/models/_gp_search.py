@@ -23,6 +23,7 @@ LOST_IN_SEARCH, AWAY = 0.03, 0.2
 FIRST, SHORT, LONGEST, MOST = 0.3, 1e-3, 1.0, 60  # its first, shortest and longest step, and evaluations
 WORSE, GAIN = 0.5, 0.02  # nats that a step may lose, as other functions hold more or less, and that the last promises
 TOL = 1e-5  # of a mode on the way
+DEAR, LITTLE = 1_000, 0.01  # latents from which on any search ends with a step that gains so few nats
 
 Rebuild = Callable[[Any, Any], Evidence]
 
@@ -86,7 +87,8 @@ def search(
     """
     if not by_functions(evidence.prior):
         with few_threads(evidence.design.size):
-            return evidence, maximise(evidence.believed, *first)
+            gain = LITTLE if evidence.design.shape[1] > DEAR else 0.0
+            return evidence, maximise(evidence.believed, *first, gain=gain)
     climbed = [_climb_on_functions(evidence, start, first.bounds, ends, rebuild) for start in first.points]
     climbed.sort(key=lambda one: -one[1].evidence)
     return climbed[0][0], [found for _, found in climbed]

@@ -43,6 +43,7 @@ MOST_AVERAGED, MOST_TOGETHER = 150, 5  # items and hyperparameters for which an 
 FEW, FEW_PER_ITEM = 1_000, 10  # different statements that are few, in all or for each item
 HEAVY = 1e6  # weight of one of them that is too much for moments
 TOGETHER = 1.0  # nats that learning all parameters again may gain on learning one beside the others
+BEHIND = 20.0  # and that it cannot
 
 Progress = Callable[[str, float], None]
 
@@ -192,15 +193,17 @@ def choose_model(
             )
         else:
             _say(progress, "judges", 0.8)
-            tried.append(
-                _fit(data, "judges", random_state, utilities)
-            )  # said of them even if another model is asked for
+            # said of them even if another model is asked for
+            rival = -np.inf if both is None or not cyclic else _candidate("both", both).earned - BEHIND
+            tried.append(_fit(data, "judges", random_state, utilities, rival))
             best = max(tried, key=lambda one: one.earned) if model == "auto" else best
     if cyclic and model == "auto":
         _say(progress, "both", 0.85)
         around = _fit(data, "both", random_state, utilities) if both is None else _candidate("both", both)
         tried.append(around)
-        if any(one.name == "judges" for one in tried) and n_pairs(data) <= MOST_PAIRS_JUDGED:
+        # where judges have no tastes beside a utility alone, they are not looked for beside circles
+        shown = max((one.earned for one in tried if one.name == "judges"), default=-np.inf)
+        if shown >= max(one.earned for one in utilities.tried) - TOGETHER and n_pairs(data) <= MOST_PAIRS_JUDGED:
             _say(progress, "both-judges", 0.9)
             judged = clone(around.model).set_params(judge_kernel="identity", n_restarts=0)
             tried.append(_with_tastes("both-judges", judged, data, around, around.earned))
@@ -283,15 +286,18 @@ def _few_statements(data: Comparisons, most: int) -> int:
 _MANY_LATENTS = {"judges": judged_items, "both": n_pairs, "both-judges": judged_pairs}
 
 
-def _fit(data: Comparisons, name: str, random_state: Any, utilities: Utilities) -> Candidate:
-    """Fit a model; one with parts beside a utility starts from the utility as it was learned alone."""
+def _fit(data: Comparisons, name: str, random_state: Any, utilities: Utilities, rival: float = -np.inf) -> Candidate:
+    """Fit a model; one with parts beside a utility starts from the utility as it was learned alone.
+
+    ``rival`` is what another model has earned, less what learning all parameters together may gain.
+    """
     alone = utilities.on_features if utilities.tried else None
     model = build_model(data, name, like=None if alone is None else alone.name, random_state=random_state)
     if alone is None:
         return _candidate(name, _quiet_fit(model, as_seen(data, name)))
     model.set_params(n_restarts=0)
     if name == "judges":
-        return _with_tastes(name, model, data, alone, max(one.earned for one in utilities.tried))
+        return _with_tastes(name, model, data, alone, max(rival, *(one.earned for one in utilities.tried)))
     return _candidate(name, _quiet_fit(model, data, learned(alone.model)))
 
 
