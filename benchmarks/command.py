@@ -6,7 +6,8 @@ The yardstick is the import of the scientific libraries by the same Python. Comp
 standard normal utilities and logistic noise; features are two numbers, one of them the utility with noise, and a word.
 Judges are ten, who call small differences a tie; with tastes each has a utility of its own beside the common one.
 Circles are those of two smooth functions of the features, as strong as the utility; rough ones are drawn from the skew
-kernel of six other features, with a length scale of two of their deviations, 100 judges and ties.
+kernel of six other features, with a length scale of two of their deviations, 100 judges and ties; the same with few
+pairs that are asked about again and again, by 30 judges of different tastes.
 """
 
 from __future__ import annotations
@@ -69,6 +70,10 @@ def write_rough(folder, first, second, rng):
     C = 1.5 * root @ (S - S.T) @ root.T
     z = X[first, 0] - X[second, 0] + C[first, second] + rng.logistic(size=m)
     save(folder / "rough.csv", first, second, z, TIED, rng.integers(0, 10 * JUDGES, m))
+    again, judge = rng.integers(0, 3 * n, m), rng.integers(0, 3 * JUDGES, m)
+    first, second, taste = first[again], second[again], 0.7 * rng.normal(size=(3 * JUDGES, n))
+    z = X[first, 0] - X[second, 0] + C[first, second] + taste[judge, first] - taste[judge, second]
+    save(folder / "again.csv", first, second, z + rng.logistic(size=m), TIED, judge)
     table = [",".join([f"item {i}", *(f"{x:.4f}" for x in row)]) for i, row in enumerate(X)]
     (folder / "six.csv").write_text("\n".join([",".join(["item", *"abcdef"]), *table, ""]))
 
@@ -105,8 +110,9 @@ def main():
         ("circles.csv", "features, circles"),
         ("judged_circles.csv", "features, circles, judges, ties"),
         ("rough.csv", "six features, rough circles, 100 judges, ties"),
+        ("again.csv", "the same about three pairs for each item, 30 judges of different tastes"),
     ):
-        items = "six.csv" if name == "rough.csv" else "items.csv"
+        items = "six.csv" if name in ("rough.csv", "again.csv") else "items.csv"
         jobs.append((f"rank {m:,} comparisons of {n:,} items, {told}", (n, m), ["rank", name, "--items", items], aim))
     rows = []
     with tempfile.TemporaryDirectory() as name:
