@@ -1,5 +1,7 @@
 """Warnings about a ranking: each is given when there is a reason, and only then."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,10 +11,11 @@ from preflearn import Comparisons
 from preflearn.data import Ratings, from_rankings, from_scores
 from preflearn.exceptions import DataError
 from preflearn.ranking import rank
-from preflearn.ranking.advice import _sides
+from preflearn.ranking.advice import _circles, _sides
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.ranker import from_rows
 from preflearn.ranking.record import record_of
+from preflearn.structure import rankability
 
 
 def kinds(data, **options):
@@ -329,3 +332,19 @@ def test_a_chain_that_chance_could_have_made_is_in_order_all_the_same():
     guesses = rank(Comparisons(6, first, (first + rng.integers(1, 6, 40)) % 6, rng.choice([-1.0, 1.0], 40)))
     told = next(one.text for one in guesses.warnings if one.kind == "noise")
     assert "nowhere" not in told
+
+
+def test_residuals_that_run_in_circles_no_model_explains_are_spoken_of():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(14, 2))
+    first, second = np.triu_indices(14, 1)
+    data = Comparisons(X, first, second, np.sign(X[first, 0] - X[second, 0]))
+    found = rankability(data, screen=True)
+    assert found.verdict == "rankable"
+    assert _circles(found) == []
+    (said,) = _circles(replace(found, p_value=0.002))
+    assert said.kind == "circles"
+    assert "more than chance would make it (p = 0.002)" in said.text
+    assert "Give a table of items with these alone" in said.text
+    by_name = rankability(Comparisons(14, first, second, np.sign(X[first, 0] - X[second, 0])), screen=True)
+    assert _circles(replace(by_name, p_value=0.002)) == []

@@ -20,7 +20,7 @@ from preflearn.ranking.candidates import AROUND, JUDGED, as_seen
 from preflearn.ranking.choice import Choice
 from preflearn.ranking.record import Record, short_number
 from preflearn.structure import JudgeReport, Rankability
-from preflearn.structure.rankability import NOISE, PRICE
+from preflearn.structure.rankability import CLEAR, NOISE, PRICE
 from preflearn.structure.residuals import chance
 
 __all__ = ["Advice", "advise", "camps"]
@@ -127,7 +127,14 @@ def _noise(data: Comparisons, choice: Choice) -> list[Advice]:
 
 def _circles(rankability: Rankability) -> list[Advice]:
     if rankability.verdict == "rankable":
-        return []
+        if rankability.p_value > CLEAR or rankability.models["ranking"].comparisons_.items is None:
+            return []
+        text = (
+            "What this ranking leaves unexplained runs in circles more than chance would make it (p = "
+            f"{rankability.p_value:.1g}), though circles of all features together explain it no better: they may run "
+            "along a few of the features. Give a table of items with these alone to find out."
+        )
+        return [Advice("circles", text)]
     if rankability.hint:
         text = (
             "What a ranking leaves unexplained runs in circles more than chance would make it (p = "

@@ -23,7 +23,7 @@ from preflearn.structure.graph import Flow, average_clustering, cyclic_triads
 from preflearn.structure.hodge import Hodge, hodge
 from preflearn.structure.residuals import FEWER, chance, cyclic_residuals, similarities, typical_distance
 
-__all__ = ["CHEAP", "NOISE", "PRICE", "SURE", "Rankability", "learned", "rankability"]
+__all__ = ["CHEAP", "CLEAR", "NOISE", "PRICE", "SURE", "Rankability", "learned", "rankability"]
 
 # Nats that a free parameter must earn. A search over parameters that the truth does not need gains more than this in
 # fewer than one case of twenty; see the simulation in tests/test_structure_rankability.py.
