@@ -306,6 +306,11 @@ class UtilityPosterior(BaseEstimator):
         parts = self._pairs(new, low, high, asked, low.shape[0])
         return preference_matrix_of(np.asarray(names), low, high, parts, self._mixture)
 
+    def _matrix_cost(self) -> float:
+        """Return the operations that variances of all pairs of items of training take, beyond those of the items."""
+        latents = (s.posterior.a.shape[0] for _, s in self._mixture if isinstance(s.prior, PairKernels))
+        return float(self._used.shape[0] ** 2 / 2 * float(max(latents, default=0)) ** 2)
+
     def _mean_preferences(self) -> FloatArray:
         """Return the means of a `preference_matrix` of the items of training, at the price of no variances."""
         if not all(isinstance(s.prior, PairKernels) for _, s in self._mixture):

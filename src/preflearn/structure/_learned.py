@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from preflearn.models import PreferenceGP
-from preflearn.priors import PairKernels
 from preflearn.structure.graph import FloatArray, smith_sizes, strongest_cycles
 
 __all__ = ["Winners", "cycles", "preferences", "shares"]
@@ -28,8 +27,7 @@ def shares(G: FloatArray) -> tuple[float, float]:
 
 def preferences(model: PreferenceGP) -> tuple[FloatArray, FloatArray | None]:
     """Return learned preferences between all items, and their probabilities, or None where these would take long."""
-    n, (_, solution) = model._used.shape[0], model._mixture[0]
-    if isinstance(solution.prior, PairKernels) and n**2 / 2 * float(solution.posterior.a.shape[0]) ** 2 > QUICK:
+    if model._matrix_cost() > QUICK:
         return model._mean_preferences(), None
     matrix = model.preference_matrix()
     return matrix.mean, matrix.probability
