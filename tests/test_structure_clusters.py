@@ -46,12 +46,13 @@ def test_a_matrix_that_was_learned_before_is_clustered_as_if_learned_now():
         ComparableClusters(9).fit_matrix(one.preferences_)
 
 
-def test_groups_need_circles_that_were_learned():
+@pytest.mark.parametrize("items", [8, np.linspace(0, 3, 8)[:, None]])
+def test_groups_are_learned_where_a_verdict_did_not_need_circles(items):
     first, second = np.triu_indices(8, 1)
-    data = Comparisons(8, first, second)
-    with pytest.raises(ValueError, match="without screen=True"):
-        rankability(data, screen=True, n_samples=10).clusters()
-    np.testing.assert_array_equal(rankability(data, n_samples=10).clusters(1).ranks_, np.arange(1, 9))
+    found = rankability(Comparisons(items, first, second), screen=True, n_samples=10)
+    assert set(found.models) == {"ranking"}
+    np.testing.assert_array_equal(found.clusters(1).ranks_, np.arange(1, 9))
+    assert found.clusters(2).n_clusters_ == 2
 
 
 def grouped(labels, rng, noise):

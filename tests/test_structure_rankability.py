@@ -1,14 +1,16 @@
 """Can it be ranked? Verdicts on truths that are known, and how often they are wrong."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from preflearn import Comparisons, PreferenceGP
+from preflearn import Comparisons, PreferenceGP, rank
 from preflearn.structure import ComparableClusters, rankability, residuals
+from preflearn.structure.verdict import cyclic_or_partly
 
 pytestmark = pytest.mark.slow
 
@@ -106,6 +108,7 @@ def test_verdicts_on_margins_do_not_depend_on_their_unit(unit):
     first = rng.integers(0, 8, 60)
     second = (first + rng.integers(1, 8, 60)) % 8
     noise, f, G = rng.normal(size=60), 2 * rng.normal(size=8), circles(8, rng)
+    G -= np.subtract.outer(G.mean(axis=1), G.mean(axis=1))  # what a ranking would explain
     truths = {"rankable": f[first] - f[second], "only noise": 0.0, "cyclic": G[first, second]}
     for verdict, z in truths.items():
         found = rankability(Comparisons(8, first, second, unit * (z + 0.3 * noise)), likelihood="gaussian")
@@ -289,3 +292,33 @@ def test_a_fitted_model_is_the_ranking_or_both_and_the_others_assume_what_it_doe
         assert all(one.hyperparameters == "maximise" for one in learned.values())
     weighted = Comparisons(X, first, second, data.outcome, weight=np.arange(len(z)) > 0)
     assert rankability(clone(alone).fit(weighted), n_samples=10).models["ranking"] is not alone
+
+
+def test_words_follow_the_share_that_a_ranking_explains():
+    found = rankability(Comparisons(3, [0, 1, 2], [1, 2, 0], weight=[9, 9, 9]), n_samples=10)
+    assert found.told == "These preferences run in circles, and no ranking explains them."
+    some = replace(found, ranking_share=0.3)
+    assert some.told == "These preferences run in circles, and no ranking explains more than 30% of them."
+    for share, word in ((0.4, "some"), (0.7, "most")):
+        partly = replace(found, ranking_share=share, verdict=cyclic_or_partly(share))
+        assert partly.told == f"A ranking explains {word} of these preferences, circles the rest."
+        shared = replace(partly, shared=True)
+        assert shared.told == f"A ranking explains {word} of what all judges share, circles the rest."
+    assert replace(some, shared=True).told == (
+        "What all judges share runs in circles, and no ranking explains more than 30% of it."
+    )
+
+
+def test_strengths_without_circles_are_not_called_circles():
+    # the better of two wins three times of four, whoever they are: one order, and no utilities
+    first, second = np.triu_indices(7, 1)
+    sides = np.concatenate([first, second]), np.concatenate([second, first])
+    found = rankability(Comparisons(7, *sides, weight=np.repeat([30, 10], len(first))), n_samples=10)
+    assert found.verdict == "partly cyclic"
+    assert found.ordered
+    assert found.cycles == []
+    assert found.told == "One order agrees with these preferences, but no utilities explain how strong preferences are."
+    assert found.odds.endswith("to 1 for more than utilities")
+    said = rank(Comparisons(7, *sides, weight=np.repeat([30, 10], len(first)))).warnings[0]
+    assert said.kind == "circles"
+    assert "places stand" in said.text

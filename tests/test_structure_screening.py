@@ -1,7 +1,5 @@
 """Circles are learned only where the residuals of a ranking hint at them."""
 
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -9,9 +7,9 @@ from sklearn.gaussian_process.kernels import RBF
 
 from preflearn import Bags, Comparisons, PreferenceGP
 from preflearn.likelihoods import get_likelihood
-from preflearn.ranking import rank
+from preflearn.ranking import rank, ranker
 from preflearn.report import report_html
-from preflearn.structure import _learned, rankability, residuals
+from preflearn.structure import _learned, _rivals, rankability, residuals
 from preflearn.structure.residuals import _smallest_p, _strongest, cyclic_residuals, similarities, typical_distance
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
@@ -75,10 +73,9 @@ def test_circles_are_found_after_a_hint_as_without_screening():
 
 @pytest.mark.slow
 def test_too_many_pairs_after_a_hint_leave_the_question_open_and_say_so(monkeypatch):
-    module = sys.modules["preflearn.structure.rankability"]  # the name is that of the function, too
-    monkeypatch.setattr(module, "FEW_PAIRS", 10)
-    monkeypatch.setattr(module, "MOST_LEARNED", 20)
-    found = rankability(problem(0, circles=0.6, m=200), screen=True, n_samples=50)
+    monkeypatch.setattr(_rivals, "FEW_PAIRS", 10)
+    monkeypatch.setattr(ranker, "MOST_LEARNED", 20)
+    found = rankability(problem(0, circles=0.6, m=200), screen=True, max_pairs=20, n_samples=50)
     assert found.hint
     assert found.verdict == "undecided"
     assert set(found.models) == {"ranking"}
@@ -88,6 +85,7 @@ def test_too_many_pairs_after_a_hint_leave_the_question_open_and_say_so(monkeypa
     assert "preflearn rank --circles (in Python circles=True)" in result.warnings[0].text
     assert result.rankability.hint
     assert result.summary()["rankability"]["circles_learned"] is False
+    assert "both" in rank(problem(0, circles=0.6, m=200), model="gp", circles=True).rankability.models
     page = report_html(result)
     assert "hints at circles, which were not learned" in page
     ranked = rank(problem(0, m=200), model="gp")
@@ -270,20 +268,20 @@ def test_circles_beyond_doubt_beside_a_ranking_are_not_learned_alone_unless_grou
 def test_cycles_by_preferences_alone_are_nearly_the_strongest(monkeypatch):
     data = rough(n=20, m=300)
     model = PreferenceGP(likelihood="logit", cyclic_kernel="rbf", n_restarts=0).fit(data)
-    G, P = _learned.preferences(model)
-    every = _learned.cycles(model, G, P, 5)
+    G, P = _learned._preferences(model)
+    every = _learned._cycles(model, G, P, 5)
     monkeypatch.setattr(_learned, "QUICK", 0.0)
-    means, nothing = _learned.preferences(model)
+    means, nothing = _learned._preferences(model)
     np.testing.assert_allclose(means, G, atol=1e-10)
     assert nothing is None
-    quick = _learned.cycles(model, means, None, 5)
+    quick = _learned._cycles(model, means, None, 5)
     for strength, cycle in quick:
         assert strength == pytest.approx(
             min(P[a, b] for a, b in zip(cycle, np.roll(cycle, -1), strict=True)), abs=1e-10
         )
     assert [strength for strength, _ in quick] == sorted((strength for strength, _ in quick), reverse=True)
     assert every[0][0] - 0.02 < quick[0][0] <= every[0][0] + 1e-12
-    assert _learned.cycles(model, G - G, None, 5) == []
+    assert _learned._cycles(model, G - G, None, 5) == []
 
 
 def test_who_beats_everybody_is_drawn_when_somebody_asks(monkeypatch):

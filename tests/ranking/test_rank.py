@@ -562,12 +562,6 @@ def test_mistakes():
         rank(Ratings(np.zeros((1501, 1)), np.arange(1501) % 2))
 
 
-def test_circles_are_learned_in_any_case_where_that_is_asked_for():
-    data, _ = by_utility(2, n=8, m=60)
-    assert "both" not in rank(data).rankability.models
-    assert "both" in rank(data, circles=True).rankability.models
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly")
 def test_few_comparisons_put_no_variance_at_its_bound():

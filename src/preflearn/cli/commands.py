@@ -95,7 +95,7 @@ def rank(
     level
         Probability of the intervals.
     circles
-        Learn circles, whatever it costs (default: up to 20,000 pairs, and only after a hint).
+        Look for circles whatever it costs (default: up to 20,000 pairs, with features learned up to 2,500).
     force
         Replace files that exist.
     """

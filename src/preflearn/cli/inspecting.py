@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,10 +15,9 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.ranking.advice import camps
 from preflearn.ranking.candidates import has_judges
-from preflearn.ranking.choice import choose_model
 from preflearn.ranking.prepared import prepare
-from preflearn.ranking.ranker import judges_of, quietly
-from preflearn.structure import Rankability, judge_report, rankability
+from preflearn.ranking.ranker import decide, judges_of, quietly
+from preflearn.structure import Rankability, judge_report
 
 __all__ = ["run"]
 
@@ -32,20 +30,17 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
         if clusters is not None and not 2 <= clusters <= X.n_items:
             most = f"there are {X.n_items} items, so it must be from 2 to {X.n_items}"
             raise DataError(f"--clusters is {clusters}; {most if X.n_items > 2 else 'it needs three items or more'}.")
-        tell("Looking for circles", 0.1)
         with about(read.source):
-            verdict = quietly(lambda: rankability(X, random_state=seed))
+            choice, verdict = decide(X, circles=True, random_state=seed, progress=tell)
+            assert verdict is not None
         found = None
-        if clusters is not None or verdict.verdict in ("cyclic", "partly cyclic"):
+        if clusters is not None or verdict.found:
             tell("Looking for comparable groups", 0.7)
             found = quietly(lambda: _groups(X, verdict, clusters, seed))
         judges, apart = None, []
         if has_judges(X):
-            with about(read.source):
-                choice = choose_model(X, random_state=seed, progress=lambda what, share: tell(what, 0.7 + 0.2 * share))
             judges = judges_of(choice, tell) or quietly(lambda: judge_report(X))  # which many judges leave out there
             apart = camps(choice, judges)
-            verdict = replace(verdict, shared=choice.judged is not None)
     if as_json:
         answer = {
             "data": read.source,
@@ -56,6 +51,7 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
             "log_evidence": verdict.log_evidence,
             "ranking_share": verdict.ranking_share,
             "cyclic_share": verdict.cyclic_share,
+            "ordered": verdict.ordered,
             "hodge": {key: float(getattr(verdict.hodge, key)) for key in ("gradient", "curl", "harmonic")},
             "cyclic_triads": list(verdict.triads),
             "clustering": verdict.clustering,

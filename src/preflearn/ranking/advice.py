@@ -20,7 +20,8 @@ from preflearn.ranking.candidates import AROUND, JUDGED, as_seen
 from preflearn.ranking.choice import Choice
 from preflearn.ranking.record import Record, short_number
 from preflearn.structure import JudgeReport, Rankability
-from preflearn.structure.rankability import CLEAR, NOISE, PRICE
+from preflearn.structure._rivals import CLEAR, PRICE
+from preflearn.structure.rankability import NOISE
 from preflearn.structure.residuals import chance
 
 __all__ = ["Advice", "advise", "camps"]
@@ -76,11 +77,7 @@ def advise(
     circles = _circles(rankability) if rankability is not None else _noise(data, choice)
     circles = [one for one in circles if not (apart and one.kind == "noise")]
     doubts = ""
-    if (
-        rankability is not None
-        and rankability.verdict in ("cyclic", "partly cyclic")
-        and choice.name not in (*AROUND, *JUDGED)
-    ):
+    if rankability is not None and rankability.found and choice.name not in (*AROUND, *JUDGED):
         doubts += " This model has no part for circles and takes them for noise: its intervals are too narrow."
     if sides and _same_order(data):
         doubts += " But most pairs always stood in the same order: the advantage of one side (below) may be all of it."
@@ -143,16 +140,23 @@ def _circles(rankability: Rankability) -> list[Advice]:
         )
         return [Advice("circles", text)]
     cycle = groups = ""
-    if rankability.verdict in ("cyclic", "partly cyclic"):
+    if rankability.found:
         sure, names = next(iter(rankability.cycles), (0.0, []))
         cycle = f", as in {' > '.join(map(str, [*names, names[0]]))}" if sure >= ALIKE else ""
         if rankability.models["ranking"].comparisons_.n_items <= MOST_GROUPED:
             found = rankability.clusters().n_clusters_
             groups = f" But {found} groups of items can be ranked within: inspect names them." if found > 1 else ""
     share = f"{rankability.ranking_share:.0%}"
+    if rankability.found and rankability.ordered:
+        text = (
+            "How strong preferences are is not explained by one utility for each item (that explains "
+            f"{share} of what was learned), though one order agrees with all of them: places stand, but ask for single "
+            f"pairs (predict) where probabilities matter.{groups}"
+        )
+        return [Advice("circles", text)]
     told = {
-        "cyclic": f"Preferences run in circles{cycle}: no ranking explains them, the best one {share} of what was "
-        f"learned. Ask for single pairs (predict) instead of places.{groups}",
+        "cyclic": f"Preferences run in circles{cycle}: the best ranking explains {share} of what was learned. Ask for "
+        f"single pairs (predict) instead of places.{groups}",
         "partly cyclic": f"Some preferences run in circles{cycle}: a ranking explains {share} of what was learned. "
         f"Ask for single pairs (predict) where it matters.{groups}",
         "undecided": "The comparisons do not decide between a ranking and preferences that run in circles. Repeat "

@@ -29,7 +29,8 @@ from preflearn.ranking.candidates import (
     judged_pairs,
     n_pairs,
 )
-from preflearn.structure.rankability import PRICE, SURE, learned
+from preflearn.structure._rivals import PRICE, learned
+from preflearn.structure.verdict import SURE
 
 __all__ = ["Candidate", "Choice", "Utilities", "choose_model", "learn_utilities", "refined"]
 

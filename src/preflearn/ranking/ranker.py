@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -15,12 +16,13 @@ from preflearn.exceptions import DataError, DataWarning
 from preflearn.models import PreferenceGP
 from preflearn.models.ranking import Ranking
 from preflearn.ranking.advice import Advice, advise
-from preflearn.ranking.candidates import MOST_ITEMS, check_model, n_pairs
+from preflearn.ranking.candidates import AROUND, MOST_ITEMS, check_model, n_pairs
 from preflearn.ranking.choice import Choice, Utilities, choose_model, learn_utilities
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.result import RankResult
 from preflearn.structure import JudgeReport, Rankability, judge_report, rankability
-from preflearn.structure.rankability import CHEAP
+from preflearn.structure._rivals import CHEAP
+from preflearn.structure.rankability import MOST_LEARNED
 
 __all__ = ["decide", "from_rows", "judges_of", "quietly", "rank", "rank_comparisons"]
 
@@ -61,9 +63,9 @@ def rank(
     level : float, default=0.9
         Probability of the intervals.
     circles : bool or None, default=None
-        Whether to examine if preferences run in circles. None: up to 20,000 different pairs (with features also at most
-        1,500 items), and circles are learned only where what a ranking leaves unexplained hints at them (with features
-        up to 2,500 pairs; else the hint is a warning); True: they are learned in any case, whatever it costs.
+        Whether to examine if preferences run in circles, which are learned where what a ranking leaves unexplained
+        hints at them. None: up to 20,000 different pairs (with features also at most 1,500 items), and with features
+        circles are learned up to 2,500 pairs (else the hint is a warning); True: whatever it costs.
     random_state : int, default=0
         Seed of random starts and draws.
     progress : callable, default=None
@@ -179,12 +181,15 @@ def decide(
     if circles or (circles is None and _examinable(data)):
         tell("Looking for circles", 0.3)
         known = _known(data, utilities)
-        verdict = quietly(lambda: rankability(known or data, screen=circles is None, random_state=random_state))
+        most = MOST_LEARNED if circles is None else math.inf
+        verdict = quietly(lambda: rankability(known or data, screen=True, max_pairs=most, random_state=random_state))
         both = verdict.models.get("both") if known is not None else None
-    found = verdict is not None and verdict.verdict in ("cyclic", "partly cyclic")
+    found = verdict is not None and verdict.found
     choice = choose_model(
         data, model, cyclic=found, utilities=utilities, both=both, random_state=random_state, progress=tell
     )
+    if verdict is not None and verdict.found and choice.name in AROUND:
+        verdict = verdict.as_said_by(choice.model)
     if verdict is not None and choice.judged is not None:
         verdict = replace(verdict, shared=True)
     return choice, verdict

@@ -133,6 +133,7 @@ class RankResult:
                 "log_odds_of_circles": verdict.log_odds,
                 "p_value": verdict.p_value,
                 "ranking_share": verdict.ranking_share,
+                "ordered": verdict.ordered,
                 "cycles": [
                     {"items": [_plain(name) for name in names], "weakest": strength}
                     for strength, names in verdict.cycles

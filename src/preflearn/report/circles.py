@@ -65,7 +65,7 @@ def _cycles(found: Any) -> str:
 
 def _winners(shown: Shown) -> str:
     found = shown.result.rankability
-    if found is None or not found.condorcet or found.verdict not in ("cyclic", "partly cyclic"):
+    if found is None or not found.condorcet or not found.found:
         return ""  # where there is a ranking, it says who is best
     who, probability = found.condorcet[0]
     if probability < LEAST_SURE:
@@ -83,7 +83,7 @@ def clusters(shown: Shown) -> str:
     result = shown.result
     if result.rankability is None:
         return paragraph("Not looked for, as circles were not.")
-    if shown.verdict not in ("cyclic", "partly cyclic"):
+    if not result.rankability.found:
         one = "All items stand in one ranking: no" if shown.verdict == "rankable" else "No"
         return paragraph(f"{one} circles were found that would split the items into groups.")
     n = result.data.n_items

@@ -105,7 +105,7 @@ def _figure(shown: Shown, low: Any, high: Any, net: FloatArray, weight: FloatArr
 def _strongest(shown: Shown, n: int) -> list[tuple[int, int]]:
     """Return the pairs of the strongest circle by place, if there are circles and all of it is drawn."""
     found = shown.result.rankability
-    if found is None or not found.cycles or shown.verdict not in ("cyclic", "partly cyclic"):
+    if found is None or not found.cycles or not found.found:
         return []
     place = {key: k for k, key in enumerate(shown.result.ranking.names[:n])}
     around = [place.get(item, -1) for item in found.cycles[0][1]]

@@ -3,6 +3,7 @@
 from preflearn.structure.clusters import ComparableClusters
 from preflearn.structure.hodge import Hodge
 from preflearn.structure.judges import JudgeReport, judge_report
-from preflearn.structure.rankability import Rankability, rankability
+from preflearn.structure.rankability import rankability
+from preflearn.structure.verdict import Rankability
 
 __all__ = ["ComparableClusters", "Hodge", "JudgeReport", "Rankability", "judge_report", "rankability"]

@@ -1,0 +1,138 @@
+"""The models that a verdict compares: a ranking, circles, and both; learned as far as the residuals hint at circles."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.gaussian_process.kernels import ConstantKernel
+
+from preflearn.data import Comparisons
+from preflearn.exceptions import DataWarning
+from preflearn.models import PreferenceGP
+from preflearn.structure.residuals import cyclic_residuals, similarities, typical_distance
+
+__all__ = ["Rivals", "Screen", "earned", "learn_rivals", "learned", "without_utility"]
+
+# Nats that a free parameter must earn. A search over parameters that the truth does not need gains more than this in
+# fewer than one case of twenty; see the simulation in tests/test_structure_rankability.py.
+PRICE = 1.5
+MILLION = 1e6  # odds beyond which nobody counts
+CLEAR, NO_SIGN = 0.01, 0.2  # p-values up to which odds stand as they are, and from which on circles have no sign
+CHEAP = 120  # distinct pairs up to which EP and several starts are cheap in passing
+# Where circles are only looked for after a hint: the p-value of the residuals that is one. With few pairs it is that
+# from which on circles have no sign, and nothing is lost; with many, that from which on they cannot be sure, whatever
+# the evidence.
+FEW_PAIRS = 600
+HINT = 0.04
+VARIANCES = (0.35, 0.5, 0.65, 0.8, 0.95)  # that are tried first, between the bounds of its logarithm
+SCALES = (0.25, 0.5, 1.0)  # of circles that residuals are searched for, in typical distances of two items
+
+
+class Screen(NamedTuple):
+    """That circles are learned only after a hint, and of items with features up to so many distinct pairs only."""
+
+    max_pairs: float
+
+
+class Rivals(NamedTuple):
+    """The models, and the p-value of circles in what the ranking leaves unexplained."""
+
+    models: dict[str, PreferenceGP]
+    p_value: float
+
+
+def learn_rivals(X: Comparisons, n_pairs: int, like: PreferenceGP, screen: Screen | None, random_state: Any) -> Rivals:
+    """Fit "ranking", "circles" and "both"; with ``screen`` those that could change a word of the verdict."""
+    bare: Any = ConstantKernel() if X.items is None else "rbf"
+    utility = bare if like.kernel is None else like.kernel
+    restarts = 0 if X.items is None or (screen and n_pairs > CHEAP) else 2
+    anew = {"hyperparameters": "maximise", "judge_kernel": None, "n_restarts": restarts, "random_state": random_state}
+    done = getattr(like, "comparisons_", None) is X and like.hyperparameters == "maximise" and like.judge_kernel is None
+
+    def fitted(start: dict[str, float] | None = None, **parts: Any) -> PreferenceGP:
+        wanted = {"kernel": None, "cyclic_kernel": None, **parts}
+        if done and like.kernel is not None and all(getattr(like, name) is part for name, part in wanted.items()):
+            return like
+        model = clone(like).set_params(**anew, **wanted, own_effect=like.own_effect and wanted["kernel"] is not None)
+        if X.items is None and len(parts) == 1:
+            model.set_params(**{name: _first_variance(model, X) for name in parts})
+        return cast(PreferenceGP, model.fit(X, start=start))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # that nothing but noise is found is a verdict here
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ranking = fitted(kernel=utility)
+        p_value, around = 1.0, {}
+        if screen or (X.items is not None and n_pairs > CHEAP):
+            p_value, strongest = cyclic_residuals(ranking, similarities(ranking, SCALES), random_state)
+            if X.items is not None and n_pairs > CHEAP:  # what a ranking leaves is rougher than what it explains
+                around = {"cyclic constant value": 1.0}
+                around["cyclic length scale"] = SCALES[strongest] * typical_distance(ranking)
+        if screen:
+            hint = p_value < (NO_SIGN if n_pairs <= FEW_PAIRS else HINT)
+            if not hint or (X.items is not None and n_pairs > screen.max_pairs):
+                return Rivals({"ranking": ranking}, p_value)
+        cyclic = bare if like.cyclic_kernel is None else like.cyclic_kernel
+
+        def beside(circles: dict[str, float]) -> PreferenceGP:
+            named = circles if isinstance(cyclic, str) and cyclic == bare else {}  # another kernel has other names
+            return fitted(named | learned(ranking), kernel=utility, cyclic_kernel=cyclic)
+
+        if around:
+            both = beside(around)
+            if screen and p_value <= CLEAR and earned(both) - earned(ranking) > math.log(MILLION):
+                return Rivals({"ranking": ranking, "both": both}, p_value)
+        circles = fitted(cyclic_kernel=bare)
+        if X.items is None:
+            both = fitted(**_shared(ranking, circles))
+        elif not around:
+            both = beside(learned(circles))
+    if not screen or p_value > CLEAR:  # that circles of some scale are clear does not become clearer by another test
+        kernel = None if X.items is None else circles._solution.prior.cyclic.gram()[0]
+        p_value = cyclic_residuals(ranking, [kernel], random_state).p_value
+    return Rivals({"ranking": ranking, "circles": circles, "both": both}, p_value)
+
+
+def without_utility(model: PreferenceGP) -> PreferenceGP:
+    """Return the model of circles alone, where a verdict did not need it."""
+    bare: Any = ConstantKernel() if model.comparisons_.items is None else "rbf"
+    circles = clone(model).set_params(kernel=None, cyclic_kernel=bare, own_effect=False, n_restarts=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return cast(PreferenceGP, circles.fit(model.comparisons_))
+
+
+def earned(model: PreferenceGP) -> float:
+    """Return the log evidence less the price of the learned parameters."""
+    return float(model.log_evidence_ - PRICE * len(model.theta_))
+
+
+def learned(model: PreferenceGP) -> dict[str, float]:
+    """Return the hyperparameters by name, as ``fit(start=)`` takes them."""
+    return dict(zip(model.theta_names_, np.exp(model.theta_).tolist(), strict=True))
+
+
+def _first_variance(model: PreferenceGP, X: Comparisons) -> ConstantKernel:
+    """Return the only variance of a model to start from: of a few, that of the highest evidence.
+
+    The evidence may have two tops, one of them without any preferences. A look at a few values finds the higher one
+    with fewer evaluations than random starts, each of which would climb to the end.
+    """
+    tried = clone(model).set_params(hyperparameters="fixed").fit(X)
+    low, high = tried._evidence.bounds[0]
+    steps = low + (high - low) * np.array(VARIANCES)
+    rest = tried._evidence.theta[1:]
+    found = [tried.log_evidence(np.append(step, rest), gradient=False) for step in steps]
+    return ConstantKernel(math.exp(steps[int(np.argmax(found))]))
+
+
+def _shared(ranking: PreferenceGP, circles: PreferenceGP) -> dict[str, Any]:
+    """Return where to start with both parts: each has half of the variance that it has alone."""
+    parts = {"kernel": ranking, "cyclic_kernel": circles}
+    return {name: ConstantKernel(max(0.5 * math.exp(model.theta_[0]), 0.1)) for name, model in parts.items()}
