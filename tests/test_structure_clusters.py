@@ -1,5 +1,7 @@
 """Clusters of items without features: what the default cannot do is said, and what is advised works."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import ConstantKernel
@@ -87,3 +89,17 @@ def test_what_a_ranking_explains_is_said_for_each_group():
     G = np.block([[circle, np.zeros((3, 3))], [np.zeros((3, 3)), f[:, None] - f]])
     found = ComparableClusters(2, random_state=0).fit_matrix(G)
     np.testing.assert_allclose(found.explained_[found.labels_[[0, 3]]], [0, 1], atol=1e-12)
+
+
+def test_equal_items_are_grouped_without_a_warning():
+    # three kinds of items, of each four that are the same; only those of one kind are compared with a clear outcome
+    labels = np.repeat([0, 1, 2], 4)
+    G = np.zeros((12, 12))
+    for label in range(3):
+        members = np.flatnonzero(labels == label)
+        G[members[0], members[1:]], G[members[1:], members[0]] = 2.0, -2.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = ComparableClusters("auto", random_state=0).fit_matrix(G)
+        ComparableClusters(7, random_state=0).fit_matrix(np.zeros((12, 12)))
+    assert len(set(zip(found.labels_, labels, strict=True))) == 3

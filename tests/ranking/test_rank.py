@@ -57,6 +57,19 @@ def test_frames_of_other_libraries_and_comparisons_give_the_same():
     np.testing.assert_allclose([row["utility"] for row in direct], [row["utility"] for row in one], atol=1e-6)
 
 
+def test_order_of_an_item_table_does_not_matter():
+    data, _ = by_utility(5, n=20, m=120, features=lambda rng, u: np.column_stack([u, rng.normal(size=20)]))
+    order = np.random.default_rng(0).permutation(20)
+    place = np.argsort(order)
+    again = Comparisons(data.items[order], place[data.first], place[data.second], data.outcome, names=data.names[order])
+    here, there = rank(data), rank(again)
+    assert [*here.ranking.names] == [*there.ranking.names]
+    assert [*data.names[here.ranking.row]] == [*here.ranking.names]
+    np.testing.assert_allclose(here.ranking.low, there.ranking.low, atol=1e-5)
+    np.testing.assert_allclose(here.ranking.p_best, there.ranking.p_best, atol=1e-3)
+    np.testing.assert_array_equal(here.ranking.rank_high, there.ranking.rank_high)
+
+
 def test_order_of_rows_and_sides_does_not_matter():
     data, _ = by_utility(2, ties=0.3)
     rng = np.random.default_rng(0)

@@ -229,12 +229,17 @@ def _examinable(data: Comparisons) -> bool:
 
 
 def _ranking(choice: Choice, level: float, random_state: int) -> Ranking:
-    """Rank the items: with features all of them, without those that were compared; rows are those of the item table."""
+    """Rank the items: with features all of them, without those that were compared; rows are those of the item table.
+
+    They are drawn in the order of their names, so that no draw depends on the order of a table.
+    """
     data = choice.data
     ranked = np.arange(data.n_items) if data.items is not None else data.used_items()
+    if data.names is not None:
+        ranked = ranked[np.argsort(data.names[ranked].astype(str), kind="stable")]
     n = len(ranked)
     found: Ranking = choice.model.rank(
-        None if n == data.n_items else ranked if data.names is None else data.names[ranked],
+        ranked if data.names is None else data.names[ranked],
         k=min(3, n),
         level=level,
         n_samples=int(np.clip(DRAWN // n, 200, 4000)),
