@@ -42,7 +42,7 @@ def test_inspect_and_rank_agree_and_cycles_are_as_predicted(run, folder, kind):
     assert code == 0, err
     inspected = json.loads(out)
     assert ranked["verdict"] in (("rankable",) if kind == "ranking" else ("cyclic", "partly cyclic"))
-    for key in ("verdict", "log_odds_of_circles", "p_value", "ranking_share", "cycles", "ordered"):
+    for key in ("verdict", "log_odds_of_circles", "p_value", "ranking_share", "cycles", "ordered", "along"):
         assert ranked[key] == inspected[key], key
     for cycle in ranked["cycles"][:2]:
         items = cycle["items"]

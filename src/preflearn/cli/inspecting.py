@@ -52,6 +52,7 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
             "ranking_share": verdict.ranking_share,
             "cyclic_share": verdict.cyclic_share,
             "ordered": verdict.ordered,
+            "along": list(verdict.along),
             "hodge": {key: float(getattr(verdict.hodge, key)) for key in ("gradient", "curl", "harmonic")},
             "cyclic_triads": list(verdict.triads),
             "clustering": verdict.clustering,

@@ -142,7 +142,8 @@ def _circles(rankability: Rankability) -> list[Advice]:
     cycle = groups = ""
     if rankability.found:
         sure, names = next(iter(rankability.cycles), (0.0, []))
-        cycle = f", as in {' > '.join(map(str, [*names, names[0]]))}" if sure >= ALIKE else ""
+        cycle = f" along {' and '.join(rankability.along)}" if rankability.along else ""
+        cycle += f", as in {' > '.join(map(str, [*names, names[0]]))}" if sure >= ALIKE else ""
         if rankability.models["ranking"].comparisons_.n_items <= MOST_GROUPED:
             found = rankability.clusters().n_clusters_
             groups = f" But {found} groups of items can be ranked within: inspect names them." if found > 1 else ""

@@ -29,7 +29,7 @@ from preflearn.ranking.candidates import (
     judged_pairs,
     n_pairs,
 )
-from preflearn.structure._rivals import PRICE, learned
+from preflearn.structure._rivals import learned, n_learned, price
 from preflearn.structure.verdict import SURE
 
 __all__ = ["Candidate", "Choice", "Utilities", "choose_model", "learn_utilities", "refined"]
@@ -73,7 +73,7 @@ class Candidate:
     @property
     def earned(self) -> float:
         """Log evidence less the price of the learned parameters."""
-        return self.log_evidence - PRICE * self.n_parameters
+        return self.log_evidence - price(self.model)
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ def _say(progress: Progress | None, name: str, share: float) -> None:
 
 
 def _candidate(name: str, model: Any) -> Candidate:
-    return Candidate(name, float(model.log_evidence_), len(model.theta_), model)
+    return Candidate(name, float(model.log_evidence_), n_learned(model), model)
 
 
 def _quiet_fit(model: Any, data: Comparisons, start: dict[str, float] | None = None, *, hold: bool = False) -> Any:

@@ -134,6 +134,7 @@ class RankResult:
                 "p_value": verdict.p_value,
                 "ranking_share": verdict.ranking_share,
                 "ordered": verdict.ordered,
+                "along": list(verdict.along),
                 "cycles": [
                     {"items": [_plain(name) for name in names], "weakest": strength}
                     for strength, names in verdict.cycles

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.gaussian_process.kernels import ConstantKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataWarning
 from preflearn.models import PreferenceGP
-from preflearn.structure.residuals import cyclic_residuals, similarities, typical_distance
+from preflearn.structure.residuals import Sign, cyclic_residuals, functions_of_features, similarities, typical_distance
 
-__all__ = ["Rivals", "Screen", "earned", "learn_rivals", "learned", "without_utility"]
+__all__ = ["Rivals", "Screen", "earned", "learn_rivals", "learned", "n_learned", "price", "without_utility"]
 
 # Nats that a free parameter must earn. A search over parameters that the truth does not need gains more than this in
 # fewer than one case of twenty; see the simulation in tests/test_structure_rankability.py.
@@ -30,6 +30,7 @@ CHEAP = 120  # distinct pairs up to which EP and several starts are cheap in pas
 FEW_PAIRS = 600
 HINT = 0.04
 VARIANCES = (0.35, 0.5, 0.65, 0.8, 0.95)  # that are tried first, between the bounds of its logarithm
+FAR = 1e4  # ranges of a feature that are a length scale beyond all of its distances
 SCALES = (0.25, 0.5, 1.0)  # of circles that residuals are searched for, in typical distances of two items
 
 
@@ -40,10 +41,11 @@ class Screen(NamedTuple):
 
 
 class Rivals(NamedTuple):
-    """The models, and the p-value of circles in what the ranking leaves unexplained."""
+    """The models, the p-value of circles in what the ranking leaves unexplained, and the only features these follow."""
 
     models: dict[str, PreferenceGP]
     p_value: float
+    along: tuple[int, ...] = ()
 
 
 def learn_rivals(X: Comparisons, n_pairs: int, like: PreferenceGP, screen: Screen | None, random_state: Any) -> Rivals:
@@ -67,35 +69,60 @@ def learn_rivals(X: Comparisons, n_pairs: int, like: PreferenceGP, screen: Scree
         warnings.simplefilter("ignore", DataWarning)  # that nothing but noise is found is a verdict here
         warnings.simplefilter("ignore", ConvergenceWarning)
         ranking = fitted(kernel=utility)
-        p_value, around = 1.0, {}
-        if screen or (X.items is not None and n_pairs > CHEAP):
-            p_value, strongest = cyclic_residuals(ranking, similarities(ranking, SCALES), random_state)
-            if X.items is not None and n_pairs > CHEAP:  # what a ranking leaves is rougher than what it explains
-                around = {"cyclic constant value": 1.0}
-                around["cyclic length scale"] = SCALES[strongest] * typical_distance(ranking)
+        many = X.items is not None and n_pairs > CHEAP
+        sign = Sign(1.0, 0)
+        along: tuple[int, ...] = ()
+        if screen or many:
+            functions = functions_of_features(ranking) if many and like.cyclic_kernel is None else None
+            sign = cyclic_residuals(ranking, similarities(ranking, SCALES), random_state, functions)
+        p_value = sign.p_value
         if screen:
             hint = p_value < (NO_SIGN if n_pairs <= FEW_PAIRS else HINT)
             if not hint or (X.items is not None and n_pairs > screen.max_pairs):
                 return Rivals({"ranking": ranking}, p_value)
         cyclic = bare if like.cyclic_kernel is None else like.cyclic_kernel
 
-        def beside(circles: dict[str, float]) -> PreferenceGP:
-            named = circles if isinstance(cyclic, str) and cyclic == bare else {}  # another kernel has other names
-            return fitted(named | learned(ranking), kernel=utility, cyclic_kernel=cyclic)
+        def beside(kernel: Any, circles: dict[str, float]) -> PreferenceGP:
+            named = circles if isinstance(kernel, str) and kernel == bare else {}  # another kernel has other names
+            return fitted(named | learned(ranking), kernel=utility, cyclic_kernel=kernel)
 
-        if around:
-            both = beside(around)
-            if screen and p_value <= CLEAR and earned(both) - earned(ranking) > math.log(MILLION):
-                return Rivals({"ranking": ranking, "both": both}, p_value)
-        circles = fitted(cyclic_kernel=bare)
+        if many:
+            # what a ranking leaves is rougher than what it explains
+            start = {"cyclic constant value": 1.0}
+            start["cyclic length scale"] = SCALES[sign.strongest] * typical_distance(ranking)
+            both = beside(cyclic, start) if not sign.along else beside(_along(ranking, sign.along), {})
+            if sign.along and not _beyond_doubt(both, ranking):
+                both = max(both, beside(cyclic, start), key=earned)
+            along = sign.along if both.cyclic_kernel is not cyclic else ()
+            if screen and p_value <= CLEAR and _beyond_doubt(both, ranking):
+                return Rivals({"ranking": ranking, "both": both}, p_value, along)
+        circles = fitted(cyclic_kernel=both.cyclic_kernel if along else bare)
         if X.items is None:
             both = fitted(**_shared(ranking, circles))
-        elif not around:
-            both = beside(learned(circles))
-    if not screen or p_value > CLEAR:  # that circles of some scale are clear does not become clearer by another test
+        elif not many:
+            both = beside(cyclic, learned(circles))
+    # that circles of some scale are clear does not become clearer by another test, and features that were searched for
+    # need the test that knows of the search
+    if (not screen or p_value > CLEAR) and not sign.along:
         kernel = None if X.items is None else circles._solution.prior.cyclic.gram()[0]
         p_value = cyclic_residuals(ranking, [kernel], random_state).p_value
-    return Rivals({"ranking": ranking, "circles": circles, "both": both}, p_value)
+    return Rivals({"ranking": ranking, "circles": circles, "both": both}, p_value, along)
+
+
+def _along(ranking: PreferenceGP, features: tuple[int, ...]) -> Any:
+    """Return a kernel of a few features, each with its own length scale; those of others are fixed, far too long."""
+    X = ranking._solution.prior.X
+    spread, extent = X.std(axis=0), np.ptp(X, axis=0)
+    scale = FAR * np.where(extent > 0, extent, 1.0)
+    bounds = np.column_stack([scale, scale])
+    for k in features:
+        scale[k] = spread[k] * math.sqrt(2 * len(features))
+        bounds[k] = 0.05 * spread[k], 20 * extent[k]
+    return ConstantKernel() * RBF(scale, bounds)
+
+
+def _beyond_doubt(model: PreferenceGP, ranking: PreferenceGP) -> bool:
+    return earned(model) - earned(ranking) > math.log(MILLION)
 
 
 def without_utility(model: PreferenceGP) -> PreferenceGP:
@@ -108,9 +135,23 @@ def without_utility(model: PreferenceGP) -> PreferenceGP:
         return cast(PreferenceGP, circles.fit(model.comparisons_))
 
 
-def earned(model: PreferenceGP) -> float:
+def earned(model: Any) -> float:
     """Return the log evidence less the price of the learned parameters."""
-    return float(model.log_evidence_ - PRICE * len(model.theta_))
+    return float(model.log_evidence_ - price(model))
+
+
+def price(model: Any) -> float:
+    """Return the nats that the learned parameters have to earn, and the choice of features that circles are along."""
+    chosen = model.n_features_in_ if n_learned(model) < len(model.theta_) else 1
+    return PRICE * n_learned(model) + math.log(chosen * (chosen + 1) / 2)
+
+
+def n_learned(model: Any) -> int:
+    """Return how many parameters were learned: all but those whose bounds leave them no room."""
+    if not isinstance(model, PreferenceGP):
+        return len(model.theta_)
+    low, high = model._evidence.bounds.T
+    return int(np.count_nonzero(low < high))
 
 
 def learned(model: PreferenceGP) -> dict[str, float]:

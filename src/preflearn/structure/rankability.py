@@ -74,7 +74,9 @@ def rankability(
     Three models are fitted: a utility, a cyclic part (equation 4 of the paper; independent from pair to pair for items
     without features), and both. The odds of circles are those of the better of the last two against the first by their
     evidences, each free parameter having to earn 1.5 nats. Without features only repeated comparisons, or circles, can
-    tell a cyclic part from noise.
+    tell a cyclic part from noise. With three features or more, circles may also run along one or two of them, if the
+    residuals of the ranking say so more clearly than of all features; such a choice has to earn the logarithm of the
+    number of pairs of features.
 
     Evidence for circles may only mean that the prior finds such a ranking unlikely, as that of a ladder on which
     only neighbours met. So outcomes are also simulated from the ranking that was learned: circles are found only
@@ -114,7 +116,7 @@ def rankability(
         ties = bool((X.outcome == 0).any())
         like = PreferenceGP(likelihood=likelihood, inference=inference, ties=ties)
     screened = Screen(max_pairs) if screen else None
-    models, p_value = learn_rivals(X, flow.low.shape[0], like, screened, random_state)
+    models, p_value, along = learn_rivals(X, flow.low.shape[0], like, screened, random_state)
     evidence = {name: model.log_evidence_ for name, model in models.items()}
     evidence["chance"] = chance(X, models["ranking"].likelihood_)
     worth = {name: earned(model) for name, model in models.items()}
@@ -138,8 +140,14 @@ def rankability(
         clustering=average_clustering(flow),
         n_judges=0 if X.judge is None else len(set(X.judge.tolist()) - {""}),
         models=models,
+        along=_feature_names(models["ranking"], along),
         **said._asdict(),
     )
+
+
+def _feature_names(model: PreferenceGP, features: tuple[int, ...]) -> tuple[str, ...]:
+    names = getattr(model, "feature_names_in_", None)
+    return tuple(f"feature {k}" if names is None else str(names[k]) for k in features)
 
 
 def _bounded(log_odds: float, p_value: float) -> float:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import eigh
 from scipy.special import xlogy
 from sklearn.gaussian_process.kernels import RBF
 
@@ -16,7 +17,7 @@ from preflearn.data import Comparisons
 from preflearn.models._gp_kernel import start_kernel
 from preflearn.structure.graph import FloatArray, IntArray
 
-__all__ = ["FEWER", "Sign", "chance", "cyclic_residuals", "similarities", "typical_distance"]
+__all__ = ["FEWER", "Sign", "chance", "cyclic_residuals", "functions_of_features", "similarities", "typical_distance"]
 
 SIMULATIONS, FEWER = 999, 199
 LARGE = 2e6  # multiplications of one simulation from which on there are fewer
@@ -26,6 +27,8 @@ FEW_ROWS = 20_000  # up to which every row is drawn on its own; beyond, rows abo
 FEW_PAIRS = 700  # up to which their covariance is written out
 NEARLY = 0.8  # share of the strongest sign of circles that is nearly as strong
 LOST = 1e-3  # share of a kernel's variance that its leading functions may lose
+FUNCTIONS = 3  # of a single feature
+LEAST_FEATURES, MOST_FEATURES = 3, 60  # between which circles are also looked for along one or two of them
 
 
 def chance(X: Comparisons, likelihood: Any) -> float:
@@ -53,19 +56,48 @@ def typical_distance(ranking: Any) -> float:
     return float(start_kernel("rankability", "rbf", _utility(ranking).X).k2.length_scale)
 
 
+def functions_of_features(ranking: Any) -> FloatArray | None:
+    """Return leading functions of every single feature at the items of a ranking, (n_items, n_features, 3).
+
+    They are those of a Gaussian kernel of one deviation of the feature, centred. None where there are too few features
+    to tell one or two of them from all, or too many, or no table of numbers.
+    """
+    X = _utility(ranking).X
+    if not isinstance(X, np.ndarray) or not LEAST_FEATURES <= X.shape[1] <= MOST_FEATURES:
+        return None
+    n, d = X.shape
+    Phi = np.zeros((n, d, FUNCTIONS))
+    for k in np.flatnonzero(X.std(axis=0) > 0):
+        x = (X[:, k] - X[:, k].mean()) / X[:, k].std()
+        K = np.exp(-0.5 * np.square(x[:, None] - x))
+        K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+        values, V = eigh(K, subset_by_index=(max(n - FUNCTIONS, 0), n - 1))
+        Phi[:, k, : len(values)] = V * np.sqrt(np.maximum(values, 0.0))
+    return Phi
+
+
 def _utility(ranking: Any) -> Any:
     prior = ranking._solution.prior
     return getattr(prior, "utility", prior)
 
 
 class Sign(NamedTuple):
-    """How often chance would leave residuals as cyclic as these, and with which of the kernels they are most so."""
+    """How often chance would leave residuals as cyclic as these, and with which of the kernels they are most so.
+
+    ``along`` are the features along which they are still more so, one or two of them, if there are.
+    """
 
     p_value: float
     strongest: int
+    along: tuple[int, ...] = ()
 
 
-def cyclic_residuals(ranking: Any, kernels: Sequence[FloatArray | None], random_state: Any) -> Sign:
+def cyclic_residuals(
+    ranking: Any,
+    kernels: Sequence[FloatArray | None],
+    random_state: Any,
+    functions: FloatArray | None = None,
+) -> Sign:
     """Return the p-value of the score test for a cyclic part beside a fitted ranking, by simulation.
 
     The statistic is r'Gr, r the derivatives of log p(y | z) at the ranking's differences z, and G the covariance of a
@@ -73,6 +105,10 @@ def cyclic_residuals(ranking: Any, kernels: Sequence[FloatArray | None], random_
     Φ centred so that no part of a utility counts; without a kernel (None) pairs are independent. Outcomes of
     simulations come from the same z, and their residuals are those after one Newton step of a new ranking, since the
     observed ones had theirs, too. Of several kernels the smallest p-value counts, in the simulations as well.
+
+    With ``functions`` of single features circles along one or two of them count as one more kernel: the statistic is
+    the largest, over features a and b, of the squared norm of Φ_a'RΦ_b in units of its own deviation. It sees what
+    distances in all features do not, where most of them have nothing to do with it.
     """
     X, likelihood = ranking.comparisons_, ranking.likelihood_
     weight = np.ones(len(X)) if X.weight is None else X.weight
@@ -96,17 +132,50 @@ def cyclic_residuals(ranking: Any, kernels: Sequence[FloatArray | None], random_
     K = _utility(ranking).gram()[0]
     step = np.linalg.solve(np.eye(n) + K @ (A.T @ sp.diags_array(W) @ A).toarray(), K)  # of utilities, by their slopes
     parts = [_statistic(n, ends, kernel) for kernel in kernels]
+    if functions is not None:
+        parts.append(_along_features(n, ends, functions))
     slope = A.T @ observed
     count = SIMULATIONS if sum(cost for _, cost in parts) + n**2 < LARGE else FEWER
     smallest = 1e-12 * float(np.square(np.bincount(place, weight, m)).sum())  # rounding
-    seen = [np.array([[statistic(observed[:, None])[0] * (1 - 1e-9) - smallest for statistic, _ in parts]])]
+    seen = [_stacked(parts, np.asarray(observed[:, None], dtype=np.float64)) * (1 - 1e-9) - smallest]
     together = int(np.clip(BLOCK // len(z), 1, TOGETHER))
     for start in range(0, count, together):
         drawn = of_pairs @ draw(min(together, count - start))
         drawn -= W[:, None] * (A @ (step @ (A.T @ drawn - slope[:, None])))
-        seen.append(np.column_stack([statistic(drawn) for statistic, _ in parts]))
+        seen.append(_stacked(parts, drawn))
     every = np.concatenate(seen)
-    return Sign(_smallest_p(every), _strongest(every))
+    if functions is None:
+        return Sign(_smallest_p(every), _strongest(every))
+    alone, each = np.split(every, [len(kernels)], axis=1)
+    whole, some = _gain(alone), _gain(each)
+    a, b = (side[int(np.argmax(some))] for side in np.triu_indices(functions.shape[1]))
+    along = tuple(sorted({int(a), int(b)})) if some.max() - math.log(len(some)) > whole.max() else ()
+    return Sign(_smallest_p(np.column_stack([alone, _units(each).max(axis=1)])), _strongest(alone), along)
+
+
+def _stacked(parts: Any, r: FloatArray) -> FloatArray:
+    return np.column_stack([statistic(r) for statistic, _ in parts])
+
+
+def _gain(seen: FloatArray) -> FloatArray:
+    """Return about how many nats the evidence of the first row would gain by a variance of its own, for each column.
+
+    The squared norm of k independent normal variables that is ρ times its mean gains k/2 (ρ - 1 - log ρ), and k is
+    twice the square of mean by deviation.
+    """
+    mean, variance = seen[1:].mean(axis=0), seen[1:].var(axis=0)
+    known = (mean > 0) & (variance > 0)
+    ratio = np.maximum(np.divide(seen[0], mean, out=np.ones_like(mean), where=known), 1.0)
+    half = np.divide(mean**2, variance, out=np.zeros_like(mean), where=known)
+    return np.asarray(half * (ratio - 1.0 - np.log(ratio)))
+
+
+def _units(seen: FloatArray) -> FloatArray:
+    """Return columns of squared norms as deviations from their means; their cube roots are nearly normal."""
+    root = np.cbrt(np.maximum(seen, 0.0))
+    spread = root.std(axis=0)
+    excess = root - root.mean(axis=0)
+    return np.asarray(np.divide(excess, spread, out=np.zeros_like(excess), where=spread > 0))
 
 
 def _strongest(seen: FloatArray) -> int:
@@ -200,15 +269,40 @@ def _statistic(n: int, ends: tuple[Any, Any], K: FloatArray | None) -> tuple[Any
     if m <= FEW_PAIRS:
         G = 2 * (K[np.ix_(i, i)] * K[np.ix_(j, j)] - K[np.ix_(i, j)] * K[np.ix_(j, i)])
         return lambda r: np.einsum("ij,ij->j", r, G @ r), float(m)
-    values, V = np.linalg.eigh(K)
+    values, V = eigh(K)
     kept = np.cumsum(np.maximum(values, 0.0)) > LOST
     Phi = V[:, kept] * np.sqrt(np.maximum(values[kept], 0.0))
+    products = _products(n, ends, Phi)
+    return lambda r: np.array([np.square(S).sum() for S in products(r)]), _cost(m, Phi)
+
+
+def _along_features(n: int, ends: tuple[Any, Any], functions: FloatArray) -> tuple[Any, float]:
+    """Return r -> squared norms of Φ_a'RΦ_b for all features a <= b, a row for each column of residuals; its cost."""
+    _, d, q = functions.shape
+    Phi = np.ascontiguousarray(functions.reshape(n, d * q))
+    products, kept = _products(n, ends, Phi), np.triu_indices(d)
+
+    def norms(r: FloatArray) -> FloatArray:
+        return np.stack([np.square(S).reshape(d, q, d, q).sum(axis=(1, 3))[kept] for S in products(r)])
+
+    return norms, _cost(ends[0].shape[0], Phi)
+
+
+def _products(n: int, ends: tuple[Any, Any], Phi: FloatArray) -> Any:
+    """Return r -> Φ'RΦ, one after the other, for columns of residuals, R the skew matrix of one of them."""
+    i, j = ends
+    m = i.shape[0]
     place = sp.csr_array((np.arange(1.0, 2 * m + 1), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))
     order = place.data.astype(np.intp) - 1  # which residual each entry of the skew matrix is
 
-    def norms(r: FloatArray) -> FloatArray:
+    def products(r: FloatArray) -> Any:
         signed = np.concatenate([r, -r])[order]
         matrices = (sp.csr_array((column, place.indices, place.indptr), shape=(n, n)) for column in signed.T)
-        return np.array([np.square(Phi.T @ (R @ Phi)).sum() for R in matrices])
+        return (Phi.T @ (R @ Phi) for R in matrices)
 
-    return norms, float(m * Phi.shape[1] + n * Phi.shape[1] ** 2)
+    return products
+
+
+def _cost(m: int, Phi: FloatArray) -> float:
+    n, r = Phi.shape
+    return float(m * r + n * r**2)

@@ -55,6 +55,8 @@ class Rankability:
         The fitted models: "ranking", "circles", "both".
     winners : Winners
         What ``condorcet`` and ``smith`` are drawn from, when they are asked for.
+    along : tuple of str
+        The only features that the circles depend on, one or two; empty where it is all of them.
     shared : bool
         Whether judges have tastes of their own besides, so that this is about what they share.
     """
@@ -73,6 +75,7 @@ class Rankability:
     n_judges: int
     models: dict[str, PreferenceGP]
     winners: Winners = field(repr=False)
+    along: tuple[str, ...] = ()
     shared: bool = False
 
     @property
@@ -185,6 +188,8 @@ class Rankability:
         ]
         if self.n_judges > 1:
             lines.append(f"  {self.n_judges} judges are taken together")
+        if self.found and self.along:
+            lines.append(f"  circles run along {' and '.join(self.along)}")
         for probability, names in self.cycles[:3]:
             lines.append(f"  cycle: {' > '.join(map(str, [*names, names[0]]))} (weakest preference {probability:.0%})")
         name, probability = self.condorcet[0] if self.condorcet else ("", 0.0)
