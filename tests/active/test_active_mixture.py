@@ -17,7 +17,7 @@ from preflearn.active._mixture import mixture_information, normals_entropy
 from preflearn.active._outcomes import information
 from preflearn.active._pool import Pool
 from preflearn.likelihoods import Gaussian, Logit, Probit
-from preflearn.models._utility import DifferencePosterior
+from preflearn.models._mixtures import DifferencePosterior
 
 pytestmark = pytest.mark.slow
 

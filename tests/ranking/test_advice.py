@@ -11,7 +11,8 @@ from preflearn import Comparisons
 from preflearn.data import Ratings, from_rankings, from_scores
 from preflearn.exceptions import DataError
 from preflearn.ranking import rank
-from preflearn.ranking.advice import _circles, _sides
+from preflearn.ranking._about_data import sides
+from preflearn.ranking.advising import _circles
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.ranker import from_rows
 from preflearn.ranking.record import record_of
@@ -267,8 +268,8 @@ def favourites_first(seed, n=10, m=200, side=0.0):
 
 def test_favourites_that_stand_first_are_no_advantage_of_the_first_side():
     problems = [favourites_first(seed) for seed in range(12)] + [favourites_first(seed, 30, 300) for seed in range(12)]
-    assert sum(bool(_sides(data)) for data in problems) <= 2
-    assert sum(bool(_sides(favourites_first(seed, m=3000, side=1.0))) for seed in range(4)) == 4
+    assert sum(bool(sides(data)) for data in problems) <= 2
+    assert sum(bool(sides(favourites_first(seed, m=3000, side=1.0))) for seed in range(4)) == 4
 
 
 def test_circles_that_may_be_an_advantage_of_one_side_are_doubted():

@@ -14,7 +14,7 @@ import pytest
 from preflearn import Comparisons
 from preflearn.exceptions import DataWarning
 from preflearn.ranking import RankResult, rank
-from preflearn.ranking.advice import _circles
+from preflearn.ranking.advising import _circles
 from preflearn.report import report_html
 from preflearn.structure import rankability
 

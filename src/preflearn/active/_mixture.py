@@ -23,7 +23,7 @@ from preflearn.active._criteria import Utilities, highest
 from preflearn.active._outcomes import information
 from preflearn.active._pool import Pool
 from preflearn.likelihoods import Gaussian
-from preflearn.models._utility import DifferencePosterior
+from preflearn.models._mixtures import DifferencePosterior
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["OneOfMixture", "information_of_pairs", "mixture_information"]

@@ -13,7 +13,7 @@ from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import about, comparisons_of, describe_data
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
-from preflearn.ranking.advice import camps
+from preflearn.ranking.advising import camps
 from preflearn.ranking.candidates import has_judges
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.ranker import decide, judges_of, quietly

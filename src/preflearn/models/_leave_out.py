@@ -7,7 +7,7 @@ in closed form. That is exact for Gaussian margins; for the others the remaining
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,10 +16,17 @@ from preflearn.data import Comparisons
 from preflearn.models._evidence import Evidence, Solution
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["without_comparisons", "without_items", "without_judges"]
+__all__ = ["LeftOut", "without_comparisons", "without_items", "without_judges"]
 
 Mixture = list[tuple[float, Solution]]
 Moments = tuple[FloatArray, FloatArray]
+
+
+class LeftOut(NamedTuple):
+    """P(second preferred) and P(first preferred) with the first, or the second, item of a comparison left out."""
+
+    first: FloatArray
+    second: FloatArray
 
 
 def without_comparisons(mixture: Mixture, evidence: Evidence, X: Comparisons, merged: IntArray) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from numbers import Integral
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,12 +19,13 @@ from preflearn.models._answers import item_joint, item_moments, mean_joint, pair
 from preflearn.models._evidence import Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
 from preflearn.models._gp_judges import asked_by, asked_of
+from preflearn.models._mixtures import DifferencePosterior, mix, share_ties
 from preflearn.models.preference_matrix import PreferenceMatrix, preference_matrix_of, probability_of
 from preflearn.models.ranking import Ranking, rank_draws, relative_deviations
 from preflearn.operators import FloatArray, IntArray
 from preflearn.priors import Asked, Items, PairKernels
 
-__all__ = ["DifferencePosterior", "UtilityPosterior", "generator", "share_ties"]
+__all__ = ["UtilityPosterior", "generator"]
 
 MOST_DRAWN = 100  # items whose pairs are drawn jointly
 BLOCK = 2**22  # covariances between new and training items that are held at a time
@@ -50,15 +51,6 @@ class _OfUtilities:
                 'kernel="rbf" beside cyclic_kernel.'
             )
         return MethodType(self.function, model)
-
-
-class DifferencePosterior(NamedTuple):
-    """Utility differences at one point of the hyperparameters: z ~ N(mean, std²), seen through ``likelihood``."""
-
-    weight: float
-    likelihood: Any
-    mean: FloatArray
-    std: FloatArray
 
 
 class UtilityPosterior(BaseEstimator):
@@ -101,7 +93,7 @@ class UtilityPosterior(BaseEstimator):
         asked = asked_by(self, judge, len(new.number), "predict_utility")
         if return_cov:
             return self._joint(new, asked)
-        mean, variance = _mix(self._items(new, asked))
+        mean, variance = mix(self._items(new, asked))
         return (mean, np.sqrt(variance)) if return_std else mean
 
     def _items(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
@@ -260,7 +252,7 @@ class UtilityPosterior(BaseEstimator):
 
     def predict_difference(self, X: Comparisons, *, return_std: bool = False) -> Any:
         """Return the posterior mean of the utility differences, first minus second, and their deviations if wanted."""
-        mean, variance = _mix(self._differences(X))
+        mean, variance = mix(self._differences(X))
         return (mean, np.sqrt(variance)) if return_std else mean
 
     def difference_posteriors(self, X: Comparisons) -> list[DifferencePosterior]:
@@ -387,23 +379,6 @@ class UtilityPosterior(BaseEstimator):
 def _check_count(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
-
-
-def _mix(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
-    """Return mean and variance of a mixture."""
-    if len(parts) == 1:
-        return parts[0][1], parts[0][2]
-    mean = np.sum([w * m for w, m, _ in parts], axis=0)
-    return mean, np.sum([w * (v + (m - mean) ** 2) for w, m, v in parts], axis=0)
-
-
-def share_ties(p: FloatArray) -> FloatArray:
-    """Return P(second) and P(first) from P(second), P(tie) and P(first); both sum to 1 to the last bit."""
-    second, first = p[:, 0] + 0.5 * p[:, 1], p[:, 2] + 0.5 * p[:, 1]
-    more = np.maximum(first, second) / (first + second)  # of the larger, so that swapped sides give swapped answers
-    return np.where(
-        (first >= second)[:, None], np.column_stack([1.0 - more, more]), np.column_stack([more, 1.0 - more])
-    )
 
 
 def generator(random_state: Any, owner: str) -> np.random.Generator:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -26,19 +26,12 @@ from preflearn.models._gp_prior import problem_of, warm_start
 from preflearn.models._gp_search import Starts, search, started
 from preflearn.models._gp_state import keep, restore, state_of, take_in
 from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
-from preflearn.models._leave_out import without_comparisons, without_items, without_judges
-from preflearn.models._utility import UtilityPosterior, generator, share_ties
-from preflearn.operators import FloatArray
+from preflearn.models._leave_out import LeftOut, without_comparisons, without_items, without_judges
+from preflearn.models._mixtures import share_ties
+from preflearn.models._utility import UtilityPosterior, generator
 from preflearn.priors import ItemPrior
 
 __all__ = ["LeftOut", "PreferenceGP"]
-
-
-class LeftOut(NamedTuple):
-    """P(second preferred) and P(first preferred) with the first, or the second, item of a comparison left out."""
-
-    first: FloatArray
-    second: FloatArray
 
 
 class PreferenceGP(UtilityPosterior):

@@ -15,7 +15,8 @@ from preflearn.data import Comparisons, ItemEncoder, Ratings, from_scores, read_
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.models import PreferenceGP
 from preflearn.models.ranking import Ranking
-from preflearn.ranking.advice import Advice, advise
+from preflearn.ranking.advice import Advice
+from preflearn.ranking.advising import advise
 from preflearn.ranking.candidates import AROUND, MOST_ITEMS, check_model, n_pairs
 from preflearn.ranking.choice import Choice, Utilities, choose_model, learn_utilities
 from preflearn.ranking.prepared import prepare

@@ -1,0 +1,238 @@
+"""What a statistician would add to a ranking: warnings about the data, the judges, circles and places."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from preflearn.data import Comparisons
+from preflearn.exceptions import first_few
+from preflearn.models.ranking import Ranking
+from preflearn.ranking._about_data import (
+    FEW,
+    alike_names,
+    extremes,
+    few_comparisons,
+    in_order,
+    missing_values,
+    parts,
+    same_order,
+    sides,
+)
+from preflearn.ranking._camps import two_camps
+from preflearn.ranking.advice import Advice
+from preflearn.ranking.candidates import AROUND, JUDGED
+from preflearn.ranking.choice import Choice
+from preflearn.ranking.record import Record
+from preflearn.structure import JudgeReport, Rankability
+from preflearn.structure._rivals import CLEAR, PRICE
+from preflearn.structure.rankability import NOISE
+from preflearn.structure.residuals import chance
+
+__all__ = ["advise", "camps"]
+
+ALIKE = 0.75  # probability of the order of two neighbours below which they cannot be told apart
+APART = 1.5  # variance of a judge's own preferences, in units of what all share, above which they have little in common
+_MORE = "Collect more; if differences should be plain, check which column says who won."
+MOST_GROUPED = 60  # items that are looked at for groups in passing
+TOP = 10  # places that are looked at in a long ranking
+
+
+def advise(
+    data: Comparisons,
+    record: Record,
+    ranking: Ranking,
+    rankability: Rankability | None,
+    judges: JudgeReport | None,
+    choice: Choice,
+) -> list[Advice]:
+    """Return what should be known before a ranking is trusted, the gravest first."""
+    names = np.arange(data.n_items) if data.names is None else data.names
+    apart, sided = camps(choice, judges), sides(data)
+    circles = _circles(rankability) if rankability is not None else _noise(data, choice)
+    circles = [one for one in circles if not (apart and one.kind == "noise")]
+    doubts = ""
+    if rankability is not None and rankability.found and choice.name not in (*AROUND, *JUDGED):
+        doubts += " This model has no part for circles and takes them for noise: its intervals are too narrow."
+    if sided and same_order(data):
+        doubts += " But most pairs always stood in the same order: the advantage of one side (below) may be all of it."
+    if data.weight is not None and data.weight.max() > 1:
+        doubts += (
+            " A weight is taken for so many answers that agreed: if weights say something else, leave their column "
+            "out, as they make circles of chance."
+        )
+    order = " But they contradict each other nowhere: ask about items that never met." if in_order(data) else ""
+    further = {"circles": doubts, "noise": order}
+    circles = [replace(one, text=one.text + further[one.kind]) for one in circles]
+    return [
+        *apart,
+        *circles,
+        *parts(data, names),
+        *_unfounded(data, record, ranking, names),
+        *sided,
+        *(one for one in _judges(judges) if not apart),
+        *missing_values(names[data.used_items()]),
+        *alike_names(names[data.used_items()]),
+        *extremes(data, record, names),
+        *few_comparisons(data, record, names),
+        *_alike(ranking),
+    ]
+
+
+def _noise(data: Comparisons, choice: Choice) -> list[Advice]:
+    """Return whether chance explains comparisons as well as any model, where circles were not looked for."""
+    guessed = chance(data, None) - PRICE * bool((data.outcome == 0).any())
+    if max(one.earned for one in choice.candidates) - guessed >= NOISE - PRICE:
+        return []
+    return [Advice("noise", f"These comparisons do not show that items differ: chance could have made them. {_MORE}")]
+
+
+def _circles(rankability: Rankability) -> list[Advice]:
+    if rankability.verdict == "rankable":
+        if rankability.p_value > CLEAR or rankability.models["ranking"].comparisons_.items is None:
+            return []
+        text = (
+            "What this ranking leaves unexplained runs in circles more than chance would make it (p = "
+            f"{rankability.p_value:.1g}), though circles along the features, all or one or two of them, explain it no "
+            "better: they may depend on something that the table of items does not have. Compare the same pairs again."
+        )
+        return [Advice("circles", text)]
+    if rankability.hint:
+        text = (
+            "What a ranking leaves unexplained runs in circles more than chance would make it (p = "
+            f"{rankability.p_value:.1g}), but there are too many pairs to learn circles in passing: preflearn rank "
+            "--circles (in Python circles=True) or preflearn inspect does it."
+        )
+        return [Advice("circles", text)]
+    cycle = groups = ""
+    if rankability.found:
+        sure, names = next(iter(rankability.cycles), (0.0, []))
+        cycle = f" along {' and '.join(rankability.along)}" if rankability.along else ""
+        cycle += f", as in {' > '.join(map(str, [*names, names[0]]))}" if sure >= ALIKE else ""
+        if rankability.models["ranking"].comparisons_.n_items <= MOST_GROUPED:
+            found = rankability.clusters().n_clusters_
+            groups = f" But {found} groups of items can be ranked within: inspect names them." if found > 1 else ""
+    share = f"{rankability.ranking_share:.0%}"
+    if rankability.found and rankability.ordered:
+        text = (
+            "How strong preferences are is not explained by one utility for each item (that explains "
+            f"{share} of what was learned), though one order agrees with all of them: places stand, but ask for single "
+            f"pairs (predict) where probabilities matter.{groups}"
+        )
+        return [Advice("circles", text)]
+    told = {
+        "cyclic": f"Preferences run in circles{cycle}: the best ranking explains {share} of what was learned. Ask for "
+        f"single pairs (predict) instead of places.{groups}",
+        "partly cyclic": f"Some preferences run in circles{cycle}: a ranking explains {share} of what was learned. "
+        f"Ask for single pairs (predict) where it matters.{groups}",
+        "undecided": "The comparisons do not decide between a ranking and preferences that run in circles. Repeat "
+        "comparisons of the same pairs to find out.",
+        "only noise": f"{rankability.told} {_MORE}",
+    }[rankability.verdict]
+    return [Advice("noise" if rankability.verdict == "only noise" else "circles", told)]
+
+
+def _unfounded(data: Comparisons, record: Record, ranking: Ranking, names: Any) -> list[Advice]:
+    """Return which of the first places say nothing: of items hardly compared, or not with the others, among surer ones.
+
+    Places are by mean utility, which is the best guess for each item; but a guess between the first and the last place
+    is not a place.
+    """
+    n = len(ranking)
+    top = min(TOP, n // 2)
+    anywhere = (ranking.rank_high - ranking.rank_low + 1)[:top] > n / 2
+    part = data.parts()
+    most = np.bincount(part[data.used_items()]).argmax()
+    rows = ranking.row[:top]
+    places = np.flatnonzero(anywhere & ((record.played[rows] < FEW) | (part[rows] != most)))
+    if not len(places) or anywhere.sum() > top / 2:  # where most are unsure, other warnings say so of all
+        return []
+    known = next((names[row] for row in ranking.row if part[row] == most and record.played[row] >= FEW), None)
+    more = "; ..." if len(places) > 4 else ""
+    told = "; ".join(
+        f"{ranking.rank[k]}, {names[rows[k]]} ({record.told(rows[k])}, anywhere from {ranking.rank_low[k]} to "
+        f"{ranking.rank_high[k]})"
+        for k in places[:4]
+    )
+    rest = "rest" if len(places) > 1 else "rests"
+    cure = "" if known is None else f" Compare {names[rows[places[0]]]} with {known}, or"
+    return [
+        Advice(
+            "unfounded",
+            f"{len(places)} of the first {top} places {rest} on almost nothing: {told}{more}."
+            f"{cure or ' Compare such items more, or'} read the others' places without them.",
+            tuple(names[rows[k]] for k in places),
+        )
+    ]
+
+
+def camps(choice: Choice, judges: JudgeReport | None) -> list[Advice]:
+    """Return whether judges differ more from each other than they agree, and fall into two camps."""
+    model = choice.judged
+    if model is None or judges is None or model.judge_share_ < APART:
+        return []
+    sides = two_camps(model)
+    if not sides:
+        return []
+    told = " and ".join(f"{len(camp)} ({first_few(camp, 12)})" for camp in sides)
+    text = (
+        f"The judges fall into two camps of opposite tastes, of {told}, and a ranking for all of them says little of "
+        "either. Rank each camp by itself."
+    )
+    if 4 * len(sides[1]) <= len(model.judges_):
+        text += " Or did the smaller one read the question the other way round?"
+    neither = [name for name in model.judges_ if not any(name in camp for camp in sides)]
+    if neither:
+        text += f" {first_few(neither, 12)} {'belongs' if len(neither) == 1 else 'belong'} to neither."
+    return [Advice("judges", text, tuple(sides[1]))]
+
+
+def _judges(judges: JudgeReport | None) -> list[Advice]:
+    if judges is None:
+        return []
+    told = {
+        "contrary": ("against the others", "Check whether they read the question the other way round."),
+        "like chance": ("like chance", "Consider leaving them out."),
+    }
+    found = []
+    for verdict, (how, cure) in told.items():
+        names = tuple(name for name, said in zip(judges.judge, judges.verdict, strict=True) if said == verdict)
+        if names:
+            answer = "answers" if len(names) == 1 else "answer"
+            text = f"{len(names)} of {len(judges)} judges {answer} {how}: {first_few(names)}. {cure}"
+            found.append(Advice("judges", text, names))
+    return found
+
+
+def _alike(ranking: Ranking) -> list[Advice]:
+    n = len(ranking)
+    top = n if n <= 2 * TOP else TOP + 1  # further down, neighbours of long rankings are always close
+    close = np.flatnonzero(ranking.p_next[: top - 1] < ALIKE)
+    if not len(close):
+        return []
+    where = "in this ranking" if top == n else f"among the first {TOP} places"
+    if len(close) == top - 1 and n > 2:
+        text = f"No two neighbours {where} can be told apart (the order of each is less than {ALIKE:.0%} sure)."
+    else:
+        runs = list(_runs(close.tolist()))
+        shown = "; ".join(f"places {a + 1} {'to' if b > a else 'and'} {b + 2}" for a, b in runs[:4])
+        more = "; ..." if len(runs) > 4 else ""
+        text = (
+            f"{len(close)} of {top - 1} neighbours {where} cannot be told apart (their order is less than "
+            f"{ALIKE:.0%} sure): {shown}{more}."
+        )
+    return [Advice("alike", f"{text} Read the intervals of places.")]
+
+
+def _runs(numbers: list[int]) -> Iterable[tuple[int, int]]:
+    """Return the runs of consecutive numbers as (first, last)."""
+    start = previous = numbers[0]
+    for number in numbers[1:]:
+        if number != previous + 1:
+            yield start, previous
+            start = number
+        previous = number
+    yield start, previous
