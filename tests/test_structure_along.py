@@ -84,7 +84,7 @@ def test_rank_names_the_features_and_the_model_can_be_kept(tmp_path):
     again = preflearn.load(tmp_path / "m.preflearn")
     np.testing.assert_allclose(again.predict_proba(data), result.model.predict_proba(data), rtol=0, atol=1e-12)
     # held-out comparisons of the same truth: what is learned is not only said
-    assert result.model.score(new) > preflearn.rank(data, model="gp-own", circles=False).model.score(new) + 0.05
+    assert result.model.score(new) > preflearn.rank(data, model="gp-own", circles=False).model.score(new) + 0.03
 
 
 def test_functions_are_of_single_features():

@@ -346,6 +346,6 @@ def test_residuals_that_run_in_circles_no_model_explains_are_spoken_of():
     (said,) = _circles(replace(found, p_value=0.002))
     assert said.kind == "circles"
     assert "more than chance would make it (p = 0.002)" in said.text
-    assert "Give a table of items with these alone" in said.text
+    assert "something that the table of items does not have" in said.text
     by_name = rankability(Comparisons(14, first, second, np.sign(X[first, 0] - X[second, 0])), screen=True)
     assert _circles(replace(by_name, p_value=0.002)) == []
