@@ -62,6 +62,7 @@ def test_without_circles_no_features_are_named():
         assert found.along == ()
 
 
+@pytest.mark.slow
 def test_p_values_that_look_along_features_are_not_too_small():
     p = []
     for seed in range(24):

@@ -131,6 +131,7 @@ def test_one_who_mostly_answers_against_weak_expectations_is_contrary_and_not_ca
     np.testing.assert_allclose(_surer(1.0, x, won, weight), 4 * np.log(2 / 3) + 20 * np.log(1 / 3) + 24 * np.log(2))
 
 
+@pytest.mark.slow
 def test_of_many_judges_with_few_answers_none_is_accused():
     for seed in range(4):
         rng = np.random.default_rng(seed)

@@ -291,6 +291,7 @@ def test_weights_of_any_size_give_a_ranking_or_one_message():
         rank(data._take(slice(None), weight=np.full(80, 1e308)))
 
 
+@pytest.mark.slow
 def test_weights_that_are_no_counts_are_scaled_to_what_they_are_worth():
     rng = np.random.default_rng(0)
     data, _ = by_utility(3, m=80)
@@ -314,6 +315,7 @@ def test_weights_that_are_no_counts_are_scaled_to_what_they_are_worth():
     assert verdicts[0] == verdicts[1] == "rankable"
 
 
+@pytest.mark.slow
 def test_circles_that_rest_on_weights_say_so():
     throws = ["rock", "scissors", "paper"], ["scissors", "paper", "rock"]
     told = [

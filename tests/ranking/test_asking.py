@@ -8,6 +8,7 @@ from preflearn import BradleyTerry, Comparisons, rank
 from preflearn.ranking.asking import model_to_ask, next_comparisons
 
 
+@pytest.mark.slow
 def test_where_preferences_run_in_circles_the_least_sure_pair_is_asked_about():
     result = rank(circular(0))
     assert result.choice.name == "both"
@@ -29,6 +30,7 @@ def test_where_preferences_run_in_circles_the_least_sure_pair_is_asked_about():
     assert found.first_name.tolist() == names[found.first].tolist()
 
 
+@pytest.mark.slow
 def test_of_many_items_in_circles_the_best_are_looked_at(monkeypatch):
     result = rank(circular(0))
     monkeypatch.setattr("preflearn.ranking.asking.MOST_PAIRED", 4)
@@ -58,6 +60,7 @@ def test_judges_are_left_out_of_what_to_ask():
     np.testing.assert_array_equal(asked[0].std_, asked[1].std_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [lambda: by_utility(0, m=80)[0], lambda: circular(1)], ids=["utility", "circles"])
 def test_asking_does_not_depend_on_the_order_of_rows(make):
     data = make()

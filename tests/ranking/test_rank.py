@@ -57,6 +57,7 @@ def test_frames_of_other_libraries_and_comparisons_give_the_same():
     np.testing.assert_allclose([row["utility"] for row in direct], [row["utility"] for row in one], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_order_of_an_item_table_does_not_matter():
     data, _ = by_utility(5, n=20, m=120, features=lambda rng, u: np.column_stack([u, rng.normal(size=20)]))
     order = np.random.default_rng(0).permutation(20)
@@ -253,6 +254,7 @@ def test_tastes_are_learned_beside_the_utility_and_with_it_only_where_they_may_b
     assert judges.optima_[0].evidence == pytest.approx(all_at_once, abs=0.01 if apart else 1.0)
 
 
+@pytest.mark.slow
 def test_judges_have_tastes_beside_circles_or_it_is_said_that_they_have_not(monkeypatch):
     rng = np.random.default_rng(0)
     n, m = 8, 800
@@ -508,6 +510,7 @@ def test_noise_is_called_noise_whether_or_not_circles_are_looked_for():
     assert not any(one.kind == "noise" for one in rank(by_utility(5)[0], circles=False).warnings)
 
 
+@pytest.mark.slow
 def test_a_model_without_circles_says_that_it_takes_them_for_noise():
     throws = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[15, 15, 15])
     for model, said in (("bradley-terry", True), ("auto", False)):

@@ -65,6 +65,7 @@ def test_nothing_would_be_fetched_or_run(name, page_of, parsed):
     assert "script-src" not in policy
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text_everywhere(result_of, parsed):
     hostile = "<script>alert(1)</script> \u202e</title>\"'"
     text = report_html(result_of("hostile"), title=hostile, source=hostile)
