@@ -302,3 +302,20 @@ def test_a_fitted_model_with_another_kernel_for_circles_can_be_asked():
     model = PreferenceGP("rbf", "logit", cyclic_kernel="ard", hyperparameters="fixed").fit(rough(n=20, m=300))
     found = rankability(model, n_samples=10)
     assert "cyclic length scale 2" in found.models["both"].theta_names_
+
+
+def test_circles_that_features_know_nothing_of_are_hinted_at_too():
+    # every pair has an effect of its own, and is asked about again and again
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(25, 3))
+    first, second = np.triu_indices(25, 1)
+    z = np.repeat(X[first, 0] - X[second, 0] + 0.7 * rng.normal(size=len(first)), 6)
+    first, second = np.repeat(first, 6), np.repeat(second, 6)
+    data = Comparisons(X, first, second, np.where(z + rng.logistic(size=len(z)) > 0, 1, -1))
+    ranking = rankability(data, screen=True, likelihood="logit", n_samples=10).models["ranking"]
+    p = [cyclic_residuals(ranking, similarities(ranking, scales), 0).p_value for scales in ((0.25, 0.5, 1.0), (0.0,))]
+    assert p[1] <= 0.01 < p[0]
+    assert similarities(ranking, (0.0, 0.5))[0] is None
+    found = rank(data).rankability
+    assert found.found
+    assert found.along == ()

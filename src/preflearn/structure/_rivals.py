@@ -31,7 +31,8 @@ FEW_PAIRS = 600
 HINT = 0.04
 VARIANCES = (0.35, 0.5, 0.65, 0.8, 0.95)  # that are tried first, between the bounds of its logarithm
 FAR = 1e4  # ranges of a feature that are a length scale beyond all of its distances
-SCALES = (0.25, 0.5, 1.0)  # of circles that residuals are searched for, in typical distances of two items
+SCALES = (0.0, 0.25, 0.5, 1.0)  # of circles that residuals are searched for, in typical distances of two items
+ROUGHEST = 0.1  # at which a search for circles that items have nothing in common for starts
 
 
 class Screen(NamedTuple):
@@ -89,7 +90,7 @@ def learn_rivals(X: Comparisons, n_pairs: int, like: PreferenceGP, screen: Scree
         if many:
             # what a ranking leaves is rougher than what it explains
             start = {"cyclic constant value": 1.0}
-            start["cyclic length scale"] = SCALES[sign.strongest] * typical_distance(ranking)
+            start["cyclic length scale"] = max(SCALES[sign.strongest], ROUGHEST) * typical_distance(ranking)
             both = beside(cyclic, start) if not sign.along else beside(_along(ranking, sign.along), {})
             if sign.along and not _beyond_doubt(both, ranking):
                 both = max(both, beside(cyclic, start), key=earned)

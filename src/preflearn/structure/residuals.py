@@ -43,12 +43,15 @@ def chance(X: Comparisons, likelihood: Any) -> float:
 
 
 def similarities(ranking: Any, scales: Sequence[float]) -> list[FloatArray | None]:
-    """Return Gaussian kernels between the items of a ranking, of these multiples of the typical distance of two."""
+    """Return Gaussian kernels between the items of a ranking, of these multiples of the typical distance of two.
+
+    None, for a multiple of 0 and for items without features, stands for items that have nothing in common.
+    """
     prior = _utility(ranking)
     if prior.X is None:
         return [None]
     typical = typical_distance(ranking)
-    return [replace(prior, kernel=RBF(scale * typical), own=None).gram()[0] for scale in scales]
+    return [replace(prior, kernel=RBF(scale * typical), own=None).gram()[0] if scale else None for scale in scales]
 
 
 def typical_distance(ranking: Any) -> float:
