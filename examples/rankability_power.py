@@ -13,6 +13,12 @@ learned only where the residuals of the ranking hint at them, as `preflearn.rank
 is about the screening alone, on many pairs of items with features, each compared about once: how often the residuals of
 a ranking hint at circles. Truths are a ranking by features, by features and own effects of items (half each), by own
 effects alone, and preferences of which circles are 10, 20 and 50 % of the variance, the rest a ranking by features.
+
+    python examples/rankability_power.py --along [--repeats 20] [--items 60] [--comparisons 1000]
+
+is about circles along few of many features: preferences by the first of them, beside circles in the plane of the second
+and third, circles along the second alone (rougher), or none. Counted is how often `preflearn.rank` finds circles, how
+often it names the right features, and how often circles are found by a kernel of all features with one length scale.
 """
 
 from __future__ import annotations
@@ -22,9 +28,10 @@ import sys
 import warnings
 
 import numpy as np
+import pandas as pd
 from sklearn.gaussian_process.kernels import RBF
 
-from preflearn import Comparisons, PreferenceGP
+from preflearn import Comparisons, PreferenceGP, rank
 from preflearn.structure import rankability
 from preflearn.structure._rivals import HINT, SCALES
 from preflearn.structure.residuals import cyclic_residuals, similarities
@@ -32,6 +39,8 @@ from preflearn.structure.residuals import cyclic_residuals, similarities
 SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 TRUTHS = ("ranking", "circles", "both")
 LARGE = ((1, 0, 0), (0.5, 0.5, 0), (0, 1, 0), (0.9, 0, 0.1), (0.8, 0, 0.2), (0.5, 0, 0.5))  # shares of the variance
+FEATURES = (3, 6, 12, 24)
+ALONG = {"none": (), "a plane": ("b", "c"), "a line": ("b",)}
 VOTES = 3
 DEVIATION = 2.0  # of true preferences, in units of the noise of one utility
 
@@ -91,6 +100,33 @@ def hints(parts, n, m, repeats, learn):
     return f"{np.mean(hinted):.2f} | {np.mean(found):.2f}" if learn else f"{np.mean(hinted):.2f}"
 
 
+def along_problem(truth, d, n, m, seed):
+    rng = np.random.default_rng([seed, d, n, m])
+    X = rng.normal(size=(n, d))
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    plane = X[first, 1] * X[second, 2] - X[first, 2] * X[second, 1]
+    turn = {"none": 0.0, "a plane": 0.7 * plane, "a line": np.sin(2 * (X[first, 1] - X[second, 1]))}[truth]
+    z = X[first, 0] - X[second, 0] + turn + rng.logistic(size=m)
+    table = pd.DataFrame(X, columns=["a", "b", "c", *(f"x{k}" for k in range(3, d))])
+    return Comparisons(table, first, second, np.where(z > 0, 1, -1))
+
+
+def along(truth, d, n, m, repeats):
+    """Return how often circles are found, with the right features, and by a kernel of all features."""
+    found, right, whole = [], [], []
+    for seed in range(repeats):
+        X = along_problem(truth, d, n, m, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            verdict = rank(X).rankability
+            both = PreferenceGP("rbf", "logit", own_effect=True, hyperprior=1.5, cyclic_kernel="rbf", n_restarts=0)
+            whole.append(rankability(both.fit(X), n_samples=10, screen=True).found)
+        found.append(verdict.found)
+        right.append(verdict.found and verdict.along == ALONG[truth])
+    return " | ".join(f"{np.mean(one):.2f}" for one in (found, right, whole))
+
+
 def found_circles(truth, features, share, n, repeats, screen):
     count = 0
     for seed in range(repeats):
@@ -125,6 +161,7 @@ def main():
     parser.add_argument("--screen", action="store_true", help="learn circles only after a hint")
     parser.add_argument("--large", action="store_true", help="how often there is a hint with many pairs")
     parser.add_argument("--learn", action="store_true", help="with --large: learn circles after a hint, 20 s each")
+    parser.add_argument("--along", action="store_true", help="circles along few of many features")
     parser.add_argument("--features", choices=("yes", "no", "both"), default="both")
     parser.add_argument("--plot", metavar="FILE")
     parser.add_argument("--small", action="store_true", help="two repeats: only to see that everything runs")
@@ -137,6 +174,16 @@ def main():
         for parts in LARGE:
             shares = " | ".join(f"{part:.0%}" for part in parts)
             print(f"| {shares} | {hints(parts, n, m, repeats, options.learn)} |", flush=True)
+        return
+    if options.along:
+        n, m = (20, 150) if options.small else (options.items or 60, min(options.comparisons, 1000))
+        print(
+            "| circles along | features | found | and named | found by all features |\n|---|---|---|---|---|",
+            flush=True,
+        )
+        for truth in ALONG:
+            for d in FEATURES[:2] if options.small else FEATURES:
+                print(f"| {truth} | {d} | {along(truth, d, n, m, repeats)} |", flush=True)
         return
     n = options.items or 16
     table = {}

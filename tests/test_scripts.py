@@ -122,6 +122,7 @@ def test_the_power_of_the_verdict_is_counted_in_small():
     found = {name: [float(cell) for cell in cells.split("|")] for name, cells in rows}
     assert found["circles"][-1] == 1.0  # without features, the last of the two
     assert found["ranking"][-1] == 0.0
+    assert "| a plane | 6 |" in run("-W", "ignore", "examples/rankability_power.py", "--small", "--along")
     out = run("-W", "ignore", "examples/rankability_power.py", "--small", "--large")
     assert len(re.findall(r"^\| \d+% \|.*\| [01]\.\d\d \|$", out, flags=re.MULTILINE)) == 6
 

@@ -304,6 +304,7 @@ def test_a_fitted_model_with_another_kernel_for_circles_can_be_asked():
     assert "cyclic length scale 2" in found.models["both"].theta_names_
 
 
+@pytest.mark.slow
 def test_circles_that_features_know_nothing_of_are_hinted_at_too():
     # every pair has an effect of its own, and is asked about again and again
     rng = np.random.default_rng(1)
