@@ -108,9 +108,10 @@ def _circles(rankability: Rankability) -> list[Advice]:
         )
         return [Advice("circles", text)]
     cycle = groups = ""
+    along = " and ".join(rankability.along)
     if rankability.found:
         sure, names = next(iter(rankability.cycles), (0.0, []))
-        cycle = f" along {' and '.join(rankability.along)}" if rankability.along else ""
+        cycle = f" along {along}" if along else ""
         cycle += f", as in {' > '.join(map(str, [*names, names[0]]))}" if sure >= ALIKE else ""
         if rankability.models["ranking"].comparisons_.n_items <= MOST_GROUPED:
             found = rankability.clusters().n_clusters_
@@ -118,9 +119,9 @@ def _circles(rankability: Rankability) -> list[Advice]:
     share = f"{rankability.ranking_share:.0%}"
     if rankability.found and rankability.ordered:
         text = (
-            "How strong preferences are is not explained by one utility for each item (that explains "
-            f"{share} of what was learned), though one order agrees with all of them: places stand, but ask for single "
-            f"pairs (predict) where probabilities matter.{groups}"
+            f"How strong preferences are{f' along {along}' if along else ''} is not explained by one utility for each "
+            f"item (that explains {share} of what was learned), though one order agrees with all of them: places "
+            f"stand, but ask for single pairs (predict) where probabilities matter.{groups}"
         )
         return [Advice("circles", text)]
     told = {

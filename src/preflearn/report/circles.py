@@ -45,7 +45,8 @@ def rankability(shown: Shown) -> str:
         f"Log evidence of the models that this verdict compares: {escape(evidence)}.",
     ]
     if found.found and found.along:
-        lines.append(f"The circles run along {' and '.join(name(clean(one)) for one in found.along)}.")
+        what = "How strong preferences are depends on" if found.ordered else "The circles run along"
+        lines.append(f"{what} {' and '.join(name(clean(one)) for one in found.along)}.")
     if found.n_judges > 1:
         lines.append(f"{plural(found.n_judges, 'judge')} are taken together here.")
     verdict = found.told + (" Ask for single pairs, not for places." if found.verdict == "cyclic" else "")

@@ -143,7 +143,7 @@ def earned(model: Any) -> float:
 
 def price(model: Any) -> float:
     """Return the nats that the learned parameters have to earn, and the choice of features that circles are along."""
-    chosen = model.n_features_in_ if n_learned(model) < len(model.theta_) else 1
+    chosen = getattr(model, "n_features_in_", 1) if n_learned(model) < len(model.theta_) else 1
     return PRICE * n_learned(model) + math.log(chosen * (chosen + 1) / 2)
 
 

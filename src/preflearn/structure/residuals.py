@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh
 from scipy.special import xlogy
+from scipy.stats import rankdata
 from sklearn.gaussian_process.kernels import RBF
 
 from preflearn.data import Comparisons
@@ -27,7 +27,7 @@ FEW_ROWS = 20_000  # up to which every row is drawn on its own; beyond, rows abo
 FEW_PAIRS = 700  # up to which their covariance is written out
 NEARLY = 0.8  # share of the strongest sign of circles that is nearly as strong
 LOST = 1e-3  # share of a kernel's variance that its leading functions may lose
-FUNCTIONS = 3  # of a single feature
+WEIGHTS = (1.0, 0.6, 0.4)  # of the functions of a single feature
 LEAST_FEATURES, MOST_FEATURES = 3, 60  # between which circles are also looked for along one or two of them
 
 
@@ -60,23 +60,17 @@ def typical_distance(ranking: Any) -> float:
 
 
 def functions_of_features(ranking: Any) -> FloatArray | None:
-    """Return leading functions of every single feature at the items of a ranking, (n_items, n_features, 3).
+    """Return functions of every single feature at the items of a ranking, (n_items, n_features, 3).
 
-    They are those of a Gaussian kernel of one deviation of the feature, centred. None where there are too few features
-    to tell one or two of them from all, or too many, or no table of numbers.
+    They are cosines of the rank of an item, which no outlier moves, centred, the smoother ones weighing more. None
+    where there are too few features to tell one or two of them from all, or too many, or no table of numbers.
     """
     X = _utility(ranking).X
     if not isinstance(X, np.ndarray) or not LEAST_FEATURES <= X.shape[1] <= MOST_FEATURES:
         return None
-    n, d = X.shape
-    Phi = np.zeros((n, d, FUNCTIONS))
-    for k in np.flatnonzero(X.std(axis=0) > 0):
-        x = (X[:, k] - X[:, k].mean()) / X[:, k].std()
-        K = np.exp(-0.5 * np.square(x[:, None] - x))
-        K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-        values, V = eigh(K, subset_by_index=(max(n - FUNCTIONS, 0), n - 1))
-        Phi[:, k, : len(values)] = V * np.sqrt(np.maximum(values, 0.0))
-    return Phi
+    place = (rankdata(X, axis=0) - 0.5) / len(X)
+    Phi = np.cos(np.pi * place[:, :, None] * np.arange(1, len(WEIGHTS) + 1)) * WEIGHTS
+    return np.asarray(Phi - Phi.mean(axis=0))
 
 
 def _utility(ranking: Any) -> Any:
@@ -272,7 +266,7 @@ def _statistic(n: int, ends: tuple[Any, Any], K: FloatArray | None) -> tuple[Any
     if m <= FEW_PAIRS:
         G = 2 * (K[np.ix_(i, i)] * K[np.ix_(j, j)] - K[np.ix_(i, j)] * K[np.ix_(j, i)])
         return lambda r: np.einsum("ij,ij->j", r, G @ r), float(m)
-    values, V = eigh(K)
+    values, V = np.linalg.eigh(K)
     kept = np.cumsum(np.maximum(values, 0.0)) > LOST
     Phi = V[:, kept] * np.sqrt(np.maximum(values[kept], 0.0))
     products = _products(n, ends, Phi)

@@ -189,7 +189,8 @@ class Rankability:
         if self.n_judges > 1:
             lines.append(f"  {self.n_judges} judges are taken together")
         if self.found and self.along:
-            lines.append(f"  circles run along {' and '.join(self.along)}")
+            what = "how strong preferences are depends on" if self.ordered else "circles run along"
+            lines.append(f"  {what} {' and '.join(self.along)}")
         for probability, names in self.cycles[:3]:
             lines.append(f"  cycle: {' > '.join(map(str, [*names, names[0]]))} (weakest preference {probability:.0%})")
         name, probability = self.condorcet[0] if self.condorcet else ("", 0.0)
