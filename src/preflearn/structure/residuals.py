@@ -70,7 +70,9 @@ def functions_of_features(ranking: Any) -> FloatArray | None:
         return None
     place = (rankdata(X, axis=0) - 0.5) / len(X)
     Phi = np.cos(np.pi * place[:, :, None] * np.arange(1, len(WEIGHTS) + 1)) * WEIGHTS
-    return np.asarray(Phi - Phi.mean(axis=0))
+    Phi -= Phi.mean(axis=0)
+    Phi[:, np.ptp(X, axis=0) == 0] = 0.0  # of constants rounding would be left
+    return np.asarray(Phi)
 
 
 def _utility(ranking: Any) -> Any:
