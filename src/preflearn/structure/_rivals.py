@@ -95,9 +95,10 @@ def learn_rivals(X: Comparisons, n_pairs: int, like: PreferenceGP, screen: Scree
             if sign.along and not _beyond_doubt(both, ranking):
                 both = max(both, beside(cyclic, start), key=earned)
             along = sign.along if both.cyclic_kernel is not cyclic else ()
-            if screen and p_value <= CLEAR and _beyond_doubt(both, ranking):
+            # circles alone along one feature are also a ranking by it, that need not know the others
+            if along or (screen and p_value <= CLEAR and _beyond_doubt(both, ranking)):
                 return Rivals({"ranking": ranking, "both": both}, p_value, along)
-        circles = fitted(cyclic_kernel=both.cyclic_kernel if along else bare)
+        circles = fitted(cyclic_kernel=bare)
         if X.items is None:
             both = fitted(**_shared(ranking, circles))
         elif not many:
@@ -129,7 +130,8 @@ def _beyond_doubt(model: PreferenceGP, ranking: PreferenceGP) -> bool:
 def without_utility(model: PreferenceGP) -> PreferenceGP:
     """Return the model of circles alone, where a verdict did not need it."""
     bare: Any = ConstantKernel() if model.comparisons_.items is None else "rbf"
-    circles = clone(model).set_params(kernel=None, cyclic_kernel=bare, own_effect=False, n_restarts=0)
+    kernel = bare if model.cyclic_kernel is None else model.cyclic_kernel
+    circles = clone(model).set_params(kernel=None, cyclic_kernel=kernel, own_effect=False, n_restarts=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
