@@ -52,7 +52,8 @@ class Rankability:
     n_judges : int
         Judges whose comparisons were taken together, 0 where nobody is named.
     models : dict
-        The fitted models: "ranking", "circles", "both".
+        The fitted models: "ranking", "circles", "both"; fewer where they could not change the verdict (``screen``,
+        ``along``).
     winners : Winners
         What ``condorcet`` and ``smith`` are drawn from, when they are asked for.
     along : tuple of str
