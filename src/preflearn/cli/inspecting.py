@@ -34,7 +34,7 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
             choice, verdict = decide(X, circles=True, random_state=seed, progress=tell)
             assert verdict is not None
         found = None
-        if clusters is not None or verdict.found:
+        if clusters is not None or verdict.found or verdict.n_parts > 1:
             tell("Looking for comparable groups", 0.7)
             found = quietly(lambda: _groups(X, verdict, clusters, seed))
         judges, apart = None, []
@@ -70,9 +70,11 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
     plain(f"\n{X.summary()}\n\n{verdict}")
     if found is not None:
         plain("")
-        prose(f"{len(found)} groups of items, each from best to worst:" if len(found) > 1 else _ONE_GROUP)
+        around = clusters is not None or verdict.found
+        which = "groups of items" if around else "groups of items that never met"
+        prose(f"{len(found)} {which}, each from best to worst:" if len(found) > 1 else _ONE_GROUP)
         for number, (members, share) in enumerate(found if len(found) > 1 else [], start=1):
-            told = f" (a ranking explains {share:.0%} of their preferences)" if len(members) > 1 else ""
+            told = f" (a ranking explains {share:.0%} of their preferences)" if len(members) > 1 and around else ""
             facts([(f"{number}", ", ".join(str(name) for name in members) + told)])
     if judges is not None:
         plain(f"\n{judges}")
@@ -85,15 +87,24 @@ _ONE_GROUP = "No groups of items were found that can be ranked within and have l
 
 
 def _groups(X: Comparisons, verdict: Rankability, wanted: int | None, seed: int) -> list[tuple[list[Any], float]]:
-    """Return the names of each group, the best first, and how far a ranking explains it; the largest group first."""
+    """Return the names of each group, the best first, and how far a ranking explains it; the largest group first.
+
+    Where there are no circles, groups are the parts that never met.
+    """
+    names, score = np.arange(X.n_items) if X.names is None else X.names, verdict.winners.score
+    if wanted is None and not verdict.found:
+        labels = X.parts()
+        used = X.used_items()[np.argsort(-score[X.used_items()], kind="stable")]
+        apart = [[names[i] for i in used if labels[i] == label] for label in dict.fromkeys(labels[used].tolist())]
+        return [(members, 1.0) for members in sorted(apart, key=len, reverse=True)]
     fitted = verdict.clusters("auto" if wanted is None else wanted, random_state=seed)
-    names = np.arange(X.n_items) if X.names is None else X.names
     groups = []
     for label in range(fitted.n_clusters_):
         members = np.flatnonzero(fitted.labels_ == label)
         ranked = [names[i] for i in members[np.argsort(fitted.ranks_[members])]]
-        groups.append((ranked, float(fitted.explained_[label])))
-    return sorted(groups, key=lambda group: len(group[0]), reverse=True)
+        groups.append((float(score[members].max()), ranked, float(fitted.explained_[label])))
+    ordered = sorted(groups, key=lambda group: (-len(group[1]), -group[0]))
+    return [(ranked, explained) for _, ranked, explained in ordered]
 
 
 def _judges_as_json(report: Any) -> list[dict[str, Any]]:

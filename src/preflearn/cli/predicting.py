@@ -16,6 +16,7 @@ from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import Saved, check_rows, is_svmlight, open_saved, read_again, read_any, titled
 from preflearn.cli.tables import write_csv
 from preflearn.data import Comparisons, ItemTable, Ratings
+from preflearn.data._item_tables import NAME_WORDS
 from preflearn.data._tables import read_table
 from preflearn.exceptions import DataError, FileFormatError, first_few, nearest_names
 
@@ -23,7 +24,6 @@ __all__ = ["rank_in_groups", "read_for", "run"]
 
 Answer = tuple[list[str], Iterable[Sequence[Any]], str]
 MOST_RANKED = 3_000  # items whose joint covariance is held
-_NAMES = ("item", "name", "id", "item_id", "item_name")
 
 
 def run(model: Path, data: str | None, reading: ReadOptions, out: Path | None) -> None:
@@ -86,6 +86,11 @@ def read_for(saved: Saved, data: str, reading: ReadOptions, *, outcomes: bool) -
         return rows
     if data == str(reading.items) == "-":
         raise DataError("standard input cannot be both the pairs and the items. Give --items a file.")
+    on_rows = saved.rows_encoder if reading.items is None else None
+    if on_rows is not None:
+        found = read_any(data, reading, items=on_rows, need_outcomes=outcomes).data
+        if isinstance(found, Comparisons) and found.items is not None:
+            return found
     items = None
     if saved.probable or saved.known is not None:
         if saved.known is not None and reading.items is not None:
@@ -107,7 +112,7 @@ def read_for(saved: Saved, data: str, reading: ReadOptions, *, outcomes: bool) -
 
 def _has_names(saved: Saved, data: str) -> bool:
     """Return whether a table looks like one of items."""
-    known = {word.lower() for word in (*_NAMES, (saved.notes.get("encoder") or {}).get("name") or "item")}
+    known = {word.lower() for word in (*NAME_WORDS, (saved.notes.get("encoder") or {}).get("name") or "item")}
     return any(column.lower() in known for column in read_table(data).columns)
 
 

@@ -7,7 +7,7 @@ import io
 import sys
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,12 +68,15 @@ def read_any(
     source: str,
     options: ReadOptions,
     *,
-    items: ItemTable | None = None,
+    items: ItemTable | ItemEncoder | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
     **further: Any,
 ) -> Reading:
-    """Return what a file holds, comparisons or rows with scores; ``items`` are known already, if not a file."""
+    """Return what a file holds, comparisons or rows with scores; ``items`` are known already, if not a file.
+
+    An encoder says how features on the rows are encoded.
+    """
     from preflearn.data import read_preferences
 
     if is_model(source):
@@ -268,6 +271,14 @@ class Saved:
             return [str(name) for name in (range(data.n_items) if data.names is None else data.names)]
         return self.notes.get("item_names")
 
+    @property
+    def rows_encoder(self) -> ItemEncoder | None:
+        """How features were encoded that stood on the rows of the comparisons, if they did."""
+        from preflearn.data import ItemEncoder
+
+        fields = self.notes.get("encoder")
+        return ItemEncoder.from_dict(fields) if fields is not None and fields["name"] is None else None
+
     def needs_features(self, source: str) -> None:
         """Raise DataError if the model knows items by name only."""
         if self.known is not None:
@@ -279,7 +290,7 @@ class Saved:
     def table(self, source: str) -> ItemTable:
         """Return a table of items with the features of the model."""
         from preflearn.data import ItemEncoder, ItemTable, read_items
-        from preflearn.data._item_tables import check_distinct
+        from preflearn.data._item_tables import NAME_WORDS, check_distinct
         from preflearn.data._tables import read_table
 
         if self.known is not None:
@@ -290,6 +301,10 @@ class Saved:
         if self.notes.get("encoder") is not None:
             encoder = ItemEncoder.from_dict(self.notes["encoder"])
             given = read_table(source)
+            if encoder.name is None:  # learned from features on rows; a new table may have names
+                words = {column.lower(): column for column in given.columns if column not in encoder.columns}
+                named = next((words[word] for word in NAME_WORDS if word in words), None)
+                encoder = replace(encoder, name=named)
             if encoder.name is not None:
                 check_distinct(given, given.column(encoder.name, "the names of the items"))
             return encoder.transform(given)

@@ -15,9 +15,18 @@ from preflearn.data._tables import Table, normal, numbers_of, such, tidy_number
 from preflearn.data.encoding import _MISSING, ItemEncoder, fit_encoder
 from preflearn.exceptions import first_few, nearest_names
 
-__all__ = ["Known", "check_distinct", "describe_features", "known_items", "name_column", "row_features", "row_items"]
+__all__ = [
+    "NAME_WORDS",
+    "Known",
+    "check_distinct",
+    "describe_features",
+    "known_items",
+    "name_column",
+    "row_features",
+    "row_items",
+]
 
-_NAME_WORDS = ("item", "name", "id", "item_id", "item_name")
+NAME_WORDS = ("item", "name", "id", "item_id", "item_name")
 _VARYING = 0.2  # share of the repeated items from which on a feature belongs to the row, not to the item
 
 
@@ -33,7 +42,7 @@ class Known(NamedTuple):
 def name_column(table: Table) -> str | None:
     """Return the column of names: text called item, name or id; a first column without header; else any text."""
     by_word = {column.lower(): column for column in table.columns}
-    called = [by_word[word] for word in _NAME_WORDS if word in by_word]
+    called = [by_word[word] for word in NAME_WORDS if word in by_word]
     text = [column for column in table.columns if not _all_numbers(table.cells(column))]
     unnamed = [table.columns[0]] if table.columns[0] == "" else []
     ordered = [c for c in called if c in text] + [c for c in unnamed if c in text] + called + text
@@ -196,7 +205,7 @@ def row_features(
 def row_items(table: Table, pairs: Sequence[Pair], words: tuple[str, str]) -> tuple[list[str], list[str]]:
     """Return a name for the item on each side of every row: items without names are equal if their features are.
 
-    An item is named by the row and the side where it occurs first.
+    An item is named by the row and the side where it occurs first. One with a feature missing is equal to no other.
     """
     sides = [
         list(zip(*(table.cells(column) for column in columns), strict=True))
@@ -206,13 +215,17 @@ def row_items(table: Table, pairs: Sequence[Pair], words: tuple[str, str]) -> tu
     named: tuple[list[str], list[str]] = ([], [])
     for row, features in enumerate(zip(*sides, strict=True)):
         for values, word, into in zip(features, words, named, strict=True):
-            into.append(names.setdefault(values, f"{table.word} {table.line[row]} {word}"))
+            own = f"{table.word} {table.line[row]} {word}"
+            known = not any(value.casefold() in _MISSING for value in values)
+            into.append(names.setdefault(values, own) if known else own)
     return named
 
 
-def items_of_rows(table: Table, names: list[Any], *, scale: bool) -> Known:
-    """Return the items whose features stood on the rows of the comparisons."""
-    encoder, told = fit_encoder(table, None, table.columns, scale=scale)
+def items_of_rows(table: Table, names: list[Any], *, scale: bool = False, encoder: ItemEncoder | None = None) -> Known:
+    """Return the items whose features stood on the rows of the comparisons, encoded as before if that is given."""
+    told: list[str] = []
+    if encoder is None:
+        encoder, told = fit_encoder(table, None, table.columns, scale=scale)
     items = encoder.transform(table)._replace(names=lock(object_array(names)))
     row = {str(name): place for place, name in enumerate(names)}
     about = f"Features of the items stand on the rows; {describe_features(encoder, scale)}"

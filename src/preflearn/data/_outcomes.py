@@ -176,7 +176,7 @@ def _numbers(table: Table, column: str, given: bool, margins: bool) -> Outcomes:
         half = ", 0.5 a tie" if 0.5 in distinct else ""
         how = f'column "{column}" is the share of the win of the first side: 1 it won, 0 it lost{half}'
         return Outcomes(2.0 * values - 1.0, how, True)
-    whole = all(value.is_integer() and 0 < value <= 10 for value in distinct)
+    whole = all(value.is_integer() and 0 <= value <= 10 for value in distinct)
     if whole and len(distinct) > 1 and not given:
         raise _no_second_side(table, column, sorted(distinct))
     if not given and all(0 <= value <= 1 for value in distinct) and not all(value.is_integer() for value in distinct):

@@ -19,6 +19,7 @@ MOST_PAIRS = 2_000_000
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _PLACE = re.compile(r"(?:rank|place|pos|position|choice|preference|)(\d+)(?:st|nd|rd|th|)")
 _PREFLIB_NAME = re.compile(r"#\s*ALTERNATIVE NAME\s+(\d+)\s*:\s*(.*)")
+_PREFLIB_COUNT = re.compile(r"#\s*NUMBER ALTERNATIVES\s*:\s*(\d{1,5})")
 _PREFLIB_LINE = re.compile(r"(\d+)\s*[:,]\s*(.*)")
 
 
@@ -176,6 +177,10 @@ def _preflib_lines(text: str, names: dict[str, str], source: str) -> Iterator[tu
             )
     for number, match in head:
         _add_name(names, match[1], match[2], f"{source}, line {number}")
+    for _, line in lines:
+        said = _PREFLIB_COUNT.fullmatch(line)
+        if said and not head:  # numbers are the names
+            names |= {str(one): str(one) for one in range(1, int(said[1]) + 1)}
     if not head and body and re.fullmatch(r"\d{1,6}", body[0][1]):  # the old format: how many, then their names
         n_names = int(body[0][1])
         for number, line in body[1 : n_names + 1]:

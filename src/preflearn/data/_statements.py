@@ -27,6 +27,7 @@ from preflearn.exceptions import first_few
 
 __all__ = ["Options", "Statements", "compare", "rank"]
 
+MANY, NEARLY_ALL = 20, 0.98  # outcomes, and the share of them on one side that is as good as all
 _YES = {"1": True, "true": True, "yes": True, "y": True, "0": False, "false": False, "no": False, "n": False}
 
 
@@ -68,7 +69,7 @@ class Statements:
         known = self._items(table, items, options)
         told = [*self.told, *known.told]
         rows = np.arange(len(self.names))
-        if items is not None:
+        if items is not None and not isinstance(items, ItemEncoder):
             used = [self.names[code] for code in np.unique(np.concatenate([self.first, self.second])).tolist()]
             where = self._where()
             of = path_text(items, options.owner) if isinstance(items, str | os.PathLike) else options.items_name
@@ -111,6 +112,11 @@ class Statements:
             names = [self.named.get(name, name) for name in self.names]
             if self.features is not None:
                 return _item_tables.items_of_rows(self.features, names, scale=options.scale)
+            return Known(ItemTable(None, lock(object_array(names)), None, len(names)), {}, None, [])
+        if isinstance(items, ItemEncoder):
+            names = [self.named.get(name, name) for name in self.names]
+            if self.features is not None:
+                return _item_tables.items_of_rows(self.features, names, encoder=items)
             return Known(ItemTable(None, lock(object_array(names)), None, len(names)), {}, None, [])
         if isinstance(items, str | os.PathLike):
             given = read_table(path_text(items, options.owner))
@@ -169,7 +175,10 @@ def compare(table: Table, layout: Layout, options: Options, *, known: bool) -> t
         return _rankings(table, layout), table
     if known:
         if layout.name.startswith("features"):
-            raise table.refuse("the rows have features and no names of items. Leave out the table of items.")
+            raise table.refuse(
+                "the rows have features and no names, so that a table of items says nothing about them. Leave out the "
+                "table of items, or name the items in two columns (first,second)."
+            )
         layout = replace(layout, features=())
     roles, told = (
         layout.roles,
@@ -287,6 +296,13 @@ def _set_outcomes(
         f'Outcomes: {read.how}. First ("{titles[0]}") won {counts[0]}, second ("{titles[1]}") {counts[1]}, '
         f"ties {counts[2]}."
     )
+    decided, most = counts[0] + counts[1], max(counts[:2])
+    if decided >= MANY and most >= NEARLY_ALL * decided:
+        side = titles[int(counts[1] > counts[0])]
+        told.append(
+            f'Careful: "{side}" won {"every time" if most == decided else "nearly every time"}. If rows were not '
+            "written down by who won, answers depend on the side and say little about the items."
+        )
 
 
 def _ties(table: Table, column: str | None) -> NDArray[np.bool_]:

@@ -208,7 +208,7 @@ def _of_table(table: Table, items: Any, options: Options, form: str | None) -> R
         need_outcomes=options.need_outcomes,
         rankings=None if form is None else form == "rankings",
     )
-    statements, rows = compare(table, layout, options, known=items is not None)
+    statements, rows = compare(table, layout, options, known=items is not None and not isinstance(items, ItemEncoder))
     return _reading(statements, rows, items, options)
 
 

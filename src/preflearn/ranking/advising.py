@@ -92,7 +92,11 @@ def _noise(data: Comparisons, choice: Choice) -> list[Advice]:
 
 def _circles(rankability: Rankability) -> list[Advice]:
     if rankability.verdict == "rankable":
-        if rankability.p_value > CLEAR or rankability.models["ranking"].comparisons_.items is None:
+        if (
+            rankability.p_value > CLEAR
+            or rankability.shared  # tastes of judges explain it
+            or rankability.models["ranking"].comparisons_.items is None
+        ):
             return []
         text = (
             "What this ranking leaves unexplained runs in circles more than chance would make it (p = "

@@ -332,7 +332,7 @@ def _why(ordered: list[Candidate], data: Comparisons, model: str) -> str:
     if model != "auto":
         return f"{MODELS[best.name]}: as asked for{over_all if best.name in AROUND else ''}"
     if best.name in AROUND:
-        return f"{MODELS[best.name]}: the comparisons run in circles that no ranking explains{over_all}"
+        return f"{MODELS[best.name]}: a ranking alone does not explain the comparisons{over_all}"
     if len(ordered) == 1:
         return f"{MODELS[best.name]}: the items have no features" if data.items is None else MODELS[best.name]
     second = ordered[1]

@@ -191,6 +191,10 @@ def decide(
     )
     if verdict is not None and verdict.found and choice.name in AROUND:
         verdict = verdict.as_said_by(choice.model)
+    elif verdict is not None and verdict.found and choice.name == "judges" and model == "auto":
+        earned = {one.name: one.earned for one in choice.candidates}
+        around = max(earned[name] for name in AROUND if name in earned)
+        verdict = verdict.explained_by_tastes(choice.model, around - earned["judges"])
     if verdict is not None and choice.judged is not None:
         verdict = replace(verdict, shared=True)
     return choice, verdict

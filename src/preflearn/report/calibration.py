@@ -45,7 +45,6 @@ def calibration(shown: Shown) -> str:
     right = np.where(rows.score == 0.5, 0.5, (rows.score > 0.5) == (rows.truth > 0))[decided]
     weight = np.ones(len(rows.truth)) if rows.weight is None else rows.weight
     accuracy = float(np.average(right, weights=weight[decided])) if weight[decided].sum() > 0 else float("nan")
-    chance = 0.4 * float(np.sqrt(BINS / len(data)))
     predicted, observed, count = _winners(curve, float(weight.sum()))
     sign = np.where(rows.score >= 0.5, 1.0, -1.0)  # of the winner that is predicted
     pair = None
@@ -54,8 +53,7 @@ def calibration(shown: Shown) -> str:
     trusted = _trusted(np.maximum(rows.score, 1 - rows.score), (1 + sign * np.sign(rows.truth)) / 2, weight, pair)
     words = paragraph(
         f"{how} The winner was predicted in <strong>{percent(accuracy)}</strong> of the comparisons that had one; "
-        f"the log loss is {number(loss, 3)} (guessing: 0.693) and the calibration error {percent(error, 1)}, where "
-        f"chance alone would give about {percent(chance, 1)}. {trusted}"
+        f"the log loss is {number(loss, 3)} (guessing: 0.693) and the calibration error {percent(error, 1)}. {trusted}"
     )
     low, high = _interval(observed * count, count, LEVEL)
     return (
@@ -79,10 +77,11 @@ def _trusted(predicted: FloatArray, won: FloatArray, weight: FloatArray, pair: I
         clumps, clump = np.unique(pair * BINS + place, return_inverse=True)
         together = np.bincount(clumps % BINS, np.bincount(clump.ravel(), error) ** 2, BINS)
         variance = np.maximum(variance, together)
-    if chi2.sf(float(np.sum(sums**2 / variance)), len(np.unique(place))) >= OFF:
+    p_value = float(chi2.sf(float(np.sum(sums**2 / variance)), len(np.unique(place))))
+    if p_value >= OFF:
         return "As far as these comparisons can tell, the probabilities can be taken at their word."
     too = "cautious" if float(sums.sum()) > 0 else "bold"
-    return f"The probabilities are off by more than chance explains; on average they are too {too}."
+    return f"The probabilities are off by more than chance explains (p = {p_value:.1g}); on average they are too {too}."
 
 
 def held_out(shown: Shown) -> tuple[FloatArray, str]:

@@ -86,6 +86,12 @@ def clusters(shown: Shown) -> str:
     result = shown.result
     if result.rankability is None:
         return paragraph("Not looked for, as circles were not.")
+    if result.rankability.n_parts > 1 and not result.rankability.found:
+        labels = result.data.parts()[shown.rows]
+        told = (
+            "Items of different groups never met, not even through others: they can be ranked within their group only."
+        )
+        return paragraph(told) + _groups(shown, labels, None)
     if not result.rankability.found:
         one = "All items stand in one ranking: no" if shown.verdict == "rankable" else "No"
         return paragraph(f"{one} circles were found that would split the items into groups.")
@@ -99,18 +105,24 @@ def clusters(shown: Shown) -> str:
             "No groups were found that can be ranked within and have little between them: the circles run through all "
             "items."
         )
-    rows = []
-    for group, label in enumerate(dict.fromkeys(labels.tolist()), 1):  # the group of the first item comes first
-        members = np.flatnonzero(labels == label)
-        members = members[np.argsort(found.ranks_[shown.rows[members]], kind="stable")]
-        named = ", ".join(name(shown.names[i]) for i in members[:MOST_MEMBERS])
-        more = f" and {len(members) - MOST_MEMBERS} more" if len(members) > MOST_MEMBERS else ""
-        explained = percent(found.explained_[label]) if len(members) > 1 else ""
-        words = f'<span class="words">{named}{more}</span>'
-        rows.append([f'<span class="k">group {group}</span>', f"{len(members)}", words, explained])
     told = (
         "Items of one group can be ranked among themselves, as far as the last column says; between groups preferences "
         "follow no common order."
     )
-    header = ["group", "items", "members", "a ranking explains"]
-    return paragraph(told) + table("Groups, each from best to worst", header, rows, left=(0, 2))
+    return paragraph(told) + _groups(shown, labels, found)
+
+
+def _groups(shown: Shown, labels: Any, found: Any) -> str:
+    """Return a table of groups, the largest first; without clusters that were found, members are in their places."""
+    groups = [np.flatnonzero(labels == label) for label in dict.fromkeys(labels.tolist())]
+    rows = []
+    for place, group in enumerate(sorted(groups, key=len, reverse=True), 1):
+        members = group if found is None else group[np.argsort(found.ranks_[shown.rows[group]], kind="stable")]
+        named = ", ".join(name(shown.names[i]) for i in members[:MOST_MEMBERS])
+        more = f" and {len(members) - MOST_MEMBERS} more" if len(members) > MOST_MEMBERS else ""
+        row = [f'<span class="k">group {place}</span>', f"{len(members)}", f'<span class="words">{named}{more}</span>']
+        if found is not None:
+            row.append(percent(found.explained_[labels[members[0]]]) if len(members) > 1 else "")
+        rows.append(row)
+    header = ["group", "items", "members", *(["a ranking explains"] if found is not None else [])]
+    return table("Groups, each from best to worst", header, rows, left=(0, 2))

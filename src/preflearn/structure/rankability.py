@@ -138,6 +138,7 @@ def rankability(
         hodge=hodge(flow),
         triads=cyclic_triads(flow),
         clustering=average_clustering(flow),
+        n_parts=1 if X.items is not None else len(np.unique(X.parts()[X.used_items()])),
         n_judges=0 if X.judge is None else len(set(X.judge.tolist()) - {""}),
         models=models,
         along=_feature_names(models["ranking"], along),

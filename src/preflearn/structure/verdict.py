@@ -49,6 +49,8 @@ class Rankability:
         Average clustering coefficient of the comparison graph.
     cycles : list of (float, list)
         Strongest cycles: the probability of the weakest preference, and items by name, each preferred to the next.
+    n_parts : int
+        Parts of the items that never met, where no features are known that would compare them.
     n_judges : int
         Judges whose comparisons were taken together, 0 where nobody is named.
     models : dict
@@ -73,6 +75,7 @@ class Rankability:
     triads: tuple[int, int]
     clustering: float
     cycles: list[tuple[float, list[Any]]]
+    n_parts: int
     n_judges: int
     models: dict[str, PreferenceGP]
     winners: Winners = field(repr=False)
@@ -118,6 +121,9 @@ class Rankability:
             return f"{run} in circles, and no ranking explains {most}{them}."
         if self.verdict == "partly cyclic":
             return f"A ranking explains {'most' if self.ranking_share > MOST else 'some'} of {what}, circles the rest."
+        if self.verdict == "rankable" and self.n_parts > 1:
+            them = "what all judges share" if self.shared else "these comparisons"
+            return f"A ranking explains {them} within each of {self.n_parts} parts that never met."
         if self.shared:
             return {
                 "rankable": "A single ranking explains what all judges share.",
@@ -174,6 +180,15 @@ class Rankability:
         verdict = cyclic_or_partly(said.ranking_share) if self.found else self.verdict
         return replace(self, verdict=verdict, **said._asdict())
 
+    def explained_by_tastes(self, model: PreferenceGP, log_odds: float) -> Rankability:
+        """Return the verdict where tastes of judges explain more than circles; ``log_odds`` are of circles beside them.
+
+        Judges who differ look like circles where they are taken together, as the models of this verdict do.
+        """
+        said = said_by(model, CYCLES, self.winners.n_samples, self.winners.random_state)
+        verdict = "rankable" if log_odds < -SURE else "undecided"
+        return replace(self, verdict=verdict, log_odds=log_odds, shared=True, **said._asdict())
+
     def __str__(self) -> str:
         """Return the verdict in words, with the figures behind it."""
         circles, triples = self.triads
@@ -188,7 +203,8 @@ class Rankability:
             "  log evidence: " + ", ".join(f"{name} {value:.1f}" for name, value in self.log_evidence.items()),
         ]
         if self.n_judges > 1:
-            lines.append(f"  {self.n_judges} judges are taken together")
+            tastes = ", whose tastes explain more than circles do" if self.shared and not self.found else ""
+            lines.append(f"  {self.n_judges} judges are taken together here{tastes}")
         if self.found and self.along:
             what = "how strong preferences are depends on" if self.ordered else "circles run along"
             lines.append(f"  {what} {' and '.join(self.along)}")
