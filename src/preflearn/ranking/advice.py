@@ -16,7 +16,7 @@ class Advice:
     ----------
     kind : str
         In a word: "parts", "unfounded" (first places that rest on almost nothing), "undefeated", "winless", "few",
-        "alike", "side", "judges", "circles", "noise", "repeats", "outcomes", "names", "not examined".
+        "alike", "side", "pairing", "judges", "circles", "noise", "repeats", "outcomes", "names", "not examined".
     text : str
         What was seen, what it means and what to do.
     items : tuple

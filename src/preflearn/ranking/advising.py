@@ -26,6 +26,7 @@ from preflearn.ranking._camps import two_camps
 from preflearn.ranking.advice import Advice
 from preflearn.ranking.candidates import AROUND, JUDGED
 from preflearn.ranking.choice import Choice
+from preflearn.ranking.pairing import is_widened
 from preflearn.ranking.record import Record
 from preflearn.structure import JudgeReport, Rankability
 from preflearn.structure._rivals import CLEAR, PRICE
@@ -71,6 +72,7 @@ def advise(
         *apart,
         *circles,
         *parts(data, names),
+        *_matched(choice),
         *_unfounded(data, record, ranking, names),
         *sided,
         *(one for one in _judges(judges) if not apart),
@@ -138,6 +140,20 @@ def _circles(rankability: Rankability) -> list[Advice]:
         "only noise": f"{rankability.told} {_MORE}",
     }[rankability.verdict]
     return [Advice("noise" if rankability.verdict == "only noise" else "circles", told)]
+
+
+def _matched(choice: Choice) -> list[Advice]:
+    """Return whether items met others of about their own strength, so that the prior had to be widened."""
+    if not is_widened(choice.model):
+        return []
+    return [
+        Advice(
+            "pairing",
+            "Items mostly met others of about their own strength, so that all differences that were seen are small: a "
+            "spread of utilities that is learned from these would draw all items together, and is not used. How far "
+            "the first is from the last rests on sums along chains. Compare some that are far apart.",
+        )
+    ]
 
 
 def _unfounded(data: Comparisons, record: Record, ranking: Ranking, names: Any) -> list[Advice]:

@@ -29,6 +29,7 @@ from preflearn.ranking.candidates import (
     judged_pairs,
     n_pairs,
 )
+from preflearn.ranking.pairing import for_matched_pairs
 from preflearn.structure._rivals import learned, n_learned, price
 from preflearn.structure.verdict import SURE
 
@@ -136,6 +137,8 @@ def learn_utilities(
     for name in names:
         _say(progress, name, 0.8 * len(tried) / len(names))
         tried.append(_fit(data, name, random_state, Utilities((), ())))
+        if name in BY_NAME and data.items is None:
+            tried[-1] = replace(tried[-1], model=_quietly(lambda: for_matched_pairs(data, tried[-1].model)))
     return Utilities(tuple(tried), left_out)
 
 
@@ -320,10 +323,14 @@ def _candidate(name: str, model: Any) -> Candidate:
 
 
 def _quiet_fit(model: Any, data: Comparisons, start: dict[str, float] | None = None, *, hold: bool = False) -> Any:
+    return _quietly(lambda: model.fit(data) if start is None else model.fit(data, start=start, hold=hold))
+
+
+def _quietly(work: Callable[[], Any]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # said again, in other words, by the advice
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return model.fit(data) if start is None else model.fit(data, start=start, hold=hold)
+        return work()
 
 
 def _why(ordered: list[Candidate], data: Comparisons, model: str) -> str:

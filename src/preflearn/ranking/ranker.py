@@ -19,6 +19,7 @@ from preflearn.ranking.advice import Advice
 from preflearn.ranking.advising import advise
 from preflearn.ranking.candidates import AROUND, MOST_ITEMS, check_model, n_pairs
 from preflearn.ranking.choice import Choice, Utilities, choose_model, learn_utilities
+from preflearn.ranking.pairing import is_widened
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.result import RankResult
 from preflearn.structure import JudgeReport, Rankability, judge_report, rankability
@@ -197,6 +198,8 @@ def decide(
         verdict = verdict.explained_by_tastes(choice.model, around - earned["judges"])
     if verdict is not None and choice.judged is not None:
         verdict = replace(verdict, shared=True)
+    if verdict is not None and verdict.verdict == "only noise" and is_widened(choice.model):
+        verdict = replace(verdict, verdict="rankable")  # the prior that took it for noise is not believed
     return choice, verdict
 
 

@@ -103,9 +103,7 @@ def learn_rivals(X: Comparisons, n_pairs: int, like: PreferenceGP, screen: Scree
             both = fitted(**_shared(ranking, circles))
         elif not many:
             both = beside(cyclic, learned(circles))
-    # that circles of some scale are clear does not become clearer by another test, and features that were searched for
-    # need the test that knows of the search
-    if (not screen or p_value > CLEAR) and not sign.along:
+    if not screen and not sign.along:  # features that were searched for need the test that knows of the search
         kernel = None if X.items is None else circles._solution.prior.cyclic.gram()[0]
         p_value = cyclic_residuals(ranking, [kernel], random_state).p_value
     return Rivals({"ranking": ranking, "circles": circles, "both": both}, p_value, along)

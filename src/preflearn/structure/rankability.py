@@ -130,8 +130,11 @@ def rankability(
     best = models["ranking" if log_odds < 0 else max(worth, key=lambda name: worth[name])]
     said = said_by(best, n_cycles, n_samples, random_state)
     explained = max(worth.values()) - guessed
+    verdict = "undecided" if hint else _verdict(log_odds, explained, said.ranking_share)
+    if verdict in ("rankable", "only noise"):  # circles of a model that is not believed are not told
+        said, along = said._replace(cycles=[]), ()
     return Rankability(
-        verdict="undecided" if hint else _verdict(log_odds, explained, said.ranking_share),
+        verdict=verdict,
         log_odds=log_odds,
         p_value=p_value,
         log_evidence=evidence,

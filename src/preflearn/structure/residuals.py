@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 from scipy.stats import rankdata
 from sklearn.gaussian_process.kernels import RBF
@@ -27,6 +28,7 @@ FEW_ROWS = 20_000  # up to which every row is drawn on its own; beyond, rows abo
 FEW_PAIRS = 700  # up to which their covariance is written out
 NEARLY = 0.8  # share of the strongest sign of circles that is nearly as strong
 LOST = 1e-3  # share of a kernel's variance that its leading functions may lose
+SMALLEST = float(np.finfo(float).tiny)
 WEIGHTS = (1.0, 0.6, 0.4)  # of the functions of a single feature
 LEAST_FEATURES, MOST_FEATURES = 3, 60  # between which circles are also looked for along one or two of them
 
@@ -101,9 +103,11 @@ def cyclic_residuals(
 
     The statistic is r'Gr, r the derivatives of log p(y | z) at the ranking's differences z, and G the covariance of a
     cyclic part: for compared items with kernel ΦΦ' half the squared norm of Φ'RΦ, R the skew matrix of residuals, with
-    Φ centred so that no part of a utility counts; without a kernel (None) pairs are independent. Outcomes of
-    simulations come from the same z, and their residuals are those after one Newton step of a new ranking, since the
-    observed ones had theirs, too. Of several kernels the smallest p-value counts, in the simulations as well.
+    Φ centred; without a kernel (None) pairs are independent. Outcomes of simulations come from the same z. Of all
+    residuals that part is taken out that a utility of each item would explain, whatever its prior (a Newton step
+    without one): r - WA (A'WA)⁻ A'r, W the information of the pairs. What a prior holds back is no circle, and where
+    the compared pairs close none, as on a ladder on which only neighbours met, nothing is left. Of several kernels the
+    smallest p-value counts, in the simulations as well.
 
     With ``functions`` of single features circles along one or two of them count as one more kernel: the statistic is
     the largest, over features a and b, of the squared norm of Φ_a'RΦ_b in units of its own deviation. It sees what
@@ -128,20 +132,23 @@ def cyclic_residuals(
     draw, information = _simulator(likelihood, z, trials, rng)
     W = abs(of_pairs) @ information
     A = sp.csr_array((np.tile([1.0, -1.0], m), (np.repeat(np.arange(m), 2), np.ravel(np.column_stack(ends)))), (m, n))
-    K = _utility(ranking).gram()[0]
-    step = np.linalg.solve(np.eye(n) + K @ (A.T @ sp.diags_array(W) @ A).toarray(), K)  # of utilities, by their slopes
+    share = W / max(float(W.max()), SMALLEST)
+    part = connected_components(A.T @ A, directed=False)[1]
+    constant = (part[:, None] == part) / np.bincount(part)[part]  # what differences do not see
+    step = np.linalg.inv((A.T @ sp.diags_array(share) @ A).toarray() + constant)
+
+    def cyclic(r: FloatArray) -> FloatArray:
+        return np.asarray(r - share[:, None] * (A @ (step @ (A.T @ r))))
+
     parts = [_statistic(n, ends, kernel) for kernel in kernels]
     if functions is not None:
         parts.append(_along_features(n, ends, functions))
-    slope = A.T @ observed
     count = SIMULATIONS if sum(cost for _, cost in parts) + n**2 < LARGE else FEWER
     smallest = 1e-12 * float(np.square(np.bincount(place, weight, m)).sum())  # rounding
-    seen = [_stacked(parts, np.asarray(observed[:, None], dtype=np.float64)) * (1 - 1e-9) - smallest]
-    together = int(np.clip(BLOCK // len(z), 1, TOGETHER))
-    for start in range(0, count, together):
-        drawn = of_pairs @ draw(min(together, count - start))
-        drawn -= W[:, None] * (A @ (step @ (A.T @ drawn - slope[:, None])))
-        seen.append(_stacked(parts, drawn))
+    seen = [_stacked(parts, cyclic(np.asarray(observed[:, None], dtype=np.float64))) * (1 - 1e-9) - smallest]
+    at_once = int(np.clip(BLOCK // len(z), 1, TOGETHER))
+    for start in range(0, count, at_once):
+        seen.append(_stacked(parts, cyclic(of_pairs @ draw(min(at_once, count - start)))))
     every = np.concatenate(seen)
     if functions is None:
         return Sign(_smallest_p(every), _strongest(every))
