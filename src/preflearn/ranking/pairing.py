@@ -7,10 +7,9 @@ these: the evidence takes pairs for chosen at random, and does not know that the
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from scipy.stats import chi2
 
 from preflearn.data import Comparisons
 from preflearn.models import BradleyTerry
@@ -19,9 +18,8 @@ __all__ = ["for_matched_pairs", "is_widened"]
 
 MOST_ITEMS = 3_000  # beyond, no matrix of all items is held
 WIDE = 100.0  # variance of a prior that decides nothing but that there is a maximum
-ALIKE = 0.5  # squared differences of items that met, by those of all, below which pairs were chosen by strength
-HARDLY = 0.05  # p-value below which the prior holds back what the comparisons say
-ROUNDING = 1e-10
+ALIKE = 0.4  # squared differences of items that met, by those of all, below which pairs were chosen by strength
+SIMULATIONS, DEVIATIONS = 19, 3.0  # of what a prior holds back, and by how many of these it is too much
 
 
 def for_matched_pairs(data: Comparisons, model: BradleyTerry) -> BradleyTerry:
@@ -37,15 +35,14 @@ def for_matched_pairs(data: Comparisons, model: BradleyTerry) -> BradleyTerry:
     Returns
     -------
     BradleyTerry
-        Fitted; its ``prior`` is a number if it was widened: the sum of squares of utilities almost without a prior, at
-        most 100, since all of it may lie in one direction, that of the chain.
+        Fitted; its ``prior`` is a number if it was widened: the learned variance, times four until it holds back no
+        more than it does in simulations.
 
     Notes
     -----
-    Pairs were chosen by strength if items that met differ by less than half, in squares, of what all items do, by
+    Pairs were chosen by strength if items that met differ by less than 40 %, in squares, of what all items do, by
     utilities almost without a prior. The learned prior is too narrow if these explain comparisons better than it allows
-    for: twice the gain of log likelihood is about a sum of squares with variances 1 / (1 + λv), λ the eigenvalues of
-    the information, if the prior N(0, vI) is right.
+    for, by simulation. Where pairs were not chosen by strength the evidence is right, and nothing is simulated.
 
     Examples
     --------
@@ -65,17 +62,19 @@ def for_matched_pairs(data: Comparisons, model: BradleyTerry) -> BradleyTerry:
     if not isinstance(model.prior, str) or not 2 < data.n_items <= MOST_ITEMS:
         return model
     free = BradleyTerry(model.link, WIDE, ties=model.ties).fit(data)
-    part, used = data.parts(), data.used_items()
+    part = data.parts()
     f = free.utility_ - (np.bincount(part, free.utility_) / np.bincount(part))[part]
     weight = np.ones(len(data)) if data.weight is None else data.weight
     met = np.bincount(data.first, weight, data.n_items) + np.bincount(data.second, weight, data.n_items)
     spread = 2 * float(met @ f**2) / float(met.sum())  # mean square of differences, had pairs been drawn at random
     seen = float(weight @ np.square(f[data.first] - f[data.second])) / float(weight.sum())
-    if seen >= ALIKE * spread or _allowed(data, weight, model, 2 * (free.log_likelihood_ - model.log_likelihood_)):
+    if seen >= ALIKE * spread:
         return model
-    variance = float(np.clip(np.sum(f[used] ** 2), model.prior_variance_, WIDE))
-    wider: BradleyTerry = BradleyTerry(model.link, variance, ties=model.ties).fit(data)
-    return wider
+    variance, too_much = cast(float, model.prior_variance_), DEVIATIONS
+    while variance < WIDE / 4 and _excess(data, model, variance, free.log_likelihood_) > too_much:
+        variance, too_much = 4 * variance, 0.0
+        model = BradleyTerry(model.link, variance, ties=model.ties).fit(data)
+    return model
 
 
 def is_widened(model: Any) -> bool:
@@ -83,15 +82,24 @@ def is_widened(model: Any) -> bool:
     return isinstance(model, BradleyTerry) and isinstance(model.prior, float)
 
 
-def _allowed(data: Comparisons, weight: Any, model: BradleyTerry, gain: float) -> bool:
-    """Return whether the prior of a model lets so much of the likelihood be held back."""
-    n, z = data.n_items, model.utility_[data.first] - model.utility_[data.second]
-    information = -weight * model.likelihood_.log_density(np.sign(data.outcome), z).second
-    L = np.zeros((n, n))
-    np.add.at(L, (data.first, data.second), -information)
-    L = L + L.T
-    L.flat[:: n + 1] -= L.sum(axis=1)
-    values = np.linalg.eigvalsh(L)
-    share = 1.0 / (1.0 + values[values > ROUNDING * values[-1]] * model.prior_variance_)
-    square = float(np.square(share).sum())
-    return bool(chi2.sf(gain * share.sum() / square, share.sum() ** 2 / square) > HARDLY)
+def _excess(data: Comparisons, model: BradleyTerry, variance: float, highest: float) -> float:
+    """Return by how many deviations a model holds back more of the highest log likelihood than simulations do.
+
+    Utilities are drawn from its prior, and outcomes of the same comparisons from these.
+    """
+    rng = np.random.default_rng(0)
+    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
+    code, place = np.unique(low * data.n_items + high, return_inverse=True)
+    first, second = code // data.n_items, code % data.n_items
+    weight = np.ones(len(data)) if data.weight is None else data.weight
+    times = np.maximum(np.round(np.bincount(place.ravel(), weight)), 1).astype(np.int64)
+    sides = np.tile(first, 3), np.tile(second, 3), np.repeat([1.0, 0.0, -1.0], len(first))
+    held = []
+    for _ in range(SIMULATIONS):
+        f = np.sqrt(variance) * rng.standard_normal(data.n_items)
+        share = model.likelihood_.probability(f[first] - f[second], np.zeros(len(first)))  # first, tie, second
+        counts = rng.multinomial(times, share / share.sum(axis=1, keepdims=True)).T.ravel()
+        drawn = Comparisons(data.n_items, *(side[counts > 0] for side in sides), weight=counts[counts > 0])
+        narrow, free = (BradleyTerry(model.link, v, ties=model.ties).fit(drawn) for v in (variance, WIDE))
+        held.append(free.log_likelihood_ - narrow.log_likelihood_)
+    return float((highest - model.log_likelihood_ - np.mean(held)) / max(float(np.std(held)), 1e-9))
