@@ -320,3 +320,35 @@ def test_circles_that_features_know_nothing_of_are_hinted_at_too():
     found = rank(data).rankability
     assert found.found
     assert found.along == ()
+
+
+@pytest.mark.parametrize("features", [False, True])
+def test_pairs_that_close_no_circle_show_none(features):
+    # a ladder whose rungs are small steps: a prior holds the utilities back, and what is left is no circle
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        first = np.repeat(np.arange(14), 30)
+        won = 0.4 + rng.logistic(size=len(first)) > 0
+        items = rng.normal(size=(15, 2)) if features else 15
+        found = rankability(Comparisons(items, first, first + 1, np.where(won, 1, -1)), screen=True, n_samples=10)
+        assert found.p_value == 1.0
+        assert not found.found
+        assert found.cycles == []
+
+
+def test_residuals_are_those_that_no_utility_explains():
+    # the same comparisons with other utilities of the items: what runs in circles is still seen
+    data = problem(0, circles=0.6, m=200)
+    ranking = PreferenceGP("rbf", "logit", n_restarts=0).fit(data)
+    narrow = PreferenceGP(1e-3 * RBF(1.0), "logit", hyperparameters="fixed").fit(data)
+    p = [cyclic_residuals(model, similarities(ranking, (0.5, 1.0)), 0).p_value for model in (ranking, narrow)]
+    assert max(p) < 0.05
+
+
+def test_noise_has_no_cycles_to_tell():
+    rng = np.random.default_rng(9)
+    first, second = (np.repeat(side, 2) for side in np.triu_indices(8, 1))
+    found = rankability(Comparisons(8, first, second, rng.choice([-1, 1], len(first))), n_samples=10)
+    assert found.verdict in ("only noise", "rankable")
+    assert found.cycles == []
+    assert found.along == ()

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 from scipy.special import xlogy
 from scipy.stats import rankdata
 from sklearn.gaussian_process.kernels import RBF
@@ -28,7 +27,7 @@ FEW_ROWS = 20_000  # up to which every row is drawn on its own; beyond, rows abo
 FEW_PAIRS = 700  # up to which their covariance is written out
 NEARLY = 0.8  # share of the strongest sign of circles that is nearly as strong
 LOST = 1e-3  # share of a kernel's variance that its leading functions may lose
-SMALLEST = float(np.finfo(float).tiny)
+ROUNDING, SMALLEST = 1e-10, float(np.finfo(float).tiny)
 WEIGHTS = (1.0, 0.6, 0.4)  # of the functions of a single feature
 LEAST_FEATURES, MOST_FEATURES = 3, 60  # between which circles are also looked for along one or two of them
 
@@ -132,13 +131,12 @@ def cyclic_residuals(
     draw, information = _simulator(likelihood, z, trials, rng)
     W = abs(of_pairs) @ information
     A = sp.csr_array((np.tile([1.0, -1.0], m), (np.repeat(np.arange(m), 2), np.ravel(np.column_stack(ends)))), (m, n))
-    share = W / max(float(W.max()), SMALLEST)
-    part = connected_components(A.T @ A, directed=False)[1]
-    constant = (part[:, None] == part) / np.bincount(part)[part]  # what differences do not see
-    step = np.linalg.inv((A.T @ sp.diags_array(share) @ A).toarray() + constant)
+    values, V = np.linalg.eigh((A.T @ sp.diags_array(W) @ A).toarray())
+    known = values > ROUNDING * max(float(values[-1]), SMALLEST)
+    root = V[:, known] / np.sqrt(values[known])
 
     def cyclic(r: FloatArray) -> FloatArray:
-        return np.asarray(r - share[:, None] * (A @ (step @ (A.T @ r))))
+        return np.asarray(r - W[:, None] * (A @ (root @ (root.T @ (A.T @ r)))))
 
     parts = [_statistic(n, ends, kernel) for kernel in kernels]
     if functions is not None:
