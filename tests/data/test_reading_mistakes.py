@@ -353,7 +353,7 @@ CALLS = {
             pd.DataFrame({"x_left": [0.5], "x_right": [1.5], "y_left": [1], "y_right": [2], "winner": ["left"]}),
             np.eye(3),
         ),
-        r"have features and no names of items. Leave out the table of items",
+        r"have features and no names, so that .* Leave out the table of items",
     ),
 }
 

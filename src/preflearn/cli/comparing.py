@@ -58,6 +58,12 @@ def run_evaluate(data: str, reading: ReadOptions, model: str, by: str, folds: in
             f"it anew in each fold would take long (judges were asked about more than {MOST_ASKED:,} items, together): "
             "the figures can be a little too good. Give --model to leave no choice."
         )
+    if by == "pair" and X.items is None and {"both", "both-judges"} & set([model] if chosen is None else chosen.names):
+        notes.append(
+            "All comparisons of a pair are held out together, and circles between items without features are effects "
+            "of single pairs: of a pair that was not seen they say nothing. For pairs that were seen, the report of "
+            "preflearn rank predicts every comparison from all the others."
+        )
     if as_json:
         answer = {
             **_facts(read, X, by, found),

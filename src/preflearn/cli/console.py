@@ -128,7 +128,7 @@ def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]], *, 
     from rich.table import Table
 
     console = _console()
-    rows = [[visible(cell) for cell in row] for row in rows]
+    rows = [[" ".join(visible(cell).split()) for cell in row] for row in rows]  # a line for each row
     wide = {name: max(len(name), *(len(row[k]) for row in rows)) for k, (name, _) in enumerate(columns)} if rows else {}
     left_out: list[str] = []
     for name in spare:

@@ -32,6 +32,7 @@ _LAYOUTS = {
 }
 _TIES = ("tie", "draw", "equal", "same")  # the first that is no item
 _PLAIN = Options({}, True, False, True, False, False, True, "convert")  # no columns named, margins kept
+_WITHOUT_FEATURES = "Features of the items were left out, as this layout has no place for them. Keep their table."
 MOST_PAIRS = 2_000_000  # of scored rows that are listed
 
 
@@ -55,7 +56,8 @@ def run(source: str, out: Path, reading: ReadOptions, layout: str | None) -> Non
                 what = _write_rankings(_comparisons(data), out, kind)
             else:
                 what = _write_table(_comparisons(data), out, kind, layout)
-    facts([*(("Read", line) for line in found.told), ("Saved", f"{out}: {what}")])
+    left = [] if kind in _ROWS or data.items is None else [("Note", _WITHOUT_FEATURES)]
+    facts([*(("Read", line) for line in found.told), ("Saved", f"{out}: {what}"), *left])
 
 
 def _comparisons(data: Comparisons | Ratings) -> Comparisons:

@@ -148,7 +148,7 @@ class Rankability:
         odds = math.exp(min(abs(self.log_odds), 50.0))
         if odds < 1.05:
             return "even odds of circles"
-        number = f"{odds:,.1f}" if odds < MILLION else "beyond a million"
+        number = "beyond a million" if odds >= MILLION else f"{odds:,.0f}" if odds >= 100 else f"{odds:.1f}"
         what = "more than utilities" if self.found and self.ordered else "circles"
         return f"odds {number} to 1 {'for' if self.log_odds > 0 else 'against'} {what}"
 
