@@ -16,7 +16,7 @@ from preflearn.models import BradleyTerry
 
 __all__ = ["for_matched_pairs", "is_widened"]
 
-MOST_ITEMS = 3_000  # beyond, no matrix of all items is held
+MOST_ITEMS = 500  # beyond, simulations would take long
 WIDE = 100.0  # variance of a prior that decides nothing but that there is a maximum
 ALIKE = 0.4  # squared differences of items that met, by those of all, below which pairs were chosen by strength
 SIMULATIONS, DEVIATIONS = 19, 3.0  # of what a prior holds back, and by how many of these it is too much
