@@ -230,6 +230,16 @@ MISTAKES = {
     "place is a word": ("m.csv", b"race,driver,place\nr,a,1\nr,b,last\n", r'line 3: place holds "last".*Correct'),
     "preflib without rankings": ("m.soc", b"# ALTERNATIVE NAME 1: a\n", r"no rankings below the header.*Add lines"),
     "preflib unknown": ("m.soc", b"# ALTERNATIVE NAME 1: a\n2: 1,7\n", r'line 2: "7" is not among the 1 alt.*Correct'),
+    "preflib beyond its number": (
+        "m.soc",
+        b"# NUMBER ALTERNATIVES: 3\n1: 1,2,9\n",
+        r'line 2: "9" is not among the 3 alternatives.*Correct the number',
+    ),
+    "0, 1 and 2": (
+        "m.csv",
+        b"first,second,outcome\na,b,0\na,c,1\nb,c,2\n",
+        r"holds 0, 1, 2: which.*second side won.*Write first, second or tie.*middle \(1 of a scale from 0 to 2\)",
+    ),
     "preflib of another type": ("m.toc", b"# DATA TYPE: wmd\n1: 1,2\n", r'line 1: the data type is "wmd".*Give a file'),
     "league table": ("m.csv", b"team,won,lost\nann,3,1\nbob,1,3\n", r"do not say who was preferred.*--columns"),
     "preflib braces": ("m.toc", b"# ALTERNATIVE NAME 1: a\n2: 1,{7\n", r"line 2: the braces.*Write ties as in"),
