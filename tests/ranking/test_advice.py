@@ -11,7 +11,7 @@ from preflearn import Comparisons
 from preflearn.data import Ratings, from_rankings, from_scores
 from preflearn.exceptions import DataError
 from preflearn.ranking import rank
-from preflearn.ranking._about_data import sides
+from preflearn.ranking._about_data import alike_names, sides
 from preflearn.ranking.advising import _circles
 from preflearn.ranking.prepared import prepare
 from preflearn.ranking.ranker import from_rows
@@ -351,3 +351,28 @@ def test_residuals_that_run_in_circles_no_model_explains_are_spoken_of():
     assert "something that the table of items does not have" in said.text
     by_name = rankability(Comparisons(14, first, second, np.sign(X[first, 0] - X[second, 0])), screen=True)
     assert _circles(replace(by_name, p_value=0.002)) == []
+
+
+def test_numbers_that_are_written_in_several_ways_are_named():
+    (said,) = alike_names(np.array(["1", "01", "1.0", "2", "v1.2", "1.2.3"], dtype=object))
+    assert said.items == ("1", "01", "1.0")
+    assert alike_names(np.array(["1", "10", "1.5", "one"], dtype=object)) == []
+
+
+def test_tastes_of_judges_are_not_called_circles():
+    # one of eight answers against the others, and one by chance
+    rng = np.random.default_rng(2)
+    u, rows = np.linspace(2, -2, 10), []
+    for number in range(480):
+        one, other = rng.choice(10, 2, replace=False)
+        gap = 2 * (u[one] - u[other]) * {0: -1.0, 1: 0.0}.get(number % 8, 1.0)
+        word = "left" if rng.random() < 1 / (1 + np.exp(-gap)) else "right"
+        rows.append((f"J{number % 8}", f"i{one}", f"i{other}", word))
+    result = rank(pd.DataFrame(rows, columns=["judge", "left", "right", "winner"]))
+    assert result.choice.name == "judges"
+    assert not result.rankability.found
+    assert result.rankability.log_odds < 0
+    assert result.rankability.cycles == []
+    assert "what all judges share" in result.rankability.told.lower()
+    assert "whose tastes explain more than circles do" in str(result.rankability)
+    assert not any(one.kind == "circles" and "run in circles" in one.text for one in result.warnings)
