@@ -73,3 +73,24 @@ def test_a_given_variance_stays_as_it_is():
     data, _ = matched(2)
     model = BradleyTerry(prior=0.1).fit(data)
     assert for_matched_pairs(data, model) is model
+
+
+def swiss(seed, n=12, rounds=20):
+    """Return the games of a tournament in which those with equal points meet."""
+    rng = np.random.default_rng(seed)
+    u, points, games = 1.5 * rng.normal(size=n), np.zeros(n), []
+    for _ in range(rounds):
+        for one, other in np.lexsort((rng.random(n), -points)).reshape(-1, 2):
+            winner, loser = (one, other) if u[one] - u[other] + rng.logistic() > 0 else (other, one)
+            games.append((winner, loser))
+            points[winner] += 1
+    return Comparisons(n, *np.array(games).T)
+
+
+@pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
+@pytest.mark.parametrize("seed", [5, 8, 10])
+def test_a_prior_is_widened_only_where_it_holds_back_far_too_much(seed):
+    # a Swiss tournament: pairs are by strength, and the learned prior holds back a little more than in simulations
+    data = swiss(seed)
+    model = BradleyTerry().fit(data)
+    assert for_matched_pairs(data, model) is model
