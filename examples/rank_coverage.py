@@ -1,6 +1,6 @@
 """Do the intervals of a ranking hold the truth as often as they say?
 
-    python examples/rank_coverage.py [--repeats 40] [--methods | --circles | --weights] [--small]
+    python examples/rank_coverage.py [--repeats 40] [--methods | --circles | --weights | --matched] [--small]
 
 Utilities are drawn, comparisons simulated, and the 90 % intervals of the centred utilities counted that hold the truth;
 beside it how probable the first item was said to be the best, and how often it was. "as the papers": hyperparameters of
@@ -9,7 +9,10 @@ the highest evidence, and all pairs of a ranking as single votes. "rank": what `
 ``--methods`` compares Laplace's method and expectation propagation for items without features instead, with the slope
 of the true utilities on the estimated ones. ``--circles`` compares models with and without circles where preferences
 run in circles beside a ranking: intervals of how much an item is preferred to all items on average, and their width.
-``--weights`` counts verdicts where weights have nothing to do with outcomes.
+``--weights`` counts verdicts where weights have nothing to do with outcomes. ``--matched`` is about pairs that are not
+drawn at random: 20 items, 600 games between those within three places of each other, between neighbours on a ladder
+with steps of 0.4, the same without differences, and Swiss tournaments of 12 rounds; the slope of the true utilities on
+the estimated ones, how often the prior was widened, and verdicts on circles.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.data import from_rankings
 from preflearn.ranking import choose_model, rank
 from preflearn.ranking.choice import refined
+from preflearn.ranking.pairing import is_widened
 
 SETTINGS = (
     ("no features, 15 items, 30 comparisons", "bare", 15, 30, 1.0),
@@ -155,12 +159,55 @@ def weights(repeats):
         print(f"| {what} | {found} | {repeats} |", flush=True)
 
 
+def matched_pairs(kind, seed, n=20, m=600, rounds=12):
+    """Return games and utilities."""
+    rng = np.random.default_rng(seed)
+    u = np.sort(1.5 * rng.normal(size=n))[::-1]
+    if kind == "Swiss tournament":
+        points, games = np.zeros(n), []
+        for _ in range(rounds):
+            pairs = np.lexsort((rng.random(n), -points)).reshape(-1, 2)
+            won = u[pairs[:, 0]] - u[pairs[:, 1]] + rng.logistic(size=n // 2) > 0
+            games.append(np.where(won[:, None], pairs, pairs[:, ::-1]))
+            points[games[-1][:, 0]] += 1
+        first, second = np.concatenate(games).T
+        return Comparisons(n, first, second), u
+    reach = 3 if kind == "within three places" else 1
+    if reach == 1:
+        u = -(0.4 if kind == "ladder" else 0.0) * np.arange(n)
+    first = rng.integers(0, n, 4 * m)
+    second = first + rng.integers(1, reach + 1, 4 * m) * rng.choice([-1, 1], 4 * m)
+    kept = np.flatnonzero((second >= 0) & (second < n))[:m]
+    first, second = first[kept], second[kept]
+    return Comparisons(n, first, second, np.where(u[first] - u[second] + rng.logistic(size=m) > 0, 1, -1)), u
+
+
+def matched(repeats):
+    print("| pairs | evidence: held | slope | rank: held | slope | widened | called cyclic |")
+    print("|---|---|---|---|---|---|---|")
+    for kind in ("within three places", "ladder", "ladder of noise", "Swiss tournament"):
+        held, slopes, widened, cyclic = [], [], 0, 0
+        for seed in range(repeats):
+            data, u = matched_pairs(kind, seed)
+            result = rank(data)
+            plain = BradleyTerry(inference="ep", hyperparameters="average").fit(data).rank()
+            truth = [(u - u.mean())[r.row] for r in (plain, result.ranking)]
+            both = list(zip((plain, result.ranking), truth, strict=True))
+            held.append([np.mean((r.low <= t) & (t <= r.high)) for r, t in both])
+            slopes.append([np.polyfit(r.utility, t, 1)[0] for r, t in both])
+            widened += is_widened(result.model)
+            cyclic += result.rankability.found
+        cells = [f"{h:.0%} | {s:.2f}" for h, s in zip(np.mean(held, axis=0), np.median(slopes, axis=0), strict=True)]
+        print(f"| {kind} | {' | '.join(cells)} | {widened} of {repeats} | {cyclic} of {repeats} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--methods", action="store_true", help="Laplace's method beside expectation propagation")
     parser.add_argument("--circles", action="store_true", help="models with and without circles")
     parser.add_argument("--weights", action="store_true", help="weights that have nothing to do with outcomes")
+    parser.add_argument("--matched", action="store_true", help="pairs that are chosen by strength")
     parser.add_argument("--small", action="store_true", help="few repeats: only to see that everything runs")
     options = parser.parse_args()
     repeats = 3 if options.small else options.repeats
@@ -173,6 +220,9 @@ def main():
         return
     if options.weights:
         weights(repeats)
+        return
+    if options.matched:
+        matched(repeats)
         return
     print("| data | how | intervals that hold the truth | first said to be the best | is the best |")
     print("|---|---|---|---|---|")

@@ -153,7 +153,7 @@ def test_the_coverage_of_rankings_is_counted_in_small():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("about", ["circles", "weights"])
-def test_circles_and_weights_are_counted_in_small(about):
+@pytest.mark.parametrize("about", ["circles", "weights", "matched"])
+def test_circles_weights_and_matched_pairs_are_counted_in_small(about):
     out = run("-W", "ignore", "examples/rank_coverage.py", "--small", f"--{about}")
     assert len(re.findall(r"^\| .*\d.*\|$", out, re.MULTILINE)) >= 3

@@ -374,5 +374,5 @@ def test_tastes_of_judges_are_not_called_circles():
     assert result.rankability.log_odds < 0
     assert result.rankability.cycles == []
     assert "what all judges share" in result.rankability.told.lower()
-    assert "whose tastes explain more than circles do" in str(result.rankability)
+    assert "8 judges are taken together here, who also have tastes of their own" in str(result.rankability)
     assert not any(one.kind == "circles" and "run in circles" in one.text for one in result.warnings)

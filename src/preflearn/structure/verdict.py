@@ -187,7 +187,7 @@ class Rankability:
         """
         said = said_by(model, CYCLES, self.winners.n_samples, self.winners.random_state)
         verdict = "rankable" if log_odds < -SURE else "undecided"
-        return replace(self, verdict=verdict, log_odds=log_odds, shared=True, **said._asdict())
+        return replace(self, verdict=verdict, log_odds=log_odds, along=(), shared=True, **said._asdict())
 
     def __str__(self) -> str:
         """Return the verdict in words, with the figures behind it."""
@@ -203,7 +203,7 @@ class Rankability:
             "  log evidence: " + ", ".join(f"{name} {value:.1f}" for name, value in self.log_evidence.items()),
         ]
         if self.n_judges > 1:
-            tastes = ", whose tastes explain more than circles do" if self.shared and not self.found else ""
+            tastes = ", who also have tastes of their own" if self.shared else ""
             lines.append(f"  {self.n_judges} judges are taken together here{tastes}")
         if self.found and self.along:
             what = "how strong preferences are depends on" if self.ordered else "circles run along"
