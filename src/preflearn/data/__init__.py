@@ -9,6 +9,7 @@ from preflearn.data.label_graphs import from_class_labels, from_label_hierarchy,
 from preflearn.data.label_orders import from_label_rankings, from_label_ranks
 from preflearn.data.labels import LabelPreferences
 from preflearn.data.orders import from_choices, from_rankings
+from preflearn.data.pairs import PairTable
 from preflearn.data.ratings import Ratings
 from preflearn.data.read_tables import read_comparisons, read_items
 from preflearn.data.reading import Reading, read_preferences
@@ -20,6 +21,7 @@ __all__ = [
     "ItemEncoder",
     "ItemTable",
     "LabelPreferences",
+    "PairTable",
     "Ratings",
     "Reading",
     "from_choices",

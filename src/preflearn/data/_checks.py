@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -39,7 +40,8 @@ __all__ = [
 class Frozen:
     """Base of the data objects: fields are set once, arrays are read-only, also after pickling and copying.
 
-    Indexing selects rows, as scikit-learn wants of ``X``.
+    Indexing selects rows, as scikit-learn wants of ``X``. What a ``cached_property`` keeps is no field: it is neither
+    pickled nor passed on to chosen rows.
     """
 
     _ROW_FIELDS: ClassVar[tuple[str, ...]]
@@ -49,12 +51,24 @@ class Frozen:
         for name, value in fields.items():
             self.__dict__[name] = lock(value)
 
+    def _fields(self) -> dict[str, Any]:
+        """Return the fields, without what cached properties keep beside them."""
+        kind = type(self)
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if not isinstance(getattr(kind, name, None), cached_property)
+        }
+
     def __setattr__(self, name: str, value: object) -> None:
         kind = type(self).__name__
         raise AttributeError(f"{kind} is frozen: cannot set {name!r}. Build a new {kind} instead.")
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen: cannot delete {name!r}.")
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self._fields()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._fill(**state)
@@ -68,7 +82,7 @@ class Frozen:
 
     def _take(self, rows: slice | NDArray[Any], **changed: Any) -> Self:
         """Return the chosen rows with some fields changed; fields that are not per row are shared."""
-        fields = {name: value for name, value in self.__dict__.items() if name not in changed}
+        fields = {name: value for name, value in self._fields().items() if name not in changed}
         for name in self._ROW_FIELDS:
             if fields.get(name) is not None:
                 fields[name] = fields[name][rows]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from preflearn.data._checks import Frozen, as_column, check_choice, check_labels
 from preflearn.data._items import ItemTable, check_items
 from preflearn.data._judges import check_judges
 from preflearn.data._sides import check_outcome, check_rows, named_items
+from preflearn.data.pairs import PairTable
 from preflearn.exceptions import DataError, DataWarning, first_few
 
 if TYPE_CHECKING:
@@ -69,6 +71,8 @@ class Comparisons(Frozen):
         Counts; ``n_features`` is 0 without features.
     shape : tuple
         (n_comparisons, 2).
+    pairs : PairTable
+        The distinct pairs with counts of wins, losses and ties, and the pair of each comparison.
 
     Warns
     -----
@@ -201,7 +205,7 @@ class Comparisons(Frozen):
             raise DataError(f"{what}\n  Nothing is left after dropping them: check that first and second differ.")
         warnings.warn(f"{what}\n  They were dropped.", DataWarning, stacklevel=4)
         keep = self[np.flatnonzero(self.first != self.second)]
-        self._fill(**keep.__dict__)
+        self._fill(**keep._fields())
 
     def _label_codes(self) -> NDArray[np.intp]:
         """Return a number for each combination of group and judge."""
@@ -225,6 +229,11 @@ class Comparisons(Frozen):
     def shape(self) -> tuple[int, int]:
         """(n_comparisons, 2): what scikit-learn reads as the size of ``X``."""
         return len(self.first), 2
+
+    @cached_property
+    def pairs(self) -> PairTable:
+        """The distinct pairs, how often each item of them won, and which pair each comparison belongs to."""
+        return PairTable.build(self.first, self.second, self.outcome, self.weight, self.n_items)
 
     def __repr__(self) -> str:
         features = f"with {self.n_features} features" if self.n_features else "without features"
