@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -47,13 +48,6 @@ def connected_parts(first: NDArray[np.intp], second: NDArray[np.intp], n_items: 
     return np.argsort(np.argsort(smallest))[renumbered].astype(np.intp)
 
 
-def oriented(
-    first: NDArray[np.intp], second: NDArray[np.intp], outcome: NDArray[np.float64]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """Return the comparisons with the smaller row number first: (a, b, y) and (b, a, -y) are one statement."""
-    return np.minimum(first, second), np.maximum(first, second), np.where(first < second, outcome, -outcome)
-
-
 def _sorted_runs(*keys: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return the order that sorts rows by the keys (stable) and the run of equal keys of each sorted row."""
     order = np.lexsort(keys[::-1])
@@ -63,62 +57,47 @@ def _sorted_runs(*keys: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp
     return order.astype(np.intp), np.cumsum(new).astype(np.intp)
 
 
-def exact_repeats(
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
-    outcome: NDArray[np.float64],
-    labels: NDArray[np.intp],
-) -> int:
-    """Return how many rows state again, under the same label, what an earlier row stated."""
-    low, high, value = oriented(first, second, outcome)
-    run = _sorted_runs(low, high, value, labels)[1]
+def exact_repeats(data: Comparisons) -> int:
+    """Return how many rows state again, under the same labels, what an earlier row stated."""
+    pairs = data.pairs
+    run = _sorted_runs(pairs.row, pairs.sign * data.outcome, *data._label_keys())[1]
     return len(run) - (int(run[-1]) + 1) if len(run) else 0
 
 
-def contradictions(first: NDArray[np.intp], second: NDArray[np.intp], outcome: NDArray[np.float64]) -> tuple[int, int]:
-    """Return the number of distinct pairs, and of those with preferences in both directions."""
-    low, high, value = oriented(first, second, outcome)
-    order, run = _sorted_runs(low, high)
-    if not len(run):
-        return 0, 0
-    n_pairs = int(run[-1]) + 1
-    up = np.bincount(run, value[order] > 0, n_pairs) > 0
-    down = np.bincount(run, value[order] < 0, n_pairs) > 0
-    return n_pairs, int(np.count_nonzero(up & down))
+def contradictions(data: Comparisons) -> int:
+    """Return how many pairs have preferences in both directions, whatever these weigh."""
+    pairs = data.pairs
+    value = pairs.sign * data.outcome
+    return int(np.count_nonzero((pairs.sums(value > 0) > 0) & (pairs.sums(value < 0) > 0)))
 
 
-def merge_pairs(
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
-    outcome: NDArray[np.float64],
-    weight: NDArray[np.float64] | None,
-    labels: NDArray[np.intp],
-) -> Merged:
-    """Return one row per unordered pair and label: weights summed, outcomes averaged by weight."""
-    low, high, value = oriented(first, second, outcome)
-    order, run = _sorted_runs(low, high, labels)
-    given = np.ones(len(low)) if weight is None else weight
-    total: NDArray[np.float64] = np.bincount(run, given[order]).astype(np.float64)
+def merge_pairs(data: Comparisons, labels: Sequence[NDArray[Any]]) -> Merged:
+    """Return one row per unordered pair and combination of labels: weights summed, outcomes averaged by weight."""
+    pairs = data.pairs
+    order, run = _sorted_runs(pairs.row, *labels)
+    value = (pairs.sign * data.outcome)[order]
+    given = np.ones(len(order)) if data.weight is None else data.weight[order]
+    total: NDArray[np.float64] = np.bincount(run, given).astype(np.float64)
     # A pair whose weights are all zero keeps its plain mean, so that no 0/0 appears.
-    used = np.where(total[run] > 0, given[order], 1.0)
-    mean = np.bincount(run, used * value[order]) / np.bincount(run, used)
+    used = np.where(total[run] > 0, given, 1.0)
+    mean = np.bincount(run, used * value) / np.bincount(run, used)
     source = order[np.flatnonzero(np.diff(run, prepend=-1))]
-    return Merged(low[source], high[source], mean, total, source)
+    pair = pairs.row[source]
+    return Merged(pairs.low[pair], pairs.high[pair], mean, total, source)
 
 
 def describe(data: Comparisons) -> str:
     """Return the text of ``Comparisons.summary``."""
     n_rows = len(data)
-    n_pairs, n_contradicted = contradictions(data.first, data.second, data.outcome)
-    repeats = exact_repeats(data.first, data.second, data.outcome, data._label_codes())
+    n_pairs = len(data.pairs)
     sizes = np.sort(np.bincount(data.parts()))[::-1]
     features = f"{data.n_features} features" if data.n_features else "no features"
     lines = [
         f"items          {data.n_items} ({len(data.used_items())} compared), {features}",
         f"comparisons    {n_rows} of {n_pairs} distinct pairs",
         f"ties           {int(np.count_nonzero(data.outcome == 0))}",
-        f"repeats        {repeats} exact",
-        f"contradictions {n_contradicted} of {n_pairs} pairs have preferences in both directions",
+        f"repeats        {exact_repeats(data)} exact",
+        f"contradictions {contradictions(data)} of {n_pairs} pairs have preferences in both directions",
         f"parts          {len(sizes)}, of {first_few(sizes.tolist())} items",
     ]
     for what, labels in (("groups", data.group), ("judges", data.judge)):

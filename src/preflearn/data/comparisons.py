@@ -207,10 +207,9 @@ class Comparisons(Frozen):
         keep = self[np.flatnonzero(self.first != self.second)]
         self._fill(**keep._fields())
 
-    def _label_codes(self) -> NDArray[np.intp]:
-        """Return a number for each combination of group and judge."""
-        judge = codes(self.judge, len(self))
-        return codes(self.group, len(self)) * (int(judge.max(initial=0)) + 1) + judge
+    def _label_keys(self) -> list[NDArray[Any]]:
+        """Return columns of numbers in which two comparisons differ where their labels do."""
+        return [codes(labels, len(self)) for labels in (self.group, self.judge) if labels is not None]
 
     def _label(self, row: int) -> Any:
         return row if self.names is None else self.names[row]
@@ -266,8 +265,7 @@ class Comparisons(Frozen):
         Exact for squared loss: sum_i w_i (y_i - z)^2 = (sum w_i)(mean - z)^2 + constant. Probit, logit and hinge
         losses of outcomes +1 and -1 are not functions of the mean; there, merge only repeats that agree.
         """
-        labels = self._label_codes() if keep_labels else np.zeros(len(self), dtype=np.intp)
-        pairs = _graph.merge_pairs(self.first, self.second, self.outcome, self.weight, labels)
+        pairs = _graph.merge_pairs(self, self._label_keys() if keep_labels else ())
         dropped: dict[str, Any] = {} if keep_labels else {"group": None, "judge": None, "judges": None}
         return self._take(
             pairs.source,

@@ -41,7 +41,7 @@ def warn_before_learning(
         never compared with each other.
     """
     new = data if known is None else data[len(known) :]
-    again = exact_repeats(new.first, new.second, new.outcome, new._label_codes()) if repeats else 0
+    again = exact_repeats(new) if repeats else 0
     if again:
         warn_user(
             f"{owner}: {again} of {len(new)} comparisons repeat an earlier one exactly (same items, outcome, group "

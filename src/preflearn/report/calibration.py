@@ -8,7 +8,6 @@ import numpy as np
 from scipy.stats import chi2
 from sklearn.base import clone
 
-from preflearn.data._graph import contradictions
 from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of, log_loss
 from preflearn.operators import FloatArray, IntArray
 from preflearn.plots.calibration import _interval, _winners
@@ -47,9 +46,7 @@ def calibration(shown: Shown) -> str:
     accuracy = float(np.average(right, weights=weight[decided])) if weight[decided].sum() > 0 else float("nan")
     predicted, observed, count = _winners(curve, float(weight.sum()))
     sign = np.where(rows.score >= 0.5, 1.0, -1.0)  # of the winner that is predicted
-    pair = None
-    if runs_in_circles(shown.result.model) and data.items is None:
-        pair = np.minimum(data.first, data.second) * data.n_items + np.maximum(data.first, data.second)
+    pair = data.pairs.row if runs_in_circles(shown.result.model) and data.items is None else None
     trusted = _trusted(np.maximum(rows.score, 1 - rows.score), (1 + sign * np.sign(rows.truth)) / 2, weight, pair)
     words = paragraph(
         f"{how} The winner was predicted in <strong>{percent(accuracy)}</strong> of the comparisons that had one; "
@@ -89,8 +86,7 @@ def held_out(shown: Shown) -> tuple[FloatArray, str]:
     model, data = shown.result.model, shown.result.data
     if hasattr(model, "leave_one_out"):
         return np.asarray(model.leave_one_out())[:, 1], "Every comparison was predicted from all the others."
-    n_pairs = contradictions(data.first, data.second, data.outcome)[0]
-    folds = PairFolds(min(FOLDS, n_pairs), random_state=shown.random_state)
+    folds = PairFolds(min(FOLDS, len(data.pairs)), random_state=shown.random_state)
     probability = np.full(len(data), 0.5)
     for train, test in folds.split(data):
         probability[test] = np.asarray(clone(model).fit(data[train]).predict_proba(data[test]))[:, 1]

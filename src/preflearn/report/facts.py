@@ -21,7 +21,7 @@ __all__ = ["data_facts", "model_facts", "reading_guide"]
 def data_facts(shown: Shown) -> str:
     """Return how the data were read, and what is in them."""
     data, result = shown.result.data, shown.result
-    n_pairs, both_ways = contradictions(data.first, data.second, data.outcome)
+    n_pairs = len(data.pairs)
     used = data.used_items()
     parts = np.sort(np.unique(data.parts()[used], return_counts=True)[1])[::-1]
     outcomes = [int(np.count_nonzero(np.sign(data.outcome) == sign)) for sign in (1, 0, -1)]
@@ -30,8 +30,8 @@ def data_facts(shown: Shown) -> str:
         ("items", f"{data.n_items:,} ({len(used):,} compared, {each:.1f} times each on average)"),
         ("comparisons", f"{len(data):,} of {plural(n_pairs, 'different pair')}"),
         ("outcomes", f"first side {outcomes[0]:,}, ties {outcomes[1]:,}, second side {outcomes[2]:,}"),
-        ("exact repeats", f"{exact_repeats(data.first, data.second, data.outcome, data._label_codes()):,}"),
-        ("decided both ways", f"{both_ways:,} of {plural(n_pairs, 'pair')}"),
+        ("exact repeats", f"{exact_repeats(data):,}"),
+        ("decided both ways", f"{contradictions(data):,} of {plural(n_pairs, 'pair')}"),
         ("parts that never met", f"{len(parts):,}" + (f" (of {_sizes(parts)} items)" if len(parts) > 1 else "")),
     ]
     if data.n_features:
