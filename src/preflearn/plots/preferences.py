@@ -196,21 +196,23 @@ def plot_comparison_graph(comparisons: Comparisons, *, cycles: Any = None, ax: A
     if not isinstance(comparisons, Comparisons):
         raise TypeError(f"{caller}: Comparisons are wanted; got {type(comparisons).__name__}.")
     n = comparisons.n_items
-    weight = np.ones(len(comparisons)) if comparisons.weight is None else comparisons.weight
-    net = np.zeros((n, n))
-    np.add.at(net, (comparisons.first, comparisons.second), weight * np.sign(comparisons.outcome))
-    net = net - net.T
+    pairs = comparisons.pairs
+    net = pairs.wins - pairs.losses
+    total = np.bincount(pairs.low, net, n) - np.bincount(pairs.high, net, n)
     used = comparisons.used_items()
-    order = used[np.argsort(-net[used].sum(axis=1), kind="stable")]
+    order = used[np.argsort(-total[used], kind="stable")]
     names = np.arange(n) if comparisons.names is None else np.asarray(comparisons.names)
     angle = np.pi / 2 - 2 * np.pi * np.arange(len(order)) / len(order)
     where = {int(item): (np.cos(a), np.sin(a)) for item, a in zip(order, angle, strict=True)}
     marked = _edges(cycles, names, n, caller)
 
     ax = axes_for(ax, caller, (5.4, 5.4))
-    for winner, loser in zip(*np.nonzero(net > 0), strict=True):
-        on = (int(winner), int(loser)) in marked
-        _arrow(ax, where[int(winner)], where[int(loser)], MARK if on else GREY, 1.8 if on else 0.5, 1.0 if on else 0.35)
+    for low, high, ahead in zip(pairs.low.tolist(), pairs.high.tolist(), net.tolist(), strict=True):
+        if not ahead:
+            continue
+        winner, loser = (low, high) if ahead > 0 else (high, low)
+        on = (winner, loser) in marked
+        _arrow(ax, where[winner], where[loser], MARK if on else GREY, 1.8 if on else 0.5, 1.0 if on else 0.35)
     x, y = np.array([where[int(item)] for item in order]).T
     ax.plot(x, y, "o", color=LINE, markersize=6)
     if len(order) <= _NAMED:

@@ -91,9 +91,8 @@ def sides(data: Comparisons) -> list[Advice]:
 
 def same_order(data: Comparisons) -> bool:
     """Return whether most pairs that met more than once always had the same item on the first side."""
-    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
-    _, pair, met = np.unique(low.astype(np.int64) * data.n_items + high, return_inverse=True, return_counts=True)
-    ahead = np.bincount(pair, data.first == low)
+    pairs = data.pairs
+    ahead, met = pairs.sums(pairs.sign > 0), np.bincount(pairs.row)
     both = (ahead > 0) & (ahead < met)
     return float(both[met > 1].mean() if (met > 1).any() else 0.0) < 0.5
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel
 
 from preflearn.data import Comparisons
@@ -25,7 +24,6 @@ __all__ = [
     "has_judges",
     "judged_items",
     "judged_pairs",
-    "n_pairs",
 ]
 
 MODELS: dict[str, str] = {
@@ -90,20 +88,10 @@ def judged_items(data: Comparisons) -> int:
     return len(pairs | {*zip(data.judge.tolist(), data.second.tolist(), strict=True)})
 
 
-def n_pairs(data: Comparisons) -> int:
-    """Return how many different pairs were compared."""
-    return len(np.unique(_pairs(data)))
-
-
-def _pairs(data: Comparisons) -> Any:
-    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
-    return low.astype(np.int64) * data.n_items + high
-
-
 def judged_pairs(data: Comparisons) -> int:
     """Return how many pairs each judge was asked about, summed over judges."""
     assert data.judge is not None
-    return len({*zip(data.judge.tolist(), _pairs(data).tolist(), strict=True)})
+    return len({*zip(data.judge.tolist(), data.pairs.row.tolist(), strict=True)})
 
 
 def as_seen(data: Comparisons, name: str) -> Comparisons:

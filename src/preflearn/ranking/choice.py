@@ -27,7 +27,6 @@ from preflearn.ranking.candidates import (
     has_judges,
     judged_items,
     judged_pairs,
-    n_pairs,
 )
 from preflearn.ranking.pairing import for_matched_pairs
 from preflearn.structure._rivals import learned, n_learned, price
@@ -207,16 +206,16 @@ def choose_model(
         tried.append(around)
         # where judges have no tastes beside a utility alone, they are not looked for beside circles
         shown = max((one.earned for one in tried if one.name == "judges"), default=-np.inf)
-        if shown >= max(one.earned for one in utilities.tried) - TOGETHER and n_pairs(data) <= MOST_PAIRS_JUDGED:
+        if shown >= max(one.earned for one in utilities.tried) - TOGETHER and len(data.pairs) <= MOST_PAIRS_JUDGED:
             _say(progress, "both-judges", 0.9)
             judged = clone(around.model).set_params(judge_kernel="identity", n_restarts=0)
             tried.append(_with_tastes("both-judges", judged, data, around, around.earned))
             around = max(tried[-2:], key=lambda one: one.earned)
         if best.name != "judges" or around.earned > best.earned:  # else the circles were judges of different tastes
-            if best.name == "judges" and n_pairs(data) > MOST_PAIRS_JUDGED:
+            if best.name == "judges" and len(data.pairs) > MOST_PAIRS_JUDGED:
                 left_out += (
                     "tastes of single judges beside circles, though judges differ: intervals are too narrow (at most "
-                    f"{MOST_PAIRS_JUDGED} pairs; here {n_pairs(data):,})",
+                    f"{MOST_PAIRS_JUDGED} pairs; here {len(data.pairs):,})",
                 )
             best = around
     best = refined(data, best)
@@ -279,15 +278,12 @@ def _few_statements(data: Comparisons, most: int) -> int:
 
     A million equal ones leave nothing that the moments could correct, and beyond these are hard to match.
     """
-    turned = data.first > data.second
-    code = np.where(turned, data.second * data.n_items + data.first, data.first * data.n_items + data.second)
-    won = np.sign(data.outcome).astype(np.intp) * np.where(turned, -1, 1)
-    distinct, place = np.unique(3 * code + won, return_inverse=True)
-    heaviest = np.bincount(place.ravel(), data.weight).max()
-    return len(distinct) if len(distinct) <= most and heaviest <= HEAVY else 0
+    counts = np.concatenate([data.pairs.wins, data.pairs.losses, data.pairs.ties])
+    distinct = int(np.count_nonzero(counts))
+    return distinct if distinct <= most and counts.max() <= HEAVY else 0
 
 
-_MANY_LATENTS = {"judges": judged_items, "both": n_pairs, "both-judges": judged_pairs}
+_MANY_LATENTS = {"judges": judged_items, "both": lambda data: len(data.pairs), "both-judges": judged_pairs}
 
 
 def _fit(data: Comparisons, name: str, random_state: Any, utilities: Utilities, rival: float = -np.inf) -> Candidate:

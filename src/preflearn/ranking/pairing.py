@@ -88,11 +88,8 @@ def _excess(data: Comparisons, model: BradleyTerry, variance: float, highest: fl
     Utilities are drawn from its prior, and outcomes of the same comparisons from these.
     """
     rng = np.random.default_rng(0)
-    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
-    code, place = np.unique(low * data.n_items + high, return_inverse=True)
-    first, second = code // data.n_items, code % data.n_items
-    weight = np.ones(len(data)) if data.weight is None else data.weight
-    times = np.maximum(np.round(np.bincount(place.ravel(), weight)), 1).astype(np.int64)
+    first, second = data.pairs.low, data.pairs.high
+    times = np.maximum(np.round(data.pairs.count), 1).astype(np.int64)
     sides = np.tile(first, 3), np.tile(second, 3), np.repeat([1.0, 0.0, -1.0], len(first))
     held = []
     for _ in range(SIMULATIONS):

@@ -17,7 +17,7 @@ from preflearn.models import PreferenceGP
 from preflearn.models.ranking import Ranking
 from preflearn.ranking.advice import Advice
 from preflearn.ranking.advising import advise
-from preflearn.ranking.candidates import AROUND, MOST_ITEMS, check_model, n_pairs
+from preflearn.ranking.candidates import AROUND, MOST_ITEMS, check_model
 from preflearn.ranking.choice import Choice, Utilities, choose_model, learn_utilities
 from preflearn.ranking.pairing import is_widened
 from preflearn.ranking.prepared import prepare
@@ -227,13 +227,13 @@ def _known(data: Comparisons, utilities: Utilities) -> PreferenceGP | None:
     Few pairs are cheap, and their evidences are found by expectation propagation instead.
     """
     given = utilities.on_features or next((one for one in utilities.tried if one.name == "both"), None)
-    if given is None or data.items is None or n_pairs(data) <= CHEAP:
+    if given is None or data.items is None or len(data.pairs) <= CHEAP:
         return None
     return cast(PreferenceGP, given.model)
 
 
 def _examinable(data: Comparisons) -> bool:
-    return n_pairs(data) <= MOST_PAIRS and (data.items is None or len(data.used_items()) <= MOST_ITEMS)
+    return len(data.pairs) <= MOST_PAIRS and (data.items is None or len(data.used_items()) <= MOST_ITEMS)
 
 
 def _ranking(choice: Choice, level: float, random_state: int) -> Ranking:

@@ -153,11 +153,10 @@ def held_out(
 
 def _folds(data: Comparisons, by: str, n_folds: int, random_state: int) -> tuple[IntArray, list[Any]]:
     """Return the unit of each comparison and the splits."""
-    pair = np.minimum(data.first, data.second) * np.int64(data.n_items) + np.maximum(data.first, data.second)
-    unit = np.unique(pair, return_inverse=True)[1].astype(np.intp)
+    unit = data.pairs.row
     splitter: Any = PairFolds
     groups = None
-    count, what = int(unit.max()) + 1, "the same two items"
+    count, what = len(data.pairs), "the same two items"
     if by == "item":
         if data.items is None:
             raise DataError(

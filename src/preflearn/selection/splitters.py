@@ -148,9 +148,8 @@ class PairFolds(_Folds):
     def split(self, X: Comparisons, y: Any = None, groups: Any = None) -> Iterator[Split]:
         """Yield train and test row numbers."""
         _check_comparisons(X, "PairFolds")
-        pair = np.minimum(X.first, X.second) * X.n_items + np.maximum(X.first, X.second)
-        unit, sizes = _numbered(pair)
-        yield from self._splits_of(self._deal(sizes, "distinct pairs")[unit])
+        unit = X.pairs.row
+        yield from self._splits_of(self._deal(np.bincount(unit), "distinct pairs")[unit])
 
 
 class ItemFolds(_Folds):

@@ -43,16 +43,11 @@ class Flow:
         >>> flow.net.round(3), flow.weight
         (array([0.333]), array([3.]))
         """
-        weight = np.ones(len(X)) if X.weight is None else X.weight
-        turned = X.first > X.second
-        low, high = np.minimum(X.first, X.second), np.maximum(X.first, X.second)
-        code, place = np.unique(low * X.n_items + high, return_inverse=True)
-        total: FloatArray = np.bincount(place.ravel(), weight, minlength=code.shape[0]).astype(np.float64)
-        outcome = weight * np.where(turned, -X.outcome, X.outcome)
-        net: FloatArray = np.bincount(place.ravel(), outcome, minlength=code.shape[0]).astype(np.float64)
+        pairs = X.pairs
+        outcome = pairs.sign * X.outcome
+        total, net = pairs.count, pairs.sums(outcome if X.weight is None else X.weight * outcome)
         seen = total > 0
-        code, net, total = code[seen], net[seen] / total[seen], total[seen]
-        return cls(code // X.n_items, code % X.n_items, net, total, X.n_items)
+        return cls(pairs.low[seen], pairs.high[seen], net[seen] / total[seen], total[seen], X.n_items)
 
     def directed(self) -> Any:
         """Return the sparse matrix (n, n) with a one where the row beat the column more often than not."""

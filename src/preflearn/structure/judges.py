@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data._checks import object_array
+from preflearn.data._graph import contradictions
 from preflearn.exceptions import DataError
 from preflearn.models import PreferenceGP
 from preflearn.structure.graph import FloatArray, Flow, IntArray, cyclic_triads
@@ -150,7 +151,7 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
                 "expected": _mean(np.maximum(p, 1 - p), w),
                 "likeness": shared[name],
                 "circles": _circles(own),
-                "contradictions": _contradictions(own),
+                "contradictions": 0 if own is None else contradictions(own),
                 "verdict": _verdict(slope, deviation, itself, _surer(slope, logit(p), y, w), sure),
             }
         )
@@ -223,15 +224,6 @@ def _circles(own: Comparisons | None) -> float:
         return np.nan
     circles, triples = cyclic_triads(Flow.of(own))
     return circles / triples if triples else np.nan
-
-
-def _contradictions(own: Comparisons | None) -> int:
-    if own is None:
-        return 0
-    first = np.where(own.outcome > 0, own.first, own.second)
-    second = np.where(own.outcome > 0, own.second, own.first)
-    decided = {(a, b) for a, b in zip(first.tolist(), second.tolist(), strict=True)}
-    return sum((b, a) in decided for a, b in decided if a < b)
 
 
 def _surer(slope: float, x: FloatArray, won: Any, weight: FloatArray) -> float:

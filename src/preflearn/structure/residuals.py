@@ -115,18 +115,16 @@ def cyclic_residuals(
     X, likelihood = ranking.comparisons_, ranking.likelihood_
     weight = np.ones(len(X)) if X.weight is None else X.weight
     rng = np.random.default_rng(random_state if isinstance(random_state, int) else 0)
-    low, high = np.minimum(X.first, X.second), np.maximum(X.first, X.second)
-    sign = np.where(X.first == low, 1.0, -1.0)
-    pairs, place = np.unique(low * X.n_items + high, return_inverse=True)
-    place = place.ravel()
-    used, numbers = np.unique(np.concatenate([pairs // X.n_items, pairs % X.n_items]), return_inverse=True)
+    pairs = X.pairs
+    place, sign = pairs.row, pairs.sign
+    used, numbers = np.unique(np.concatenate([pairs.low, pairs.high]), return_inverse=True)
     m, n = len(pairs), len(used)
     ends = numbers[:m], numbers[m:]
     trials = _trials(place, weight, exact=hasattr(likelihood, "precision"))
     turn = sign[trials.row]  # the sides of a trial are those of its first row
     z = ranking.predict_difference(X[trials.row])
     slopes = likelihood.log_density(_signs(X, likelihood), z[trials.of] * (sign * turn[trials.of])).first
-    observed = np.bincount(place, sign * (weight * slopes), m)
+    observed = pairs.sums(sign * (weight * slopes))
     of_pairs = sp.csr_array((turn, (place[trials.row], np.arange(len(z)))), shape=(m, len(z)))
     draw, information = _simulator(likelihood, z, trials, rng)
     W = abs(of_pairs) @ information
@@ -142,8 +140,8 @@ def cyclic_residuals(
     if functions is not None:
         parts.append(_along_features(n, ends, functions))
     count = SIMULATIONS if sum(cost for _, cost in parts) + n**2 < LARGE else FEWER
-    smallest = 1e-12 * float(np.square(np.bincount(place, weight, m)).sum())  # rounding
-    seen = [_stacked(parts, cyclic(np.asarray(observed[:, None], dtype=np.float64))) * (1 - 1e-9) - smallest]
+    smallest = 1e-12 * float(np.square(pairs.count).sum())  # rounding
+    seen = [_stacked(parts, cyclic(observed[:, None])) * (1 - 1e-9) - smallest]
     at_once = int(np.clip(BLOCK // len(z), 1, TOGETHER))
     for start in range(0, count, at_once):
         seen.append(_stacked(parts, cyclic(of_pairs @ draw(min(at_once, count - start)))))
