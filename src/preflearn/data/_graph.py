@@ -100,11 +100,18 @@ def describe(data: Comparisons) -> str:
         f"contradictions {contradictions(data)} of {n_pairs} pairs have preferences in both directions",
         f"parts          {len(sizes)}, of {first_few(sizes.tolist())} items",
     ]
-    for what, labels in (("groups", data.group), ("judges", data.judge)):
+    for what, labels, by in (
+        ("groups", data.group, ""),
+        ("judges", data.judge, "by"),
+        ("clusters", data.cluster, "in"),
+    ):
         if labels is not None:
-            unknown = labels.tolist().count("") if what == "judges" else 0
+            unknown = labels.tolist().count("") if by else 0
             known = len(set(labels.tolist()) - ({""} if unknown else set()))
-            lines.append(f"{what:<14} {known}{f' ({unknown} comparisons by unknown ones)' if unknown else ''}")
+            lines.append(f"{what:<14} {known}{f' ({unknown} comparisons {by} unknown ones)' if unknown else ''}")
+    if data.covariates is not None:
+        named = "" if data.covariate_names is None else f" ({first_few(data.covariate_names, 5)})"
+        lines.append(f"covariates     {data.covariates.shape[1]}{named}")
     if data.weight is not None:
         lines.append(f"weight         {data.weight.sum():.6g} in total")
     return "\n".join(lines)

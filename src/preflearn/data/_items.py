@@ -78,7 +78,7 @@ def frame_of(value: Any, owner: str) -> nw.DataFrame[Any] | None:
         repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         raise DataError(
             f"{owner}: {len(repeated)} of the column names occur more than once ({first_few(repeated)}). "
-            "Rename or drop the repeated columns: every feature needs its own name."
+            "Rename or drop the repeated columns: every column needs its own name."
         ) from None
     if isinstance(native, nw.LazyFrame):
         raise TypeError(f"{owner}: lazy frames are not read. Call .collect() first.")

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from preflearn.data import _graph
 from preflearn.data._checks import Frozen, as_column, check_choice, check_labels, check_weight, codes, rows_text
+from preflearn.data._covariates import check_covariates
 from preflearn.data._items import ItemTable, check_items
 from preflearn.data._judges import check_judges
 from preflearn.data._sides import check_outcome, check_rows, named_items
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from preflearn.data._items import ItemArray
 
 __all__ = ["Comparisons"]
+
+_LABELS = ("group", "judge", "cluster", "covariates")
 
 
 class Comparisons(Frozen):
@@ -41,8 +44,13 @@ class Comparisons(Frozen):
         Positive: ``first`` was preferred; negative: ``second``; 0: a tie. Any real number is a margin.
     weight : sequence of shape (n_comparisons,), default=None
         How much each comparison counts, at least 0; weight 2 is the same as listing it twice.
-    group, judge : sequences of shape (n_comparisons,), default=None
-        Labels: which ranking, choice or query a comparison came from; who judged ("" if nobody knows).
+    group, judge, cluster : sequences of shape (n_comparisons,), default=None
+        Labels: which ranking, choice or query a comparison came from; who judged ("" if nobody knows); the prompt, task
+        or session that it belongs to ("" if unknown: then a cluster of its own). Comparisons of one cluster are not
+        independent votes.
+    covariates : data frame, or array of shape (n_comparisons, n_covariates) or (n_comparisons,), default=None
+        Numbers of each comparison that are to be held equal when items are compared: the first side's number less the
+        second's, such as the difference in length or in days of rest. Columns of a data frame are named by it.
     judges : table of shape (n_judges, n_judge_features), default=None
         Features of the judges, for models that ask how judges differ: a data frame with their names in a column called
         ``judge`` (or user, worker, annotator, name, id), or an array, of which judges are row numbers.
@@ -59,8 +67,12 @@ class Comparisons(Frozen):
         Row numbers of the items.
     outcome : array of shape (n_comparisons,)
         Outcomes or margins.
-    weight, group, judge : array of shape (n_comparisons,) or None
+    weight, group, judge, cluster : array of shape (n_comparisons,) or None
         As given.
+    covariates : array of shape (n_comparisons, n_covariates) or None
+        First side less second side, float64.
+    covariate_names : tuple of str or None
+        Column names of the covariates, if they were a data frame.
     judges : ItemTable or None
         Names and features of the judges.
     names : array of shape (n_items,) or None
@@ -97,7 +109,7 @@ class Comparisons(Frozen):
     array([-1.])
     """
 
-    _ROW_FIELDS: ClassVar = ("first", "second", "outcome", "weight", "group", "judge")
+    _ROW_FIELDS: ClassVar = ("first", "second", "outcome", "weight", "group", "judge", "cluster", "covariates")
 
     items: ItemArray | None
     first: NDArray[np.intp]
@@ -106,6 +118,9 @@ class Comparisons(Frozen):
     weight: NDArray[np.float64] | None
     group: NDArray[Any] | None
     judge: NDArray[Any] | None
+    cluster: NDArray[Any] | None = None  # these three have a default for pickles that are older than they are
+    covariates: NDArray[np.float64] | None = None
+    covariate_names: tuple[str, ...] | None = None
     judges: ItemTable | None
     names: NDArray[Any] | None
     feature_names: tuple[str, ...] | None
@@ -121,6 +136,8 @@ class Comparisons(Frozen):
         weight: Any = None,
         group: Any = None,
         judge: Any = None,
+        cluster: Any = None,
+        covariates: Any = None,
         judges: Any = None,
         names: Any = None,
         self_comparisons: Literal["error", "drop"] = "error",
@@ -133,6 +150,8 @@ class Comparisons(Frozen):
             weight=weight,
             group=group,
             judge=judge,
+            cluster=cluster,
+            covariates=covariates,
             judges=judges,
             names=names,
             self_comparisons=self_comparisons,
@@ -156,6 +175,8 @@ class Comparisons(Frozen):
         weight: Any = None,
         group: Any = None,
         judge: Any = None,
+        cluster: Any = None,
+        covariates: Any = None,
         judges: Any = None,
         names: Any = None,
         self_comparisons: str = "error",
@@ -176,6 +197,7 @@ class Comparisons(Frozen):
         rows_first = check_rows(first, table.n_items, lookup, "first", owner)
         rows_second = check_rows(second, table.n_items, lookup, "second", owner)
         who = None if judge is None else check_labels(judge, n_rows, "judge", owner, "comparison")
+        numbers, covariate_names = check_covariates(covariates, n_rows, owner)
         self._fill(
             items=table.values,
             first=rows_first,
@@ -184,6 +206,9 @@ class Comparisons(Frozen):
             weight=check_weight(weight, n_rows, owner, "comparison"),
             group=None if group is None else check_labels(group, n_rows, "group", owner, "comparison"),
             judge=who,
+            cluster=None if cluster is None else check_labels(cluster, n_rows, "cluster", owner, "comparison"),
+            covariates=numbers,
+            covariate_names=covariate_names,
             judges=check_judges(judges, who, owner),
             names=table.names,
             feature_names=table.feature_names,
@@ -208,8 +233,12 @@ class Comparisons(Frozen):
         self._fill(**keep._fields())
 
     def _label_keys(self) -> list[NDArray[Any]]:
-        """Return columns of numbers in which two comparisons differ where their labels do."""
-        return [codes(labels, len(self)) for labels in (self.group, self.judge) if labels is not None]
+        """Return columns of numbers in which comparisons of a pair differ where their labels or covariates do."""
+        given = (self.group, self.judge, self.cluster)
+        keys: list[NDArray[Any]] = [codes(labels, len(self)) for labels in given if labels is not None]
+        if self.covariates is not None:
+            keys.extend(self.pairs.sign * column for column in self.covariates.T)  # seen from the lower item
+        return keys
 
     def _label(self, row: int) -> Any:
         return row if self.names is None else self.names[row]
@@ -236,14 +265,14 @@ class Comparisons(Frozen):
 
     def __repr__(self) -> str:
         features = f"with {self.n_features} features" if self.n_features else "without features"
-        columns = [name for name in ("weight", "group", "judge") if getattr(self, name) is not None]
+        columns = [name for name in ("weight", *_LABELS) if getattr(self, name) is not None]
         return (
             f"Comparisons({len(self)} comparisons of {self.n_items} items {features}"
             f"{'; ' + ', '.join(columns) if columns else ''})"
         )
 
     def swapped(self, mask: Any = None) -> Self:
-        """Return the same statements with sides exchanged and outcomes negated (where ``mask`` is true)."""
+        """Return the same statements with sides exchanged, outcomes and covariates negated (where ``mask`` is true)."""
         where = np.ones(len(self), dtype=bool) if mask is None else np.asarray(mask)
         if where.shape != (len(self),) or where.dtype != bool:
             raise TypeError(f"swapped: mask must be {len(self)} booleans; got {where.dtype} of shape {where.shape}.")
@@ -252,28 +281,36 @@ class Comparisons(Frozen):
             first=np.where(where, self.second, self.first),
             second=np.where(where, self.first, self.second),
             outcome=np.where(where, -self.outcome, self.outcome) + 0.0,  # + 0.0: a tie stays 0, not -0
+            covariates=_signed(self.covariates, np.where(where, -1.0, 1.0)),
         )
 
     def merged(self, *, keep_labels: bool = True) -> Self:
         """Return one comparison per unordered pair: weights summed, outcomes averaged by weight.
 
-        Comparisons with different group or judge stay apart unless ``keep_labels=False``, which drops both labels.
-        The smaller row number comes first and rows are sorted.
+        Comparisons with different group, judge, cluster or covariates stay apart, and so do those whose cluster is
+        unknown, unless ``keep_labels=False``, which drops all of these. The smaller row number comes first and rows are
+        sorted.
 
         Notes
         -----
         Exact for squared loss: sum_i w_i (y_i - z)^2 = (sum w_i)(mean - z)^2 + constant. Probit, logit and hinge
         losses of outcomes +1 and -1 are not functions of the mean; there, merge only repeats that agree.
         """
-        pairs = _graph.merge_pairs(self, self._label_keys() if keep_labels else ())
-        dropped: dict[str, Any] = {} if keep_labels else {"group": None, "judge": None, "judges": None}
+        if keep_labels:
+            apart = [] if self.cluster is None else [self.clusters()]
+            found = _graph.merge_pairs(self, [*self._label_keys(), *apart])
+            turned = None if self.covariates is None else self.covariates[found.source]
+            changed: dict[str, Any] = {"covariates": _signed(turned, self.pairs.sign[found.source])}
+        else:
+            found = _graph.merge_pairs(self, [])
+            changed = dict.fromkeys((*_LABELS, "covariate_names", "judges"))
         return self._take(
-            pairs.source,
-            first=pairs.first,
-            second=pairs.second,
-            outcome=pairs.outcome,
-            weight=pairs.weight,
-            **dropped,
+            found.source,
+            first=found.first,
+            second=found.second,
+            outcome=found.outcome,
+            weight=found.weight,
+            **changed,
         )
 
     def used_items(self) -> NDArray[np.intp]:
@@ -283,6 +320,15 @@ class Comparisons(Frozen):
     def parts(self) -> NDArray[np.intp]:
         """Return the connected part (0, 1, ...) of each item; items never compared are parts of their own."""
         return _graph.connected_parts(self.first, self.second, self.n_items)
+
+    def clusters(self) -> NDArray[np.intp]:
+        """Return the cluster (0, 1, ...) of each comparison; those of unknown cluster are clusters of their own."""
+        if self.cluster is None:
+            return np.arange(len(self), dtype=np.intp)
+        number = codes(self.cluster, len(self)).copy()
+        unknown = np.flatnonzero([label == "" for label in self.cluster.tolist()])
+        number[unknown] = len(self) + np.arange(len(unknown))
+        return np.unique(number, return_inverse=True)[1].astype(np.intp, copy=False)
 
     def with_items(self, items: Any) -> Self:
         """Return the same comparisons over another item table with the same number of rows."""
@@ -297,3 +343,8 @@ class Comparisons(Frozen):
     def summary(self) -> str:
         """Return a short text: counts, ties, labels, parts, repeats and contradictions."""
         return _graph.describe(self)
+
+
+def _signed(covariates: NDArray[np.float64] | None, sign: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Return covariates with some rows negated; 0 stays 0, not -0."""
+    return None if covariates is None else sign[:, None] * covariates + 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -38,7 +39,8 @@ def from_winners(winner: Any, loser: Any, items: Any = None, *, tie: Any = None,
     tie : sequence of bool of shape (n_comparisons,), default=None
         True where neither won; the two columns are then just the two sides.
     **options
-        ``weight``, ``group``, ``judge``, ``names``, ``self_comparisons`` of `Comparisons`.
+        ``weight``, ``group``, ``judge``, ``cluster``, ``covariates`` (the winner's numbers less the loser's),
+        ``names``, ``self_comparisons`` of `Comparisons`.
 
     Returns
     -------
@@ -161,6 +163,8 @@ def from_frame(
     weight: str | None = None,
     group: str | None = None,
     judge: str | None = None,
+    cluster: str | None = None,
+    covariates: str | Sequence[str] | None = None,
     items: Any = None,
     item_name: str | None = None,
     self_comparisons: Literal["error", "drop"] = "error",
@@ -178,8 +182,10 @@ def from_frame(
     winner : str, default=None
         Instead of ``outcome``: a column with the winner's name, or with first/left, second/right, tie/draw.
         With neither, first was preferred everywhere.
-    weight, group, judge : str, default=None
+    weight, group, judge, cluster : str, default=None
         Further columns.
+    covariates : str or sequence of str, default=None
+        Columns of numbers, the first side's less the second's, as in `Comparisons`.
     items : data frame, array, int or None, default=None
         The item table, as in `Comparisons`.
     item_name : str, default=None
@@ -202,7 +208,8 @@ def from_frame(
     if outcome is not None and winner is not None:
         raise TypeError(f"{owner}: give outcome or winner, not both.")
     wanted = {"first": first, "second": second, "outcome": outcome, "winner": winner}
-    columns = frame_columns(table, {**wanted, "weight": weight, "group": group, "judge": judge}, owner)
+    labels = {"weight": weight, "group": group, "judge": judge, "cluster": cluster}
+    columns = frame_columns(table, {**wanted, **labels}, owner)
     names = None
     if item_name is not None:
         item_frame = frame_of(items, owner)
@@ -210,8 +217,13 @@ def from_frame(
             raise TypeError(f"{owner}: item_name needs items as a data frame; got {type(items).__name__}.")
         names = frame_columns(item_frame, {"item_name": item_name}, owner)["item_name"]
         items = item_frame.drop(str(item_name)).to_native()
-    options = {key: columns[key] for key in ("weight", "group", "judge")}
+    options = {key: columns[key] for key in labels}
     options |= {"names": names, "self_comparisons": self_comparisons}
+    if covariates is not None:
+        chosen = [covariates] if isinstance(covariates, str) else [str(name) for name in covariates]
+        for name in chosen:
+            frame_columns(table, {"covariates": name}, owner)  # which raises for a name that is not a column
+        options["covariates"] = table.select(chosen).to_native()
     if columns["outcome"] is not None:
         return Comparisons(items, columns["first"], columns["second"], columns["outcome"], **options)
     value = np.ones(len(table))

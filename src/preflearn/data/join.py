@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from preflearn.data._checks import label_array
+from preflearn.data._covariates import join_covariates
 from preflearn.data._judges import join_judges
 from preflearn.data.bags import Bags
 from preflearn.data.comparisons import Comparisons
@@ -29,8 +30,8 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
     Returns
     -------
     Comparisons
-        Weights are kept (1 where there were none), and judges ("", nobody known, where there were none); groups only
-        if both have them.
+        Weights are kept (1 where there were none), and judges and clusters ("", unknown, where there were none); groups
+        only if both have them. Covariates must be the same columns in both, or neither has any.
 
     Examples
     --------
@@ -66,11 +67,10 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
         "outcome": np.concatenate([old.outcome, new.outcome]),
         "weight": None if old.weight is None and new.weight is None else np.concatenate([_weight(old), _weight(new)]),
     }
-    fields["group"] = fields["judge"] = None
-    if old.group is not None and new.group is not None:
-        fields["group"] = label_array(_labels(old, "group") + _labels(new, "group"))
-    if old.judge is not None or new.judge is not None:
-        fields["judge"] = label_array(_labels(old, "judge") + _labels(new, "judge"))
+    for name, wanted in (("group", all), ("judge", any), ("cluster", any)):
+        kept = wanted(getattr(data, name) is not None for data in (old, new))
+        fields[name] = label_array(_labels(old, name) + _labels(new, name)) if kept else None
+    fields["covariates"], fields["covariate_names"] = join_covariates(old, new, "update")
     fields["judges"] = join_judges(old.judges, new.judges, "update")
     return Comparisons._from_fields(**fields)
 

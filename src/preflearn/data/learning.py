@@ -44,8 +44,8 @@ def warn_before_learning(
     again = exact_repeats(new) if repeats else 0
     if again:
         warn_user(
-            f"{owner}: {again} of {len(new)} comparisons repeat an earlier one exactly (same items, outcome, group "
-            "and judge). They count as independent evidence: delete the repeats if they are not.",
+            f"{owner}: {again} of {len(new)} comparisons repeat an earlier one exactly (same items, outcome, group, "
+            "judge, cluster and covariates). They count as independent evidence: delete the repeats if they are not.",
             DataWarning,
         )
     if not parts or data.items is not None or data.group is not None:

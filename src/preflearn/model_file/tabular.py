@@ -8,6 +8,7 @@ import numpy as np
 
 from preflearn.data import Bags, Comparisons, ItemTable
 from preflearn.data._checks import check_labels, check_names, check_real, check_weight
+from preflearn.data._covariates import check_covariates
 from preflearn.data._items import check_items
 from preflearn.data._judges import check_judges
 from preflearn.exceptions import DataError
@@ -15,6 +16,7 @@ from preflearn.exceptions import DataError
 __all__ = ["BUILDERS", "fields_of"]
 
 _COMPARISONS = ("first", "second", "outcome", "weight", "group", "judge", "judges", "names", "feature_names")
+_WHERE_THERE = ("cluster", "covariates", "covariate_names")  # files without them are older, or have no use for them
 
 
 def fields_of(value: Any) -> dict[str, Any]:
@@ -29,6 +31,7 @@ def fields_of(value: Any) -> dict[str, Any]:
     if isinstance(value, ItemTable):
         return {"values": value.values, "names": value.names, "feature_names": value.feature_names}
     fields = {name: getattr(value, name) for name in _COMPARISONS}
+    fields |= {name: getattr(value, name) for name in _WHERE_THERE if getattr(value, name) is not None}
     # One byte for each item, so that no file speaks of more items than it has bytes.
     items = np.ones(value.n_items, dtype=np.bool_) if value.items is None else value.items
     return {"items": items, **fields}
@@ -48,15 +51,16 @@ def _item_table(values: Any, names: Any, feature_names: Any) -> ItemTable:
     table = check_items(values, "table")
     if names is not None:
         check_names(names, table.n_items, "table")
-    return ItemTable(table.values, names, _columns(feature_names, table), table.n_items)
+    return ItemTable(table.values, names, _columns(feature_names, table.values, "features"), table.n_items)
 
 
-def _columns(names: Any, table: ItemTable) -> tuple[str, ...] | None:
+def _columns(names: Any, table: Any, what: str) -> tuple[str, ...] | None:
+    """Return the names of the columns of a table, or raise unless they are just that."""
     if names is None:
         return None
-    width = 0 if table.values is None else table.values.shape[1]
+    width = 0 if table is None else table.shape[1]
     if not isinstance(names, tuple) or len(names) != width or not all(isinstance(name, str) for name in names):
-        raise DataError("the names of the features are not those of the columns")
+        raise DataError(f"the names of the {what} are not those of the columns")
     return names
 
 
@@ -73,25 +77,28 @@ def _comparisons(items: Any, **fields: Any) -> Comparisons:
             raise DataError("a comparison is of an item that is not there")
     if np.any(first == second):
         raise DataError("an item is compared with itself")
-    for name in ("group", "judge"):
-        if fields[name] is not None:
-            check_labels(fields[name], m, name, owner, "comparison")
+    labels = {
+        name: None if fields.get(name) is None else check_labels(fields[name], m, name, owner, "comparison")
+        for name in ("group", "judge", "cluster")
+    }
+    covariates = check_covariates(fields.get("covariates"), m, owner)[0]
     judges = fields["judges"]
     if judges is not None:
         if not isinstance(judges, ItemTable):
             raise DataError("the judges are no table")
-        judges = check_judges(judges, fields["judge"], owner)
+        judges = check_judges(judges, labels["judge"], owner)
     return Comparisons._from_fields(
         items=table.values,
         first=first.astype(np.intp),
         second=second.astype(np.intp),
         outcome=check_real(fields["outcome"], m, "outcome", owner, "comparison"),
         weight=check_weight(fields["weight"], m, owner, "comparison"),
-        group=fields["group"],
-        judge=fields["judge"],
+        **labels,
+        covariates=covariates,
+        covariate_names=_columns(fields.get("covariate_names"), covariates, "covariates"),
         judges=judges,
         names=None if fields["names"] is None else check_names(fields["names"], table.n_items, owner),
-        feature_names=_columns(fields["feature_names"], table),
+        feature_names=_columns(fields["feature_names"], table.values, "features"),
         n_items=table.n_items,
     )
 

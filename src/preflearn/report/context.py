@@ -85,6 +85,9 @@ class Shown:
             group=None,
             judge=None,
             judges=None,
+            cluster=None,
+            covariates=None,
+            covariate_names=None,
         )
 
     def probabilities(self, places: IntArray) -> FloatArray:

@@ -36,9 +36,11 @@ def data_facts(shown: Shown) -> str:
     ]
     if data.n_features:
         facts.append(("features", f"{data.n_features:,}"))
-    for word, labels in (("judges", data.judge), ("groups", data.group)):
+    for word, labels in (("judges", data.judge), ("groups", data.group), ("clusters", data.cluster)):
         if labels is not None:
             facts.append((word, f"{len(set(labels.tolist()) - {''}):,}"))
+    if data.covariates is not None:
+        facts.append(("covariates", f"{data.covariates.shape[1]:,}"))
     if data.weight is not None:
         facts.append(("weights", f"{float(data.weight.sum()):,.6g} in total"))
     told = bullets(escape(clean(line, 600)) for line in result.told) if result.told else ""
