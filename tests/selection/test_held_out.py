@@ -131,3 +131,19 @@ def test_mistakes():
         held_out(Spy, votes(0), by="group")
     with pytest.raises(ValueError, match="not held out alike"):
         paired_difference(held_out(Spy, votes(0)), held_out(Spy, votes(0), n_folds=3))
+
+
+def test_clusters_are_held_out_whole():
+    data = votes(0)
+    prompt = np.random.default_rng(1).choice(["", "p", "q", "r", "s"], len(data))
+    data = data._take(slice(None), cluster=prompt)
+    Spy.log.clear()
+    found = held_out(Spy, data, by="cluster", n_folds=4)
+    assert len(Spy.log) == 4
+    for train, test in Spy.log:
+        assert not (set(train.cluster) & set(test.cluster)) - {""}
+    np.testing.assert_array_equal(found.unit, data.clusters())
+    with pytest.raises(DataError, match=r"cluster of each comparison.*cluster=\.\.\."):
+        held_out(Spy, votes(0), by="cluster")
+    with pytest.raises(DataError, match="all of one cluster"):
+        held_out(Spy, data[prompt == "p"], by="cluster")

@@ -8,17 +8,26 @@ from sklearn.model_selection import cross_val_score
 
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
-from preflearn.selection.splitters import GroupFolds, ItemFolds, PairFolds
+from preflearn.selection.splitters import ClusterFolds, GroupFolds, ItemFolds, PairFolds
 
 
 def comparisons(m: int = 120, n: int = 12, seed: int = 0) -> Comparisons:
     rng = np.random.default_rng(seed)
     first = rng.integers(0, n, m)
     second = (first + rng.integers(1, n, m)) % n
-    return Comparisons(rng.normal(size=(n, 2)), first, second, rng.normal(size=m), group=rng.integers(0, 9, m))
+    data = Comparisons(rng.normal(size=(n, 2)), first, second, rng.normal(size=m), group=rng.integers(0, 9, m))
+    prompt = [(f"p{k}", k)[k % 2] for k in rng.integers(0, 30, m).tolist()]
+    return Comparisons(data.items, first, second, data.outcome, group=data.group, cluster=prompt)
 
 
-SPLITTERS = [GroupFolds(4), PairFolds(4), ItemFolds(3), ItemFolds(3, test="both"), GroupFolds(3, shuffle=False)]
+SPLITTERS = [
+    GroupFolds(4),
+    ClusterFolds(4),
+    PairFolds(4),
+    ItemFolds(3),
+    ItemFolds(3, test="both"),
+    GroupFolds(3, shuffle=False),
+]
 
 
 @pytest.mark.parametrize("splitter", SPLITTERS, ids=repr)
@@ -40,7 +49,7 @@ def test_the_same_seed_gives_the_same_folds(splitter) -> None:
         np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize("make", [GroupFolds, PairFolds, ItemFolds])
+@pytest.mark.parametrize("make", [GroupFolds, ClusterFolds, PairFolds, ItemFolds])
 def test_another_seed_gives_other_folds(make) -> None:
     data = comparisons()
     folds = [[test.tolist() for _, test in make(3, random_state=seed).split(data)] for seed in (0, 1)]
@@ -75,6 +84,20 @@ def test_groups_of_mixed_kinds_are_accepted() -> None:
     data = Comparisons(np.eye(3), [0, 1, 2, 0], [1, 2, 0, 2], group=["a", 1, ("t", 2), "a"])
     tests = [test.tolist() for _, test in GroupFolds(3).split(data)]
     assert [0, 3] in tests
+
+
+def test_clusters_are_whole_and_unknown_ones_are_dealt_one_by_one() -> None:
+    cluster = ["a", "b", "a", 3, "", "", "b", "", 3, "a"]
+    data = Comparisons(3, [0, 1] * 5, [1, 2] * 5, cluster=cluster)
+    tested = np.zeros(10, dtype=int)
+    sizes = []
+    for train, test in ClusterFolds(3).split(data):
+        assert not set(data.clusters()[train]) & set(data.clusters()[test])
+        tested[test] += 1
+        sizes.append(len(test))
+    assert (tested == 1).all()
+    assert sorted(sizes) == [3, 3, 4]
+    assert [len(test) for _, test in ClusterFolds(6).split(data)].count(1) == 3
 
 
 def test_a_pair_is_in_one_fold_whichever_side_comes_first() -> None:
@@ -131,6 +154,13 @@ MISTAKES = [
         ["2 groups", "3 folds", "n_splits=2"],
     ),
     (lambda: list(GroupFolds(2).split(np.eye(4), groups=np.eye(4))), TypeError, ["one dimension"]),
+    (lambda: list(ClusterFolds(2).split(np.eye(4))), TypeError, ["Comparisons", "ndarray"]),
+    (lambda: list(ClusterFolds(2).split(Comparisons(3, [0, 1], [1, 2]))), DataError, ["no clusters", "cluster=..."]),
+    (
+        lambda: list(ClusterFolds(3).split(Comparisons(3, [0, 1], [1, 2], cluster=["", "p"]))),
+        DataError,
+        ["2 clusters", "3 folds"],
+    ),
     (lambda: list(PairFolds(2).split(np.eye(4))), TypeError, ["Comparisons", "ndarray", "GroupFolds"]),
     (lambda: list(PairFolds(9).split(Comparisons(3, [0, 1], [1, 2]))), DataError, ["2 distinct pairs", "9 folds"]),
     (lambda: ItemFolds(2, test="all"), DataError, ["'all'", '"both"']),

@@ -16,7 +16,7 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.metrics import calibration_curve, comparison_log_loss, pairwise_accuracy
 from preflearn.metrics.probabilities import Calibration, calibration_error
-from preflearn.selection.splitters import GroupFolds, ItemFolds, PairFolds
+from preflearn.selection.splitters import ClusterFolds, GroupFolds, ItemFolds, PairFolds
 
 __all__ = ["HeldOut", "Paired", "held_out", "paired_difference"]
 
@@ -95,7 +95,7 @@ def held_out(
     build: Callable[[], Any],
     data: Comparisons,
     *,
-    by: Literal["pair", "item", "judge"] = "pair",
+    by: Literal["pair", "item", "judge", "cluster"] = "pair",
     n_folds: int = 5,
     random_state: int = 0,
     progress: Callable[[str, float], None] | None = None,
@@ -109,11 +109,11 @@ def held_out(
         0, 1/2 or 1: right for accuracy, useless for log loss.
     data : Comparisons
         What to learn from and to predict.
-    by : {"pair", "item", "judge"}, default="pair"
+    by : {"pair", "item", "judge", "cluster"}, default="pair"
         What is held out as a whole: both items of a comparison in every comparison of the two, single items in all of
-        their comparisons (needs features), or judges in all of theirs.
+        their comparisons (needs features), or judges or clusters in all of theirs.
     n_folds : int, default=5
-        Number of folds; as many as there are pairs, items or judges if these are fewer.
+        Number of folds; as many as there are pairs, items, judges or clusters if these are fewer.
     random_state : int, default=0
         Seed of the folds.
     progress : callable, default=None
@@ -169,8 +169,13 @@ def _folds(data: Comparisons, by: str, n_folds: int, random_state: int) -> tuple
             raise DataError("held_out: by judge needs to know who judged. Name the column of the judges.")
         groups = np.unique(np.asarray(data.judge).astype(str), return_inverse=True)[1].astype(np.intp)
         unit, splitter, count, what = groups, GroupFolds, int(groups.max()) + 1, "one judge"
+    elif by == "cluster":
+        if data.cluster is None:
+            raise DataError("held_out: by cluster needs to know the cluster of each comparison. Build with cluster=...")
+        unit = data.clusters()
+        splitter, count, what = ClusterFolds, int(unit.max()) + 1, "one cluster"
     elif by != "pair":
-        raise ValueError(f'held_out: by={by!r} is not one of "pair", "item", "judge".')
+        raise ValueError(f'held_out: by={by!r} is not one of "pair", "item", "judge", "cluster".')
     if n_folds < 2:
         raise DataError(f"held_out: {n_folds} folds; at least 2 are needed.")
     if count < 2:

@@ -1,4 +1,4 @@
-"""Cross-validation splitters that keep what belongs together in one fold: groups, pairs, items.
+"""Cross-validation splitters that keep what belongs together in one fold: groups, clusters, pairs, items.
 
 Assignment depends on the labels and the seed, never on the order of rows: distinct units are sorted, shuffled by the
 seed, then dealt to folds. Permuting rows permutes the folds.
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
 
-__all__ = ["GroupFolds", "ItemFolds", "PairFolds"]
+__all__ = ["ClusterFolds", "GroupFolds", "ItemFolds", "PairFolds"]
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
@@ -118,6 +118,50 @@ class GroupFolds(_Folds):
         for name in ("groups", "qid"):
             request.split.add_request(param=name, alias=True)
         return request
+
+
+class ClusterFolds(_Folds):
+    """Folds of comparisons in which all comparisons of a cluster (prompt, task, session) fall together.
+
+    Comparisons of one cluster are not independent: with some of them in training, the test of the others measures what
+    is special about the cluster, and not how well a new one is predicted.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds.
+    shuffle : bool, default=True
+        Whether clusters are dealt in random order; False deals them in sorted order.
+    random_state : int, RandomState or None, default=0
+        Seed of the order.
+
+    Notes
+    -----
+    Comparisons whose cluster is unknown ("") are clusters of their own, told apart by their order only.
+
+    Examples
+    --------
+    >>> from preflearn.data import Comparisons
+    >>> from preflearn.selection import ClusterFolds
+    >>> data = Comparisons(3, [0, 1, 0, 1], [1, 2, 2, 0], cluster=["p", "q", "p", "q"])
+    >>> for train, test in ClusterFolds(n_splits=2, shuffle=False).split(data):
+    ...     print(train, test)
+    [1 3] [0 2]
+    [0 2] [1 3]
+    """
+
+    def split(self, X: Comparisons, y: Any = None, groups: Any = None) -> Iterator[Split]:
+        """Yield train and test row numbers."""
+        _check_comparisons(X, "ClusterFolds")
+        if X.cluster is None:
+            raise DataError("ClusterFolds: the comparisons have no clusters. Build Comparisons with cluster=...")
+        unit, sizes = _numbered(X.cluster)
+        own = np.flatnonzero([label == "" for label in X.cluster.tolist()])
+        if len(own):
+            unit[own] = len(sizes) + np.arange(len(own))
+            unit = np.unique(unit, return_inverse=True)[1].astype(np.intp)
+            sizes = np.bincount(unit)
+        yield from self._splits_of(self._deal(sizes, "clusters")[unit])
 
 
 class PairFolds(_Folds):
