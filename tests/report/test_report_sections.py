@@ -300,3 +300,15 @@ def test_where_preferences_run_in_circles_utilities_and_features_are_over_oppone
     assert "and their opponents." in features.features(shown)
     assert "preferred to all items on average" in overview.ranking(shown)
     assert "preferred to the ranked items on average" in facts.reading_guide(shown)
+
+
+def test_clusters_and_covariates_are_counted_and_held_equal():
+    data = league(5, 60)
+    row = np.arange(60)
+    data = data._take(slice(None), cluster=(row // 4).astype(str), covariates=np.stack([row, -row], axis=1) / 60)
+    shown = shown_of(rank(data, circles=False))
+    words = facts.data_facts(shown)
+    assert "<dt>clusters</dt><dd>15</dd>" in words
+    assert "<dt>covariates</dt><dd>2</dd>" in words
+    asked = shown.pairs(np.array([0, 1]), np.array([1, 2]))
+    assert asked.cluster is asked.covariates is asked.covariate_names is None
