@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from scipy.linalg.blas import dtrsm, dtrsv
 
-from preflearn.inference.posterior import cholesky_at_least_one
+from preflearn.inference.dense import cholesky_at_least_one
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Arrow", "lower", "one_plus"]

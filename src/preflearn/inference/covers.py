@@ -146,9 +146,8 @@ class CoverFactor:
                 B[rows, columns] = _meet(self.root(c), Lam.values[c, d], self.root(d))
         return B
 
-    def curvature(self, Lam: BlockLaplacian, *, semidefinite: bool = True) -> Arrow:
+    def curvature(self, Lam: BlockLaplacian) -> Arrow:
         """Factor B, see the module; for log-concave likelihoods only."""
-        assert semidefinite, "whoever asks should have refused the likelihood"
         k = self.n_own
         own = tuple(slice(int(start), int(start) + k[c]) for c, start in enumerate(self.offsets[:-1]))
         rest = tuple(slice(int(start) + k[c], int(self.offsets[c + 1])) for c, start in enumerate(self.offsets[:-1]))

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Design", "pair_operator"]
+__all__ = ["Design", "pair_operator", "products_of_rows"]
 
 DENSE_SHARE = 0.03  # above this share of non-zeros a dense product is quicker than a sparse one
 
@@ -27,18 +27,7 @@ class Design:
         self.A = sp.csr_array(A)
         self.AT = sp.csr_array(self.A.T)
         self.shape: tuple[int, int] = self.A.shape
-        size = np.diff(self.A.indptr)
-        parts = []
-        for width in np.unique(size):  # rows with equally many entries at once
-            rows = np.flatnonzero(size == width)
-            place = self.A.indptr[rows, None] + np.arange(width)
-            column, value = self.A.indices[place], self.A.data[place]
-            left, right = np.repeat(np.arange(width), width), np.tile(np.arange(width), width)
-            products = value[:, left] * value[:, right]
-            parts.append((np.repeat(rows, width**2), column[:, left], column[:, right], products))
-        self._row, self._left, self._right, self._value = (
-            np.concatenate([np.ravel(part[k]) for part in parts]) for k in range(4)
-        )
+        self._row, self._left, self._right, self._value = products_of_rows(self.A)
         n = self.shape[1]
         key: IntArray = np.asarray(self._left.astype(np.intp) * n + self._right)
         distinct, where = np.unique(key, return_inverse=True)
@@ -70,6 +59,21 @@ class Design:
         """Return diag(ACA') from the few entries of C that the rows of A touch."""
         products = self._value * C[self._left, self._right]
         return np.asarray(np.bincount(self._row, products, minlength=self.shape[0]), dtype=np.float64)
+
+
+def products_of_rows(A: Any) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Return row, both columns and value of all products of two entries of one row of a sparse array."""
+    size = np.diff(A.indptr)
+    parts = []
+    for width in np.unique(size):  # rows with equally many entries at once
+        rows = np.flatnonzero(size == width)
+        place = A.indptr[rows, None] + np.arange(width)
+        column, value = A.indices[place], A.data[place]
+        left, right = np.repeat(np.arange(width), width), np.tile(np.arange(width), width)
+        products = value[:, left] * value[:, right]
+        parts.append((np.repeat(rows, width**2), column[:, left], column[:, right], products))
+    row, first, second, product = (np.concatenate([np.ravel(part[k]) for part in parts]) for k in range(4))
+    return row, first, second, product
 
 
 def pair_operator(first: IntArray, second: IntArray, n_items: int) -> Any:

@@ -7,14 +7,15 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from preflearn.inference.design import Design
-from preflearn.inference.factor import PriorFactor
 from preflearn.inference.laplace import LogConcave, laplace
+from preflearn.inference.method import Found, Slopes
 from preflearn.inference.mixing import Mixing
-from preflearn.inference.posterior import Curvature, Info, Posterior
+from preflearn.inference.observed import Observed
+from preflearn.inference.posterior import Info, Posterior
+from preflearn.inference.system import Curve, System
 from preflearn.operators import FloatArray
 
-__all__ = ["Sites", "ep", "ep_at", "ep_gradient", "own_gradient"]
+__all__ = ["EP", "Sites", "ep", "ep_at", "ep_gradient", "own_gradient"]
 
 LARGEST_STEP = 3.0  # of a site, in units of the posterior's own precision and deviation
 LARGEST_FALL = 0.5  # of a site's precision that may become negative, in units of the posterior's
@@ -41,11 +42,13 @@ class Tiltable(LogConcave, Protocol):
 
 @dataclass(frozen=True)
 class _Problem:
-    factor: PriorFactor
-    design: Design
-    y: FloatArray
-    weight: FloatArray
+    system: System
+    seen: Observed
     likelihood: Tiltable
+
+    @property
+    def weight(self) -> FloatArray:
+        return self.seen.weight
 
     @property
     def power(self) -> FloatArray:
@@ -64,7 +67,7 @@ class _Sweep:
     """The posterior for given sites, and the sites that would match the tilted moments there."""
 
     sites: Sites
-    curvature: Curvature
+    curve: Curve
     u: FloatArray
     z: FloatArray
     variance: FloatArray
@@ -75,15 +78,15 @@ class _Sweep:
 
     @classmethod
     def at(cls, problem: _Problem, sites: Sites) -> _Sweep:
-        factor, design, weight, power = problem.factor, problem.design, problem.weight, problem.power
+        system, seen, weight, power = problem.system, problem.seen, problem.weight, problem.power
         tau, nu = sites
         concave = problem.likelihood.log_concave
-        curvature = Curvature.build(factor, design.laplacian(weight * tau), semidefinite=concave)
-        u = curvature.solve(factor.back(design.AT @ (weight * nu)))
-        z = design.A @ factor.forward(u)
-        variance = np.maximum(factor.covariance(curvature.LB).spread(design), 1e-300)
+        curve = system.curve(seen.squares(weight * tau), semidefinite=concave)
+        u = curve.solve(system.back(seen.sums(weight * nu)))
+        z = seen.see(system.forward(u))
+        variance = np.maximum(seen.spread(curve.variances), 1e-300)
         mean, V = _cavity(power, sites, z, variance)
-        d = problem.likelihood.smoothed(problem.y, mean, V, power)
+        d = problem.likelihood.smoothed(seen.y, mean, V, power)
         # tilted mean m + V d₁, tilted variance V (1 + V d₂); the site is what makes the difference
         d_tau = -d.second / (power * d.rest) - tau
         d_nu = (d.first - mean * d.second) / (power * d.rest) - nu
@@ -96,13 +99,13 @@ class _Sweep:
         cut = 1.0 / np.maximum(1.0, (change + shift) / LARGEST_STEP)
         lowest = 0.1 * tau if concave else tau - LARGEST_FALL / (weight * variance)
         toward = np.maximum(tau + cut * d_tau, lowest), nu + cut * d_nu
-        return cls(sites, curvature, u, z, variance, (mean, V), d, toward, gap)
+        return cls(sites, curve, u, z, variance, (mean, V), d, toward, gap)
 
     def posterior(self, problem: _Problem) -> Posterior:
         """Return the posterior, with its evidence."""
         tau, nu = self.sites
-        a = problem.design.AT @ (problem.weight * (nu - tau * self.z))
-        return Posterior.of(problem.factor, self.curvature, self.u, a, self.evidence(problem))
+        g = problem.seen.sums(problem.weight * (nu - tau * self.z))
+        return Posterior(problem.system, self.curve, self.u, g, self.evidence(problem))
 
     def evidence(self, problem: _Problem) -> float:
         """Return log Z = Σ w/a (log Ẑ + site normaliser) + the logarithm of the Gaussian integral."""
@@ -113,14 +116,12 @@ class _Sweep:
             self.tilt.log_z + 0.5 * np.log1p(t * V) - 0.5 * (n**2 * V + 2 * n * mean - t * mean**2) / (1.0 + t * V)
         )
         nu = weight * self.sites[1]
-        return float((weight / power) @ normaliser) + 0.5 * float(nu @ self.z) - 0.5 * self.curvature.log_det
+        return float((weight / power) @ normaliser) + 0.5 * float(nu @ self.z) - 0.5 * self.curve.log_det
 
 
 def ep(
-    factor: PriorFactor,
-    A: Any,
-    y: FloatArray,
-    weight: FloatArray,
+    system: System,
+    seen: Observed,
     likelihood: Tiltable,
     *,
     start: Sites | None = None,
@@ -137,9 +138,9 @@ def ep(
     likelihoods may have negative precision, and steps are halved until B is positive definite. ``start`` is a warm
     start, the sites (τ, ν) per unit of weight of an earlier call, which are returned too; without one the sites
     are those of Laplace's approximation. Where that fails, the weights grow from at most 1 to what they are. Cost per
-    sweep: one factorisation of B and C = R B⁻¹ R'.
+    sweep: one factorisation of B and the variances of all cells.
     """
-    problem = _Problem(factor, Design.of(A), y, weight, likelihood)
+    problem = _Problem(system, seen, likelihood)
     good = 100 * tol
     steps, sweep = _iterate(problem, _first_sites(problem) if start is None else start, tol, max_steps)
     if sweep.gap > good and start is not None:
@@ -157,11 +158,9 @@ def ep(
     return sweep.posterior(problem), Info(steps, sweep.gap, tol, sweep.gap <= good), sweep.sites
 
 
-def ep_at(
-    factor: PriorFactor, A: Any, y: FloatArray, weight: FloatArray, likelihood: Tiltable, sites: Sites
-) -> tuple[Posterior, float]:
+def ep_at(system: System, seen: Observed, likelihood: Tiltable, sites: Sites) -> tuple[Posterior, float]:
     """Return the posterior for given sites, and by how much their moments differ from the tilted ones."""
-    problem = _Problem(factor, Design.of(A), y, weight, likelihood)
+    problem = _Problem(system, seen, likelihood)
     sweep = _Sweep.at(problem, sites)
     return sweep.posterior(problem), sweep.gap
 
@@ -169,9 +168,9 @@ def ep_at(
 def _first_sites(problem: _Problem) -> Sites:
     if not problem.likelihood.log_concave:
         return np.zeros_like(problem.weight), np.zeros_like(problem.weight)
-    posterior, _ = laplace(problem.factor, problem.design, problem.y, problem.weight, problem.likelihood, tol=1e-6)
-    z = problem.design.A @ problem.factor.forward(posterior.u)
-    d = problem.likelihood.log_density(problem.y, z)
+    posterior, _ = laplace(problem.system, problem.seen, problem.likelihood, tol=1e-6)
+    z = problem.seen.see(problem.system.forward(posterior.u))
+    d = problem.likelihood.log_density(problem.seen.y, z)
     return -d.second, d.first - d.second * z
 
 
@@ -181,7 +180,7 @@ def _ramp(problem: _Problem, tol: float, max_steps: int) -> tuple[int, _Sweep]:
     sites: Sites = np.zeros_like(problem.weight), np.zeros_like(problem.weight)
     steps, cap = 0, 1.0
     while cap < problem.weight.max():
-        light = replace(problem, weight=np.minimum(problem.weight, cap))
+        light = replace(problem, seen=replace(problem.seen, weight=np.minimum(problem.weight, cap)))
         more, sweep = _iterate(light, sites, 1e-2, max_steps)
         steps, cap = steps + more, RAMP * cap
         share = light.weight / np.minimum(problem.weight, cap)
@@ -194,7 +193,7 @@ def _iterate(
     problem: _Problem, sites: Sites, tol: float, max_steps: int, damping: float | None = None
 ) -> tuple[int, _Sweep]:
     # mixed, or with plain steps of one length
-    weight, m = problem.weight, problem.y.shape[0]
+    weight, m = problem.weight, problem.weight.shape[0]
     mixing = Mixing()
     try:
         sweep = _Sweep.at(problem, sites)
@@ -223,7 +222,7 @@ def _iterate(
 
 def _proper(problem: _Problem, x: FloatArray, wanted: list[FloatArray]) -> _Sweep:
     # The first of the wanted sites with a proper posterior, or the last of them moved towards x, which has one.
-    m = problem.y.shape[0]
+    m = problem.weight.shape[0]
     for _ in range(HALVINGS):
         wanted.append((x + wanted[-1]) / 2)
     for sites in (*wanted, x):
@@ -234,19 +233,20 @@ def _proper(problem: _Problem, x: FloatArray, wanted: list[FloatArray]) -> _Swee
     raise AssertionError("the posterior at x was proper")
 
 
-def ep_gradient(
-    posterior: Posterior, A: Any, y: FloatArray, weight: FloatArray, likelihood: Tiltable, sites: Sites
-) -> tuple[Any, FloatArray]:
-    """Return M with d evidence = <M, dK> and the derivative in the likelihood's own parameters.
+def ep_gradient(posterior: Posterior, seen: Observed, likelihood: Tiltable, sites: Sites) -> Slopes:
+    """Return the derivatives of the evidence.
 
-    At the fixed point the sites' own derivatives cancel: M = ½ (bb' - (Λ - ΛCΛ)) with b = A'(w (ν - τ z)).
+    At the fixed point the sites' own derivatives cancel: <½ (TVT - T + gg'), d prior covariance of x> with
+    g = Σ s w (ν - τ z).
     """
-    design = Design.of(A)
-    covariance = posterior.factor.covariance(posterior.curvature.LB)
-    z = design.A @ posterior.factor.forward(posterior.u)
-    b = design.AT @ (weight * (sites[1] - sites[0] * z))
-    own = own_gradient(y, weight, likelihood, sites, z, np.maximum(covariance.spread(design), 1e-300))
-    return covariance.sensitivity(posterior.curvature.Lam, b), own
+    system, curve, weight = posterior.system, posterior.curve, seen.weight
+    x = system.forward(posterior.u)
+    z, b = seen.see(x), weight * (sites[1] - sites[0] * seen.see(x))
+    own = own_gradient(seen.y, weight, likelihood, sites, z, np.maximum(seen.spread(curve.variances), 1e-300))
+    plain = seen.scaled(None)
+    s = np.ones_like(b) if seen.scale is None else seen.scale
+    scale = b * plain.see(x) - weight * sites[0] * s * plain.see(curve.variances)
+    return Slopes(curve.gradient(seen.sums(b)), own, scale)
 
 
 def own_gradient(
@@ -255,3 +255,34 @@ def own_gradient(
     """Return the derivative of the evidence in the likelihood's own parameters, from the moments of z."""
     power = np.minimum(weight, 1.0)
     return np.asarray((weight / power) @ likelihood.tilted_theta(y, *_cavity(power, sites, z, variance), power))
+
+
+@dataclass(frozen=True)
+class EP:
+    """Expectation propagation as an inference; a warm start are sites."""
+
+    name: ClassVar[str] = "ep"
+    words: ClassVar[str] = "EP"
+    log_concave_only: ClassVar[bool] = False
+    tol: float = 1e-9
+
+    def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Any = None) -> Found:
+        """Match the moments."""
+        posterior, info, sites = ep(system, seen, likelihood, start=warm)
+        return Found(posterior, info, *sites)
+
+    def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:
+        """Return the derivatives of the evidence."""
+        return ep_gradient(found.posterior, seen, likelihood, (found.tau, found.nu))
+
+    def warm(self, found: Found, before: Any) -> Any:
+        """Return the warm start for nearby parameters: sites that match, or the last that did."""
+        return (found.tau, found.nu) if found.info.converged else before
+
+    def kept(self, warm: Any) -> Any:
+        """Return a warm start as numbers."""
+        return warm
+
+    def again(self, kept: Any, found: list[Found]) -> Any:
+        """Return the warm start that was kept."""
+        return tuple(kept)

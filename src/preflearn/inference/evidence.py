@@ -1,122 +1,239 @@
-"""The one hyperparameter search: maximise the evidence over log parameters from several starts; keep every optimum."""
+"""The evidence of parameters as a function, and the solution at some of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
+from preflearn.exceptions import DataError
+from preflearn.inference.hyperprior import HyperPrior
+from preflearn.inference.method import Found, Method
+from preflearn.inference.observed import Observed
+from preflearn.inference.posterior import Info, Posterior
+from preflearn.inference.problem import Problem
 from preflearn.operators import FloatArray
+from preflearn.terms import Reliability
 
-__all__ = ["Optimum", "maximise", "starts"]
+__all__ = ["Evidence", "Solution", "hyperprior_of", "numbers"]
 
-WALL = 100.0  # nats
-LITTLE, PATIENCE = 0.01, 3  # nats gained in as many iterations that promise nothing more
-
-Evidence = Callable[[FloatArray], tuple[float, FloatArray]]
+# Moments of a likelihood that is not log-concave that match no better than this say nothing about the evidence.
+UNKNOWN = 1e-3
+LARGEST = 1e100  # number of a posterior that is believed
+SAME = 1e-6  # relative difference up to which kept numbers belong together: rounding, on another machine too
 
 
 @dataclass(frozen=True)
-class Optimum:
-    """Where one start ended: log parameters, evidence, its gradient there, evaluations, and the optimiser's word."""
+class Solution:
+    """The posterior at some parameters, with the terms and the likelihood there."""
 
-    theta: FloatArray
-    evidence: float
-    gradient: FloatArray
-    evaluations: int
-    converged: bool
-    message: str
+    problem: Problem
+    likelihood: Any
+    found: Found
 
-    def at_bounds(self, bounds: FloatArray) -> FloatArray:
-        """Return which parameters ended at a bound."""
-        return np.asarray(np.isclose(self.theta[:, None], bounds, atol=1e-6).any(axis=1))
+    @property
+    def posterior(self) -> Posterior:
+        """The posterior."""
+        return self.found.posterior
+
+    @property
+    def info(self) -> Info:
+        """How the inference ended."""
+        return self.found.info
+
+    @property
+    def tau(self) -> FloatArray:
+        """Precision of each outcome's part, per unit of weight."""
+        return self.found.tau
+
+    @property
+    def nu(self) -> FloatArray:
+        """Precision times mean of each outcome's part."""
+        return self.found.nu
+
+    def kept(self) -> dict[str, Any]:
+        """Return what `Evidence.again` needs: a few numbers for each outcome and cell, and no matrix."""
+        posterior = self.posterior
+        return {
+            "tau": self.tau,
+            "nu": self.nu,
+            "g": posterior.g,
+            "log_evidence": float(posterior.log_evidence),
+            "info": self.info,
+        }
 
 
-def starts(first: FloatArray, bounds: FloatArray, n_restarts: int, rng: np.random.Generator) -> list[FloatArray]:
-    """Return the given start and others with every parameter within a factor of ten of it, and within its bounds."""
-    low, high = bounds.T
-    first = np.clip(first, low, high)
-    near = np.maximum(low, first - np.log(10)), np.minimum(high, first + np.log(10))
-    return [first, *(rng.uniform(*near) for _ in range(n_restarts))]
+@dataclass
+class Evidence:
+    """Log evidence and gradient as a function of theta (the terms', then the likelihood's).
 
-
-def maximise(
-    evidence: Evidence,
-    first: list[FloatArray],
-    bounds: FloatArray,
-    *,
-    tol: float = 1e-6,
-    gain: float = 0.0,
-    max_evaluations: int = 500,
-) -> list[Optimum]:
-    """Climb from every start by L-BFGS-B and return all optima, the highest first.
-
-    ``evidence(theta)`` returns the value and its gradient; a value that is not finite is a wall to step back from.
-    Without free parameters (or with equal bounds of all) the evidence is evaluated once. A later start is given up
-    where it has almost stopped climbing below what an earlier one has reached, and any on a step that gains less than
-    ``gain``.
+    The last solution is the warm start of the next.
     """
-    found: list[Optimum] = []
-    for start in first:
-        if start.shape[0] == 0 or (bounds[:, 0] == bounds[:, 1]).all():
-            value, gradient = evidence(start)
-            found.append(Optimum(start, value, gradient, 1, True, "nothing to optimise"))
-        else:
-            highest = max((one.evidence for one in found), default=-np.inf)
-            found.append(_climb(evidence, start, bounds, tol, gain, max_evaluations, highest))
-    return sorted(found, key=lambda optimum: -optimum.evidence)
+
+    problem: Problem
+    likelihood: Any
+    seen: Observed
+    method: Method
+    hyperprior: HyperPrior | None = None
+    reliability: Reliability | None = None
+    about: Any = None  # what the problem was made from, for whoever made it
+    warm: Any = field(default=None, repr=False)
+    highest: tuple[float, Any] = field(default=(-np.inf, None), repr=False)
+    solved: tuple[FloatArray, Solution] | None = field(default=None, init=False, repr=False)  # the last solution
+
+    @property
+    def theta(self) -> FloatArray:
+        """Logarithms of the free parameters."""
+        return np.concatenate([self.problem.parameters.theta, self.likelihood.theta])
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Bounds of theta, (n_theta, 2)."""
+        return np.concatenate([self.problem.parameters.bounds, self.likelihood.bounds])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters whose logarithms are theta."""
+        return (*self.problem.parameters.names, *self.likelihood.names)
+
+    @property
+    def order(self) -> int:
+        """Order of the largest matrix that is factored."""
+        return self.problem.order
+
+    @property
+    def observed(self) -> Observed:
+        """The outcomes, with the reliability of who judged."""
+        return self.seen if self.reliability is None else self.seen.scaled(self.reliability.scale)
+
+    def split(self, theta: FloatArray) -> tuple[Problem, Any]:
+        """Return the problem and the likelihood at other parameters."""
+        n = len(self.problem.parameters)
+        return self.problem.with_theta(theta[:n]), self.likelihood.with_theta(theta[n:])
+
+    def _evaluate(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Return the evidence, its gradient, and its derivative by every outcome's s; NaN where inference fails."""
+        problem, likelihood = self.split(theta)
+        seen = self.observed
+        found = self.method.solve(problem.system(), seen, likelihood, self.warm)
+        self.warm = self.method.warm(found, self.warm)
+        value = found.posterior.log_evidence
+        if not likelihood.log_concave:
+            if found.info.residual > UNKNOWN:
+                return np.nan, np.full(theta.shape, np.nan), np.full(seen.y.shape, np.nan)
+            if value > self.highest[0]:
+                self.highest = value, (found.tau, found.nu)
+        slopes = self.method.gradient(found, seen, likelihood)
+        return value, np.concatenate([slopes.terms, slopes.likelihood]), slopes.scale
+
+    def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Return the evidence and its gradient, NaN where inference fails so that neither is known."""
+        value, slope, _ = self._evaluate(theta)
+        return value, slope
+
+    def believed(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Return what is searched and averaged over: the evidence with the prior of theta, and its gradient."""
+        value, slope = self(theta)
+        gain, pull = self.hyperprior_gain(theta)
+        return value + gain, slope + pull
+
+    def believed_together(self, both: FloatArray) -> tuple[float, FloatArray]:
+        """Return the same as a function of theta and, after it, of the reliabilities, with their prior."""
+        assert self.reliability is not None
+        theta, values = np.split(both, [self.theta.shape[0]])
+        self.reliability = self.reliability.at(values)
+        value, slope, by_scale = self._evaluate(theta)
+        gain, pull = self.hyperprior_gain(theta)
+        prior, prior_slope = self.reliability.log_prior()
+        return value + gain + prior, np.concatenate([slope + pull, self.reliability.pull(by_scale) + prior_slope])
+
+    def hyperprior_gain(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Return what the prior of theta adds to the evidence, and its gradient."""
+        return (0.0, np.zeros_like(theta)) if self.hyperprior is None else self.hyperprior.gain(theta, self.bounds)
+
+    def settle(self) -> None:
+        """End a search, so that a solution no longer depends on where it came from.
+
+        Log-concave likelihoods have one solution, which is found from nothing; others start at their highest evidence.
+        """
+        self.warm = self.highest[1]
+
+    def solve(self, theta: FloatArray) -> Solution:
+        """Return the posterior at these parameters."""
+        if self.solved is not None and np.array_equal(self.solved[0], theta):
+            return self.solved[1]
+        problem, likelihood = self.split(theta)
+        found = self.method.solve(problem.system(), self.observed, likelihood, self.warm)
+        self.warm = self.method.warm(found, self.warm)
+        solution = Solution(problem, likelihood, found)
+        self.solved = theta, solution
+        return solution
+
+    def again(self, theta: FloatArray, kept: dict[str, Any]) -> Solution:
+        """Return the posterior that `solve` found at these parameters, from what `Solution.kept` said; one factor of B.
+
+        The coordinates u are those of a root of the prior covariance, and follow from g, which is the same for all
+        roots.
+        """
+        problem, likelihood = self.split(theta)
+        seen, weight, m = self.observed, self.seen.weight, self.seen.y.shape[0]
+        tau, nu, g = (numbers(kept[name], name) for name in ("tau", "nu", "g"))
+        n_cells = problem.n_cells
+        if tau.shape != (m,) or nu.shape != (m,) or g.shape != (n_cells,):
+            raise DataError(
+                f"a posterior of {tau.shape[:1]} comparisons and {g.shape[:1]} cells, not of {m} and {n_cells}"
+            )
+        if likelihood.log_concave and tau.min(initial=0.0) < 0.0:
+            raise DataError("a comparison has a negative precision")
+        system = problem.system()
+        u = system.back(g)
+        z = seen.see(system.forward(u))
+        wrong = np.abs(seen.sums(weight * (nu - tau * z)) - g)
+        if not wrong.max(initial=0.0) <= SAME * (1.0 + float(weight @ (np.abs(nu) + np.abs(tau * z)))):
+            raise DataError("the parts of comparisons are not those of the posterior")
+        curve = system.curve(seen.squares(weight * tau), semidefinite=likelihood.log_concave)
+        posterior = Posterior(system, curve, u, g, float(numbers(kept["log_evidence"], "log_evidence")))
+        if not isinstance(kept["info"], Info):
+            raise DataError("how the inference ended is not said")
+        return Solution(problem, likelihood, Found(posterior, kept["info"], tau, nu))
+
+    def warmth(self) -> Any:
+        """Return the warm start of the next evaluation as data."""
+        return self.method.kept(self.warm)
+
+    def warm_again(self, kept: Any, solutions: list[Solution]) -> None:
+        """Take up a warm start of `warmth`."""
+        if kept is None:
+            return
+        shape = (self.problem.n_cells,) if isinstance(kept, np.ndarray) else self.seen.y.shape
+        parts = [kept] if isinstance(kept, np.ndarray) else list(kept)
+        if len(parts) > 2 or any(numbers(part, "warm start").shape != shape for part in parts):
+            raise DataError("a warm start of other comparisons")
+        self.warm = self.method.again(kept, [one.found for one in solutions])
+
+    def over(self, problem: Problem, likelihood: Any, *, tol: float | None = None) -> Evidence:
+        """Return the evidence of the same outcomes for other terms over the same cells, warm where this one is."""
+        method = self.method if tol is None else replace(self.method, tol=tol)  # type: ignore[type-var]
+        new = replace(self, problem=problem, likelihood=likelihood, method=method)
+        kept = method.kept(self.warm)
+        new.warm = None if kept is None else method.again(kept, [])
+        return new
 
 
-def _climb(
-    evidence: Evidence,
-    start: FloatArray,
-    bounds: FloatArray,
-    tol: float,
-    gain: float,
-    max_evaluations: int,
-    highest: float,
-) -> Optimum:
-    value, gradient = evidence(start)
-    if not (np.isfinite(value) and np.isfinite(gradient).all()):
-        return Optimum(start, -1e100, np.zeros_like(start), 1, False, "the evidence is not finite at the start")
-    # the first step is the gradient: in these units at most one in each parameter, and not one to the bounds
-    unit = max(1.0, float(np.abs(gradient).max()))
-    seen, path = [value], [value]
+def hyperprior_of(evidence: Evidence, spread: float) -> HyperPrior:
+    """Return normal priors around the parameters of an evidence.
 
-    def negative(theta: FloatArray) -> tuple[float, FloatArray]:
-        value_here, slope = (value, gradient) if np.array_equal(theta, start) else evidence(theta)
-        if not (np.isfinite(value_here) and np.isfinite(slope).all()):
-            # a wall low enough for the line search to step back by a part of its step, not by nearly all of it
-            return (WALL - max(seen)) / unit, np.zeros_like(theta)
-        seen.append(value_here)
-        return -value_here / unit, -slope / unit
+    Length scales keep a uniform one: features may be of no use at all.
+    """
+    kinds = (*evidence.problem.parameters.kinds, *("likelihood",) * len(evidence.likelihood.names))
+    length = np.array([kind == "length scale" for kind in kinds], dtype=bool)
+    return HyperPrior(np.clip(evidence.theta, *evidence.bounds.T), np.where(length, np.inf, spread))
 
-    def hopeless() -> bool:
-        return len(path) > PATIENCE and path[-1] < min(path[-1 - PATIENCE], highest) + LITTLE
 
-    def watch(intermediate_result: Any) -> None:
-        path.append(-unit * float(intermediate_result.fun))
-        if hopeless():
-            raise StopIteration
-
-    result: Any = minimize(
-        negative,
-        start,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(float(low), float(high)) for low, high in bounds],
-        callback=watch,
-        options={"maxfun": max_evaluations, "ftol": max(1e-9, gain / max(abs(value), unit)), "gtol": tol / unit},
-    )
-    given_up = hopeless() and not result.success
-    return Optimum(
-        np.asarray(result.x),
-        -unit * float(result.fun),
-        -unit * np.asarray(result.jac),
-        int(result.nfev),
-        bool(result.success or given_up),
-        "no higher than another start" if given_up else str(result.message),
-    )
+def numbers(value: Any, what: str) -> FloatArray:
+    """Return floats whose squares are finite, or raise."""
+    found = np.asarray(value)
+    if found.dtype != np.float64 or not (np.abs(found) <= LARGEST).all():
+        raise DataError(f"{what} should be finite numbers")
+    return found

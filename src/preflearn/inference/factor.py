@@ -10,8 +10,7 @@ a factor of its own:
         sensitivity(Λ, p, q)        ½ (ΛCΛ - Λ + pp' - qq'), the derivative of the evidence by K
     whiten(Q)                   covariance of new latents with u
 
-One that knows a shape of B has ``curvature(Λ, semidefinite)`` for `Curvature.build`, in place of the congruence; one
-whose latents are asked about in a way of their own has ``posterior`` for `Posterior.of`, in place of whiten.
+One that knows a shape of B has ``curvature(Λ)``, in place of the congruence.
 """
 
 from __future__ import annotations

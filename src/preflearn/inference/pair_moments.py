@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from preflearn.inference.dense import DenseSystem
 from preflearn.inference.design import Design
 from preflearn.inference.ep import Sites, ep, ep_at, own_gradient
 from preflearn.inference.factor import Multiple
+from preflearn.inference.observed import Observed
 from preflearn.inference.pair_graph import PairGraph
 from preflearn.inference.pair_precision import DensePrecision
 from preflearn.inference.posterior import Info
@@ -55,10 +57,11 @@ def find_moments(
 ) -> Moments:
     """Match the moments from the sites of a nearby problem, or return those of sites that took ``done`` steps."""
     factor = Multiple(variance, graph.n_items)
+    system, seen = DenseSystem(design, factor), Observed(y, weight)
     if start is None or done is None:
-        found, info, sites = ep(factor, design, y, weight, likelihood, start=start, tol=TOL)
+        found, info, sites = ep(system, seen, likelihood, start=start, tol=TOL)
     else:
-        found, gap = ep_at(factor, design, y, weight, likelihood, start)
+        found, gap = ep_at(system, seen, likelihood, start)
         info, sites = Info(done, gap, TOL, gap <= 100 * TOL), start
     f = factor.forward(found.u)
     precision = DensePrecision(graph, weight * sites[0], variance)

@@ -82,6 +82,7 @@ class Likelihood(Protocol):
     """
 
     log_concave: ClassVar[bool]
+    margins: ClassVar[bool]  # whether more of an outcome counts than its sign
 
     @property
     def theta(self) -> FloatArray:

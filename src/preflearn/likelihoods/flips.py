@@ -54,6 +54,7 @@ class Flipped:
     """
 
     log_concave: ClassVar[bool] = False
+    margins: ClassVar[bool] = False
 
     base: ThresholdLikelihood = field(default_factory=Probit)
     rate: float = 0.05

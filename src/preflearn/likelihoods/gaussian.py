@@ -54,6 +54,7 @@ class Gaussian:
     """
 
     log_concave: ClassVar[bool] = True
+    margins: ClassVar[bool] = True
 
     precision: float = 1.0
     fixed: bool = False

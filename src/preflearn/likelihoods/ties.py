@@ -52,6 +52,7 @@ class ThresholdLikelihood(ABC):
     """
 
     log_concave: ClassVar[bool] = True
+    margins: ClassVar[bool] = False
 
     scale: float = 1.0
     tie: float | None = None

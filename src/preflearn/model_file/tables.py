@@ -30,7 +30,7 @@ from sklearn.preprocessing import (
 from preflearn import metrics
 from preflearn.baselines import ConstraintSVM, ConstraintSVMCV, PairAugmented
 from preflearn.inference.average import HyperPosterior
-from preflearn.inference.evidence import Optimum
+from preflearn.inference.search import Optimum
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.posterior import Info
 from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier

@@ -13,7 +13,7 @@ from preflearn.data._items import check_items, frame_of
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.models._match import match_columns
 from preflearn.operators import IntArray
-from preflearn.priors import Items
+from preflearn.terms import Items
 
 __all__ = ["items_of_comparisons", "items_of_table"]
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from preflearn.exceptions import DataWarning, first_few, warn_user
-from preflearn.likelihoods import Gaussian, get_likelihood
+from preflearn.inference.methods import get_method
+from preflearn.likelihoods import get_likelihood
 from preflearn.operators import FloatArray
 
-__all__ = ["check_theta", "likelihood_of"]
+__all__ = ["likelihood_of"]
 
 START_TIE = 0.3  # threshold that a search for it starts from, in units of the noise
 
@@ -27,13 +28,13 @@ def likelihood_of(
     likelihood: Any = get_likelihood(spec)
     if ties and hasattr(likelihood, "with_ties"):
         likelihood = likelihood.with_ties(START_TIE)
-    if inference == "laplace" and not likelihood.log_concave:
+    if get_method(inference).log_concave_only and not likelihood.log_concave:
         raise ValueError(
             f"{owner}: {type(likelihood).__name__} is not log-concave, which Laplace's method needs. "
             'Use inference="ep".'
         )
-    likelihood.check_outcomes(outcome if isinstance(likelihood, Gaussian) else np.sign(outcome))
-    if not isinstance(likelihood, Gaussian):
+    likelihood.check_outcomes(outcome if likelihood.margins else np.sign(outcome))
+    if not likelihood.margins:
         shares = np.flatnonzero((np.abs(outcome) > 0) & (np.abs(outcome) < 1))
         if shares.size:
             warn_user(
@@ -48,17 +49,3 @@ def likelihood_of(
     if isinstance(spec, str):
         likelihood = replace(likelihood, precision=1.0 / square)
     return likelihood.in_unit(square), square
-
-
-def check_theta(owner: str, theta: Any, names: tuple[str, ...]) -> FloatArray:
-    """Return log parameters as an array of one number for each name."""
-    try:
-        given = np.asarray(theta, dtype=np.float64)
-    except (TypeError, ValueError):
-        given = np.full(1, np.nan)
-    if given.shape != (len(names),) or not (np.abs(given) < 300).all():
-        raise ValueError(
-            f"{owner}: theta must be {len(names)} finite numbers below 300 in size, the logarithms of "
-            f"{', '.join(names) or 'nothing (no parameter is free)'}; got {theta!r}."
-        )
-    return given

@@ -1,177 +1,104 @@
-"""What a Gaussian process keeps of its comparisons and its solution, and how much of that a file needs.
+"""What a file needs of a Gaussian process beside what was learned: comparisons, kernels, and the form of its latents.
 
-A file holds the comparisons, the kernels, the chosen parameters and, for every solution, a few numbers for each
-comparison and latent (`Solution.kept`); matrices are worked out again (docs/decisions/0014).
+Matrices are worked out again (docs/decisions/0014). Nothing that is read is trusted before it is checked.
 """
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel
 
-from preflearn.data import Bags, Comparisons
-from preflearn.data._checks import object_array
+from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
-from preflearn.inference.average import HyperPosterior
-from preflearn.inference.evidence import Optimum
+from preflearn.inference.evidence import Evidence, hyperprior_of, numbers
 from preflearn.inference.hyperprior import HyperPrior
-from preflearn.likelihoods import Gaussian, get_likelihood
-from preflearn.models._answers import base_prior
-from preflearn.models._evidence import Evidence, few_threads, hyperprior_of, numbers
-from preflearn.models._gp_judges import judge_names, judge_numbers, with_judges
+from preflearn.inference.learn import check_theta
+from preflearn.inference.methods import get_method
+from preflearn.likelihoods import get_likelihood
 from preflearn.models._gp_kernel import check_kernel
-from preflearn.models._gp_likelihood import check_theta
-from preflearn.models._gp_merge import Merged, merge
-from preflearn.models._gp_prior import MANY_PAIRS, MOST_FUNCTIONS, kind_of, problem_as
-from preflearn.operators import FloatArray, IntArray
-from preflearn.priors import ItemPrior, SkewBasis, SkewBasisPrior
+from preflearn.models._gp_terms import MANY_PAIRS, MOST_FUNCTIONS, Choice, choose
+from preflearn.models._statements import Statements
+from preflearn.operators import IntArray
+from preflearn.terms import ItemKernel, SkewBasis
 
-__all__ = ["check_optima", "check_points", "keep", "restore", "state_of", "take_in"]
+__all__ = ["choice_again", "choice_state", "comparisons_again", "hyperprior_again"]
 
-
-class Taken(NamedTuple):
-    """Merged comparisons, rows of the items that occur, the items of each statement among these, and its judge."""
-
-    merged: Merged
-    used: IntArray
-    ends: tuple[IntArray, IntArray]
-    judge: IntArray | None  # None: judges do not matter
+VARIANCES = ("share", "side", "judge_side", "covariates", "clusters")
 
 
-def take_in(model: Any, X: Comparisons, likelihood: Any) -> Taken:
-    """Merge comparisons and number the items, and the judges, that occur."""
-    judge = None
-    if model.judge_kernel is not None:
-        names = judge_names(X)
-        model.judges_, judge = object_array(names), judge_numbers(X, names)
-    merged = merge(X, judge, exact=isinstance(likelihood, Gaussian))
-    used, place = np.unique(np.concatenate([merged.first, merged.second]), return_inverse=True)
-    m = merged.first.shape[0]
-    ends = place[:m].astype(np.intp), place[m:].astype(np.intp)
-    return Taken(merged, used, ends, None if judge is None else merged.judge)
-
-
-def keep(model: Any, X: Comparisons, evidence: Evidence, theta: FloatArray) -> None:
-    """Set what a fitted model says about itself, from its comparisons, its evidence and its solution."""
-    solution = model._solution
-    prior = base_prior(solution.prior)
-    model._evidence, model.comparisons_ = evidence, X
-    if model.judge_kernel is not None:
-        model.judge_share_ = float(solution.prior.share.constant_value)
-        model.judge_kernel_ = getattr(solution.prior, "kernel_judges", None)
-    model.kernel_ = prior.own if prior.kernel is None else prior.kernel
-    cyclic = getattr(prior, "cyclic", None)
-    model.cyclic_kernel_ = None if cyclic is None else cyclic.own if cyclic.kernel is None else cyclic.kernel
-    model.own_variance_ = None if prior.own is None else float(prior.own.constant_value)
-    model.likelihood_ = solution.likelihood
-    model.log_evidence_ = solution.posterior.log_evidence
-    model.info_ = solution.info
-    model.theta_, model.bounds_, model.theta_names_ = theta, evidence.bounds, evidence.names
-    model.featureless_, model.on_bags_ = X.items is None, isinstance(X.items, Bags)
-    model.n_items_, model.n_features_in_, model.item_names_ = X.n_items, X.n_features, X.names
-    model.__dict__.pop("feature_names_in_", None)
-    if X.feature_names is not None:
-        model.feature_names_in_ = np.array(X.feature_names, dtype=object)
-    model.classes_ = np.array([-1.0, 1.0])
-
-
-def state_of(model: Any) -> dict[str, Any]:
-    """Return what `restore` needs, as data: numbers, arrays, kernels, the likelihood and the comparisons."""
-    evidence: Evidence = model._evidence
-    prior = base_prior(evidence.prior)
-    utility = prior if isinstance(prior, ItemPrior) else prior.utility
-    points = getattr(model, "hyperposterior_", None)
-    solutions = [model._solution] if points is None else [model._solution, *(s for _, s in model._mixture)]
+def choice_state(choice: Choice) -> dict[str, Any]:
+    """Return a choice as data: kernels, and functions if there are any."""
+    parts = {name: getattr(choice, name) for name in ("utility", "circles")}
     return {
-        "comparisons": model.comparisons_,
-        "unit": float(model._unit),
-        "likelihood": evidence.likelihood,
-        "latents": kind_of(prior),
-        "utility": _kernels(utility),
-        "cyclic": _kernels(getattr(prior, "cyclic", None)),
-        "functions": (prior.basis.V, *prior.basis.kept) if isinstance(prior, SkewBasisPrior) else None,
-        "share": getattr(evidence.prior, "share", None),
-        "kernel_judges": getattr(evidence.prior, "kernel_judges", None),
-        "theta": model.theta_,
-        "optima": model.optima_,
-        "hyperprior": model.hyperprior_,
-        "hyperposterior": points,
-        "solutions": [solution.kept() for solution in solutions],
-        "warm": evidence.warmth(),
+        "latents": choice.kind,
+        **{name: None if part is None else (part.kernel, part.own) for name, part in parts.items()},
+        "functions": None if choice.basis is None else (choice.basis.V, *choice.basis.kept),
+        "judge_kernel": choice.judge_kernel,
+        "scale": choice.scale,
+        "variances": {name: getattr(choice, name) for name in VARIANCES},
     }
 
 
-def _kernels(part: ItemPrior | None) -> tuple[Any, Any] | None:
-    return None if part is None else (part.kernel, part.own)
-
-
-def restore(model: Any, state: dict[str, Any]) -> None:
-    """Make a model with parameters a fitted one; DataError or another error if the parts do not belong together."""
-    model._validate_params()
+def comparisons_again(state: dict[str, Any], inference: str) -> tuple[Comparisons, Any, float]:
+    """Return comparisons, likelihood and the square of utilities' unit."""
     X, likelihood = state["comparisons"], get_likelihood(state["likelihood"])
     if not isinstance(X, Comparisons):
         raise DataError("there are no comparisons")
-    if not likelihood.log_concave and model.inference != "ep":
+    if not likelihood.log_concave and get_method(inference).log_concave_only:
         raise DataError("the likelihood needs EP")
-    likelihood.check_outcomes(X.outcome if isinstance(likelihood, Gaussian) else np.sign(X.outcome))
-    model._unit = float(numbers(state["unit"], "unit"))
-    taken = take_in(model, X, likelihood)
-    model._used, model._merged, model._ends = taken.used, taken.merged, taken.ends
-    prior, design = _problem(model, X, taken.judge, state)
-    evidence = Evidence(prior, likelihood, design, model._merged.outcome, model._merged.weight, model.inference)
-    theta = check_theta("theta", state["theta"], evidence.names)
-    evidence.hyperprior = model.hyperprior_ = _check_hyperprior(state["hyperprior"], model.hyperprior, evidence)
-    points = check_points(state["hyperposterior"], evidence.names)
-    every = [theta] if points is None else [theta, *points.theta]
-    with few_threads(design.size):
-        solutions = [evidence.again(one, kept) for one, kept in zip(every, state["solutions"], strict=True)]
-    model._solution, model._mixture = solutions[0], [(1.0, solutions[0])]
-    if points is not None:
-        model.hyperposterior_ = points
-        model._mixture = [(float(w), s) for w, s in zip(points.weight, solutions[1:], strict=True)]
-    evidence.warm_again(state["warm"], solutions)
-    model.optima_ = check_optima(state["optima"], theta.shape)
-    keep(model, X, evidence, theta)
+    likelihood.check_outcomes(X.outcome if likelihood.margins else np.sign(X.outcome))
+    return X, likelihood, float(numbers(state["unit"], "unit"))
 
 
-def _problem(model: Any, X: Comparisons, judge: IntArray | None, state: dict[str, Any]) -> tuple[Any, Any]:
-    parts = tuple(_part(X, model._used, state[name]) for name in ("utility", "cyclic"))
+def choice_again(model: Any, X: Comparisons, data: Statements, state: dict[str, Any]) -> Choice:
+    """Return the choice of terms that was kept, over statements; raise where it is not one of these parameters."""
+    found = {name: _item_kernel(X, data.used, state[name]) for name in ("utility", "circles")}
     no_utility = model.kernel is None and model.cyclic_kernel is not None
-    if (parts[0] is None) != no_utility or (parts[1] is None) != (model.cyclic_kernel is None):
+    if (found["utility"] is None) != no_utility or (found["circles"] is None) != (model.cyclic_kernel is None):
         raise DataError("the parts of the prior are not those that the parameters speak of")
-    kind, n, ends = state["latents"], model._used.shape[0], model._ends
-    basis = None
-    if kind == "functions":
-        V, a, b = state["functions"]
-        whole = all(side.dtype.kind == "i" and side.ndim == 1 and side.shape[0] <= MOST_FUNCTIONS for side in (a, b))
-        if numbers(V, "functions").ndim != 2 or V.shape[0] != n or not whole or a.shape != b.shape:
-            raise DataError("the skew functions are not of these items")
-        if np.any(a < 0) or np.any(a >= b) or np.any(b >= V.shape[1]):
-            raise DataError("the pairs of functions are out of range")
-        basis = SkewBasis(V, (a.astype(np.intp), b.astype(np.intp)))
+    start = choose(model, X, data, None)  # what the parameters ask for
+    kept = state["variances"]
+    more: dict[str, Any] = {"judge_kernel": state["judge_kernel"], "scale": state["scale"]}
+    for name in VARIANCES:
+        one = kept[name]
+        if (one is None) != (getattr(start, name) is None):
+            raise DataError("the terms are not those that the parameters speak of")
+        if one is not None:
+            _check_constant(one)
+        more[name] = one
+    if (more["judge_kernel"] is None) != (start.judge_kernel is None):
+        raise DataError("the kernel between judges is not the one that the parameters speak of")
+    if more["judge_kernel"] is not None:
+        check_kernel("judges", more["judge_kernel"], "judge_kernel")
+    if start.scale is not None and (numbers(more["scale"], "scale").shape != start.scale.shape or more["scale"].min() <= 0):
+        raise DataError("the sizes of the covariates are not those of the comparisons")
+    kind = state["latents"]
     allowed = {
-        "items": parts[0] is not None and parts[1] is None,
-        "pairs": judge is None or np.unique(ends[0] * n + ends[1]).shape[0] <= MANY_PAIRS,
-        "effects": parts[1] is not None and X.items is None and judge is None,
-        "functions": parts[1] is not None and X.items is not None and judge is None,
+        "items": found["circles"] is None,
+        "pairs": model.judge_kernel is None or data.pairs[0].shape[0] <= MANY_PAIRS,
+        "effects": found["circles"] is not None and X.items is None and model.judge_kernel is None,
+        "functions": found["circles"] is not None and X.items is not None and model.judge_kernel is None,
     }
     if not allowed.get(kind, False):
         raise DataError(f"latents {kind!r} do not go with these parts")
-    prior, design = problem_as(kind, parts, n, ends, basis)  # type: ignore[arg-type]
-    if judge is None:
-        return prior, design
-    share, kernel_judges = state["share"], state["kernel_judges"]
-    _check_constant(share)
-    if kernel_judges is not None:
-        check_kernel("judges", kernel_judges, "judge_kernel")
-    known = SimpleNamespace(share=share, kernel_judges=kernel_judges)
-    return with_judges(model, X, prior, design.A, judge, known)
+    basis = _basis(state["functions"], data.used.shape[0]) if kind == "functions" else None
+    return replace(start, kind=kind, basis=basis, **found, **more)
 
 
-def _part(X: Comparisons, used: IntArray, kernels: Any) -> ItemPrior | None:
+def _basis(functions: Any, n_items: int) -> SkewBasis:
+    V, a, b = functions
+    whole = all(side.dtype.kind == "i" and side.ndim == 1 and side.shape[0] <= MOST_FUNCTIONS for side in (a, b))
+    if numbers(V, "functions").ndim != 2 or V.shape[0] != n_items or not whole or a.shape != b.shape:
+        raise DataError("the skew functions are not of these items")
+    if np.any(a < 0) or np.any(a >= b) or np.any(b >= V.shape[1]):
+        raise DataError("the pairs of functions are out of range")
+    return SkewBasis(V, (a.astype(np.intp), b.astype(np.intp)))
+
+
+def _item_kernel(X: Comparisons, used: IntArray, kernels: Any) -> ItemKernel | None:
     if kernels is None:
         return None
     kernel, own = kernels
@@ -183,7 +110,7 @@ def _part(X: Comparisons, used: IntArray, kernels: Any) -> ItemPrior | None:
         check_kernel("items", kernel, "kernel")
     if own is not None:
         _check_constant(own)
-    return ItemPrior(None if X.items is None else X.items[used], kernel, own, used.shape[0])
+    return ItemKernel(None if X.items is None else X.items[used], kernel, own, used.shape[0])
 
 
 def _check_constant(kernel: Any) -> None:
@@ -192,7 +119,8 @@ def _check_constant(kernel: Any) -> None:
     check_kernel("variance", kernel, "kernel")
 
 
-def _check_hyperprior(prior: Any, spread: float | None, evidence: Evidence) -> HyperPrior | None:
+def hyperprior_again(prior: Any, spread: float | None, evidence: Evidence) -> HyperPrior | None:
+    """Return the prior of the hyperparameters that was kept; raise where it is not one of these parameters."""
     if prior is None and spread is None:
         return None
     if not isinstance(prior, HyperPrior) or spread is None:
@@ -204,26 +132,3 @@ def _check_hyperprior(prior: Any, spread: float | None, evidence: Evidence) -> H
     if not np.array_equal(centre, np.clip(centre, *evidence.bounds.T)):
         raise DataError("the prior of the hyperparameters is outside their bounds")
     return prior
-
-
-def check_points(points: Any, names: tuple[str, ...]) -> HyperPosterior | None:
-    """Return the points of an average, or None where there are none; raise where they are not of these parameters."""
-    if points is None:
-        return None
-    if not isinstance(points, HyperPosterior) or numbers(points.weight, "weights").ndim != 1:
-        raise DataError("the points of the hyperparameters are no points")
-    if np.shape(points.theta) != (*points.weight.shape, len(names)):
-        raise DataError("there are other points than weights")
-    if points.weight.min(initial=1.0) < 0 or abs(points.weight.sum() - 1.0) > 1e-6:
-        raise DataError("the weights of the points do not sum to 1")
-    for theta in points.theta:
-        check_theta("theta", theta, names)
-    return points
-
-
-def check_optima(optima: Any, shape: tuple[int, ...]) -> list[Optimum]:
-    """Return the optima of a search, or raise where they are not of so many parameters."""
-    for one in optima:
-        if not isinstance(one, Optimum) or np.shape(one.theta) != shape or np.shape(one.gradient) != shape:
-            raise DataError("an optimum is not one of these parameters")
-    return list(optima)

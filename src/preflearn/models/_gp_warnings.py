@@ -8,11 +8,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from preflearn.data import Bags
 from preflearn.exceptions import DataWarning, warn_user
+from preflearn.inference.methods import get_method
 
 __all__ = ["warn_few_points", "warn_if_equal", "warn_only_noise", "warn_unfinished"]
 
 NOTHING_BUT_NOISE = 30.0  # times the deviation of utilities
-METHODS = {"laplace": "Laplace's method", "ep": "EP"}
 
 
 def warn_if_equal(owner: str, items: Any) -> None:
@@ -48,7 +48,7 @@ def warn_only_noise(owner: str, inference: str, sigma: float, count: str, averag
     if sigma > NOTHING_BUT_NOISE:
         better = 'inference="ep" (more accurate where there are few), ' if inference == "laplace" else ""
         warn_user(
-            f"{owner}: by {METHODS[inference]} the evidence of these {count} is highest where all utilities are equal: "
+            f"{owner}: by {get_method(inference).words} the evidence of these {count} is highest where all utilities are equal: "
             "they show no differences that noise would not.\n  Probabilities are close to 1/2. Collect more, or use "
             f"{better}{average}a kernel with a fixed variance.",
             DataWarning,

@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.data import Comparisons
-from preflearn.models._evidence import Evidence, Solution
+from preflearn.inference.evidence import Solution
+from preflearn.models._statements import Statements
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["LeftOut", "without_comparisons", "without_items", "without_judges"]
@@ -29,48 +30,44 @@ class LeftOut(NamedTuple):
     second: FloatArray
 
 
-def without_comparisons(mixture: Mixture, evidence: Evidence, X: Comparisons, merged: IntArray) -> FloatArray:
-    """Return P(second), P(tie), P(first) of every comparison under the posterior without it, (m, 3).
-
-    ``merged`` is the row of the design that holds each comparison.
-    """
+def without_comparisons(mixture: Mixture, data: Statements, X: Comparisons) -> FloatArray:
+    """Return P(second), P(tie), P(first) of every comparison under the posterior without it, (m, 3)."""
     weight = np.ones(len(X)) if X.weight is None else X.weight
-    return _probabilities(mixture, X, [_without_part(s, evidence, merged, weight) for _, s in mixture])
+    return _probabilities(mixture, X, [_without_part(s, data, weight) for _, s in mixture])
 
 
-def without_items(
-    mixture: Mixture, evidence: Evidence, X: Comparisons, merged: IntArray, ends: tuple[IntArray, IntArray]
-) -> tuple[FloatArray, FloatArray]:
-    """Return the same under the posterior without any comparison of the first item, and of the second.
-
-    ``ends`` are the items of each row of the design, the lower one first.
-    """
-    answers = [_without_each_item(s, evidence, ends) for _, s in mixture]
+def without_items(mixture: Mixture, data: Statements, X: Comparisons) -> tuple[FloatArray, FloatArray]:
+    """Return the same under the posterior without any comparison of the first item, and of the second."""
+    ends, m = np.concatenate([data.rows.low, data.rows.high]), len(data.rows)
+    answers = []
+    for _, s in mixture:
+        mean, variance = np.empty((m, 2)), np.empty((m, 2))
+        for places, moments in _without_groups(s, data, ends):
+            cells, side = places % m, places // m
+            mean[cells, side], variance[cells, side] = moments
+        answers.append((mean, variance))
     sides = []
     for item in (X.first, X.second):
         side = np.where(item == np.minimum(X.first, X.second), 0, 1)
-        sides.append(_probabilities(mixture, X, [(mean[merged, side], var[merged, side]) for mean, var in answers]))
+        found = [(mean[data.cell, side], variance[data.cell, side]) for mean, variance in answers]
+        sides.append(_probabilities(mixture, X, [_scaled(data, *one) for one in found]))
     return sides[0], sides[1]
 
 
-def without_judges(
-    mixture: Mixture, evidence: Evidence, X: Comparisons, merged: IntArray, judge: IntArray
-) -> FloatArray:
-    """Return the same under the posterior without any comparison of the same judge.
-
-    ``judge`` is the judge of each row of the design.
-    """
+def without_judges(mixture: Mixture, data: Statements, X: Comparisons) -> FloatArray:
+    """Return the same under the posterior without any comparison of the same judge."""
+    assert data.rows.who is not None
     answers = []
-    for _, solution in mixture:
-        mean, variance = np.empty(judge.shape[0]), np.empty(judge.shape[0])
-        for rows, moments in _without_groups(solution, evidence, judge):
-            mean[rows], variance[rows] = moments
-        answers.append((mean[merged], variance[merged]))
+    for _, s in mixture:
+        mean, variance = np.empty(len(data.rows)), np.empty(len(data.rows))
+        for cells, moments in _without_groups(s, data, data.rows.who.number):
+            mean[cells], variance[cells] = moments
+        answers.append(_scaled(data, mean[data.cell], variance[data.cell]))
     return _probabilities(mixture, X, answers)
 
 
 def _probabilities(mixture: Mixture, X: Comparisons, answers: list[Moments]) -> FloatArray:
-    turned = X.first > X.second  # merged rows have their lower item first
+    turned = X.first > X.second  # cells have their lower item first
     p = sum(
         w * s.likelihood.probability(np.where(turned, -mean, mean), variance)
         for (w, s), (mean, variance) in zip(mixture, answers, strict=True)
@@ -78,61 +75,45 @@ def _probabilities(mixture: Mixture, X: Comparisons, answers: list[Moments]) -> 
     return np.asarray(p)[:, ::-1]
 
 
-def _without_part(solution: Solution, evidence: Evidence, merged: IntArray, weight: FloatArray) -> Moments:
-    posterior, design = solution.posterior, evidence.design
-    z = (design.A @ posterior.factor.forward(posterior.u))[merged]
-    variance = posterior.factor.covariance(posterior.curvature.LB).spread(design)[merged]
-    rest = np.maximum(1.0 - weight * solution.tau[merged] * variance, 1e-10)
-    return (z - weight * solution.nu[merged] * variance) / rest, variance / rest
+def _scaled(data: Statements, mean: FloatArray, variance: FloatArray) -> Moments:
+    """Return moments of z of every comparison from those of x at its cell."""
+    if data.seen.scale is None:
+        return mean, variance
+    scale = data.seen.scale[data.row]
+    return scale * mean, scale**2 * variance
 
 
-def _without_each_item(solution: Solution, evidence: Evidence, ends: tuple[IntArray, IntArray]) -> Moments:
-    """Return moments (rows of the design, 2): without the lower item, without the higher."""
-    m = ends[0].shape[0]
-    mean, variance = np.empty((m, 2)), np.empty((m, 2))
-    for places, moments in _without_groups(solution, evidence, np.concatenate(ends)):
-        rows, side = places % m, places // m
-        mean[rows, side], variance[rows, side] = moments
-    return mean, variance
+def _without_part(s: Solution, data: Statements, weight: FloatArray) -> Moments:
+    row, seen = data.row, data.seen
+    z, variance = seen.see(s.posterior.x)[row], seen.spread(s.posterior.curve.variances)[row]
+    rest = np.maximum(1.0 - weight * s.tau[row] * variance, 1e-10)
+    return (z - weight * s.nu[row] * variance) / rest, variance / rest
 
 
-def _without_groups(solution: Solution, evidence: Evidence, group: IntArray) -> Iterator[tuple[IntArray, Moments]]:
-    """Leave out one group of rows of the design after the other; yield the places of each and their moments.
+def _without_groups(s: Solution, data: Statements, group: IntArray) -> Iterator[tuple[IntArray, Moments]]:
+    """Leave out one group of cells after the other; yield the places of each and the moments of x there.
 
-    ``group`` has an entry for each row, or several times as many where a row belongs to several groups.
+    ``group`` has an entry for each cell, or several times as many where a cell belongs to several groups.
     """
-    posterior, design = solution.posterior, evidence.design
-    covariance: Any = posterior.factor.covariance(posterior.curvature.LB)
-    latent = posterior.factor.forward(posterior.u)
-    z = design.A @ latent
-    tau, nu = evidence.weight * solution.tau, evidence.weight * solution.nu
+    seen, posterior = data.seen, s.posterior
+    tau, nu = seen.squares(seen.weight * s.tau), seen.sums(seen.weight * s.nu)
     order = np.argsort(group, kind="stable")
     for places in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
-        rows = places % design.shape[0]
-        A: Any = design.A[rows]
-        few = _columns(A)
-        if len(few) < len(rows):
-            yield places, _in_latents(covariance, A, few, latent, tau[rows], nu[rows])
-            continue
-        V = covariance.among(A)
-        # (V⁻¹ - T)⁻¹ = (I - VT)⁻¹ V, and its mean (I - VT)⁻¹ (z - V ν)
-        target = np.column_stack([z[rows] - V @ nu[rows], V])
-        solved = np.asarray(np.linalg.solve(np.eye(len(rows)) - V * tau[rows], target))
-        yield places, (solved[:, 0], np.maximum(solved[:, 1:].diagonal(), 1e-300))
+        cells = places % len(data.rows)
+        few = posterior.curve.touched(posterior.u, cells)
+        A, t, b = few.A, tau[cells], nu[cells]
+        if few.mean.shape[0] >= len(cells):  # fewer cells than latents
+            x, V = A @ few.mean, np.asarray(A @ (A @ few.covariance).T)
+            A, Lam, b = np.eye(len(cells)), np.diag(t), b
+        else:
+            x, V, Lam, b = few.mean, few.covariance, (A.T @ sp.diags_array(t) @ A).toarray(), A.T @ b
+        # (V⁻¹ - Λ)⁻¹ = (I - VΛ)⁻¹ V, and its mean (I - VΛ)⁻¹ (x - V ν)
+        target = np.column_stack([x - V @ b, V])
+        solved = np.asarray(np.linalg.solve(np.eye(len(x)) - V @ Lam, target))
+        left = solved[:, 1:]
+        variance = np.asarray((A * (A @ left)).sum(axis=1)) if isinstance(A, np.ndarray) else _forms(A, left)
+        yield places, (np.asarray(A @ solved[:, 0]), np.maximum(variance, 1e-300))
 
 
-def _columns(A: Any) -> IntArray:
-    """Return the latents that rows are about; of operators that are no matrix, as many as there are rows."""
-    sparse: bool = sp.issparse(A)
-    return np.unique(A.nonzero()[1]) if sparse else np.arange(A.shape[0])
-
-
-def _in_latents(covariance: Any, A: Any, few: IntArray, latent: FloatArray, tau: FloatArray, nu: FloatArray) -> Moments:
-    """Return the same moments from the few latents that many rows are about: (C⁻¹ - Λ)⁻¹ = (I - CΛ)⁻¹ C, Λ = A'TA."""
-    chosen = sp.csr_array((np.ones(len(few)), few, np.arange(len(few) + 1)), shape=(len(few), A.shape[1]))
-    C, B = covariance.among(chosen), A[:, few]
-    Lam = (B.T @ sp.diags_array(tau) @ B).toarray()
-    target = np.column_stack([latent[few] - C @ (B.T @ nu), C])
-    solved = np.asarray(np.linalg.solve(np.eye(len(few)) - C @ Lam, target))
-    variance = np.asarray(B.multiply(B @ solved[:, 1:]).sum(axis=1)).ravel()
-    return B @ solved[:, 0], np.maximum(variance, 1e-300)
+def _forms(A: Any, C: FloatArray) -> FloatArray:
+    return np.asarray(A.multiply(A @ C).sum(axis=1)).ravel()

@@ -10,13 +10,12 @@ import numpy as np
 
 from preflearn.exceptions import DataError
 from preflearn.inference.average import HyperPosterior, average
-from preflearn.inference.climb import climb
 from preflearn.inference.design import Design, pair_operator
-from preflearn.inference.evidence import Optimum, maximise
+from preflearn.inference.evidence import numbers
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.pair_moments import Moments, find_moments, moments_gradient
+from preflearn.inference.search import Optimum, climb, maximise
 from preflearn.inference.sparse_newton import Mode, evidence_gradient, find_mode, mode_at
-from preflearn.models._evidence import numbers
 from preflearn.models._gp_kernel import VARIANCE
 from preflearn.models._matches import Matches
 from preflearn.operators import FloatArray

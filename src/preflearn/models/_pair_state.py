@@ -9,9 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning
-from preflearn.models._evidence import few_threads
-from preflearn.models._gp_likelihood import check_theta
-from preflearn.models._gp_state import check_points
+from preflearn.inference.learn import check_points, check_theta
+from preflearn.inference.threads import few_threads
 
 __all__ = ["restore", "state_of"]
 

@@ -12,18 +12,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.inference.pair_effects import EffectPosterior
+from preflearn.inference.evidence import Solution
+from preflearn.inference.threads import few_threads
 from preflearn.linalg import draw_normal
 from preflearn.metrics.pairs import score_of_margins
-from preflearn.models._answers import item_joint, item_moments, mean_joint, pair_joint, pair_moments
-from preflearn.models._evidence import Solution, few_threads
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
-from preflearn.models._gp_judges import asked_by, asked_of
+from preflearn.models._gp_judges import asked_by, asked_of, clusters_of
 from preflearn.models._mixtures import DifferencePosterior, mix, share_ties
 from preflearn.models.preference_matrix import PreferenceMatrix, preference_matrix_of, probability_of
 from preflearn.models.ranking import Ranking, rank_draws, relative_deviations
 from preflearn.operators import FloatArray, IntArray
-from preflearn.priors import Asked, Items, PairKernels
+from preflearn.terms import Items, Rows, Who
 
 __all__ = ["UtilityPosterior", "generator"]
 
@@ -63,6 +62,7 @@ class UtilityPosterior(BaseEstimator):
     _mixture: list[tuple[float, Solution]]
     _used: IntArray
     comparisons_: Comparisons
+    _choice: Any
 
     @_OfUtilities
     def predict_utility(
@@ -96,17 +96,19 @@ class UtilityPosterior(BaseEstimator):
         mean, variance = mix(self._items(new, asked))
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def _items(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _items(self, new: Items, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
         """Return weight, means and variances of utilities, for each solution of the mixture."""
         with few_threads(self._size(new)):
-            return [(w, *item_moments(s, new, asked)) for w, s in self._mixture]
+            rows = Rows.of_items(new, "nothing", who=asked)
+            return [(w, *s.posterior.moments(s.problem.query(rows))) for w, s in self._mixture]
 
-    def _joints(self, new: Any, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _joints(self, new: Any, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
         """Return weight, means and covariance of utilities, for each solution of the mixture."""
         with few_threads(self._size(new)):
-            return [(w, *item_joint(s, new, asked)) for w, s in self._mixture]
+            rows = Rows.of_items(new, "nothing", who=asked)
+            return [(w, *s.posterior.joint(s.problem.query(rows, joint=True))) for w, s in self._mixture]
 
-    def _joint(self, new: Any, asked: Asked | None) -> tuple[FloatArray, FloatArray]:
+    def _joint(self, new: Any, asked: Who | None) -> tuple[FloatArray, FloatArray]:
         parts = self._joints(new, asked)
         if len(parts) == 1:
             return parts[0][1], parts[0][2]
@@ -128,21 +130,22 @@ class UtilityPosterior(BaseEstimator):
         new: Any,
         n_samples: int,
         rng: np.random.Generator,
-        asked: Asked | None,
+        asked: Who | None,
         pairs: tuple[IntArray, IntArray] | None = None,
     ) -> FloatArray:
         """Return draws of utilities, or of preferences between listed pairs."""
-        blocks = []
+        rows = Rows.of_items(new, "nothing", who=asked)
+        if pairs is not None:
+            who = None if asked is None else Who(np.full(len(pairs[0]), asked.number[0]), asked.X)
+            rows = Rows(new, *pairs, who=who)
         with few_threads(self._size(new)):
-            for count, (_, s) in zip(self._counts(n_samples, rng), self._mixture, strict=True):
-                if count:
-                    if pairs is not None and isinstance(s.posterior, EffectPosterior):
-                        listed = s.prior.cross_pairs(new, pairs)
-                        blocks.append(s.posterior.draw(listed, s.prior.covariance(new), count, rng))
-                        continue
-                    joint = item_joint(s, new, asked) if pairs is None else pair_joint(s, new, pairs, asked)
-                    blocks.append(draw_normal(*joint, count, rng))
-        return np.concatenate(blocks)
+            return np.concatenate(
+                [
+                    s.posterior.draw(s.problem.query(rows, joint=True), count, rng)
+                    for count, (_, s) in zip(self._counts(n_samples, rng), self._mixture, strict=True)
+                    if count
+                ]
+            )
 
     def _counts(self, n_samples: int, rng: np.random.Generator) -> list[int]:
         """Return how many of some draws are from each solution of the mixture."""
@@ -181,7 +184,9 @@ class UtilityPosterior(BaseEstimator):
         if getattr(self, "cyclic_kernel", None) is None:
             f = self._draw(new, n_samples, rng, asked)
             return np.asarray(f[:, :, None] - f[:, None, :])
-        if n > MOST_DRAWN and not all(isinstance(s.posterior, EffectPosterior) for _, s in self._mixture):
+        if self._choice.kind == "effects":
+            return self._draw_effects(new, n_samples, rng)
+        if n > MOST_DRAWN:
             raise ValueError(
                 f"sample_preferences: {n} items have {n * (n - 1) // 2} pairs, which would be drawn together. Give at "
                 f"most {MOST_DRAWN} items, for example those of the highest preference_matrix().mean.sum(axis=1)."
@@ -237,7 +242,8 @@ class UtilityPosterior(BaseEstimator):
             parts, draws = self._relative(new, asked), self._draw(new, n_samples, rng, asked)
         else:
             with few_threads(self._size(new)):
-                joints = [mean_joint(s, new, asked) for _, s in self._mixture]
+                rows = Rows.of_items(new, "mean", who=asked)
+                joints = [s.posterior.joint(s.problem.query(rows, joint=True)) for _, s in self._mixture]
                 counts = self._counts(n_samples, rng)
                 draws = np.concatenate([draw_normal(*one, n, rng) for one, n in zip(joints, counts, strict=True)])
             parts = [
@@ -246,16 +252,31 @@ class UtilityPosterior(BaseEstimator):
             ]
         return rank_draws(names, parts, draws, int(k), level)
 
-    def _relative(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _relative(self, new: Items, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
         """Return weight, means and deviations of utilities relative to the mean of all items, for each solution."""
         return [(w, mean - mean.mean(), relative_deviations(C)) for w, mean, C in self._joints(new, asked)]
 
-    def predict_difference(self, X: Comparisons, *, return_std: bool = False) -> Any:
-        """Return the posterior mean of the utility differences, first minus second, and their deviations if wanted."""
-        mean, variance = mix(self._differences(X))
+    def predict_difference(self, X: Comparisons, *, return_std: bool = False, side: bool = False) -> Any:
+        """Return the posterior mean of the differences, first minus second, and their deviations if wanted.
+
+        Parameters
+        ----------
+        X : Comparisons
+            Pairs; their outcomes are not looked at. Judges, clusters and covariates count where the model knows them.
+        return_std : bool, default=False
+            Whether to return deviations, too.
+        side : bool, default=False
+            Whether the advantage of the first side counts, where the model knows it (``side=True``).
+
+        Returns
+        -------
+        mean, or mean and std : ndarray (m,)
+            In units of utility.
+        """
+        mean, variance = mix(self._differences(X, side))
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def difference_posteriors(self, X: Comparisons) -> list[DifferencePosterior]:
+    def difference_posteriors(self, X: Comparisons, *, side: bool = False) -> list[DifferencePosterior]:
         """Return the posterior of the utility differences, first minus second, at every point of the hyperparameters.
 
         The posterior is their mixture, of which `predict_difference` gives mean and deviation only.
@@ -264,6 +285,8 @@ class UtilityPosterior(BaseEstimator):
         ----------
         X : Comparisons
             Pairs; their outcomes are not looked at.
+        side : bool, default=False
+            Whether the advantage of the first side counts, where the model knows it (``side=True``).
 
         Returns
         -------
@@ -273,7 +296,7 @@ class UtilityPosterior(BaseEstimator):
         """
         return [
             DifferencePosterior(w, s.likelihood, mean, np.sqrt(variance))
-            for (w, mean, variance), (_, s) in zip(self._differences(X), self._mixture, strict=True)
+            for (w, mean, variance), (_, s) in zip(self._differences(X, side), self._mixture, strict=True)
         ]
 
     def preference_matrix(self, items: Any = None, *, judge: Any = None) -> PreferenceMatrix:
@@ -298,18 +321,49 @@ class UtilityPosterior(BaseEstimator):
         parts = self._pairs(new, low, high, asked, low.shape[0])
         return preference_matrix_of(np.asarray(names), low, high, parts, self._mixture)
 
+    def _draw_effects(self, new: Items, n_samples: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws of all preferences of items without features, whose pairs have effects of their own."""
+        blocks = []
+        distinct, place = np.unique(new.number, return_inverse=True)
+        k, place = distinct.shape[0], place.ravel()
+        low, high = (side.astype(np.intp) for side in np.triu_indices(k, 1))
+        with few_threads(self._size(new)):
+            for count, (_, s) in zip(self._counts(n_samples, rng), self._mixture, strict=True):
+                parts, curve = s.problem.parts, s.posterior.curve
+                shared, own = curve.draw(s.posterior.u, count, rng)
+                utility, circles = parts.get("utility"), parts["circles"]
+                f = np.zeros((count, k))
+                if utility is not None:  # items that were never compared are as they were
+                    f = np.sqrt(utility.own_variance) * rng.standard_normal((count, k))
+                    known = np.flatnonzero(distinct < utility.n_items)
+                    f[:, known] = shared[:, distinct[known]]
+                c = circles.own_variance * rng.standard_normal((count, low.shape[0]))
+                asked = s.problem.query(Rows(Items(None, distinct), low, high)).own.tocoo()
+                c[:, asked.row] = own[:, asked.col]
+                draws = np.zeros((count, k, k))
+                draws[:, low, high] = f[:, low] - f[:, high] + c
+                draws[:, high, low] = -draws[:, low, high]
+                blocks.append(draws[:, place[:, None], place])
+        return np.concatenate(blocks)
+
     def _matrix_cost(self) -> float:
         """Return the operations that variances of all pairs of items of training take, beyond those of the items."""
-        latents = (s.posterior.a.shape[0] for _, s in self._mixture if isinstance(s.prior, PairKernels))
-        return float(self._used.shape[0] ** 2 / 2 * float(max(latents, default=0)) ** 2)
+        return float(self._used.shape[0] ** 2 / 2 * float(self._pair_latents) ** 2)
+
+    @property
+    def _pair_latents(self) -> int:
+        """Number of latents that pairs are asked about one by one; 0 where those of items do."""
+        if getattr(self, "cyclic_kernel", None) is None or self._choice.kind == "effects":
+            return 0
+        return max(s.problem.order for _, s in self._mixture)
 
     def _mean_preferences(self) -> FloatArray:
         """Return the means of a `preference_matrix` of the items of training, at the price of no variances."""
-        if not all(isinstance(s.prior, PairKernels) for _, s in self._mixture):
+        if not self._pair_latents:
             return self.preference_matrix().mean
         new, _ = items_of_table(self, None)
         with few_threads(len(new.number)):
-            return np.asarray(sum(w * s.prior.means(new, s.posterior.a) for w, s in self._mixture))
+            return np.asarray(sum(w * s.problem.means(new, s.posterior.g) for w, s in self._mixture))
 
     def _pair_probabilities(self, first: IntArray, second: IntArray) -> FloatArray:
         """Return P(first is preferred to second) of a `preference_matrix` of the items of training, for some pairs."""
@@ -323,17 +377,17 @@ class UtilityPosterior(BaseEstimator):
         """Return the posterior mean of the utility differences, first minus second."""
         return np.asarray(self.predict_difference(X))
 
-    def predict_outcome_proba(self, X: Comparisons) -> FloatArray:
-        """Return P(second preferred), P(tie) and P(first preferred), (m, 3)."""
+    def predict_outcome_proba(self, X: Comparisons, *, side: bool = False) -> FloatArray:
+        """Return P(second preferred), P(tie) and P(first preferred), (m, 3); see `predict_difference`."""
         p = sum(
             w * s.likelihood.probability(mean, variance)
-            for (w, mean, variance), (_, s) in zip(self._differences(X), self._mixture, strict=True)
+            for (w, mean, variance), (_, s) in zip(self._differences(X, side), self._mixture, strict=True)
         )
         return np.asarray(p)[:, ::-1]
 
-    def predict_proba(self, X: Comparisons) -> FloatArray:
-        """Return P(second preferred) and P(first preferred), (m, 2), ties shared equally."""
-        return share_ties(self.predict_outcome_proba(X))
+    def predict_proba(self, X: Comparisons, *, side: bool = False) -> FloatArray:
+        """Return P(second preferred) and P(first preferred), (m, 2), ties shared equally; see `predict_difference`."""
+        return share_ties(self.predict_outcome_proba(X, side=side))
 
     def predict(self, X: Comparisons) -> FloatArray:
         """Return +1 where the first item is predicted to be preferred, -1 where the second, 0 for equal utilities."""
@@ -343,37 +397,64 @@ class UtilityPosterior(BaseEstimator):
         """Return the share of comparisons whose winner is predicted; ties are left out, equal predictions count 1/2."""
         return score_of_margins(X, self.decision_function(X))
 
-    def _differences(self, X: Comparisons) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _differences(self, X: Comparisons, side: bool = False) -> list[tuple[float, FloatArray, FloatArray]]:
         check_is_fitted(self)
+        if side and not getattr(self, "side", False):
+            raise ValueError(
+                f"{type(self).__name__}: side=True asks for the advantage of the first side, which the model does not "
+                f"know. Fit it with {type(self).__name__}(side=True), or leave side=False."
+            )
         if not isinstance(X, Comparisons):
             raise TypeError(f"{type(self).__name__}: expected Comparisons of two items each; got {type(X).__name__}.")
-        return self._differences_of(X, len(X))
+        return self._differences_of(X, len(X), side)
 
-    def _differences_of(self, X: Comparisons, total: int) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _differences_of(self, X: Comparisons, total: int, side: bool = False) -> list[tuple[float, FloatArray, FloatArray]]:
         """Return the differences of all of ``total`` comparisons or of a part of them."""
         used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
         m = len(X)
         if used.shape[0] * self._used.shape[0] > BLOCK and m > 1:  # many items: a part of the comparisons at a time
             half = m // 2
-            both = zip(self._differences_of(X[:half], total), self._differences_of(X[half:], total), strict=True)
+            parts = (self._differences_of(part, total, side) for part in (X[:half], X[half:]))
+            both = zip(*parts, strict=True)
             return [(w, np.concatenate([m1, m2]), np.concatenate([v1, v2])) for (w, m1, v1), (_, m2, v2) in both]
         # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.
         first, second = place[:m], place[m:]
         low, high = np.minimum(first, second).astype(np.intp), np.maximum(first, second).astype(np.intp)
-        answers = self._pairs(items_of_comparisons(self, X, used), low, high, asked_of(self, X), total)
-        return [(w, np.where(first == low, mean, -mean), variance) for w, mean, variance in answers]
+        sign = np.where(first == low, 1.0, -1.0)
+        beside: dict[str, Any] = {"cluster": clusters_of(self, X), "side": sign if side else None}
+        if X.covariates is not None:
+            beside["covariates"] = sign[:, None] * X.covariates
+        asked = asked_of(self, X)
+        answers = self._pairs(items_of_comparisons(self, X, used), low, high, asked, total, **beside)
+        return [(w, sign * mean, variance) for w, mean, variance in answers]
 
     def _size(self, new: Items) -> int:
         """Return the order of the largest matrix that an answer about new items takes."""
-        latents = (s.posterior.a.shape[0] for _, s in self._mixture if isinstance(s.prior, PairKernels))
-        return int(max(self._used.shape[0], len(new.number), *latents))
+        return int(max(self._used.shape[0], len(new.number), self._pair_latents))
 
     def _pairs(
-        self, new: Items, low: IntArray, high: IntArray, asked: Asked | None, total: int
+        self, new: Items, low: IntArray, high: IntArray, asked: Who | None, total: int, **beside: Any
     ) -> list[tuple[float, FloatArray, FloatArray]]:
-        """Return weight, means and variances of listed pairs, some of ``total``, for each solution of the mixture."""
+        """Return weight, means and variances of listed pairs, some of ``total``, for each solution of the mixture.
+
+        ``beside`` says on which side the first of each pair stands, in which cluster, and with which covariates.
+        """
+        rows = Rows(new, low, high, who=asked, **beside)
         with few_threads(self._size(new)):
-            return [(w, *pair_moments(s, new, (low, high), asked, total)) for w, s in self._mixture]
+            return [(w, *_pair_moments(s, rows, total)) for w, s in self._mixture]
+
+
+def _pair_moments(s: Solution, rows: Rows, total: int) -> tuple[FloatArray, FloatArray]:
+    """Return means and variances of rows, a part of them at a time where each has many covariances with latents."""
+    if not len(rows):
+        return np.zeros(0), np.zeros(0)
+    query = s.problem.query(rows.part(slice(0, 1)))
+    step = len(rows) if query.operator is not None and query.own is None else max(1, BLOCK // s.problem.order)
+    parts = [
+        s.posterior.moments(s.problem.query(rows.part(slice(start, start + step)), total=total))
+        for start in range(0, len(rows), step)
+    ]
+    return np.concatenate([m for m, _ in parts]), np.concatenate([v for _, v in parts])
 
 
 def _check_count(name: str, value: Any) -> None:

@@ -13,11 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning, warn_user
 from preflearn.inference.average import HyperPosterior
+from preflearn.inference.evidence import Solution
+from preflearn.inference.learn import check_theta
 from preflearn.inference.pair_precision import DENSE, SparsePrecision
 from preflearn.inference.sparse_newton import first_side
-from preflearn.models._evidence import Solution, few_threads
+from preflearn.inference.threads import few_threads
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
-from preflearn.models._gp_likelihood import check_theta, likelihood_of
+from preflearn.models._gp_likelihood import likelihood_of
 from preflearn.models._gp_warnings import NOTHING_BUT_NOISE, warn_unfinished
 from preflearn.models._matches import matches_of, read_matches
 from preflearn.models._pair_answers import FEW, deviations_of, differences_of, draws_of, mean_of
@@ -26,7 +28,7 @@ from preflearn.models._pair_state import restore, state_of
 from preflearn.models._utility import UtilityPosterior
 from preflearn.models.ranking import Ranking
 from preflearn.operators import FloatArray, IntArray
-from preflearn.priors import Asked, Items
+from preflearn.terms import Items, Who
 
 __all__ = ["BradleyTerry", "SideEffect"]
 
@@ -340,14 +342,14 @@ class BradleyTerry(UtilityPosterior):
     def _exact(self, count: int) -> bool:
         return self.n_items_ <= self._dense or count <= FEW
 
-    def _items(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _items(self, new: Items, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
         at = new.number
         return [(w, s.mode.f[at], s.mode.precision.variances[at]) for w, s in self._solutions()]
 
-    def _joints(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _joints(self, new: Items, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
         return [(w, s.mode.f[new.number], s.mode.precision.joint(new.number)) for w, s in self._solutions()]
 
-    def _relative(self, new: Items, asked: Asked | None) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _relative(self, new: Items, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
         if self._exact(len(new.number)):
             return super()._relative(new, asked)
         variance = cast(SparsePrecision, self._mode.precision).relative(new.number)
@@ -359,17 +361,17 @@ class BradleyTerry(UtilityPosterior):
         new: Items,
         n_samples: int,
         rng: np.random.Generator,
-        asked: Asked | None,
+        asked: Who | None,
         pairs: tuple[IntArray, IntArray] | None = None,
     ) -> FloatArray:
         return draws_of(self._solutions(), new.number, n_samples, rng, self._dense)
 
     def _pairs(
-        self, new: Items, low: IntArray, high: IntArray, asked: Asked | None, total: int
+        self, new: Items, low: IntArray, high: IntArray, asked: Who | None, total: int, **beside: Any
     ) -> list[tuple[float, FloatArray, FloatArray]]:
         return self._moments(new.number[low], new.number[high])
 
-    def _differences_of(self, X: Comparisons, total: int) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _differences_of(self, X: Comparisons, total: int, side: bool = False) -> list[tuple[float, FloatArray, FloatArray]]:
         number = items_of_comparisons(self, X, np.arange(X.n_items)).number
         return self._moments(number[X.first], number[X.second])
 

@@ -3,35 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
+from scipy.special import ndtri
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Comparisons
+from preflearn.data import Bags, Comparisons
+from preflearn.data._checks import object_array
 from preflearn.data.join import concatenate
 from preflearn.data.learning import warn_before_learning
-from preflearn.inference.average import average
-from preflearn.inference.evidence import Optimum
-from preflearn.models._answers import base_prior
-from preflearn.models._evidence import Evidence, Solution, few_threads, hyperprior_of
+from preflearn.inference.evidence import Evidence, Solution, hyperprior_of
+from preflearn.inference.learn import Learned, Starts, check_theta, learn, learned_again
+from preflearn.inference.methods import METHODS, get_method
+from preflearn.inference.threads import few_threads
 from preflearn.models._gp_items import items_of_comparisons
-from preflearn.models._gp_judges import average_similarity, warn_one_judge
 from preflearn.models._gp_kernel import length_scales
-from preflearn.models._gp_likelihood import check_theta, likelihood_of
-from preflearn.models._gp_prior import problem_of, warm_start
-from preflearn.models._gp_search import Starts, search, started
-from preflearn.models._gp_state import keep, restore, state_of, take_in
+from preflearn.models._gp_likelihood import likelihood_of
+from preflearn.models._gp_state import choice_again, choice_state, comparisons_again, hyperprior_again
+from preflearn.models._gp_terms import Choice, choose, search
 from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
+from preflearn.models._gp_read import read
 from preflearn.models._leave_out import LeftOut, without_comparisons, without_items, without_judges
-from preflearn.models._mixtures import share_ties
+from preflearn.models._mixtures import mix, share_ties
+from preflearn.models._starts import started
+from preflearn.models._statements import Statements
 from preflearn.models._utility import UtilityPosterior, generator
-from preflearn.priors import ItemPrior
+from preflearn.operators import FloatArray
+from preflearn.terms import POPULATION, Items, Reliability, Rows, Who
+from preflearn.terms.circles import circle_variance
 
-__all__ = ["LeftOut", "PreferenceGP"]
+__all__ = ["Effect", "LeftOut", "PreferenceGP"]
+
+RELIABILITY = 1.0  # deviation of a judge's reliability around 1, before it has said anything
+LEVEL = 0.9  # probability of the intervals of effects
+
+
+class Effect(NamedTuple):
+    """An effect in units of utility: its name, posterior mean and deviation, and the central 90 % interval."""
+
+    name: str
+    estimate: float
+    std: float
+    low: float
+    high: float
 
 
 class PreferenceGP(UtilityPosterior):
@@ -74,6 +93,21 @@ class PreferenceGP(UtilityPosterior):
         ConstantKernel(0.5) starts at that share. A kernel between features of judges (`Comparisons.judges`): similar
         judges also have similar preferences, and new judges are known by their features; WhiteKernel(0.5) + kernel
         starts at that share beside it.
+    judge_reliability : bool, default=False
+        Whether answers of different judges depend on the items to different degrees: z = s x with s of each judge,
+        N(1, 1) a priori, near 0 for one who answers by chance and negative for a contrary one.
+    side : bool or "judge", default=False
+        Whether the first side has an advantage (home, white, the answer that is read first); "judge": one of its own
+        for each judge, beside what all share. Answers are about neither side unless asked (``side=True``).
+    cluster : bool, default=False
+        Whether comparisons of one cluster (`Comparisons.cluster`: a prompt, a task, a session) have something in common:
+        an effect of the cluster on each item that it saw. Ranks are over the population of clusters.
+    covariates : bool, default=True
+        Whether numbers of the rows (`Comparisons.covariates`) have effects, where there are any. Items are ranked at
+        equal covariates.
+    exact : bool, default=False
+        Whether circles of items with features are learned over all distinct pairs, however many, instead of through
+        skew functions where that is quicker (``info_`` says which, and what share of the variance is lost).
     n_restarts : int, default=2
         Random starts of the search, beside the kernel's own values; every optimum is kept in ``optima_``.
     n_points : int, default=64
@@ -96,6 +130,16 @@ class PreferenceGP(UtilityPosterior):
     judges_, judge_share_, judge_kernel_ : ndarray, float, Kernel or None
         Names of the judges, the variance of a judge's own preferences in units of the population's, and the kernel
         between judges, where there is a ``judge_kernel``.
+    reliability_, reliability_std_ : ndarray (n_judges,)
+        Reliability of each judge and its deviation, with ``judge_reliability``.
+    side_effect_ : Effect
+        Advantage of the first side in units of utility, its deviation and interval, with ``side``.
+    covariate_effects_ : list of Effect
+        Effect of one unit of every covariate, with deviation and interval.
+    cluster_variance_ : float or None
+        Variance of the effect of a cluster on an item.
+    clusters_ : ndarray
+        Names of the clusters.
     optima_ : list of Optimum
         Every optimum found, the best first; with a ``hyperprior`` ``evidence`` counts the gain of its density over the
         uniform one.
@@ -149,13 +193,18 @@ class PreferenceGP(UtilityPosterior):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
         "likelihood": [StrOptions({"probit", "logit", "gaussian"}), HasMethods("log_density")],
-        "inference": [StrOptions({"laplace", "ep"})],
+        "inference": [StrOptions(set(METHODS))],
         "hyperparameters": [StrOptions({"maximise", "average", "fixed"})],
         "hyperprior": [Interval(Real, 0, None, closed="neither"), None],
         "ties": ["boolean"],
         "own_effect": ["boolean"],
         "cyclic_kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
         "judge_kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"identity", "rbf", "ard"}), None],
+        "judge_reliability": ["boolean"],
+        "side": ["boolean", StrOptions({"judge"})],
+        "cluster": ["boolean"],
+        "covariates": ["boolean"],
+        "exact": ["boolean"],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
         "n_points": [Interval(Integral, 8, None, closed="left")],
         "random_state": ["random_state"],
@@ -173,6 +222,11 @@ class PreferenceGP(UtilityPosterior):
         own_effect: bool = False,
         cyclic_kernel: Any = None,
         judge_kernel: Any = None,
+        judge_reliability: bool = False,
+        side: bool | Literal["judge"] = False,
+        cluster: bool = False,
+        covariates: bool = True,
+        exact: bool = False,
         n_restarts: int = 2,
         n_points: int = 64,
         random_state: Any = None,
@@ -186,6 +240,11 @@ class PreferenceGP(UtilityPosterior):
         self.own_effect = own_effect
         self.cyclic_kernel = cyclic_kernel
         self.judge_kernel = judge_kernel
+        self.judge_reliability = judge_reliability
+        self.side = side
+        self.cluster = cluster
+        self.covariates = covariates
+        self.exact = exact
         self.n_restarts = n_restarts
         self.n_points = n_points
         self.random_state = random_state
@@ -216,10 +275,13 @@ class PreferenceGP(UtilityPosterior):
         likelihood, self._unit = likelihood_of(
             "PreferenceGP", self.likelihood, self.inference, X.outcome, X.weight, ties=self.ties
         )
-        evidence = self._evidence_of(X, None, likelihood)
+        data = read(self, X, exact=likelihood.margins)
+        evidence = self._evidence_of(data, choose(self, X, data, None), likelihood)
+        self.hyperprior_ = None if self.hyperprior is None else hyperprior_of(evidence, float(self.hyperprior))
+        evidence.hyperprior = self.hyperprior_
         rng = generator(self.random_state, "PreferenceGP")
         first = started(self, evidence, start, rng, hold=hold)
-        self._learn(X, evidence, first if self.hyperparameters != "fixed" else None, rng)
+        self._learn(X, data, evidence, first if self.hyperparameters != "fixed" else None, rng)
         return self
 
     def update(self, X: Comparisons, *, hyperparameters: Literal["keep", "improve"] = "keep") -> Self:
@@ -242,18 +304,29 @@ class PreferenceGP(UtilityPosterior):
         self._check_data(X)
         if hyperparameters not in ("keep", "improve"):
             raise ValueError(f'update: hyperparameters={hyperparameters!r} is not one of "keep", "improve".')
-        old_used, old_prior = self._used, self._solution.prior
         self.likelihood_.check_outcomes(X.outcome)
         together = concatenate(self.comparisons_, X)
         warn_before_learning(together, type(self).__name__, known=self.comparisons_)
-        evidence = self._evidence_of(together, old_prior, self.likelihood_)
+        data = read(self, together, exact=self.likelihood_.margins)
+        known = self._choice.at(self._solution.problem)
+        evidence = self._evidence_of(data, choose(self, together, data, known), self.likelihood_)
+        evidence.hyperprior = self.hyperprior_
+        if evidence.reliability is not None:
+            place = {name: number for number, name in enumerate(self.judges_)}
+            values = [self.reliability_[place[name]] if name in place else 1.0 for name in data.judges]
+            evidence.reliability = evidence.reliability.at(np.array(values))
         if self.inference == "laplace":
-            a = warm_start(old_prior, old_used, self._solution.posterior.a, evidence.prior, self._used)
-            evidence.warm = None if a is None else (a, None)
+            # cells that were there before start where they were
+            g = np.zeros(evidence.problem.n_cells)
+            counted = slice(None) if self.comparisons_.weight is None else np.flatnonzero(self.comparisons_.weight)
+            before = self._statements.cell[counted]
+            g[data.cell[: len(self.comparisons_)][counted]] = self._solution.posterior.g[before]
+            evidence.warm = g, None
         improve = hyperparameters == "improve" and self.hyperparameters != "fixed" and evidence.theta.shape[0] > 0
         rng = generator(self.random_state, "PreferenceGP")
-        points = None if improve or not hasattr(self, "hyperposterior_") else self.hyperposterior_
-        self._learn(together, evidence, Starts([evidence.theta], evidence.bounds) if improve else None, rng, points)
+        points = None if improve else self._learned.points
+        first = Starts([evidence.theta], evidence.bounds) if improve else None
+        self._learn(together, data, evidence, first, rng, points)
         return self
 
     def _check_data(self, X: Any) -> None:
@@ -263,51 +336,92 @@ class PreferenceGP(UtilityPosterior):
                 "Build Comparisons(items, first, second, outcome), or use RankRLS for rows with scores."
             )
 
-    def _evidence_of(self, X: Comparisons, prior: Any, likelihood: Any) -> Evidence:
-        """Merge comparisons and put the prior on the items, or pairs of items, that occur."""
-        taken = take_in(self, X, likelihood)
-        if taken.judge is not None:
-            warn_one_judge(X, list(self.judges_))
-        new, design = problem_of(self, X, taken.used, taken.ends, taken.judge, prior)
-        self._used, self._merged, self._ends = taken.used, taken.merged, taken.ends
-        evidence = Evidence(new, likelihood, design, self._merged.outcome, self._merged.weight, self.inference)
-        if prior is None:  # not one that goes on from what was learned
-            self.hyperprior_ = None if self.hyperprior is None else hyperprior_of(evidence, float(self.hyperprior))
-        evidence.hyperprior = self.hyperprior_
-        return evidence
+    def _evidence_of(self, data: Statements, choice: Choice, likelihood: Any) -> Evidence:
+        """Add the terms up over what was said."""
+        reliability = None
+        if self.judge_reliability and data.judge is not None and data.judges:
+            known = np.where(data.judge < len(data.judges), data.judge, -1)
+            reliability = Reliability(known, np.ones(len(data.judges)), RELIABILITY)
+        method = get_method(self.inference)
+        return Evidence(choice.problem(data), likelihood, data.seen, method, reliability=reliability, about=choice)
 
-    def _learn(self, X: Comparisons, evidence: Evidence, first: Starts | None, rng: Any, points: Any = None) -> None:
+    def _learn(
+        self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any, points: Any = None
+    ) -> None:
         """Choose hyperparameters from the given starts, infer, and keep what prediction needs."""
-        theta = evidence.theta
-        self.optima_: list[Optimum] = []
-        if first is not None and theta.shape[0]:
-            evidence, self.optima_ = search(evidence, first, self._ends, partial(self._evidence_of, X))
-            theta = self.optima_[0].theta
-        with few_threads(evidence.design.size):
-            if self.optima_:
-                if self.hyperparameters == "average":
-                    assert first is not None
-                    seed = int(rng.integers(2**31))
-                    points = average(evidence.believed, self.optima_, first.bounds, self.n_points, seed)
-                evidence.settle()
-            self._solution: Solution = evidence.solve(theta)
-            self._mixture = [(1.0, self._solution)]
-            if points is not None:
-                self.hyperposterior_ = points
-                self._mixture = [
-                    (float(w), evidence.solve(t)) for w, t in zip(points.weight, points.theta, strict=True)
-                ]
-            elif hasattr(self, "hyperposterior_"):
-                del self.hyperposterior_
-        keep(self, X, evidence, theta)
-        self._warn(points)
+
+        def rebuild(choice: Choice, likelihood: Any) -> Evidence:
+            new = self._evidence_of(data, choose(self, X, data, choice), likelihood)
+            new.hyperprior = evidence.hyperprior
+            return new
+
+        average = self.hyperparameters == "average" and first is not None and evidence.theta.shape[0] > 0
+        learned = learn(
+            evidence,
+            first,
+            n_points=self.n_points if average else 0,
+            seed=int(rng.integers(2**31)) if average else 0,
+            points=points,
+            search=partial(search, evidence.about, data, rebuild),
+        )
+        self._keep(X, data, learned)
+        self._warn(learned.points)
+
+    def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
+        """Set what a fitted model says about itself; the only place where it does."""
+        evidence, solution, parts = learned.evidence, learned.solution, learned.solution.problem.parts
+        self._learned, self._choice, self.comparisons_ = learned, evidence.about, X
+        self._solution: Solution = solution
+        self._mixture, self._used = learned.mixture, data.used
+        self._statements = replace(data, seen=evidence.observed)
+        self.optima_ = learned.optima
+        for name in ("hyperposterior_", "feature_names_in_", "reliability_", "reliability_std_"):
+            self.__dict__.pop(name, None)
+        if learned.points is not None:
+            self.hyperposterior_ = learned.points
+        utility, circles, tastes = (parts.get(name) for name in ("utility", "circles", "tastes"))
+        self.kernel_ = None if utility is None else utility.main
+        self.own_variance_ = None if utility is None or utility.own is None else utility.own_variance
+        self.cyclic_kernel_ = None if circles is None else circles.main
+        if self._knows_judges:
+            self.judges_ = object_array(data.judges)
+        if tastes is not None:
+            self.judge_share_, self.judge_kernel_ = tastes.rho, getattr(tastes, "kernel", None)
+        if evidence.reliability is not None:
+            self.reliability_ = evidence.reliability.value
+        self.clusters_ = object_array(data.clusters)
+        self.cluster_variance_ = float(parts["clusters"].variance.constant_value) if "clusters" in parts else None
+        self.likelihood_, self.log_evidence_ = solution.likelihood, solution.posterior.log_evidence
+        self.info_ = replace(solution.info, **_latents(self._choice, solution.problem, data))
+        self.theta_, self.bounds_, self.theta_names_ = learned.theta, evidence.bounds, evidence.names
+        self.featureless_, self.on_bags_ = X.items is None, isinstance(X.items, Bags)
+        self.n_items_, self.n_features_in_, self.item_names_ = X.n_items, X.n_features, X.names
+        if X.feature_names is not None:
+            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
+        self.classes_ = np.array([-1.0, 1.0])
+
+    @property
+    def _knows_judges(self) -> bool:
+        return self.judge_kernel is not None or self.side == "judge" or bool(self.judge_reliability)
 
     def _file_state(self) -> dict[str, Any]:
-        """Return what model files keep; see `preflearn.models._gp_state`."""
-        return state_of(self)
+        """Return what model files keep: comparisons, kernels, parameters, a few numbers for each comparison and cell."""
+        return {
+            "comparisons": self.comparisons_,
+            "unit": float(self._unit),
+            "likelihood": self._learned.evidence.likelihood,
+            "hyperprior": self.hyperprior_,
+            **choice_state(self._choice),
+            **self._learned.state(),
+        }
 
     def _from_file_state(self, state: dict[str, Any]) -> None:
-        restore(self, state)
+        self._validate_params()
+        X, likelihood, self._unit = comparisons_again(state, self.inference)
+        data = read(self, X, exact=likelihood.margins, quiet=True)
+        evidence = self._evidence_of(data, choice_again(self, X, data, state), likelihood)
+        evidence.hyperprior = self.hyperprior_ = hyperprior_again(state["hyperprior"], self.hyperprior, evidence)
+        self._keep(X, data, learned_again(evidence, state))
 
     def _warn(self, points: Any) -> None:
         owner = type(self).__name__
@@ -322,15 +436,43 @@ class PreferenceGP(UtilityPosterior):
     def sigma_(self) -> float:
         """Noise of one item's utility in units of the prior deviation of utilities."""
         check_is_fitted(self)
-        prior = base_prior(self._solution.prior)
+        parts = self._solution.problem.parts
         items = items_of_comparisons(self, self.comparisons_, self._used)
-        utility = prior if isinstance(prior, ItemPrior) else prior.utility
-        variance = 0.0 if utility is None else 2 * np.mean(utility.variance(items))
-        if self.cyclic_kernel_ is not None:
-            variance += np.mean(prior.cyclic_variance(items, *self._ends))
-        if self.judge_kernel is not None:
-            variance *= average_similarity(self._solution.prior)
+        variance = 2 * np.mean(parts["utility"].variance(items)) if "utility" in parts else 0.0
+        if "circles" in parts:
+            rows = self._statements.rows
+            variance += np.mean(circle_variance(parts["circles"], Rows(items, rows.low, rows.high)))
+        if "tastes" in parts:
+            variance *= parts["tastes"].similarity
         return float(self.likelihood_.noise_deviation / np.sqrt(variance))
+
+    @property
+    def side_effect_(self) -> Effect:
+        """Advantage of the first side, where ``side`` is learned."""
+        check_is_fitted(self)
+        if "side" not in self._solution.problem.parts:
+            raise AttributeError("PreferenceGP: there is no side_effect_ without a side. Fit with side=True.")
+        return self._effects(["first side"], side=np.ones(1))[0]
+
+    @property
+    def covariate_effects_(self) -> list[Effect]:
+        """Effects of one unit of every covariate of the comparisons."""
+        check_is_fitted(self)
+        names, width = self.comparisons_.covariate_names, self._statements.rows.covariates
+        if width is None:
+            raise AttributeError("PreferenceGP: there are no covariate_effects_ where comparisons have no covariates.")
+        q = width.shape[1]
+        return self._effects([f"covariate {k}" for k in range(q)] if names is None else list(names), covariates=np.eye(q))
+
+    def _effects(self, names: list[str], **beside: Any) -> list[Effect]:
+        """Return what rows of an item against itself still see."""
+        item = Items(None if self.comparisons_.items is None else self.comparisons_.items[:1], np.full(1, 10**9))
+        here = np.zeros(len(names), dtype=np.intp)
+        who = Who(np.full(len(names), POPULATION)) if self._knows_judges else None
+        mean, variance = mix(self._pairs(item, here, here, who, len(names), **beside))
+        away = -ndtri((1 - LEVEL) / 2) * np.sqrt(variance)
+        rows = zip(names, mean.tolist(), np.sqrt(variance).tolist(), mean - away, mean + away, strict=True)
+        return [Effect(name, m, s, float(a), float(b)) for name, m, s, a, b in rows]
 
     @property
     def relevances_(self) -> dict[str, float]:
@@ -351,8 +493,8 @@ class PreferenceGP(UtilityPosterior):
         """Return the log evidence at log parameters ``theta`` (default: the chosen ones), with its gradient."""
         check_is_fitted(self)
         given = check_theta("log_evidence", self.theta_ if theta is None else theta, self.theta_names_)
-        with few_threads(self._evidence.design.size):
-            value, slope = self._evidence(given)
+        with few_threads(self._learned.evidence.order):
+            value, slope = self._learned.evidence(given)
         return (value, slope) if gradient else value
 
     def leave_one_out(self, by: Literal["comparison", "item", "judge"] = "comparison") -> Any:
@@ -384,11 +526,19 @@ class PreferenceGP(UtilityPosterior):
                 "leave_one_out: the model does not tell judges apart. Fit it with "
                 'PreferenceGP(judge_kernel="identity"), or give by="comparison".'
             )
-        X, merged = self.comparisons_, self._merged
-        with few_threads(self._evidence.design.size):
+        X, data = self.comparisons_, self._statements
+        with few_threads(self._learned.evidence.order):
             if by == "comparison":
-                return share_ties(without_comparisons(self._mixture, self._evidence, X, merged.row))
+                return share_ties(without_comparisons(self._mixture, data, X))
             if by == "judge":
-                return share_ties(without_judges(self._mixture, self._evidence, X, merged.row, merged.judge))
-            first, second = without_items(self._mixture, self._evidence, X, merged.row, self._ends)
+                return share_ties(without_judges(self._mixture, data, X))
+            first, second = without_items(self._mixture, data, X)
         return LeftOut(share_ties(first), share_ties(second))
+
+
+def _latents(choice: Choice, problem: Any, data: Statements) -> dict[str, Any]:
+    """Return what the latents of preferences are, and what share of the variance of circles they lose."""
+    words = {"items": "items", "pairs": "pairs", "effects": "effects of pairs", "functions": "skew functions"}
+    functions = problem.parts.get("functions")
+    lost = 0.0 if functions is None else 1.0 - functions.kept_share(data.pairs)
+    return {"latents": words[choice.kind], "n_latents": problem.n_latents, "lost": max(lost, 0.0)}

@@ -10,21 +10,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import LabelPreferences
-from preflearn.data._checks import check_labels
+from preflearn.data import Bags, LabelPreferences
+from preflearn.data._checks import check_labels, label_array
 from preflearn.data.labels import label_codes
-from preflearn.inference.evidence import Optimum, maximise, starts
-from preflearn.likelihoods import Gaussian
+from preflearn.inference.evidence import Evidence, Solution, numbers
+from preflearn.inference.learn import Learned, Starts, check_theta, learn, learned_again
+from preflearn.inference.search import starts
 from preflearn.metrics import pairwise_accuracy
-from preflearn.models._evidence import Evidence, Solution, few_threads
 from preflearn.models._gp_kernel import start_kernel
-from preflearn.models._gp_likelihood import check_theta, likelihood_of
+from preflearn.models._gp_likelihood import likelihood_of
 from preflearn.models._gp_warnings import warn_only_noise, warn_unfinished
 from preflearn.models._label_input import Edges, edge_list, label_data, merged_edges, new_items
-from preflearn.models._label_state import evidence_of, keep, restore, state_of
+from preflearn.models._label_posterior import LabelPosterior
+from preflearn.models._label_state import edges_again, evidence_of
 from preflearn.models._utility import generator
 from preflearn.operators import FloatArray
-from preflearn.priors import Items
+from preflearn.terms import Items
 
 __all__ = ["LabelPreferenceGP"]
 
@@ -163,55 +164,85 @@ class LabelPreferenceGP(BaseEstimator):
                 f"LabelPreferenceGP: {type(likelihood).__name__} is not log-concave, which its factors need. "
                 "Use Probit or Logit."
             )
-        edges = merged_edges(type(self).__name__, data, exact=isinstance(likelihood, Gaussian))
-        evidence, size = self._evidence_of(edges, data.labels, likelihood, shared=self.shared)
-        theta = evidence.theta
-        self.optima_ = []
-        if self.hyperparameters == "maximise" and theta.shape[0]:
+        edges = merged_edges(type(self).__name__, data, exact=likelihood.margins)
+        evidence = self._evidence_of(edges, data.labels, likelihood, shared=self.shared)
+        first = None
+        if self.hyperparameters == "maximise" and evidence.theta.shape[0]:
             rng = generator(self.random_state, "LabelPreferenceGP")
+            theta = evidence.theta
             if not self.shared:
                 # Own kernels have many optima: start where one kernel for all is best, and end no lower.
-                common, common_size = self._evidence_of(edges, data.labels, likelihood, shared=True)
-                best = self._maximise(common, common.theta, rng, common_size)[0].theta
-                n = common.prior.theta.shape[0]
-                theta = np.concatenate([np.tile(best[:n], len(evidence.prior.parts)), best[n:]])
-            self.optima_ = self._maximise(evidence, theta, rng, size)
-            theta = self.optima_[0].theta
-        with few_threads(size):
-            self._solution: Solution = evidence.solve(theta)
-        keep(self, edges, data.labels, data.feature_names, evidence, theta)
+                common = self._evidence_of(edges, data.labels, likelihood, shared=True)
+                best = learn(common, self._starts(common, common.theta, rng)).theta
+                n = len(common.problem.parameters)
+                theta = np.concatenate([np.tile(best[:n], len(evidence.problem.labels.parts)), best[n:]])
+            first = self._starts(evidence, theta, rng)
+        self._keep(edges, data.labels, data.feature_names, learn(evidence, first))
         owner = type(self).__name__
         warn_unfinished(owner, self.inference, [self.info_], self.likelihood_)
         if self.optima_:
-            variance = np.mean(
-                [part.variance(Items(edges.X[:1], np.zeros(1, np.intp))) for part in self._solution.prior.parts]
-            )
+            one = Items(edges.X[:1], np.zeros(1, np.intp))
+            variance = np.mean([part.variance(one) for part in self._solution.problem.labels.parts])
             sigma = self.likelihood_.noise_deviation / np.sqrt(2 * variance)
             warn_only_noise(owner, self.inference, float(sigma), f"{edges.item.shape[0]} preferences")
         return self
 
-    def _evidence_of(self, edges: Edges, labels: Any, likelihood: Any, *, shared: bool) -> tuple[Evidence, int]:
+    def _starts(self, evidence: Evidence, theta: FloatArray, rng: Any) -> Starts:
+        return Starts(starts(theta, evidence.bounds, self.n_restarts, rng), evidence.bounds)
+
+    def _evidence_of(self, edges: Edges, labels: Any, likelihood: Any, *, shared: bool) -> Any:
         kernel = start_kernel("LabelPreferenceGP", self.kernel, edges.X, self._unit)
         return evidence_of(edges, labels, kernel, likelihood, self.inference, shared=shared)
 
+    def _keep(self, edges: Edges, labels: Any, feature_names: Any, learned: Learned) -> None:
+        """Set what a fitted model says about itself; the only place where it does."""
+        solution: Any = learned.solution
+        prior, evidence = solution.problem.labels, learned.evidence
+        self._learned, self._edges, self.optima_ = learned, edges, learned.optima
+        self._solution: Solution = solution
+        self._posterior = LabelPosterior(prior, solution.posterior)
+        self.__dict__.pop("kernel_", None)
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if prior.rest is None:
+            self.kernel_ = prior.parts[0].kernel
+            self.kernels_ = [self.kernel_] * prior.basis.shape[0]
+        else:
+            own = [(prior.parts[row.argmax()] if row.any() else prior.rest) for row in prior.basis]
+            self.kernels_ = [part.kernel for part in own]
+        self.likelihood_, self.info_ = solution.likelihood, solution.info
+        self.log_evidence_ = solution.posterior.log_evidence
+        self.theta_, self.bounds_, self.theta_names_ = learned.theta, evidence.bounds, evidence.names
+        self.labels_ = label_array(labels.tolist())
+        self.n_features_in_, self.on_bags_ = int(edges.X.shape[1]), isinstance(edges.X, Bags)
+        if feature_names is not None:
+            self.feature_names_in_ = np.asarray(feature_names, dtype=object)
+
     def _file_state(self) -> dict[str, Any]:
-        """Return what model files keep; see `preflearn.models._label_state`."""
-        return state_of(self)
+        """Return what model files keep: edges, the kernel, parameters, a few numbers for each edge."""
+        names, evidence = getattr(self, "feature_names_in_", None), self._learned.evidence
+        problem: Any = evidence.problem
+        return {
+            "edges": tuple(self._edges),
+            "labels": self.labels_,
+            "feature_names": None if names is None else tuple(names),
+            "unit": float(self._unit),
+            "kernel": problem.labels.parts[0].kernel,
+            "likelihood": evidence.likelihood,
+            **self._learned.state(),
+        }
 
     def _from_file_state(self, state: dict[str, Any]) -> None:
-        restore(self, state)
-
-    def _maximise(self, evidence: Evidence, theta: FloatArray, rng: Any, size: int) -> list[Optimum]:
-        with few_threads(size):
-            found = maximise(evidence, starts(theta, evidence.bounds, self.n_restarts, rng), evidence.bounds)
-        evidence.settle()
-        return found
+        self._validate_params()
+        edges, labels, names, kernel, likelihood = edges_again(state)
+        self._unit = float(numbers(state["unit"], "unit"))
+        evidence = evidence_of(edges, labels, kernel, likelihood, self.inference, shared=self.shared)
+        self._keep(edges, labels, names, learned_again(evidence, state))
 
     def log_evidence(self, theta: Any = None, *, gradient: bool = True) -> Any:
         """Return the log evidence at log parameters ``theta`` (default: the chosen ones), with its gradient."""
         check_is_fitted(self)
         given = check_theta("log_evidence", self.theta_ if theta is None else theta, self.theta_names_)
-        value, slope = self._evidence(given)
+        value, slope = self._learned.evidence(given)
         return (value, slope) if gradient else value
 
     def predict(self, X: Any) -> Any:

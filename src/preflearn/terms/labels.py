@@ -19,16 +19,13 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from preflearn.priors.items import ItemPrior, Items
-from preflearn.priors.parts import OfParts
+from preflearn.terms.item_kernel import ItemKernel
+from preflearn.terms.parameters import Parameters
+from preflearn.terms.rows import FloatArray, IntArray, Items
 
-__all__ = ["LabelPrior", "contrasts", "selection"]
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
+__all__ = ["Labels", "contrasts", "selection"]
 
 
 def contrasts(first: IntArray, second: IntArray, n_labels: int) -> FloatArray:
@@ -59,32 +56,26 @@ def selection(first: IntArray, second: IntArray, n_labels: int) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class LabelPrior(OfParts):
+class Labels:
     """Blocks g with f = H g + rest: one item prior for all blocks, or one for each; ``theta`` one after the other."""
 
-    parts: tuple[ItemPrior, ...]
+    parts: tuple[ItemKernel, ...]
     basis: FloatArray  # H, (n_labels, P)
-    rest: ItemPrior | None  # of labels that no edge mentions; None: as the one part
+    rest: ItemKernel | None  # of labels that no edge mentions; None: as the one part
     labels: tuple[Any, ...]  # whose parts they are, for the names of parameters
     build: Callable[[list[FloatArray]], Any]  # from the parts' covariances to a factor of that of all blocks
 
     @property
-    def item_priors(self) -> tuple[ItemPrior, ...]:
-        """The parts."""
-        return self.parts
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the free parameters."""
+    def parameters(self) -> Parameters:
+        """Free parameters of the parts, one after the other."""
         if len(self.parts) == 1:
-            return self.parts[0].names
-        return tuple(
-            f"{label}: {name}" for label, part in zip(self.labels, self.parts, strict=True) for name in part.names
-        )
+            return self.parts[0].parameters
+        named = (part.parameters.named(f"{label}: ") for label, part in zip(self.labels, self.parts, strict=True))
+        return Parameters.joined(named)
 
-    def with_theta(self, theta: FloatArray) -> LabelPrior:
+    def with_theta(self, theta: FloatArray) -> Labels:
         """Return the same prior at other parameters."""
-        pieces = np.split(theta, np.cumsum([part.theta.shape[0] for part in self.parts])[:-1])
+        pieces = np.split(theta, np.cumsum([len(part.parameters) for part in self.parts])[:-1])
         parts = tuple(part.with_theta(piece) for part, piece in zip(self.parts, pieces, strict=True))
         return replace(self, parts=parts)
 
@@ -112,5 +103,5 @@ class LabelPrior(OfParts):
         return np.asarray(outside[:, :, None] * part.variance(_unknown(part, new)))
 
 
-def _unknown(part: ItemPrior, new: Any) -> Items:
+def _unknown(part: ItemKernel, new: Any) -> Items:
     return Items(new, np.full(new.shape[0], part.n_items))

@@ -1,0 +1,169 @@
+"""Rows in groups: what each row sees of latents that all rows share, and of latents that only its group has.
+
+Groups with equally many latents stand together in a stack, so that the work on them is that of a few stacks of small
+matrices. A group's joint latents are its own and, after them, the shared ones that its rows touch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from preflearn.inference.design import products_of_rows
+from preflearn.operators import FloatArray, IntArray
+
+__all__ = ["GroupDesign", "Stack"]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """Groups with k latents of their own whose rows touch l shared ones."""
+
+    group: IntArray  # (G,): numbers of the groups
+    what: IntArray  # (G, k): which of the columns of the groups' design each own latent belongs to
+    local: IntArray  # (G, l): shared latents
+    start: int  # of the stack's own latents among all
+    first: int  # of its joint blocks among all entries
+    parts: tuple[int, ...]  # where the latents of each part start, and the last one ends
+
+    @property
+    def own(self) -> slice:
+        """Places of the stack's own latents."""
+        return slice(self.start, self.start + self.what.size)
+
+    @property
+    def width(self) -> int:
+        """Order of a joint block."""
+        return int(self.what.shape[1] + self.local.shape[1])
+
+    @cached_property
+    def sets(self) -> tuple[IntArray, IntArray]:
+        """The different sets (sets, k) that own latents belong to, and which one each group has."""
+        sets, which = np.unique(self.what, axis=0, return_inverse=True)
+        return sets, which.ravel()
+
+
+class GroupDesign:
+    """x = A f + D w + C h, h the latents of groups.
+
+    Parameters
+    ----------
+    local : sparse array (m, n)
+        A: what rows see of shared latents, few of them each.
+    dense : ndarray (m, q)
+        D: what rows see of shared latents that all of them see.
+    what : sparse array (m, c)
+        What rows see of their group: c kinds of latents, of which every group has those that its rows touch.
+    group : ndarray (m,)
+        The group of each row, numbers from 0.
+    parts : sequence of int
+        Numbers of kinds that belong together, in their order: groups of one stack have equally many of each part.
+    """
+
+    def __init__(self, local: Any, dense: FloatArray, what: Any, group: IntArray, parts: Any = None) -> None:
+        self.local, self.dense, what = sp.csr_array(local), np.ascontiguousarray(dense), sp.csr_array(what)
+        self.n_local, self.n_dense, self.n_what = self.local.shape[1], self.dense.shape[1], what.shape[1]
+        self.group, self.n_rows = group, what.shape[0]
+        n_groups = int(group.max(initial=-1)) + 1
+        own_group, own_what, own_place = _distinct(what, group)
+        loc_group, loc_column, loc_place = _distinct(self.local, group)
+        k, l = (np.bincount(one, minlength=n_groups) for one in (own_group, loc_group))
+        ends = np.cumsum([self.n_what] if parts is None else parts)
+        part = np.searchsorted(ends, own_what, side="right")
+        counts = np.bincount(own_group * len(ends) + part, minlength=n_groups * len(ends)).reshape(n_groups, -1)
+        shape = np.unique(np.column_stack([counts, l]), axis=0, return_inverse=True)[1].ravel()
+        self.stacks: list[Stack] = []
+        # place of each own and local latent of a group among all own ones and in the joint blocks
+        place = np.empty(own_group.shape[0], dtype=np.intp)
+        joint_own = np.empty((2, own_group.shape[0]), dtype=np.intp)
+        joint_loc = np.empty((2, loc_group.shape[0]), dtype=np.intp)
+        starts_own, starts_loc = np.cumsum(k) - k, np.cumsum(l) - l
+        start = first = 0
+        for one in np.unique(shape[k > 0]):
+            who = np.flatnonzero((shape == one) & (k > 0))
+            kk, ll = int(k[who[0]]), int(l[who[0]])
+            mine = starts_own[who][:, None] + np.arange(kk)
+            theirs = starts_loc[who][:, None] + np.arange(ll)
+            bounds = np.concatenate([[0], np.cumsum(counts[who[0]])])
+            self.stacks.append(Stack(who, own_what[mine], loc_column[theirs], start, first, tuple(bounds.tolist())))
+            place[mine] = start + np.arange(mine.size).reshape(mine.shape)
+            block = first + np.arange(len(who))[:, None] * (kk + ll) ** 2
+            joint_own[:, mine] = block + np.arange(kk) * (kk + ll), np.broadcast_to(np.arange(kk), mine.shape)
+            inner = kk + np.arange(ll)
+            joint_loc[:, theirs] = block + inner * (kk + ll), np.broadcast_to(inner, theirs.shape)
+            start += mine.size
+            first += len(who) * (kk + ll) ** 2
+        self.n_own, self._n_entries = start, first
+        # where the own latents of a group stand, how many they are, and what each of them is
+        self._count, self._start = k, np.zeros(n_groups, dtype=np.intp)
+        for one in self.stacks:
+            self._start[one.group] = one.start + one.what.shape[1] * np.arange(len(one.group))
+        self._what = np.concatenate([np.ravel(one.what) for one in self.stacks] or [np.zeros(0, np.intp)])
+        self.own = sp.csr_array((what.data, place[own_place], what.indptr), shape=(self.n_rows, start))
+        self.ownT, self.localT = sp.csr_array(self.own.T), sp.csr_array(self.local.T)
+        self._prepare(what, own_place, loc_place, joint_own, joint_loc)
+
+    def _prepare(self, what: Any, own_place: Any, loc_place: Any, joint_own: IntArray, joint_loc: IntArray) -> None:
+        # rows over joint latents, [own, local] of the group; where products of two entries land in the joint blocks
+        n = joint_own.shape[1]
+        columns = [sp.csr_array((what.data, own_place, what.indptr), shape=(self.n_rows, n))]
+        columns.append(
+            sp.csr_array((self.local.data, loc_place, self.local.indptr), shape=(self.n_rows, joint_loc.shape[1]))
+        )
+        joint = sp.csr_array(sp.hstack(columns))
+        row, left, right, self._value = products_of_rows(joint)
+        base = np.concatenate([joint_own[0], joint_loc[0]])
+        inner = np.concatenate([joint_own[1], joint_loc[1]])
+        self._row, self._place = row, base[left] + inner[right]
+
+    @property
+    def n_shared(self) -> int:
+        """Number of shared latents."""
+        return self.n_local + self.n_dense
+
+    def blocks(self, tau: FloatArray) -> list[FloatArray]:
+        """Return the joint precisions (G, k + l, k + l) of every stack, Σ τ over the rows of each group."""
+        flat = np.bincount(self._place, self._value * tau[self._row], minlength=self._n_entries)
+        flat = np.asarray(flat, dtype=np.float64)
+        return [
+            flat[one.first : one.first + len(one.group) * one.width**2].reshape(len(one.group), one.width, one.width)
+            for one in self.stacks
+        ]
+
+    def split(self, x: FloatArray) -> list[FloatArray]:
+        """Return numbers (N,) or (N, q) of the own latents as columns (G, k, 1) or (G, k, q) of every stack."""
+        return [x[one.own].reshape(*one.what.shape, -1) for one in self.stacks]
+
+    def see(self, f: FloatArray, h: FloatArray) -> FloatArray:
+        """Return x for shared latents f (n + q,) and own ones h."""
+        return np.asarray(self.local @ f[: self.n_local] + self.dense @ f[self.n_local :] + self.own @ h)
+
+    def shared(self, g: FloatArray) -> FloatArray:
+        """Return [A D]'g."""
+        return np.concatenate([self.localT @ g, self.dense.T @ g])
+
+    def rows_of(self, group: IntArray, cross: Any) -> Any:
+        """Return covariances (p, N) with the own latents, for values each of which has to do with one group.
+
+        ``cross`` (p, c) is the covariance with every kind of latent of the value's group; groups that are not there
+        (negative numbers among them) have none.
+        """
+        known = np.flatnonzero((group >= 0) & (group < self._count.shape[0]))
+        count = self._count[group[known]]
+        rows = np.repeat(known, count)
+        within = np.arange(rows.shape[0]) - np.repeat(np.cumsum(count) - count, count)
+        columns = self._start[group[rows]] + within
+        values = np.asarray(cross[rows, self._what[columns]]).ravel()
+        return sp.csr_array((values, (rows, columns)), shape=(group.shape[0], self.n_own))
+
+
+def _distinct(A: Any, group: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Return group and column of the distinct (group, column) that entries of A have, and which each entry is."""
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    n = max(A.shape[1], 1)
+    code, place = np.unique(group[rows] * n + A.indices.astype(np.intp), return_inverse=True)
+    return code // n, code % n, place.ravel()

@@ -1,0 +1,428 @@
+"""Latents that all rows share and latents of groups of rows: groups are eliminated one by one, the rest is a point.
+
+    x = A f + C h,    f ~ N(0, K) shared,    h_g ~ N(0, K_g) independently from group to group.
+
+Groups (judges, prompts, pairs) meet in f only. With T the precisions of the rows of group g, Λ_g = C'TC and E_g = C'TA
+its precisions, K_g = R_g R_g' and B_g = I + R_g'Λ_g R_g,
+
+    Λ̃ = A'TA - Σ E_g' V_g E_g          is what the rows say about f,   V_g = R_g B_g⁻¹ R_g' the covariance of h_g given f,
+    h_g given f has the mean            const - V_g E_g f,
+
+and what is left is the problem of f alone with precisions Λ̃: Σk³ + n³ instead of (n + Σk)³, nothing approximated. R_g
+is triangular if K_g is safely positive definite, and else the symmetric root: both change smoothly with K_g.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg.lapack import dtrtri
+
+from preflearn.inference.dense import Curvature, cholesky_at_least_one
+from preflearn.inference.factor import Factor
+from preflearn.inference.group_design import GroupDesign, Stack
+from preflearn.inference.system import Query, Touched
+from preflearn.linalg import EPS
+from preflearn.operators import FloatArray, IntArray
+
+__all__ = ["GroupCurve", "GroupSystem", "Pull", "block_diagonal"]
+
+SMALL = 8  # latents of a group up to which matrices are inverted together, by a method that is slower for large ones
+BLOCK = 2**22  # numbers held at a time
+
+Blocks = list[FloatArray]  # for every stack: (G, k, k)
+Pull = Callable[[FloatArray, list[tuple[Stack, FloatArray]]], FloatArray]
+
+
+def _turned(M: FloatArray) -> FloatArray:
+    return M.transpose(0, 2, 1)
+
+
+@dataclass(frozen=True)
+class GroupSystem:
+    """S for shared latents with covariance R R' and groups with covariances R_g R_g'.
+
+    ``pull`` takes the derivatives of the evidence by K (n, n) and by the K_g of every stack to those by the parameters.
+    """
+
+    design: GroupDesign
+    factor: Factor
+    roots: Blocks
+    singular: bool  # whether roots are symmetric and of singular matrices
+    pull: Pull
+
+    @classmethod
+    def build(cls, design: GroupDesign, K: FloatArray, blocks: Blocks, pull: Pull) -> GroupSystem:
+        """Factor the covariances; ``blocks`` are those (sets, k, k) of the distinct sets of kinds of every stack."""
+        factor = Factor.build(K) if K.size else Factor(K, None)
+        try:
+            singular = factor.order is not None
+            roots = [_symmetric_root(one) if singular else _cholesky(one) for one in blocks]
+        except np.linalg.LinAlgError:
+            roots, singular = [_symmetric_root(one) for one in blocks], True
+        whole = [root[one.sets[1]] for root, one in zip(roots, design.stacks, strict=True)]
+        return cls(design, factor, whole, singular, pull)
+
+    @property
+    def size(self) -> int:
+        """Number of columns of S."""
+        return self.factor.rank + self.design.n_own
+
+    @property
+    def order(self) -> int:
+        """Order of the largest matrix that is factored."""
+        return self.design.n_shared
+
+    @property
+    def smooth(self) -> bool:
+        """Whether S changes smoothly with the parameters."""
+        return self.factor.order is None
+
+    @property
+    def inner_steps(self) -> int:
+        """Conjugate gradient steps before a new factorisation is the better buy."""
+        return 12
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return S u."""
+        r = self.factor.rank
+        own = [R @ x for R, x in zip(self.roots, self.design.split(u[r:]), strict=True)]
+        return self.design.see(self.factor.forward(u[:r]), _ravel(own))
+
+    def back(self, g: FloatArray) -> FloatArray:
+        """Return S'g."""
+        own = [_turned(R) @ x for R, x in zip(self.roots, self.design.split(self.design.ownT @ g), strict=True)]
+        return np.concatenate([self.factor.back(self.design.shared(g)), _ravel(own)])
+
+    def curve(self, tau: FloatArray, *, semidefinite: bool = True) -> GroupCurve:
+        """Eliminate the groups, and factor what is left; see `System.curve`."""
+        design, n, D = self.design, self.design.n_local, self.design.dense
+        weighted = tau[:, None] * D
+        of_dense = design.split(design.ownT @ weighted)
+        stacks = []
+        local, edge = np.zeros(n * n), np.asarray(design.localT @ weighted)
+        corner = D.T @ weighted
+        for one, R, joint, E_D in zip(design.stacks, self.roots, design.blocks(tau), of_dense, strict=True):
+            k = one.what.shape[1]
+            Lam, E = joint[:, :k, :k], joint[:, :k, k:]
+            RT = _turned(R)
+            inverse = _inverse_cholesky(RT @ Lam @ R, semidefinite=semidefinite)
+            half = inverse @ RT
+            Y, Y_D = half @ E, half @ E_D
+            stacks.append(_Eliminated(one, Lam, E, E_D, inverse, half, Y, Y_D))
+            L = one.local
+            effective = joint[:, k:, k:] - _turned(Y) @ Y
+            local += np.bincount(np.ravel(L[:, :, None] * n + L[:, None, :]), np.ravel(effective), minlength=n * n)
+            if D.shape[1]:
+                np.subtract.at(edge, np.ravel(L), (_turned(Y) @ Y_D).reshape(-1, D.shape[1]))
+                flat = Y_D.reshape(-1, D.shape[1])
+                corner -= flat.T @ flat
+        Lam_f = np.empty((design.n_shared, design.n_shared))
+        Lam_f[:n, :n], Lam_f[:n, n:], Lam_f[n:, :n], Lam_f[n:, n:] = local.reshape(n, n), edge, edge.T, corner
+        point = Curvature.build(self.factor, Lam_f, semidefinite=semidefinite)
+        return GroupCurve(self, tau, stacks, point)
+
+
+@dataclass(frozen=True)
+class _Eliminated:
+    """A stack of groups, eliminated."""
+
+    stack: Stack
+    Lam: FloatArray  # Λ_g
+    E: FloatArray  # E_g, between own and local latents
+    E_D: FloatArray  # between own latents and those that all rows see
+    inverse: FloatArray  # of the lower Cholesky factor of B_g
+    half: FloatArray  # that times R_g': V_g = half' half
+    Y: FloatArray  # half E_g
+    Y_D: FloatArray
+
+    @cached_property
+    def V(self) -> FloatArray:
+        """Covariance of h_g given f."""
+        return _turned(self.half) @ self.half
+
+    @cached_property
+    def passed(self) -> tuple[FloatArray, FloatArray]:
+        """How h_g moves with f: -V_g E_g."""
+        turned = _turned(self.half)
+        return -(turned @ self.Y), -(turned @ self.Y_D)
+
+
+@dataclass(frozen=True)
+class GroupCurve:
+    """B = I + S'TS with the groups eliminated."""
+
+    system: GroupSystem
+    tau: FloatArray
+    stacks: list[_Eliminated]
+    point: Curvature
+
+    @property
+    def log_det(self) -> float:
+        """Return log |B|."""
+        own = sum(float(np.log(np.diagonal(one.inverse, axis1=1, axis2=2)).sum()) for one in self.stacks)
+        return self.point.log_det - 2.0 * own
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return B⁻¹ b for one vector."""
+        factor, design = self.system.factor, self.system.design
+        r, n = factor.rank, design.n_local
+        halves = [one.inverse @ x for one, x in zip(self.stacks, design.split(b[r:]), strict=True)]
+        moved = np.zeros(design.n_shared)
+        for one, x in zip(self.stacks, halves, strict=True):
+            moved[:n] += np.bincount(np.ravel(one.stack.local), np.ravel(_turned(one.Y) @ x), minlength=n)
+            moved[n:] += np.einsum("gkq,gk->q", one.Y_D, x[:, :, 0])
+        v = self.point.solve(b[:r] - factor.back(moved))
+        f = factor.forward(v)
+        own = [
+            _turned(one.inverse) @ (x - one.Y @ f[one.stack.local][:, :, None] - (one.Y_D @ f[n:])[:, :, None])
+            for one, x in zip(self.stacks, halves, strict=True)
+        ]
+        return np.concatenate([v, _ravel(own)])
+
+    @cached_property
+    def _root(self) -> FloatArray:
+        """T with C = T'T the posterior covariance of f, as its transpose (n, r)."""
+        covariance = self.system.factor.covariance(self.point.LB)
+        return np.ascontiguousarray(covariance.T.T)
+
+    @cached_property
+    def _shared(self) -> FloatArray:
+        return np.asarray(self._root @ self._root.T)
+
+    @cached_property
+    def _given(self) -> Any:
+        """V_g of all groups, block diagonal (N, N)."""
+        return block_diagonal([(one.stack, one.V) for one in self.stacks], self.system.design.n_own)
+
+    @cached_property
+    def _moves(self) -> tuple[Any, FloatArray]:
+        """-V E of all groups: with the local latents (N, n), sparse, and with the dense ones (N, q)."""
+        return self._wide([one.passed for one in self.stacks])
+
+    def _wide(self, parts: list[tuple[FloatArray, FloatArray]]) -> tuple[Any, FloatArray]:
+        design = self.system.design
+        indices = [np.repeat(one.stack.local, one.stack.what.shape[1], axis=0).ravel() for one in self.stacks]
+        width = [np.full(one.stack.what.size, one.stack.local.shape[1]) for one in self.stacks]
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate([*width, np.zeros(0, np.intp)]))])
+        data = _ravel([local for local, _ in parts])
+        columns = np.concatenate([*indices, np.zeros(0, np.intp)])
+        local = sp.csr_array((data, columns, indptr.astype(np.intp)), shape=(design.n_own, design.n_local))
+        dense = np.zeros((design.n_own, design.n_dense))
+        for one, (_, part) in zip(self.stacks, parts, strict=True):
+            dense[one.stack.own] = part.reshape(-1, design.n_dense)
+        return local, dense
+
+    def _weights(self, own: Any, local: Any, dense: FloatArray) -> tuple[Any, FloatArray]:
+        """Return how rows of the design move with f, their groups following: A - C V E."""
+        moves, moves_dense = self._moves
+        return local + own @ moves, dense + own @ moves_dense
+
+    def _lifted(self, own: Any, local: Any, dense: FloatArray) -> FloatArray:
+        """Return those weights times a root of the covariance of f, (rows, r): squares of it are variances."""
+        n = self.system.design.n_local
+        weights, weights_dense = self._weights(own, local, dense)
+        out = np.asarray(weights @ self._root[:n])
+        if weights_dense.shape[1]:
+            out += weights_dense @ self._root[n:]
+        return out
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """Posterior variances of x at the rows: both parts are non-negative."""
+        design = self.system.design
+        total = _row_forms(design.own, self._given)
+        step = max(1, BLOCK // max(1, self._root.shape[1]))
+        for start in range(0, design.n_rows, step):
+            rows = slice(start, start + step)
+            part = self._lifted(design.own[rows], design.local[rows], design.dense[rows])
+            total[rows] += np.einsum("ij,ij->i", part, part)
+        return total
+
+    def among(self, cells: IntArray) -> FloatArray:
+        """Return the posterior covariance of x at some rows."""
+        design = self.system.design
+        own = design.own[cells]
+        part = self._lifted(own, design.local[cells], design.dense[cells])
+        return np.asarray(part @ part.T + (own @ self._given @ own.T).toarray())
+
+    def touched(self, u: FloatArray, cells: IntArray) -> Touched:
+        """Return what some rows see: latents of their groups, local ones, and all of the dense ones."""
+        design, system = self.system.design, self.system
+        own, local = design.own[cells], design.local[cells]
+        few, near = np.unique(own.nonzero()[1]), np.unique(local.nonzero()[1])
+        r, n = system.factor.rank, design.n_local
+        f = system.factor.forward(u[:r])
+        h = _ravel([R @ x for R, x in zip(system.roots, design.split(u[r:]), strict=True)])
+        seen = np.concatenate([near, n + np.arange(design.n_dense)])
+        chosen = sp.csr_array((np.ones(len(few)), few, np.arange(len(few) + 1)), shape=(len(few), design.n_own))
+        part = self._lifted(chosen, sp.csr_array((len(few), n)), np.zeros((len(few), design.n_dense)))
+        rows = np.vstack([part, self._root[seen]])
+        C = rows @ rows.T
+        C[: len(few), : len(few)] += (chosen @ self._given @ chosen.T).toarray()
+        A = sp.csr_array(sp.hstack([own[:, few], local[:, near], sp.csr_array(design.dense[cells])]))
+        return Touched(A, np.concatenate([h[few], f[seen]]), C)
+
+    def draw(self, u: FloatArray, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return draws of the shared latents (count, n) and of those of groups (count, N), jointly."""
+        system, r = self.system, self.system.factor.rank
+        moved = rng.standard_normal((count, self._root.shape[1])) @ self._root.T
+        n = system.design.n_local
+        local, dense = self._moves
+        own = (local @ moved[:, :n].T).T + moved[:, n:] @ dense.T
+        halves = block_diagonal([(one.stack, one.half) for one in self.stacks], system.design.n_own)
+        own += (halves.T @ rng.standard_normal((system.design.n_own, count))).T
+        h = _ravel([R @ x for R, x in zip(system.roots, system.design.split(u[r:]), strict=True)])
+        return moved + system.factor.forward(u[:r]), np.asarray(own + h)
+
+    def gradient(self, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
+        """Return the derivatives by the parameters; see `Curve.gradient`."""
+        design, C, effective = self.system.design, self._shared, self.point.Lam
+        p = design.shared(plus)
+        M = effective @ C @ effective - effective + np.outer(p, p)
+        x = design.split(design.ownT @ plus)
+        y: list[Any] = [None] * len(x)
+        if minus is not None:
+            q = design.shared(minus)
+            M -= np.outer(q, q)
+            y = list(design.split(design.ownT @ minus))
+        own = [
+            (one.stack, self._own_sensitivity(one, C, px, qy)) for one, px, qy in zip(self.stacks, x, y, strict=True)
+        ]
+        return self.system.pull(0.5 * M, own)
+
+    def _own_sensitivity(self, one: _Eliminated, C: FloatArray, p: FloatArray, q: Any) -> FloatArray:
+        # ½ C'(TVT - T + pp' - qq')C of every group: x moves with f by E - Λ V E
+        n, local = self.system.design.n_local, one.stack.local
+        moves, moves_dense = one.passed
+        F, F_D = one.E + one.Lam @ moves, one.E_D + one.Lam @ moves_dense
+        S = one.Lam @ one.V @ one.Lam - one.Lam + p @ _turned(p)
+        S += F @ C[local[:, :, None], local[:, None, :]] @ _turned(F)
+        if F_D.shape[2]:
+            mixed = F @ C[:n, n:][local] @ _turned(F_D)
+            S += mixed + _turned(mixed) + F_D @ C[n:, n:] @ _turned(F_D)
+        if q is not None:
+            S -= q @ _turned(q)
+        return np.asarray(0.5 * S)
+
+    def _answer(self, g: FloatArray, query: Query) -> tuple[FloatArray, Any, Any, FloatArray, FloatArray]:
+        """Return means, and rows whose squares are what latents explain of each value a priori and leave of it.
+
+        Of the latents of groups (sparse, None where none is asked about), of shared ones, then the same two of what is
+        left: LB⁻¹ R⁻¹ times the covariances. For shared latents that is done for few rows, and combined.
+        """
+        design, factor = self.system.design, self.system.factor
+        mean = np.asarray(query.shared @ design.shared(g))
+        W = factor.whiten(query.shared)
+        seen, left = W.T, self.point.whiten(W).T
+        if query.operator is not None:
+            mean, seen, left = query.operator @ mean, query.operator @ seen, query.operator @ left
+        if query.own is None:
+            return mean, None, None, seen, left
+        seen_own = query.own @ self._unrooted.T
+        left_own = seen_own @ self._inverses.T
+        halves, halves_dense = self._halves
+        n = design.n_local
+        left = left - (left_own @ halves) @ self._root[:n] - (left_own @ halves_dense) @ self._root[n:]
+        return mean + query.own @ (design.ownT @ g), seen_own, left_own, seen, left
+
+    @cached_property
+    def _unrooted(self) -> Any:
+        """R_g⁻¹ of all groups, block diagonal."""
+        parts = []
+        for one, R in zip(self.stacks, self.system.roots, strict=True):
+            if self.system.singular:
+                inverse = np.linalg.pinv(R, rcond=np.sqrt(R.shape[1] * EPS), hermitian=True)
+            else:
+                inverse = np.linalg.inv(R)
+            parts.append((one.stack, inverse))
+        return block_diagonal(parts, self.system.design.n_own)
+
+    @cached_property
+    def _inverses(self) -> Any:
+        return block_diagonal([(one.stack, one.inverse) for one in self.stacks], self.system.design.n_own)
+
+    @cached_property
+    def _halves(self) -> tuple[Any, FloatArray]:
+        return self._wide([(one.Y, one.Y_D) for one in self.stacks])
+
+    def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return posterior means and variances of what is asked."""
+        mean, seen_own, left_own, seen, left = self._answer(g, query)
+        explained, spread = np.einsum("pr,pr->p", seen, seen), np.einsum("pr,pr->p", left, left)
+        if seen_own is not None:
+            explained += np.asarray(seen_own.power(2).sum(axis=1)).ravel()
+            spread += np.asarray(left_own.power(2).sum(axis=1)).ravel()
+        return mean, np.maximum(query.prior - explained, 0.0) + spread
+
+    def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return the mean (p,) and the covariance (p, p) of what is asked."""
+        mean, seen_own, left_own, seen, left = self._answer(g, query)
+        covariance = query.prior - seen @ seen.T
+        if seen_own is not None:
+            covariance = covariance - (seen_own @ seen_own.T).toarray()
+        np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), 0.0))  # rounding, as in `moments`
+        covariance += left @ left.T
+        if left_own is not None:
+            covariance += (left_own @ left_own.T).toarray()
+        return mean, np.asarray((covariance + covariance.T) / 2)
+
+
+def block_diagonal(parts: list[tuple[Stack, FloatArray]], size: int) -> Any:
+    """Return the sparse matrix (N, N) with the blocks (G, k, k) of every stack on its diagonal."""
+    width, columns, data = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)], [np.zeros(0)]
+    for stack, blocks in parts:
+        place = stack.start + np.arange(stack.what.size).reshape(stack.what.shape)
+        width.append(np.full(stack.what.size, stack.what.shape[1]))
+        columns.append(np.ravel(np.broadcast_to(place[:, None, :], blocks.shape)))
+        data.append(np.ravel(blocks))
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(width))]).astype(np.intp)
+    return sp.csr_array((np.concatenate(data), np.concatenate(columns), indptr), shape=(size, size))
+
+
+def _row_forms(rows: Any, M: Any) -> FloatArray:
+    """Return r'Mr for sparse rows and a sparse M."""
+    return np.maximum(np.asarray((rows @ M).multiply(rows).sum(axis=1)).ravel(), 0.0)
+
+
+def _ravel(parts: list[FloatArray]) -> FloatArray:
+    return np.concatenate([np.ravel(part) for part in parts]) if parts else np.zeros(0)
+
+
+def _inverse_cholesky(G: FloatArray, *, semidefinite: bool) -> FloatArray:
+    """Return the inverses of the lower Cholesky factors of I + G, (groups, k, k)."""
+    k = G.shape[1]
+    eye = np.eye(k)
+    if k == 1:
+        gain = 1.0 + G
+        if not gain.min(initial=1.0) > 0.0:
+            if not semidefinite:
+                raise np.linalg.LinAlgError("B is not positive definite")
+            gain = np.maximum(gain, 1.0)
+        return np.asarray(1.0 / np.sqrt(gain))
+    try:
+        L = np.linalg.cholesky(G + eye)
+    except np.linalg.LinAlgError:
+        if not semidefinite:
+            raise
+        L = np.stack([cholesky_at_least_one(one) for one in G])
+    if k <= SMALL:
+        return np.asarray(np.linalg.solve(L, np.broadcast_to(eye, L.shape)))
+    # the rows of a lower triangle are, to LAPACK, the columns of an upper one
+    return np.stack([dtrtri(one.T, lower=0)[0].T for one in L])
+
+
+def _cholesky(K: FloatArray) -> FloatArray:
+    return np.sqrt(K) if K.shape[1] == 1 else np.asarray(np.linalg.cholesky(K))
+
+
+def _symmetric_root(K: FloatArray) -> FloatArray:
+    """Return the roots of positive semi-definite matrices, (sets, k, k)."""
+    values, V = np.linalg.eigh(K)
+    root = np.sqrt(np.where(values > K.shape[1] * EPS * values[:, -1:], values, 0.0))
+    return np.asarray((V * root[:, None, :]) @ _turned(V))

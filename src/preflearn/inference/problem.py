@@ -1,0 +1,306 @@
+"""The sum of terms: what rows see of all latents, and in which form these are eliminated.
+
+    x = [A_1 A_2 ...] f + [C_1 C_2 ...] h,    f with covariance blockdiag(K_1, K_2, ...), h of groups.
+
+The form is chosen here and nowhere else, from the shape of what terms say that rows see:
+
+    no groups           all latents are factored together (`dense`)
+    one family          its groups are eliminated one by one, and all shared latents are what is left (`groups`)
+    several families    the largest is eliminated so; the latents of the others join the shared ones if they are few,
+                        and else are solved for by conjugate gradients (`crossed`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from preflearn.inference.dense import DenseSystem
+from preflearn.inference.design import Design
+from preflearn.inference.factor import Factor
+from preflearn.inference.features import FeatureDesign
+from preflearn.inference.group_design import GroupDesign, Stack
+from preflearn.inference.groups import GroupSystem
+from preflearn.inference.system import Query, System
+from preflearn.operators import FloatArray, IntArray
+from preflearn.terms import Combined, Given, Items, Parameters, Rows, Seen, Term
+
+__all__ = ["Layout", "Problem"]
+
+FEW_COLUMNS = 4  # of an array that are worth listing among the few entries of each row
+MOST_SHARED = 3_000  # latents of further families that join the shared ones
+
+Blocks = list[tuple[IntArray, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Groups of one kind (judges, clusters, pairs), and the terms that have latents in them."""
+
+    terms: tuple[int, ...]
+    offsets: tuple[int, ...]  # where the kinds of each term start, and the last one ends
+    what: Any  # (cells, c)
+    group: IntArray
+
+    @classmethod
+    def of(cls, parts: list[tuple[int, Seen]]) -> Family:
+        """Return the family of terms that see the same groups."""
+        counts = [seen.own.shape[1] for _, seen in parts]
+        offsets = (0, *np.cumsum(counts).tolist())
+        what = sp.csr_array(sp.hstack([seen.own for _, seen in parts]))
+        group = parts[0][1].group
+        assert group is not None
+        return cls(tuple(t for t, _ in parts), offsets, what, group)
+
+    @property
+    def counts(self) -> list[int]:
+        """Number of kinds of each term."""
+        return np.diff(self.offsets).tolist()
+
+    def covariances(self, given: Sequence[Given], stack: Stack) -> FloatArray:
+        """Return the covariances (sets, k, k) of the distinct sets of kinds of a stack."""
+        sets = stack.sets[0]
+        K = np.zeros((*sets.shape, sets.shape[1]))
+        for t, offset, a, b in zip(self.terms, self.offsets[:-1], stack.parts[:-1], stack.parts[1:], strict=True):
+            block = given[t].block
+            if b > a and block is not None:
+                K[:, a:b, a:b] = block(sets[:, a:b] - offset)
+        return K
+
+    def of_terms(self, own: list[tuple[Stack, FloatArray]]) -> dict[int, Blocks]:
+        """Return the derivatives by the blocks of every term, with the kinds they belong to."""
+        found: dict[int, Blocks] = {t: [] for t in self.terms}
+        for stack, S in own:
+            for t, offset, a, b in zip(self.terms, self.offsets[:-1], stack.parts[:-1], stack.parts[1:], strict=True):
+                if b > a:
+                    found[t].append((stack.what[:, a:b] - offset, S[:, a:b, a:b]))
+        return found
+
+    def cross(self, design: GroupDesign, t: int, asked: Any, n_rows: int) -> Any:
+        """Return covariances (p, N) of asked rows with the latents of groups, for what one term says."""
+        place = self.terms.index(t)
+        wide = sp.csr_array(asked.cross)
+        left, right = self.offsets[place], self.offsets[-1] - self.offsets[place + 1]
+        if left or right:
+            pads = [sp.csr_array((wide.shape[0], left)), wide, sp.csr_array((wide.shape[0], right))]
+            wide = sp.csr_array(sp.hstack(pads))
+        entries = design.rows_of(asked.group, wide)
+        if asked.row.shape[0] == n_rows and np.array_equal(asked.row, np.arange(n_rows)):
+            return entries
+        ones = np.ones(asked.row.shape[0])
+        gather = sp.csr_array((ones, (asked.row, np.arange(asked.row.shape[0]))), shape=(n_rows, asked.row.shape[0]))
+        return gather @ entries
+
+
+class Layout:
+    """What the rows of training see of all terms, and the elimination that suits it; see the module."""
+
+    def __init__(self, seen: Sequence[Seen], n_cells: int) -> None:
+        self.n_cells = n_cells
+        by_name: dict[str, list[tuple[int, Seen]]] = {}
+        for t, one in enumerate(seen):
+            if one.own is not None:
+                by_name.setdefault(one.family, []).append((t, one))
+        families = [Family.of(parts) for parts in by_name.values()]
+        size = [_n_own(one) for one in families]
+        order = np.argsort(size, kind="stable")[::-1]
+        self.main = families[order[0]] if families else None
+        self.joined = [families[k] for k in order[1:]]
+        self._columns(seen)
+
+    def _columns(self, seen: Sequence[Seen]) -> None:
+        """Put the shared latents in order: those that few rows see each, then those that all rows see."""
+        sparse: list[tuple[int, Any]] = []
+        dense: list[tuple[int, Any]] = []
+        for t, one in enumerate(seen):
+            if one.shared is None:
+                continue
+            few = sp.issparse(one.shared) or (self.main is None and one.shared.shape[1] <= FEW_COLUMNS)
+            (sparse if few else dense).append((t, one.shared))
+        self.joined_designs = [
+            GroupDesign(sp.csr_array((self.n_cells, 0)), np.zeros((self.n_cells, 0)), one.what, one.group, one.counts)
+            for one in self.joined
+        ]
+        locals_: list[Any] = [sp.csr_array((self.n_cells, 0)), *(sp.csr_array(A) for _, A in sparse)]
+        locals_ += [one.own for one in self.joined_designs]
+        self.local = sp.csr_array(sp.hstack(locals_))
+        self.dense = np.hstack([np.zeros((self.n_cells, 0)), *(D for _, D in dense)])
+        self.slices: dict[int, slice] = {}
+        start = 0
+        for t, A in sparse:
+            self.slices[t] = slice(start, start + A.shape[1])
+            start += A.shape[1]
+        self.joined_slices = []
+        for one in self.joined_designs:
+            self.joined_slices.append(slice(start, start + one.n_own))
+            start += one.n_own
+        for t, D in dense:
+            self.slices[t] = slice(start, start + D.shape[1])
+            start += D.shape[1]
+        self.n_shared = start
+
+    @cached_property
+    def design(self) -> Any:
+        """The prepared design of the elimination."""
+        if self.main is not None:
+            return GroupDesign(self.local, self.dense, self.main.what, self.main.group, self.main.counts)
+        if self.dense.shape[1]:
+            return FeatureDesign(self.local, self.dense)
+        return Design(self.local)
+
+    @property
+    def order(self) -> int:
+        """Order of the largest matrix that is factored."""
+        return self.n_shared
+
+    def system(self, given: Sequence[Given]) -> System:
+        """Return the system of priors of the terms."""
+        K = self._covariance(given)
+        if self.main is None:
+            return DenseSystem(self.design, Factor.build(K), lambda M: self._pull(given, M, {}))
+        main, design = self.main, self.design
+        blocks = [main.covariances(given, stack) for stack in design.stacks]
+
+        def pull(M: FloatArray, own: list[tuple[Stack, FloatArray]]) -> FloatArray:
+            return self._pull(given, M, main.of_terms(own))
+
+        return GroupSystem.build(design, K, blocks, pull)
+
+    def _covariance(self, given: Sequence[Given]) -> FloatArray:
+        if not self.joined and len(self.slices) == 1:
+            (only,) = self.slices
+            K = given[only].K
+            assert K is not None
+            return K
+        total = np.zeros((self.n_shared, self.n_shared))
+        for t, place in self.slices.items():
+            total[place, place] = given[t].K
+        for family, design, place in zip(self.joined, self.joined_designs, self.joined_slices, strict=True):
+            for stack in design.stacks:
+                K = family.covariances(given, stack)[stack.sets[1]]
+                rows = place.start + _places(stack)
+                total[rows[:, :, None], rows[:, None, :]] = K
+        return total
+
+    def _pull(self, given: Sequence[Given], M: FloatArray, own: dict[int, Blocks]) -> FloatArray:
+        for family, design, place in zip(self.joined, self.joined_designs, self.joined_slices, strict=True):
+            stacks = []
+            for stack in design.stacks:
+                rows = place.start + _places(stack)
+                stacks.append((stack, M[rows[:, :, None], rows[:, None, :]]))
+            own = own | family.of_terms(stacks)
+        slopes = []
+        for t, one in enumerate(given):
+            place = self.slices.get(t)
+            part = None if place is None else M if place == slice(0, M.shape[0]) else np.ascontiguousarray(M[place, place])
+            slopes.append(one.pull(part, own.get(t, [])))
+        return np.concatenate([np.zeros(0), *slopes])
+
+    def query(self, terms: Sequence[Term], rows: Rows, *, joint: bool = False, total: int = 0) -> Query:
+        """Return what rows have to do with the latents; ``joint`` asks for the covariance of their values."""
+        asked = [term.ask(rows) for term in terms]
+        prior = np.asarray(sum(t.covariance(rows) for t in terms) if joint else sum(a.variance for a in asked))
+        there = [t for t, one in enumerate(asked) if one.shared is not None]
+        joins = any(one.own is not None and t not in (self.main.terms if self.main else ()) for t, one in enumerate(asked))
+        operator: Any = None
+        if len(there) == 1 and isinstance(asked[there[0]].shared, Combined) and not joins:
+            operator, few = asked[there[0]].shared  # of few rows, which are combined in the end
+            Q = _padded(few, self.slices[there[0]], self.n_shared)
+        else:
+            Q = np.zeros((len(rows), self.n_shared))
+            for t in there:
+                shared = asked[t].shared
+                Q[:, self.slices[t]] = shared.operator @ shared.rows if isinstance(shared, Combined) else shared
+        own: Any = None
+        for t, one in enumerate(asked):
+            if one.own is None:
+                continue
+            if self.main is not None and t in self.main.terms:
+                part = self.main.cross(self.design, t, one.own, len(rows))
+                own = part if own is None else own + part
+                continue
+            for family, design, place in zip(self.joined, self.joined_designs, self.joined_slices, strict=True):
+                if t in family.terms:
+                    Q[:, place] += family.cross(design, t, one.own, len(rows)).toarray()
+        return Query(Q, prior, own, operator, total)
+
+
+def _n_own(family: Family) -> int:
+    rows = np.repeat(np.arange(family.what.shape[0]), np.diff(family.what.indptr))
+    return int(np.unique(family.group[rows] * family.what.shape[1] + family.what.indices).shape[0])
+
+
+def _places(stack: Stack) -> IntArray:
+    return np.asarray(stack.start + np.arange(stack.what.size).reshape(stack.what.shape))
+
+
+def _padded(M: FloatArray, place: slice, size: int) -> FloatArray:
+    if M.shape[1] == size:
+        return M
+    wide = np.zeros((M.shape[0], size))
+    wide[:, place] = M
+    return wide
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Terms at some parameters, over the rows of training."""
+
+    terms: tuple[Term, ...]
+    layout: Layout
+
+    @classmethod
+    def of(cls, terms: Sequence[Term], rows: Rows) -> Problem:
+        """Lay out terms over rows of training."""
+        return cls(tuple(terms), Layout([term.seen(rows) for term in terms], len(rows)))
+
+    @property
+    def parameters(self) -> Parameters:
+        """Free parameters of the terms, one after the other."""
+        return Parameters.joined(term.parameters for term in self.terms)
+
+    def with_theta(self, theta: FloatArray) -> Problem:
+        """Return the same problem at other parameters."""
+        ends = np.cumsum([len(term.parameters) for term in self.terms])[:-1]
+        parts = np.split(theta, ends)
+        return Problem(tuple(t.with_theta(part) for t, part in zip(self.terms, parts, strict=True)), self.layout)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of distinct rows of the design."""
+        return self.layout.n_cells
+
+    @property
+    def order(self) -> int:
+        """Order of the largest matrix that is factored."""
+        return self.layout.order
+
+    @property
+    def n_latents(self) -> int:
+        """Number of latents."""
+        return self.layout.n_shared + (0 if self.layout.main is None else self.layout.design.n_own)
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What the terms are made of, by name."""
+        return {name: part for term in self.terms for name, part in term.parts.items()}
+
+    def system(self) -> System:
+        """Return the system of these terms."""
+        return self.layout.system([term.prior() for term in self.terms])
+
+    def means(self, items: Items, g: FloatArray) -> FloatArray:
+        """Return the posterior means (p, p) of preferences between all of some items, from shared latents alone."""
+        a = np.concatenate([self.layout.local.T @ g, self.layout.dense.T @ g])
+        places = self.layout.slices
+        parts = [t.means(items, a[places[k]]) for k, t in enumerate(self.terms) if k in places]
+        return np.asarray(sum(parts, np.zeros((len(items.number), len(items.number)))))
+
+    def query(self, rows: Rows, *, joint: bool = False, total: int = 0) -> Query:
+        """Return what rows have to do with the latents."""
+        return self.layout.query(self.terms, rows, joint=joint, total=total)

@@ -1,0 +1,210 @@
+"""The search for parameters: the maximum of the evidence from several starts; every optimum is kept.
+
+Where values are exact, L-BFGS-B (`maximise`); where they are dear, or known up to some noise, quasi-Newton steps that
+go by gradients (`climb`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from preflearn.operators import FloatArray
+
+__all__ = ["Optimum", "Top", "climb", "maximise", "starts"]
+
+WALL = 100.0  # nats
+LITTLE, PATIENCE = 0.01, 3  # nats gained in as many iterations that promise nothing more
+
+Evidence = Callable[[FloatArray], tuple[float, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """Where one start ended: log parameters, evidence, its gradient there, evaluations, and the optimiser's word."""
+
+    theta: FloatArray
+    evidence: float
+    gradient: FloatArray
+    evaluations: int
+    converged: bool
+    message: str
+
+    def at_bounds(self, bounds: FloatArray) -> FloatArray:
+        """Return which parameters ended at a bound."""
+        return np.asarray(np.isclose(self.theta[:, None], bounds, atol=1e-6).any(axis=1))
+
+
+def starts(first: FloatArray, bounds: FloatArray, n_restarts: int, rng: np.random.Generator) -> list[FloatArray]:
+    """Return the given start and others with every parameter within a factor of ten of it, and within its bounds."""
+    low, high = bounds.T
+    first = np.clip(first, low, high)
+    near = np.maximum(low, first - np.log(10)), np.minimum(high, first + np.log(10))
+    return [first, *(rng.uniform(*near) for _ in range(n_restarts))]
+
+
+def maximise(
+    evidence: Evidence,
+    first: list[FloatArray],
+    bounds: FloatArray,
+    *,
+    tol: float = 1e-6,
+    gain: float = 0.0,
+    max_evaluations: int = 500,
+) -> list[Optimum]:
+    """Climb from every start by L-BFGS-B and return all optima, the highest first.
+
+    ``evidence(theta)`` returns the value and its gradient; a value that is not finite is a wall to step back from.
+    Without free parameters (or with equal bounds of all) the evidence is evaluated once. A later start is given up
+    where it has almost stopped climbing below what an earlier one has reached, and any on a step that gains less than
+    ``gain``.
+    """
+    found: list[Optimum] = []
+    for start in first:
+        if start.shape[0] == 0 or (bounds[:, 0] == bounds[:, 1]).all():
+            value, gradient = evidence(start)
+            found.append(Optimum(start, value, gradient, 1, True, "nothing to optimise"))
+        else:
+            highest = max((one.evidence for one in found), default=-np.inf)
+            found.append(_climb(evidence, start, bounds, tol, gain, max_evaluations, highest))
+    return sorted(found, key=lambda optimum: -optimum.evidence)
+
+
+def _climb(
+    evidence: Evidence,
+    start: FloatArray,
+    bounds: FloatArray,
+    tol: float,
+    gain: float,
+    max_evaluations: int,
+    highest: float,
+) -> Optimum:
+    value, gradient = evidence(start)
+    if not (np.isfinite(value) and np.isfinite(gradient).all()):
+        return Optimum(start, -1e100, np.zeros_like(start), 1, False, "the evidence is not finite at the start")
+    # the first step is the gradient: in these units at most one in each parameter, and not one to the bounds
+    unit = max(1.0, float(np.abs(gradient).max()))
+    seen, path = [value], [value]
+
+    def negative(theta: FloatArray) -> tuple[float, FloatArray]:
+        value_here, slope = (value, gradient) if np.array_equal(theta, start) else evidence(theta)
+        if not (np.isfinite(value_here) and np.isfinite(slope).all()):
+            # a wall low enough for the line search to step back by a part of its step, not by nearly all of it
+            return (WALL - max(seen)) / unit, np.zeros_like(theta)
+        seen.append(value_here)
+        return -value_here / unit, -slope / unit
+
+    def hopeless() -> bool:
+        return len(path) > PATIENCE and path[-1] < min(path[-1 - PATIENCE], highest) + LITTLE
+
+    def watch(intermediate_result: Any) -> None:
+        path.append(-unit * float(intermediate_result.fun))
+        if hopeless():
+            raise StopIteration
+
+    result: Any = minimize(
+        negative,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(float(low), float(high)) for low, high in bounds],
+        callback=watch,
+        options={"maxfun": max_evaluations, "ftol": max(1e-9, gain / max(abs(value), unit)), "gtol": tol / unit},
+    )
+    given_up = hopeless() and not result.success
+    return Optimum(
+        np.asarray(result.x),
+        -unit * float(result.fun),
+        -unit * np.asarray(result.jac),
+        int(result.nfev),
+        bool(result.success or given_up),
+        "no higher than another start" if given_up else str(result.message),
+    )
+
+
+FLAT = 1e-12
+
+
+class Top(NamedTuple):
+    """Where a search ended: the gradient there, its evaluations, and whether it got where it wanted."""
+
+    x: FloatArray
+    gradient: FloatArray
+    evaluations: int
+    done: bool
+
+
+def climb(
+    evaluate: Callable[[FloatArray], tuple[float, FloatArray]],
+    start: FloatArray,
+    bounds: FloatArray,
+    first: FloatArray,
+    *,
+    tol: float,
+    gain: float,
+    longest: float = 3.0,
+    worse: float = np.inf,
+    most: int = 40,
+) -> Top:
+    """Return where the gradient vanishes or points out of the bounds.
+
+    Secant steps with the curvature of Broyden, Fletcher, Goldfarb and Shanno. A step after which the slope along it is
+    steeper downhill than it was uphill has gone too far: it is not taken, but the curvature that it showed is kept.
+    So has one that loses more than ``worse``. ``evaluate`` returns the value, or NaN where it is too dear, and the
+    gradient. ``first`` is the first step, ``longest`` the most of one in a parameter. The search ends on a step
+    shorter than ``tol`` in every parameter, or that promises less than ``gain``; a gradient that is not finite is a
+    wall to step back from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> top = lambda x: (-np.cosh(x[0] - 1), -np.sinh(x - 1))
+    >>> found = climb(top, np.zeros(1), np.array([[-5.0, 5.0]]), np.ones(1) / 2, tol=1e-9, gain=0.0)
+    >>> found.x.round(8), found.done
+    (array([1.]), True)
+    """
+    low, high = bounds.T
+    x = np.clip(start, low, high)
+    value, g = evaluate(x)
+    if not np.isfinite(g).all():
+        return Top(x, g, 1, False)
+    scale = np.where(np.abs(g) > FLAT, np.abs(first) / np.maximum(np.abs(g), FLAT), 1.0)
+    H = np.diag(np.maximum(scale, 1e-12))  # inverse of minus the curvature
+    least = gain
+    for count in range(1, most):
+        stuck = ((x <= low) & (g < 0)) | ((x >= high) & (g > 0))
+        free = np.where(stuck, 0.0, 1.0)
+        step = free * (H @ (free * g))
+        if float(step @ g) <= 0:
+            H = np.diag(np.maximum(scale, 1e-12))
+            step = free * (H @ g)
+        step *= min(1.0, longest / max(float(np.abs(step).max(initial=0.0)), 1e-300))
+        new = np.clip(x + step, low, high)
+        step = new - x
+        if float(np.abs(step).max(initial=0.0)) <= tol or 0.5 * float(step @ g) <= least:
+            return Top(x, g, count, True)
+        value_new, g_new = evaluate(new)
+        if value_new < value - worse or not np.isfinite(g_new).all():
+            # over a valley, or into a wall, whose slopes say little about the curvature here
+            H, least = H / 4, 0.0  # nor does a shorter step promise less because the top is near
+            continue
+        least = gain
+        change = free * (g - g_new)  # of parameters held at a bound nothing is learned
+        bend = float(step @ change)
+        before, after = float(step @ g), float(step @ g_new)
+        if bend > 1e-10 * abs(before):
+            Hy = H @ change
+            H = (
+                H
+                + (1.0 + float(change @ Hy) / bend) * np.outer(step, step) / bend
+                - (np.outer(Hy, step) + np.outer(step, Hy)) / bend
+            )
+        else:
+            H = 2.0 * H
+        if after >= -before:
+            x, value, g = new, value_new, g_new
+    return Top(x, g, most, False)

@@ -1,0 +1,145 @@
+"""What inference sees of a model: z = S u with u ~ N(0, I), and B = I + S'TS for precisions T of the cells.
+
+A model is a sum of terms; a system is that sum at some parameters, in the form that suits the shape of its blocks. All
+inference methods ask a system, and a factor of B, the same few questions:
+
+    forward(u), back(g)     S u and S'g: what cells see of the latents, and back
+    curve(τ)                B factored (`Curve`), with
+        solve, log_det          B⁻¹ b and log |B|
+        variances               diag(S B⁻¹ S'), the posterior variances of x at the cells
+        gradient(p, q)          derivatives of the evidence by the parameters: <½ (TVT - T + pp' - qq'), dSS'/dθ>
+        moments, joint          posterior means and (co)variances of what a `Query` asks
+        touched(cells)          the few latents that some cells see, for leaving these out
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from preflearn.operators import FloatArray, IntArray
+
+__all__ = ["Curve", "Query", "System", "Touched"]
+
+
+@dataclass(frozen=True)
+class Query:
+    """Values asked for, by their prior covariances with the latents.
+
+    Attributes
+    ----------
+    shared : ndarray (p, n)
+        Covariances with the latents that all rows may see.
+    own : sparse array (p, N) or None
+        Covariances with the latents of groups, where a system has any.
+    prior : ndarray (p,) or (p, p)
+        Prior variances of the values, or their covariance where it is asked for.
+    operator : sparse array or None
+        If given, the values are these combinations of what ``shared`` has one row for.
+    total : int
+        How many values will be asked for, where these are a part of them.
+    """
+
+    shared: FloatArray
+    prior: FloatArray
+    own: Any = None
+    operator: Any = None
+    total: int = 0
+
+    def combined(self) -> Query:
+        """Return the same question with the combinations carried out."""
+        if self.operator is None:
+            return self
+        return replace(self, shared=np.asarray(self.operator @ self.shared), operator=None)
+
+
+@dataclass(frozen=True)
+class Touched:
+    """Rows A (r, v) of some cells over the few latents that they see, mean and covariance of these."""
+
+    A: Any
+    mean: FloatArray
+    covariance: FloatArray
+
+
+class Curve(Protocol):
+    """B = I + S'TS, factored; see the module."""
+
+    system: Any
+    tau: FloatArray
+
+    @property
+    def log_det(self) -> float:
+        """Log determinant of B."""
+        ...
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return B⁻¹ b."""
+        ...
+
+    @property
+    def variances(self) -> FloatArray:
+        """Posterior variances of x at the cells."""
+        ...
+
+    def gradient(self, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
+        """Return <½ (TVT - T + pp' - qq'), d prior covariance of x> by every parameter of the terms."""
+        ...
+
+    def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return posterior means and variances of what is asked."""
+        ...
+
+    def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return posterior means and the covariance of what is asked."""
+        ...
+
+    def touched(self, u: FloatArray, cells: IntArray) -> Touched:
+        """Return what some cells see, for leaving them out."""
+        ...
+
+    def among(self, cells: IntArray) -> FloatArray:
+        """Return the posterior covariance of x at some cells."""
+        ...
+
+
+class System(Protocol):
+    """S at some parameters; see the module."""
+
+    @property
+    def size(self) -> int:
+        """Number of columns of S."""
+        ...
+
+    @property
+    def order(self) -> int:
+        """Order of the largest matrix that is factored."""
+        ...
+
+    @property
+    def smooth(self) -> bool:
+        """Whether S changes smoothly with the parameters, so that factors of B of nearby ones are of use."""
+        ...
+
+    @property
+    def inner_steps(self) -> int:
+        """Conjugate gradient steps before a new factorisation is the better buy."""
+        ...
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return S u."""
+        ...
+
+    def back(self, g: FloatArray) -> FloatArray:
+        """Return S'g."""
+        ...
+
+    def curve(self, tau: FloatArray, *, semidefinite: bool = True) -> Curve:
+        """Factor B for precisions of the cells.
+
+        ``semidefinite`` says that none is negative, as for log-concave likelihoods; otherwise B need not be positive
+        definite, and a `LinAlgError` says so.
+        """
+        ...

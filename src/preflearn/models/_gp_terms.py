@@ -1,0 +1,398 @@
+"""Which terms a preference model is a sum of, and over which latents: chosen from its parameters and the data.
+
+Latents of preferences are the utilities of the items, or where these are fewer the differences of compared pairs; with
+circles the distinct pairs, or, where these are many, utilities and weights of skew functions, or for items without
+features effects of pairs. Judges, sides, covariates and clusters are terms beside these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.gaussian_process.kernels import ConstantKernel, Sum, WhiteKernel
+
+from preflearn.data import Comparisons
+from preflearn.exceptions import DataError, first_few
+from preflearn.inference.evidence import Evidence
+from preflearn.inference.learn import Starts, maximise_evidence
+from preflearn.inference.problem import Problem
+from preflearn.inference.search import Optimum, climb
+from preflearn.inference.threads import few_threads
+from preflearn.models._gp_kernel import VARIANCE, start_kernel
+from preflearn.models._gp_warnings import warn_if_equal
+from preflearn.models._statements import Statements
+from preflearn.operators import FloatArray, IntArray
+from preflearn.terms import (
+    Clusters,
+    Covariates,
+    ItemKernel,
+    PairEffects,
+    PairPreferences,
+    Side,
+    SkewBasis,
+    SkewFunctions,
+    Tastes,
+    TastesByFeatures,
+    Term,
+    Utility,
+)
+
+__all__ = ["Choice", "Kind", "choose", "judge_parts", "search", "terms_as"]
+
+Kind = Literal["items", "pairs", "effects", "functions"]  # what the latents of preferences are
+
+# Distinct pairs above which skew functions are tried, and above which the covariance of pairs is not held at all.
+BASIS_FROM, MANY_PAIRS = 500, 5_000
+# As many functions as lose at most this share of the variance, between these numbers; or the pairs themselves, where
+# as many as there may be lose too much. What is lost costs evidence for each statement: of more than these, less.
+LEAST_FUNCTIONS, MOST_FUNCTIONS, LOST, TOO_MUCH = 200, 1_000, 0.01, 0.02
+FEW_STATEMENTS = 2_000
+FEW_FUNCTIONS = 200  # most of a search that ends with all pairs, or may do so
+DENSE_COST = 3.0  # of one evaluation over pairs, in cubes of their number
+FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer latents, with room for their overhead
+SHARE = (1e-4, 1e3)  # bounds of the variance of a judge's own preferences, in units of the population's
+MOST_TOGETHER = 6_000  # latents of judges with features, whose covariance is held
+SIDE_VARIANCE = 4.0  # of the side's advantage, in squared units of the noise: two deviations of it are likely
+
+# A search with skew functions that lose this share of the variance, and are chosen anew where a log parameter of the
+# circles has changed by more than that.
+LOST_IN_SEARCH, AWAY = 0.03, 0.2
+FIRST, SHORT, LONGEST, MOST = 0.3, 1e-3, 1.0, 60  # its first, shortest and longest step, and evaluations
+WORSE, GAIN = 0.5, 0.02  # nats that a step may lose, as other functions hold more or less, and that the last promises
+TOL = 1e-5  # of a mode on the way
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Covariances and variances that a sum of terms is made of, and what the latents of preferences are.
+
+    What is None is no part of the sum.
+    """
+
+    kind: Kind
+    utility: ItemKernel | None
+    circles: ItemKernel | None
+    basis: SkewBasis | None = None
+    share: Any = None  # of a judge's own preferences
+    judge_kernel: Any = None  # between features of judges
+    judge_features: Any = None
+    n_judges: int = 0
+    side: Any = None
+    judge_side: Any = None
+    covariates: Any = None
+    scale: FloatArray | None = None  # of the covariates
+    clusters: Any = None
+
+    def terms(self, data: Statements, rest: bool = False) -> list[Term]:
+        """Return the terms; with ``rest`` skew functions leave an effect of each pair."""
+        n, rows = data.used.shape[0], data.rows
+        found = terms_as(self.kind, self.utility, self.circles, n, data.pairs, self.basis, rest=rest)
+        if self.share is not None:
+            found[0] = self._with_judges(found[0], rows)
+        if self.side is not None:
+            found.append(Side(self.side, self.judge_side))
+        if self.covariates is not None:
+            assert self.scale is not None
+            found.append(Covariates(self.covariates, self.scale))
+        if self.clusters is not None:
+            found.append(Clusters(self.clusters, n))
+        return found
+
+    def _with_judges(self, base: Term, rows: Any) -> Term:
+        if self.judge_kernel is None:
+            return Tastes(base, self.share, self.n_judges)
+        A = base.seen(rows).shared
+        asked = rows.who.number[np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))] * A.shape[1] + A.indices
+        judge, latent = np.divmod(np.unique(asked), A.shape[1])
+        if latent.shape[0] > MOST_TOGETHER:
+            raise DataError(
+                f"PreferenceGP: judges with features are learned together, and they were asked about "
+                f"{latent.shape[0]} things (at most {MOST_TOGETHER}: a matrix of that size squared is held). Use "
+                'judge_kernel="identity", which has no such limit, or fewer comparisons.'
+            )
+        return TastesByFeatures(base, self.share, self.judge_kernel, self.judge_features, latent, judge)
+
+    def problem(self, data: Statements, *, rest: bool = False) -> Problem:
+        """Return the sum of the terms over statements."""
+        return Problem.of(self.terms(data, rest), data.rows)
+
+    def at(self, problem: Problem) -> Choice:
+        """Return the same choice at the parameters of a problem."""
+        parts = problem.parts
+        found: dict[str, Any] = {"utility": parts.get("utility"), "circles": parts.get("circles")}
+        if "tastes" in parts:
+            found["share"] = parts["tastes"].share
+            found["judge_kernel"] = getattr(parts["tastes"], "kernel", None)
+        if "side" in parts:
+            found.update(side=parts["side"].variance, judge_side=parts["side"].of_judges)
+        if "covariates" in parts:
+            found["covariates"] = parts["covariates"].variance
+        if "clusters" in parts:
+            found["clusters"] = parts["clusters"].variance
+        return replace(self, **found)
+
+
+def terms_as(
+    kind: Kind,
+    utility: ItemKernel | None,
+    circles: ItemKernel | None,
+    n_items: int,
+    pairs: tuple[IntArray, IntArray],
+    basis: SkewBasis | None = None,
+    *,
+    rest: bool = False,
+) -> list[Term]:
+    """Return the terms of preferences over latents of a kind."""
+    first: list[Term] = [] if utility is None else [Utility(utility)]
+    if kind == "items":
+        return first
+    if kind == "pairs":
+        return [PairPreferences(utility, circles, n_items, pairs)]
+    assert circles is not None
+    if kind == "effects":
+        return [*first, PairEffects(circles, pairs)]
+    assert basis is not None
+    return [*first, SkewFunctions(circles, basis, pairs if rest else None)]
+
+
+def choose(model: Any, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
+    """Return the terms that a model's parameters ask for, over statements; ``known`` has parameters to take over."""
+    n = data.used.shape[0]
+    if known is None:
+        parts = {name: _start(model, X, data.used, name) for name in ("utility", "circles")}
+    else:
+        rows = None if X.items is None else X.items[data.used]
+        old = {"utility": known.utility, "circles": known.circles}
+        parts = {name: None if part is None else part.over(rows, n) for name, part in old.items()}
+    utility, circles = parts["utility"], parts["circles"]
+    rest = _beside(model, X, data) if known is None else _beside_again(X, data, known)
+    kind, basis = _kind(model, utility, circles, data)
+    return Choice(kind, utility, circles, basis, **rest)
+
+
+def _kind(
+    model: Any, utility: ItemKernel | None, circles: ItemKernel | None, data: Statements
+) -> tuple[Kind, SkewBasis | None]:
+    n, m = data.used.shape[0], data.seen.y.shape[0]
+    n_pairs = data.pairs[0].shape[0]
+    if circles is None:
+        few = model.judge_kernel is None and n_pairs <= FEW_PAIRS * n
+        return ("pairs" if few else "items"), None
+    if model.judge_kernel is not None:
+        if n_pairs > MANY_PAIRS:
+            raise DataError(
+                f"PreferenceGP: {n_pairs} distinct pairs were compared; with judge_kernel and cyclic_kernel "
+                f"together at most {MANY_PAIRS} can be learned. Leave one of the two out, or use fewer items."
+            )
+        return "pairs", None
+    if circles.X is None:
+        return ("effects" if utility is None or n_pairs > FEW_PAIRS * n else "pairs"), None
+    if n_pairs <= BASIS_FROM or model.exact:
+        if n_pairs > MANY_PAIRS:
+            raise DataError(
+                f"PreferenceGP: exact=True holds a matrix of all {n_pairs} distinct pairs (at most {MANY_PAIRS}). "
+                "Leave exact=False, which takes skew functions in their place."
+            )
+        return "pairs", None
+    basis = _basis(circles, m, LOST, MOST_FUNCTIONS)
+    size = (0 if utility is None else n) + basis.kept[0].shape[0]
+    cheaper = size**2 * (m + size) < DENSE_COST * float(n_pairs) ** 3
+    if n_pairs > MANY_PAIRS or (basis.lost <= TOO_MUCH and cheaper):
+        return "functions", basis
+    return "pairs", None
+
+
+def _basis(circles: ItemKernel, n_statements: int, lost: float, most: int) -> SkewBasis:
+    """Return functions that lose this share of the variance, or less of it the more statements there are."""
+    fineness = min(1.0, FEW_STATEMENTS / max(1, n_statements))
+    with few_threads(circles.n_items):
+        return SkewBasis.build(circles.gram()[0], min(LEAST_FUNCTIONS, most), most, lost * fineness)
+
+
+def _start(model: Any, X: Comparisons, used: IntArray, part: str) -> ItemKernel | None:
+    """Return the covariance of a part that the parameters describe, over the items with these rows."""
+    if part == "utility":
+        if model.kernel is None and model.cyclic_kernel is not None:
+            if model.own_effect:
+                raise ValueError(
+                    "PreferenceGP: own_effect is a part of the utility, and with cyclic_kernel and kernel=None there "
+                    'is none. Give kernel="rbf" as well.'
+                )
+            return None
+        return _item_kernel(model, X, used, model.kernel, own_effect=model.own_effect)
+    if model.cyclic_kernel is None:
+        return None
+    return _item_kernel(model, X, used, model.cyclic_kernel, own_effect=False, cyclic=True)
+
+
+def _item_kernel(
+    model: Any, X: Comparisons, used: IntArray, kernel: Any, *, own_effect: bool, cyclic: bool = False
+) -> ItemKernel:
+    # circles are made of products of two covariances
+    unit = float(np.sqrt(model._unit)) if cyclic else model._unit
+    start = unit * (1.0 if X.items is None else 0.1)
+    bounds = VARIANCE[0] * unit, VARIANCE[1] * unit
+    parameter = "cyclic_kernel" if cyclic else "kernel"
+    own = ConstantKernel(start, bounds) if own_effect or X.items is None else None
+    if X.items is None:
+        if isinstance(kernel, ConstantKernel):
+            own = start_kernel("PreferenceGP", kernel, np.zeros((2, 1)), unit, parameter=parameter)
+        elif kernel is not None:
+            raise DataError(
+                "PreferenceGP: the items have no features, so a kernel over features cannot be used. "
+                "Give Comparisons an item table, or use kernel=None, or ConstantKernel() beside a cyclic_kernel."
+            )
+        return ItemKernel(None, None, own, used.shape[0])
+    items = X.items[used]
+    if not cyclic and not own_effect:
+        warn_if_equal("PreferenceGP", items)
+    learned = start_kernel("PreferenceGP", kernel, items, unit, parameter=parameter)
+    return ItemKernel(items, learned, own, used.shape[0])
+
+
+def _beside(model: Any, X: Comparisons, data: Statements) -> dict[str, Any]:
+    """Return what is added to preferences: judges, the side, covariates, clusters."""
+    found: dict[str, Any] = {}
+    unit = model._unit
+    bounds = VARIANCE[0] * unit, VARIANCE[1] * unit
+    if model.judge_kernel is not None:
+        own, between = judge_parts(model.judge_kernel)
+        found.update(share=_share(own), n_judges=data.n_judges)
+        if between is not None:
+            features = _judge_features(X, data.judges, data.n_judges)
+            kernel = start_kernel("PreferenceGP", between, features, parameter="judge_kernel")
+            found.update(judge_features=features, judge_kernel=kernel)
+    if data.rows.side is not None:
+        found["side"] = ConstantKernel(SIDE_VARIANCE * unit, "fixed")
+        if model.side == "judge":
+            found["judge_side"] = ConstantKernel(0.1 * unit, bounds)
+    if data.rows.covariates is not None:
+        size = np.sqrt(np.mean(np.square(data.rows.covariates), axis=0))
+        found.update(covariates=ConstantKernel(unit, bounds), scale=np.where(size > 0, size, 1.0))
+    if data.rows.cluster is not None:
+        found["clusters"] = ConstantKernel(unit, bounds)
+    return found
+
+
+def _beside_again(X: Comparisons, data: Statements, known: Choice) -> dict[str, Any]:
+    """Return what is added to preferences, with the parameters of a known choice."""
+    found: dict[str, Any] = {
+        name: getattr(known, name)
+        for name in ("share", "judge_kernel", "side", "judge_side", "covariates", "scale", "clusters")
+    }
+    found["n_judges"] = data.n_judges
+    if known.judge_kernel is not None:
+        found["judge_features"] = _judge_features(X, data.judges, data.n_judges)
+    return found
+
+
+def judge_parts(kernel: Any) -> tuple[Any, Any]:
+    """Return the kernel whose value is a judge's own share, and that between features; None where nothing is said."""
+    if isinstance(kernel, str) and kernel == "identity":
+        return None, None
+    if isinstance(kernel, ConstantKernel):
+        return kernel, None
+    summands = _summands(kernel)
+    own = [one for one in summands if isinstance(one, WhiteKernel)]
+    if len(own) != 1:
+        return None, kernel
+    between = [one for one in summands if one is not own[0]]
+    return ConstantKernel(own[0].noise_level, own[0].noise_level_bounds), reduce(add, between) if between else None
+
+
+def _summands(kernel: Any) -> list[Any]:
+    return [*_summands(kernel.k1), *_summands(kernel.k2)] if isinstance(kernel, Sum) else [kernel]
+
+
+def _share(own: Any) -> Any:
+    """Return the share to start from, with bounds where it has none of its own."""
+    if own is None:
+        return ConstantKernel(1.0, SHARE)
+    start = start_kernel("PreferenceGP", own, np.zeros((2, 1)), parameter="judge_kernel")
+    bounds = own.constant_value_bounds
+    default = not isinstance(bounds, str) and tuple(np.ravel(bounds)) == (1e-5, 1e5)
+    return ConstantKernel(start.constant_value, SHARE) if default else start
+
+
+def _judge_features(X: Comparisons, names: Any, n_judges: int) -> Any:
+    """Return the features of the judges in their order; those whom nobody knows are average."""
+    table = X.judges
+    if table is None or table.values is None or table.names is None:
+        raise DataError(
+            "PreferenceGP: judge_kernel is a kernel between features of judges, and they have none. Give Comparisons "
+            'judges=table, or use judge_kernel="identity".'
+        )
+    place = {name: row for row, name in enumerate(table.names)}
+    missing = [name for name in names if name not in place]
+    if missing:
+        raise DataError(
+            f"PreferenceGP: {len(missing)} judges have no row in the table of judges ({first_few(missing)}). "
+            "Give Comparisons judges=table with a row for each."
+        )
+    known = np.asarray(table.values)[[place[name] for name in names]]
+    return np.concatenate([known, np.tile(known.mean(axis=0), (n_judges - len(known), 1))])
+
+
+def search(
+    choice: Choice, data: Statements, rebuild: Any, evidence: Evidence, first: Starts
+) -> tuple[Evidence, list[Optimum]]:
+    """Search from every start; return the evidence that was searched and all optima, the highest first.
+
+    Skew functions are chosen for some parameters: for every start its own, and anew where a search ends far away.
+    ``rebuild`` returns the evidence of the same comparisons for a choice and a likelihood.
+    """
+    circles = choice.circles
+    many = choice.kind == "pairs" and data.pairs[0].shape[0] > BASIS_FROM and choice.share is None
+    if circles is None or circles.X is None or not (choice.kind == "functions" or many):
+        return maximise_evidence(evidence, first)
+    found = [_search_by_functions(choice, data, rebuild, evidence, start, first.bounds) for start in first.points]
+    found.sort(key=lambda one: -one[1].evidence)
+    return found[0][0], [optimum for _, optimum in found]
+
+
+def with_rest(choice: Choice, data: Statements, lost: float) -> Problem:
+    """Return the problem with functions that suit a choice, and what they leave of each pair as an effect of its own."""
+    assert choice.circles is not None
+    most = FEW_FUNCTIONS if data.pairs[0].shape[0] <= MANY_PAIRS else MOST_FUNCTIONS
+    basis = _basis(choice.circles, data.seen.y.shape[0], lost, most)
+    return replace(choice, kind="functions", basis=basis).problem(data, rest=True)
+
+
+def _search_by_functions(
+    choice: Choice, data: Statements, rebuild: Any, evidence: Evidence, theta: FloatArray, bounds: FloatArray
+) -> tuple[Evidence, Optimum]:
+    """Search by gradients, with functions chosen anew where a step leads away, and an effect of each pair.
+
+    A search is content with fewer functions than the posterior, whose evidence at the end is the one returned.
+    """
+    n = 0 if choice.utility is None else len(choice.utility.parameters)
+    circles = slice(n, n + len(choice.circles.parameters))  # type: ignore[union-attr]
+    here, at = evidence, theta
+
+    def evaluate(theta: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal here, at
+        if here is evidence or np.abs(theta - at)[circles].max(initial=0.0) > AWAY:
+            problem, likelihood = evidence.split(theta)
+            here = here.over(with_rest(choice.at(problem), data, LOST_IN_SEARCH), likelihood, tol=TOL)
+            at = theta
+        with few_threads(here.order):
+            return here.believed(theta)
+
+    first = np.full(theta.shape, FIRST)
+    theta, slope, evaluations, done = climb(
+        evaluate, theta, bounds, first, tol=SHORT, gain=GAIN, longest=LONGEST, worse=WORSE, most=MOST
+    )
+    problem, likelihood = here.split(theta)
+    # what the posterior is over depends on nothing but the parameters
+    whole: Evidence = rebuild(choice.at(problem), likelihood)
+    whole.warm = here.over(whole.problem, likelihood, tol=whole.method.tol).warm
+    with few_threads(whole.order):
+        value = whole.solve(theta).posterior.log_evidence + whole.hyperprior_gain(theta)[0]
+    message = "the next step promises next to nothing" if done else f"stopped after {evaluations} evaluations"
+    return whole, Optimum(theta, value, slope, evaluations, done, message)
+
+

@@ -1,0 +1,40 @@
+"""Terms: what a model is a sum of. A term knows rows, items and kernels; it does not know which inference is used."""
+
+from preflearn.terms._contract import Asked, Combined, Given, Own, Seen, Term
+from preflearn.terms.circles import PairEffects, PairPreferences, SkewBasis, SkewFunctions
+from preflearn.terms.clusters import Clusters
+from preflearn.terms.covariates import Covariates
+from preflearn.terms.item_kernel import ItemKernel
+from preflearn.terms.parameters import Parameters
+from preflearn.terms.reliability import Reliability
+from preflearn.terms.rows import POPULATION, UNKNOWN, Items, Rows, Who
+from preflearn.terms.side import Side
+from preflearn.terms.tastes import Tastes, TastesByFeatures
+from preflearn.terms.utility import Utility
+
+__all__ = [
+    "POPULATION",
+    "UNKNOWN",
+    "Asked",
+    "Clusters",
+    "Combined",
+    "Covariates",
+    "Given",
+    "ItemKernel",
+    "Items",
+    "Own",
+    "PairEffects",
+    "PairPreferences",
+    "Parameters",
+    "Reliability",
+    "Rows",
+    "Seen",
+    "Side",
+    "SkewBasis",
+    "SkewFunctions",
+    "Tastes",
+    "TastesByFeatures",
+    "Term",
+    "Utility",
+    "Who",
+]

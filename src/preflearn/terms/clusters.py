@@ -1,0 +1,78 @@
+"""Rows of one prompt, task or session: an effect of the cluster on each item that it saw.
+
+Ten votes about one prompt are not ten prompts: what made a model good on that prompt is in all of them. Effects are
+independent from cluster to cluster and from item to item, h_ci ~ N(0, v).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from preflearn.terms._contract import Asked, Given, Own, Seen, pair_design, scatter
+from preflearn.terms.parameters import Parameters, constant_parameters
+from preflearn.terms.rows import POPULATION, FloatArray, Items, Rows
+
+__all__ = ["Clusters"]
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """h_c,low - h_c,high of the row's cluster c; ``variance`` is a ConstantKernel."""
+
+    variance: Any
+    n_items: int
+
+    @property
+    def parameters(self) -> Parameters:
+        """The variance, if it is free."""
+        return constant_parameters(self.variance, "cluster variance")
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What the term is made of."""
+        return {"clusters": self}
+
+    def with_theta(self, theta: FloatArray) -> Clusters:
+        """Return the same term at other parameters."""
+        return replace(self, variance=self.variance.clone_with_theta(theta))
+
+    def seen(self, rows: Rows) -> Seen:
+        """Return +1 and -1 at the two items, in the row's cluster."""
+        assert rows.cluster is not None
+        return Seen(None, pair_design(rows, self.n_items), rows.cluster, "cluster")
+
+    def prior(self) -> Given:
+        """Return v times the identity within each cluster."""
+        v, free = float(self.variance.constant_value), len(self.parameters)
+        return Given(
+            None,
+            lambda sets: np.broadcast_to(v * np.eye(sets.shape[1]), (*sets.shape, sets.shape[1])),
+            lambda M, own: np.full(free, v * float(np.trace(scatter(own, self.n_items)))),
+        )
+
+    def ask(self, rows: Rows) -> Asked:
+        """Return covariances with the effects of the clusters that are asked about."""
+        variance = np.zeros(len(rows))
+        if rows.cluster is None or rows.against != "item":
+            return Asked(None, None, variance)
+        v, number = float(self.variance.constant_value), rows.items.number
+        low, high = number[rows.low], number[rows.high]
+        variance[(rows.cluster != POPULATION) & (low != high)] = 2 * v
+        if not (rows.cluster >= 0).any():
+            return Asked(None, None, variance)
+        cross = np.zeros((len(rows), self.n_items))
+        for ends, sign in ((low, v), (high, -v)):
+            known = np.flatnonzero(ends < self.n_items)
+            cross[known, ends[known]] += sign
+        return Asked(None, Own(np.arange(len(rows)), rows.cluster, cross), variance)
+
+    def means(self, items: Items, a: FloatArray) -> float:
+        """Return nothing: the term is not about items."""
+        return 0.0
+
+    def covariance(self, rows: Rows) -> FloatArray:
+        """Return zero: joint answers are about the population of clusters."""
+        return np.zeros((len(rows), len(rows)))

@@ -1,0 +1,229 @@
+"""Judges who differ: what all share, and what is each one's own.
+
+    g_a = g + h_a,        cov(g_a, g_b) = K · J(a, b),        J(a, b) = 1 + ρ [a = b] + κ(x_a, x_b),
+
+g the preferences of the population, a term with covariance K; ρ the variance of a judge's own preferences in units of
+the population's; κ a kernel between features of judges, if they have any. Without features judges are independent given
+g, groups of their own latents (`Tastes`); with features the latents are what each judge was asked about, all together
+(`TastesByFeatures`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from preflearn.kernels import gram, gram_and_pullback, gram_diag
+from preflearn.terms._contract import Asked, Combined, Given, Own, Seen, Term, scatter
+from preflearn.terms.parameters import Parameters, constant_parameters, kernel_parameters
+from preflearn.terms.rows import POPULATION, UNKNOWN, FloatArray, IntArray, Items, Rows, Who
+
+__all__ = ["Tastes", "TastesByFeatures", "dense_rows"]
+
+
+def dense_rows(shared: Any) -> FloatArray:
+    """Return covariances (p, n) as an array, with combinations carried out."""
+    return np.asarray(shared.operator @ shared.rows if isinstance(shared, Combined) else shared)
+
+
+@dataclass(frozen=True)
+class Tastes:
+    """Preferences of a population, and of each judge beside them: h_a ~ N(0, ρ K) over what the judge was asked."""
+
+    base: Term  # of the population, without groups
+    share: Any  # ConstantKernel: ρ
+    n_judges: int
+
+    @property
+    def parameters(self) -> Parameters:
+        """Those of the population, then ρ."""
+        return Parameters.joined([self.base.parameters, constant_parameters(self.share, "judge share", "share")])
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What the term is made of."""
+        return {**self.base.parts, "tastes": self}
+
+    def with_theta(self, theta: FloatArray) -> Tastes:
+        """Return the same term at other parameters."""
+        n = len(self.base.parameters)
+        return replace(self, base=self.base.with_theta(theta[:n]), share=self.share.clone_with_theta(theta[n:]))
+
+    @property
+    def rho(self) -> float:
+        """Variance of a judge's own preferences in units of the population's."""
+        return float(self.share.constant_value)
+
+    @property
+    def similarity(self) -> float:
+        """Prior variance of a judge's preferences in units of the population's, over the judges."""
+        return 1.0 + self.rho
+
+    def seen(self, rows: Rows) -> Seen:
+        """Return the same of the judge's own latents as of the population's."""
+        shared = self.base.seen(rows).shared
+        assert rows.who is not None
+        return Seen(shared, shared, rows.who.number, "judge")
+
+    def prior(self) -> Given:
+        """Return K, and ρ K within each judge."""
+        given, rho, free = self.base.prior(), self.rho, self.share.theta.shape[0]
+        K = given.K
+        assert K is not None
+
+        def block(sets: IntArray) -> FloatArray:
+            return np.asarray(rho * K[sets[:, :, None], sets[:, None, :]])
+
+        def pull(M: FloatArray, own: list[tuple[IntArray, FloatArray]]) -> FloatArray:
+            of_judges = rho * scatter(own, K.shape[0])
+            return np.concatenate([given.pull(M + of_judges, []), np.full(free, float(np.sum(of_judges * K)))])
+
+        return Given(K, block, pull)
+
+    def ask(self, rows: Rows) -> Asked:
+        """Return covariances with the population's latents and with those of the judges who are asked."""
+        asked = self.base.ask(rows)
+        if rows.who is None:
+            return asked
+        number, variance = rows.who.number, asked.variance * np.where(rows.who.number == POPULATION, 1.0, 1.0 + self.rho)
+        if not (number >= 0).any():
+            return Asked(asked.shared, None, variance)
+        own = Own(np.arange(len(rows)), np.where(number < self.n_judges, number, UNKNOWN), self.rho * dense_rows(asked.shared))
+        return Asked(asked.shared, own, variance)
+
+    def means(self, items: Items, a: FloatArray) -> FloatArray | float:
+        """Return the means of the population."""
+        return self.base.means(items, a)
+
+    def covariance(self, rows: Rows) -> FloatArray:
+        """Return the prior covariance of rows, all of one judge."""
+        G = self.base.covariance(rows)
+        return G if rows.who is None or rows.who.number[0] == POPULATION else G * (1.0 + self.rho)
+
+
+@dataclass(frozen=True)
+class TastesByFeatures:
+    """The same for judges with features, all together: latents are what each judge was asked about."""
+
+    base: Term
+    share: Any  # ConstantKernel: ρ
+    kernel: Any  # κ
+    X: Any  # features of the judges, (n_judges, d)
+    latent: IntArray  # (N,): which latent of the base each one belongs to
+    judge: IntArray  # (N,): and whose it is
+
+    @property
+    def n_judges(self) -> int:
+        """Number of judges."""
+        return int(self.X.shape[0])
+
+    @property
+    def parameters(self) -> Parameters:
+        """Those of the population, ρ, then those of κ."""
+        parts = [self.base.parameters, constant_parameters(self.share, "judge share", "share")]
+        return Parameters.joined([*parts, kernel_parameters(self.kernel).named("judge ")])
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What the term is made of."""
+        return {**self.base.parts, "tastes": self}
+
+    def with_theta(self, theta: FloatArray) -> TastesByFeatures:
+        """Return the same term at other parameters."""
+        base, share, kernel = np.split(theta, np.cumsum([len(self.base.parameters), self.share.theta.shape[0]]))
+        return replace(
+            self,
+            base=self.base.with_theta(base),
+            share=self.share.clone_with_theta(share),
+            kernel=self.kernel.clone_with_theta(kernel),
+        )
+
+    @property
+    def rho(self) -> float:
+        """Variance of a judge's own preferences in units of the population's."""
+        return float(self.share.constant_value)
+
+    @property
+    def similarity(self) -> float:
+        """Prior variance of a judge's preferences in units of the population's, over the judges."""
+        return float(self._self_similarity(Who(np.array([UNKNOWN])))[0])
+
+    def seen(self, rows: Rows) -> Seen:
+        """Return what rows see of the latents of their judges."""
+        A = sp.csr_array(self.base.seen(rows).shared)
+        assert rows.who is not None
+        n = A.shape[1]
+        row = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+        order = np.argsort(self.judge * n + self.latent, kind="stable")
+        known = (self.judge * n + self.latent)[order]
+        place = order[np.searchsorted(known, rows.who.number[row] * n + A.indices)]
+        return Seen(sp.csr_array((A.data, place, A.indptr), shape=(A.shape[0], len(self.latent))))
+
+    def prior(self) -> Given:
+        """Return K ∘ J over the latents."""
+        given = self.base.prior()
+        K: Any = given.K
+        J, pull_judges = gram_and_pullback(self.kernel, self.X)
+        rho = self.rho
+        J += 1.0
+        J.flat[:: self.n_judges + 1] += rho
+        wide, of_judges = K[np.ix_(self.latent, self.latent)], J[np.ix_(self.judge, self.judge)]
+
+        def pull(M: FloatArray, own: Any) -> FloatArray:
+            to_judges = _sums(M * wide, self.judge, self.n_judges)
+            of_share = np.full(self.share.theta.shape[0], rho * np.trace(to_judges))
+            of_base = given.pull(_sums(M * of_judges, self.latent, K.shape[0]), [])
+            return np.concatenate([of_base, of_share, pull_judges(to_judges)])
+
+        return Given(wide * of_judges, None, pull)
+
+    def ask(self, rows: Rows) -> Asked:
+        """Return covariances with the latents of all judges."""
+        asked = self.base.ask(rows)
+        who = Who(np.full(len(rows), POPULATION)) if rows.who is None else rows.who
+        Q = dense_rows(asked.shared)[:, self.latent] * self._similarities(who)[:, self.judge]
+        return Asked(np.asarray(Q), None, asked.variance * self._self_similarity(who))
+
+    def means(self, items: Items, a: FloatArray) -> FloatArray | float:
+        """Return the means of the population, which all judges are alike to."""
+        n = int(self.latent.max(initial=-1)) + 1
+        return self.base.means(items, np.asarray(np.bincount(self.latent, a, minlength=n), dtype=np.float64))
+
+    def covariance(self, rows: Rows) -> FloatArray:
+        """Return the prior covariance of rows, all of one judge."""
+        G = self.base.covariance(rows)
+        return G if rows.who is None else G * self._self_similarity(Who(rows.who.number[:1], rows.who.X))
+
+    def _similarities(self, who: Who) -> FloatArray:
+        """Return J (p, n_judges) between those who are asked and the judges of training."""
+        number, n = who.number, self.n_judges
+        J = np.ones((number.shape[0], n))
+        known = np.flatnonzero((number >= 0) & (number < n))
+        J[known] += gram(self.kernel, self.X[number[known]], self.X)
+        J[known, number[known]] += self.rho
+        new = np.flatnonzero(number >= n)
+        if new.shape[0]:
+            J[new] += gram(self.kernel, who.X[number[new] - n], self.X)
+        return J
+
+    def _self_similarity(self, who: Who) -> FloatArray:
+        """Return J (p,) of each of those who are asked with itself; of an unknown one as of the average judge."""
+        number, n = who.number, self.n_judges
+        known = np.asarray(gram_diag(self.kernel, self.X))
+        J = np.where(number == POPULATION, 1.0, 1.0 + self.rho)
+        J[number == UNKNOWN] += known.mean()
+        seen = (number >= 0) & (number < n)
+        J[seen] += known[number[seen]]
+        new = number >= n
+        if new.any():
+            J[new] += np.asarray(gram_diag(self.kernel, who.X[number[new] - n]))
+        return J
+
+
+def _sums(M: FloatArray, place: IntArray, size: int) -> FloatArray:
+    """Return the sums (size, size) of the entries of M whose rows and columns fall on the same places."""
+    E = sp.csr_array((np.ones(place.shape[0]), place, np.arange(place.shape[0] + 1)), shape=(place.shape[0], size))
+    return np.asarray(E.T @ (E.T @ M).T).T
