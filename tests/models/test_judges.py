@@ -14,10 +14,12 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 from inference.hostile_problems import problem as problem_of
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataError, DataWarning
-from preflearn.inference.design import Design
+from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
-from preflearn.inference.factor import Factor
+
 from preflearn.inference.laplace import laplace
+from preflearn.inference.observed import Observed
+from preflearn.inference.system import Query
 from preflearn.likelihoods import Flipped, Gaussian, Probit
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")
@@ -76,10 +78,10 @@ class Oracle:
             K += skew(cyclic(X), pairs, pairs)
         K = K * similar
         m = len(data)
-        factor = Factor.build(K[:m, :m])
         solve = laplace if inference == "laplace" else ep
-        self.posterior = solve(factor, Design(np.eye(m)), data.outcome, np.ones(m), likelihood)[0]
-        self.mean, covariance = self.posterior.joint(K[m:, :m], K[m:, m:])
+        system = DenseSystem.of(np.eye(m), K[:m, :m])
+        self.posterior = solve(system, Observed(data.outcome, np.ones(m)), likelihood)[0]
+        self.mean, covariance = self.posterior.joint(Query(K[m:, :m], K[m:, m:]))
         self.std = np.sqrt(covariance.diagonal())
 
 
@@ -360,7 +362,7 @@ def test_numbers_that_became_floats_are_still_names():
     assert list(data.judges.names) == [1, 0]
     assert data.judges.feature_names == ("age",)
     model = PreferenceGP(fixed(1.0, rbf(1.0)), judge_kernel="rbf", hyperparameters="fixed").fit(data)
-    np.testing.assert_array_equal(model._solution.prior.X.ravel(), [60.0, 20.0])
+    np.testing.assert_array_equal(model._solution.problem.parts["tastes"].X.ravel(), [60.0, 20.0])
     items = Comparisons(pd.DataFrame({"id": [7.0, 8.0], "x": [1.0, 2.0]}), [7], [8])
     assert list(items.names) == [7, 8]
     with pytest.raises(DataError, match="words or whole numbers"):
@@ -382,7 +384,7 @@ def test_nobody_in_particular_needs_no_row_of_features_and_is_an_average_judge()
     frame = table(judge=["x", "y"], age=[20.0, 60.0])
     data = Comparisons(None, ["a", "b", "a"], ["b", "c", "c"], judge=["x", "y", ""], judges=frame)
     model = PreferenceGP(judge_kernel="rbf", hyperparameters="fixed").fit(data)
-    np.testing.assert_array_equal(model._solution.prior.X.ravel(), [20.0, 60.0, 40.0])
+    np.testing.assert_array_equal(model._solution.problem.parts["tastes"].X.ravel(), [20.0, 60.0, 40.0])
 
 
 def test_a_judge_known_by_features_alone():

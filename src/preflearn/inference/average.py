@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 from scipy.stats import norm, qmc
 
-from preflearn.inference.evidence import Optimum
+from preflearn.inference.search import Optimum
 from preflearn.operators import FloatArray
 
 __all__ = ["HyperPosterior", "average"]

@@ -7,7 +7,6 @@ the design and the factor.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -77,16 +76,15 @@ def cholesky_at_least_one(G: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class DenseSystem:
-    """S = A R; ``pull`` takes the derivative of the evidence by K to the derivatives by the parameters."""
+    """S = A R for a design and a factor of the prior covariance."""
 
     design: Any
     factor: Any
-    pull: Callable[[Any], FloatArray] | None = None
 
     @classmethod
-    def of(cls, A: Any, K: FloatArray, pull: Callable[[Any], FloatArray] | None = None) -> DenseSystem:
+    def of(cls, A: Any, K: FloatArray) -> DenseSystem:
         """Return the system of an operator and a covariance matrix."""
-        return cls(Design.of(A), Factor.build(K), pull)
+        return cls(Design.of(A), Factor.build(K))
 
     @property
     def size(self) -> int:
@@ -155,11 +153,10 @@ class DenseCurve:
         """Posterior variances of x at the cells."""
         return np.asarray(self.covariance.spread(self.system.design))
 
-    def gradient(self, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
-        """Return the derivatives by the parameters; see `Curve.gradient`."""
-        AT, pull = self.system.design.AT, self.system.pull
-        assert pull is not None
-        return pull(self.covariance.sensitivity(self.inner.Lam, AT @ plus, None if minus is None else AT @ minus))
+    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Any:
+        """Return the derivative of the evidence by K; see `Curve.sensitivity`."""
+        AT = self.system.design.AT
+        return self.covariance.sensitivity(self.inner.Lam, AT @ plus, None if minus is None else AT @ minus)
 
     def among(self, cells: IntArray) -> FloatArray:
         """Return the posterior covariance of x at some cells."""

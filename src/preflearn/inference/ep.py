@@ -246,7 +246,7 @@ def ep_gradient(posterior: Posterior, seen: Observed, likelihood: Tiltable, site
     plain = seen.scaled(None)
     s = np.ones_like(b) if seen.scale is None else seen.scale
     scale = b * plain.see(x) - weight * sites[0] * s * plain.see(curve.variances)
-    return Slopes(curve.gradient(seen.sums(b)), own, scale)
+    return Slopes(curve.sensitivity(seen.sums(b)), own, scale)
 
 
 def own_gradient(

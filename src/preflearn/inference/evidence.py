@@ -116,7 +116,8 @@ class Evidence:
         """Return the evidence, its gradient, and its derivative by every outcome's s; NaN where inference fails."""
         problem, likelihood = self.split(theta)
         seen = self.observed
-        found = self.method.solve(problem.system(), seen, likelihood, self.warm)
+        system, pull = problem.system()
+        found = self.method.solve(system, seen, likelihood, self.warm)
         self.warm = self.method.warm(found, self.warm)
         value = found.posterior.log_evidence
         if not likelihood.log_concave:
@@ -125,7 +126,7 @@ class Evidence:
             if value > self.highest[0]:
                 self.highest = value, (found.tau, found.nu)
         slopes = self.method.gradient(found, seen, likelihood)
-        return value, np.concatenate([slopes.terms, slopes.likelihood]), slopes.scale
+        return value, np.concatenate([pull(slopes.prior), slopes.likelihood]), slopes.scale
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return the evidence and its gradient, NaN where inference fails so that neither is known."""
@@ -164,7 +165,7 @@ class Evidence:
         if self.solved is not None and np.array_equal(self.solved[0], theta):
             return self.solved[1]
         problem, likelihood = self.split(theta)
-        found = self.method.solve(problem.system(), self.observed, likelihood, self.warm)
+        found = self.method.solve(problem.system()[0], self.observed, likelihood, self.warm)
         self.warm = self.method.warm(found, self.warm)
         solution = Solution(problem, likelihood, found)
         self.solved = theta, solution
@@ -186,7 +187,7 @@ class Evidence:
             )
         if likelihood.log_concave and tau.min(initial=0.0) < 0.0:
             raise DataError("a comparison has a negative precision")
-        system = problem.system()
+        system, _ = problem.system()
         u = system.back(g)
         z = seen.see(system.forward(u))
         wrong = np.abs(seen.sums(weight * (nu - tau * z)) - g)

@@ -136,7 +136,8 @@ class GroupDesign:
 
     def split(self, x: FloatArray) -> list[FloatArray]:
         """Return numbers (N,) or (N, q) of the own latents as columns (G, k, 1) or (G, k, q) of every stack."""
-        return [x[one.own].reshape(*one.what.shape, -1) for one in self.stacks]
+        width = 1 if x.ndim == 1 else x.shape[1]
+        return [x[one.own].reshape(*one.what.shape, width) for one in self.stacks]
 
     def see(self, f: FloatArray, h: FloatArray) -> FloatArray:
         """Return x for shared latents f (n + q,) and own ones h."""

@@ -14,7 +14,6 @@ is triangular if K_g is safely positive definite, and else the symmetric root: b
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,13 +29,13 @@ from preflearn.inference.system import Query, Touched
 from preflearn.linalg import EPS
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["GroupCurve", "GroupSystem", "Pull", "block_diagonal"]
+__all__ = ["GroupCurve", "GroupSystem", "Sensitivity", "block_diagonal"]
 
 SMALL = 8  # latents of a group up to which matrices are inverted together, by a method that is slower for large ones
 BLOCK = 2**22  # numbers held at a time
 
 Blocks = list[FloatArray]  # for every stack: (G, k, k)
-Pull = Callable[[FloatArray, list[tuple[Stack, FloatArray]]], FloatArray]
+Sensitivity = tuple[FloatArray, list[tuple[Stack, FloatArray]]]
 
 
 def _turned(M: FloatArray) -> FloatArray:
@@ -45,19 +44,15 @@ def _turned(M: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class GroupSystem:
-    """S for shared latents with covariance R R' and groups with covariances R_g R_g'.
-
-    ``pull`` takes the derivatives of the evidence by K (n, n) and by the K_g of every stack to those by the parameters.
-    """
+    """S for shared latents with covariance R R' and groups with covariances R_g R_g'."""
 
     design: GroupDesign
     factor: Factor
     roots: Blocks
     singular: bool  # whether roots are symmetric and of singular matrices
-    pull: Pull
 
     @classmethod
-    def build(cls, design: GroupDesign, K: FloatArray, blocks: Blocks, pull: Pull) -> GroupSystem:
+    def build(cls, design: GroupDesign, K: FloatArray, blocks: Blocks) -> GroupSystem:
         """Factor the covariances; ``blocks`` are those (sets, k, k) of the distinct sets of kinds of every stack."""
         factor = Factor.build(K) if K.size else Factor(K, None)
         try:
@@ -66,7 +61,7 @@ class GroupSystem:
         except np.linalg.LinAlgError:
             roots, singular = [_symmetric_root(one) for one in blocks], True
         whole = [root[one.sets[1]] for root, one in zip(roots, design.stacks, strict=True)]
-        return cls(design, factor, whole, singular, pull)
+        return cls(design, factor, whole, singular)
 
     @property
     def size(self) -> int:
@@ -215,7 +210,7 @@ class GroupCurve:
         local = sp.csr_array((data, columns, indptr.astype(np.intp)), shape=(design.n_own, design.n_local))
         dense = np.zeros((design.n_own, design.n_dense))
         for one, (_, part) in zip(self.stacks, parts, strict=True):
-            dense[one.stack.own] = part.reshape(-1, design.n_dense)
+            dense[one.stack.own] = part.reshape(one.stack.what.size, design.n_dense)
         return local, dense
 
     def _weights(self, own: Any, local: Any, dense: FloatArray) -> tuple[Any, FloatArray]:
@@ -280,8 +275,8 @@ class GroupCurve:
         h = _ravel([R @ x for R, x in zip(system.roots, system.design.split(u[r:]), strict=True)])
         return moved + system.factor.forward(u[:r]), np.asarray(own + h)
 
-    def gradient(self, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
-        """Return the derivatives by the parameters; see `Curve.gradient`."""
+    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Sensitivity:
+        """Return the derivatives of the evidence by K and by the K_g of every stack; see `Curve.sensitivity`."""
         design, C, effective = self.system.design, self._shared, self.point.Lam
         p = design.shared(plus)
         M = effective @ C @ effective - effective + np.outer(p, p)
@@ -294,7 +289,7 @@ class GroupCurve:
         own = [
             (one.stack, self._own_sensitivity(one, C, px, qy)) for one, px, qy in zip(self.stacks, x, y, strict=True)
         ]
-        return self.system.pull(0.5 * M, own)
+        return 0.5 * M, own
 
     def _own_sensitivity(self, one: _Eliminated, C: FloatArray, p: FloatArray, q: Any) -> FloatArray:
         # ½ C'(TVT - T + pp' - qq')C of every group: x moves with f by E - Λ V E

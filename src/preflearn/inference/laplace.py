@@ -147,8 +147,10 @@ def laplace_gradient(posterior: Posterior, seen: Observed, likelihood: LogConcav
     s = np.ones_like(y) if seen.scale is None else seen.scale
     plain = seen.scaled(None)
     x, c, Vh = plain.see(x), plain.see(curve.variances), plain.see(Vh)
-    scale = weight * (d.first * x + 0.5 * c * (2 * s * d.second + s**2 * x * d.third) + (d.first + s * x * d.second) * Vh)
-    return Slopes(curve.gradient(g + t, t), np.array(own), scale)
+    scale = weight * (
+        d.first * x + 0.5 * c * (2 * s * d.second + s**2 * x * d.third) + (d.first + s * x * d.second) * Vh
+    )
+    return Slopes(curve.sensitivity(g + t, t), np.array(own), scale)
 
 
 @dataclass(frozen=True)

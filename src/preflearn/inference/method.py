@@ -25,9 +25,9 @@ class Found(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """Derivatives of the evidence: by the parameters of the terms, by the likelihood's, and by every outcome's s."""
+    """Derivatives of the evidence: by prior covariances, by the likelihood's parameters, and by every outcome's s."""
 
-    terms: FloatArray
+    prior: Any
     likelihood: FloatArray
     scale: FloatArray
 

@@ -12,7 +12,7 @@ The form is chosen here and nowhere else, from the shape of what terms say that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,6 +36,7 @@ FEW_COLUMNS = 4  # of an array that are worth listing among the few entries of e
 MOST_SHARED = 3_000  # latents of further families that join the shared ones
 
 Blocks = list[tuple[IntArray, FloatArray]]
+Pull = Callable[[Any], FloatArray]
 
 
 @dataclass(frozen=True)
@@ -158,18 +159,14 @@ class Layout:
         """Order of the largest matrix that is factored."""
         return self.n_shared
 
-    def system(self, given: Sequence[Given]) -> System:
-        """Return the system of priors of the terms."""
+    def system(self, given: Sequence[Given]) -> tuple[System, Pull]:
+        """Return the system of priors of the terms, and from its sensitivity to derivatives by their parameters."""
         K = self._covariance(given)
         if self.main is None:
-            return DenseSystem(self.design, Factor.build(K), lambda M: self._pull(given, M, {}))
+            return DenseSystem(self.design, Factor.build(K)), lambda M: self._pull(given, M, {})
         main, design = self.main, self.design
-        blocks = [main.covariances(given, stack) for stack in design.stacks]
-
-        def pull(M: FloatArray, own: list[tuple[Stack, FloatArray]]) -> FloatArray:
-            return self._pull(given, M, main.of_terms(own))
-
-        return GroupSystem.build(design, K, blocks, pull)
+        system = GroupSystem.build(design, K, [main.covariances(given, stack) for stack in design.stacks])
+        return system, lambda found: self._pull(given, found[0], main.of_terms(found[1]))
 
     def _covariance(self, given: Sequence[Given]) -> FloatArray:
         if not self.joined and len(self.slices) == 1:
@@ -197,7 +194,9 @@ class Layout:
         slopes = []
         for t, one in enumerate(given):
             place = self.slices.get(t)
-            part = None if place is None else M if place == slice(0, M.shape[0]) else np.ascontiguousarray(M[place, place])
+            part = (
+                None if place is None else M if place == slice(0, M.shape[0]) else np.ascontiguousarray(M[place, place])
+            )
             slopes.append(one.pull(part, own.get(t, [])))
         return np.concatenate([np.zeros(0), *slopes])
 
@@ -206,7 +205,9 @@ class Layout:
         asked = [term.ask(rows) for term in terms]
         prior = np.asarray(sum(t.covariance(rows) for t in terms) if joint else sum(a.variance for a in asked))
         there = [t for t, one in enumerate(asked) if one.shared is not None]
-        joins = any(one.own is not None and t not in (self.main.terms if self.main else ()) for t, one in enumerate(asked))
+        joins = any(
+            one.own is not None and t not in (self.main.terms if self.main else ()) for t, one in enumerate(asked)
+        )
         operator: Any = None
         if len(there) == 1 and isinstance(asked[there[0]].shared, Combined) and not joins:
             operator, few = asked[there[0]].shared  # of few rows, which are combined in the end
@@ -290,8 +291,8 @@ class Problem:
         """What the terms are made of, by name."""
         return {name: part for term in self.terms for name, part in term.parts.items()}
 
-    def system(self) -> System:
-        """Return the system of these terms."""
+    def system(self) -> tuple[System, Pull]:
+        """Return the system of these terms, and from its sensitivity to derivatives by their parameters."""
         return self.layout.system([term.prior() for term in self.terms])
 
     def means(self, items: Items, g: FloatArray) -> FloatArray:

@@ -7,7 +7,8 @@ inference methods ask a system, and a factor of B, the same few questions:
     curve(τ)                B factored (`Curve`), with
         solve, log_det          B⁻¹ b and log |B|
         variances               diag(S B⁻¹ S'), the posterior variances of x at the cells
-        gradient(p, q)          derivatives of the evidence by the parameters: <½ (TVT - T + pp' - qq'), dSS'/dθ>
+        sensitivity(p, q)       ½ (TVT - T + pp' - qq'), the derivative of the evidence by the prior covariance of x, as
+                                derivatives by the covariances of the latents
         moments, joint          posterior means and (co)variances of what a `Query` asks
         touched(cells)          the few latents that some cells see, for leaving these out
 """
@@ -84,8 +85,8 @@ class Curve(Protocol):
         """Posterior variances of x at the cells."""
         ...
 
-    def gradient(self, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
-        """Return <½ (TVT - T + pp' - qq'), d prior covariance of x> by every parameter of the terms."""
+    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Any:
+        """Return ½ A'(TVT - T + pp' - qq')A in the form that the pullback of the system's priors takes."""
         ...
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:

@@ -30,9 +30,9 @@ from sklearn.preprocessing import (
 from preflearn import metrics
 from preflearn.baselines import ConstraintSVM, ConstraintSVMCV, PairAugmented
 from preflearn.inference.average import HyperPosterior
-from preflearn.inference.search import Optimum
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.posterior import Info
+from preflearn.inference.search import Optimum
 from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
 from preflearn.kernels.factor import LinearMap
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit

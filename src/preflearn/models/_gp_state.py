@@ -73,7 +73,9 @@ def choice_again(model: Any, X: Comparisons, data: Statements, state: dict[str, 
         raise DataError("the kernel between judges is not the one that the parameters speak of")
     if more["judge_kernel"] is not None:
         check_kernel("judges", more["judge_kernel"], "judge_kernel")
-    if start.scale is not None and (numbers(more["scale"], "scale").shape != start.scale.shape or more["scale"].min() <= 0):
+    if start.scale is not None and (
+        numbers(more["scale"], "scale").shape != start.scale.shape or more["scale"].min() <= 0
+    ):
         raise DataError("the sizes of the covariates are not those of the comparisons")
     kind = state["latents"]
     allowed = {

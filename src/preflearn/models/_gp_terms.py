@@ -394,5 +394,3 @@ def _search_by_functions(
         value = whole.solve(theta).posterior.log_evidence + whole.hyperprior_gain(theta)[0]
     message = "the next step promises next to nothing" if done else f"stopped after {evaluations} evaluations"
     return whole, Optimum(theta, value, slope, evaluations, done, message)
-
-

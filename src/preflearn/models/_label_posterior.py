@@ -71,10 +71,10 @@ class LabelProblem:
         """Return the same problem at other parameters."""
         return replace(self, labels=self.labels.with_theta(theta))
 
-    def system(self) -> DenseSystem:
-        """Return the system of the labels."""
+    def system(self) -> tuple[DenseSystem, Any]:
+        """Return the system of the labels, and from its sensitivity to derivatives by their parameters."""
         factor, pull = self.labels.factor()
-        return DenseSystem(self.design, factor, pull)
+        return DenseSystem(self.design, factor), pull
 
 
 @dataclass(frozen=True)

@@ -408,7 +408,9 @@ class UtilityPosterior(BaseEstimator):
             raise TypeError(f"{type(self).__name__}: expected Comparisons of two items each; got {type(X).__name__}.")
         return self._differences_of(X, len(X), side)
 
-    def _differences_of(self, X: Comparisons, total: int, side: bool = False) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _differences_of(
+        self, X: Comparisons, total: int, side: bool = False
+    ) -> list[tuple[float, FloatArray, FloatArray]]:
         """Return the differences of all of ``total`` comparisons or of a part of them."""
         used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
         m = len(X)

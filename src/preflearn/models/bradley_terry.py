@@ -371,7 +371,9 @@ class BradleyTerry(UtilityPosterior):
     ) -> list[tuple[float, FloatArray, FloatArray]]:
         return self._moments(new.number[low], new.number[high])
 
-    def _differences_of(self, X: Comparisons, total: int, side: bool = False) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _differences_of(
+        self, X: Comparisons, total: int, side: bool = False
+    ) -> list[tuple[float, FloatArray, FloatArray]]:
         number = items_of_comparisons(self, X, np.arange(X.n_items)).number
         return self._moments(number[X.first], number[X.second])
 

@@ -24,16 +24,15 @@ from preflearn.inference.threads import few_threads
 from preflearn.models._gp_items import items_of_comparisons
 from preflearn.models._gp_kernel import length_scales
 from preflearn.models._gp_likelihood import likelihood_of
+from preflearn.models._gp_read import read
 from preflearn.models._gp_state import choice_again, choice_state, comparisons_again, hyperprior_again
 from preflearn.models._gp_terms import Choice, choose, search
 from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
-from preflearn.models._gp_read import read
 from preflearn.models._leave_out import LeftOut, without_comparisons, without_items, without_judges
 from preflearn.models._mixtures import mix, share_ties
 from preflearn.models._starts import started
 from preflearn.models._statements import Statements
 from preflearn.models._utility import UtilityPosterior, generator
-from preflearn.operators import FloatArray
 from preflearn.terms import POPULATION, Items, Reliability, Rows, Who
 from preflearn.terms.circles import circle_variance
 
@@ -462,7 +461,9 @@ class PreferenceGP(UtilityPosterior):
         if width is None:
             raise AttributeError("PreferenceGP: there are no covariate_effects_ where comparisons have no covariates.")
         q = width.shape[1]
-        return self._effects([f"covariate {k}" for k in range(q)] if names is None else list(names), covariates=np.eye(q))
+        return self._effects(
+            [f"covariate {k}" for k in range(q)] if names is None else list(names), covariates=np.eye(q)
+        )
 
     def _effects(self, names: list[str], **beside: Any) -> list[Effect]:
         """Return what rows of an item against itself still see."""

@@ -72,7 +72,9 @@ class PairPreferences:
     def parameters(self) -> Parameters:
         """Free parameters of both parts."""
         first = [] if self.utility is None else [self.utility.parameters]
-        return Parameters.joined([*first, *([] if self.circles is None else [self.circles.parameters.named("cyclic ")])])
+        return Parameters.joined(
+            [*first, *([] if self.circles is None else [self.circles.parameters.named("cyclic ")])]
+        )
 
     @property
     def parts(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Numbers of the row: differences in length, style or rest days, whose effects are learned and held equal in ranks.
 
-    x = Σ_c b_c x_c,    b_c ~ N(0, v) for columns in units of their own size.
+x = Σ_c b_c x_c,    b_c ~ N(0, v) for columns in units of their own size.
 """
 
 from __future__ import annotations

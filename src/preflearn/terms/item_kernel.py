@@ -10,7 +10,7 @@ import numpy as np
 
 from preflearn.kernels import gram, gram_and_pullback, gram_diag
 from preflearn.kernels.paired import gram_listed
-from preflearn.terms.parameters import Parameters, constant_parameters, kernel_parameters
+from preflearn.terms.parameters import Parameters, kernel_parameters
 from preflearn.terms.rows import FloatArray, IntArray, Items, Rows
 
 __all__ = ["ItemKernel"]

@@ -88,10 +88,15 @@ class Tastes:
         asked = self.base.ask(rows)
         if rows.who is None:
             return asked
-        number, variance = rows.who.number, asked.variance * np.where(rows.who.number == POPULATION, 1.0, 1.0 + self.rho)
+        number, variance = (
+            rows.who.number,
+            asked.variance * np.where(rows.who.number == POPULATION, 1.0, 1.0 + self.rho),
+        )
         if not (number >= 0).any():
             return Asked(asked.shared, None, variance)
-        own = Own(np.arange(len(rows)), np.where(number < self.n_judges, number, UNKNOWN), self.rho * dense_rows(asked.shared))
+        own = Own(
+            np.arange(len(rows)), np.where(number < self.n_judges, number, UNKNOWN), self.rho * dense_rows(asked.shared)
+        )
         return Asked(asked.shared, own, variance)
 
     def means(self, items: Items, a: FloatArray) -> FloatArray | float:
