@@ -147,19 +147,21 @@ class GroupDesign:
         """Return [A D]'g."""
         return np.concatenate([self.localT @ g, self.dense.T @ g])
 
-    def rows_of(self, group: IntArray, cross: Any) -> Any:
+    def rows_of(self, group: IntArray, cross: FloatArray, first: int = 0) -> Any:
         """Return covariances (p, N) with the own latents, for values each of which has to do with one group.
 
-        ``cross`` (p, c) is the covariance with every kind of latent of the value's group; groups that are not there
-        (negative numbers among them) have none.
+        ``cross`` (p, c) is the covariance with the kinds of latents of the value's group, from the ``first`` on; groups
+        that are not there (negative numbers among them) have none.
         """
         known = np.flatnonzero((group >= 0) & (group < self._count.shape[0]))
         count = self._count[group[known]]
         rows = np.repeat(known, count)
         within = np.arange(rows.shape[0]) - np.repeat(np.cumsum(count) - count, count)
         columns = self._start[group[rows]] + within
-        values = np.asarray(cross[rows, self._what[columns]]).ravel()
-        return sp.csr_array((values, (rows, columns)), shape=(group.shape[0], self.n_own))
+        kind = self._what[columns] - first
+        there = np.flatnonzero((kind >= 0) & (kind < cross.shape[1]))
+        rows, columns, kind = rows[there], columns[there], kind[there]
+        return sp.csr_array((cross[rows, kind], (rows, columns)), shape=(group.shape[0], self.n_own))
 
 
 def _distinct(A: Any, group: IntArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -84,13 +84,7 @@ class Family:
 
     def cross(self, design: GroupDesign, t: int, asked: Any, n_rows: int) -> Any:
         """Return covariances (p, N) of asked rows with the latents of groups, for what one term says."""
-        place = self.terms.index(t)
-        wide = sp.csr_array(asked.cross)
-        left, right = self.offsets[place], self.offsets[-1] - self.offsets[place + 1]
-        if left or right:
-            pads = [sp.csr_array((wide.shape[0], left)), wide, sp.csr_array((wide.shape[0], right))]
-            wide = sp.csr_array(sp.hstack(pads))
-        entries = design.rows_of(asked.group, wide)
+        entries = design.rows_of(asked.group, asked.cross, self.offsets[self.terms.index(t)])
         if asked.row.shape[0] == n_rows and np.array_equal(asked.row, np.arange(n_rows)):
             return entries
         ones = np.ones(asked.row.shape[0])

@@ -37,7 +37,7 @@ def items_of_comparisons(model: Any, X: Comparisons, used: IntArray) -> Items:
     rows = match_columns(model, X.items, X.feature_names)
     if X.names is not None and model.item_names_ is not None:
         number = _numbers_of_names(model, X.names[used], rows[used])
-    elif model.own_effect and _same_table(model, rows):
+    elif model._items_matter and _same_table(model, rows):
         number = _numbers(model, used)
     else:
         number = _numbers_of_rows(model, rows[used])
@@ -87,7 +87,7 @@ def _items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
     rows = match_columns(model, table.values, table.feature_names)
     if table.names is not None and model.item_names_ is not None:
         number = _numbers_of_names(model, table.names, rows)
-    elif model.own_effect and _same_table(model, rows):
+    elif model._items_matter and _same_table(model, rows):
         number = _numbers(model, np.arange(rows.shape[0]))
     else:
         number = _numbers_of_rows(model, rows)
@@ -189,7 +189,7 @@ def _new_numbers(model: Any, count: int) -> IntArray:
 
 def _numbers_of_names(model: Any, names: Any, rows: Any) -> IntArray:
     number = _new_numbers(model, len(names))
-    if not model.own_effect:
+    if not model._items_matter:
         return number
     place = {name: row for row, name in enumerate(model.item_names_)}
     known = np.array([row for row, name in enumerate(names) if name in place], dtype=np.intp)
@@ -204,7 +204,7 @@ def _numbers_of_rows(model: Any, rows: Any) -> IntArray:
     Bags have the same features if they have the same distribution.
     """
     number = _new_numbers(model, rows.shape[0])
-    if not model.own_effect or sparse.issparse(rows):
+    if not model._items_matter or sparse.issparse(rows):
         return number
     place: dict[Any, int] = {}
     for row, key in enumerate(_keys(model.comparisons_.items)):

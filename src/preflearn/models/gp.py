@@ -400,6 +400,11 @@ class PreferenceGP(UtilityPosterior):
         self.classes_ = np.array([-1.0, 1.0])
 
     @property
+    def _items_matter(self) -> bool:
+        """Whether which item it is counts beside its features."""
+        return bool(self.own_effect or self.cluster)
+
+    @property
     def _knows_judges(self) -> bool:
         return self.judge_kernel is not None or self.side == "judge" or bool(self.judge_reliability)
 

@@ -104,14 +104,14 @@ def learn_rivals(X: Comparisons, n_pairs: int, like: PreferenceGP, screen: Scree
         elif not many:
             both = beside(cyclic, learned(circles))
     if not screen and not sign.along:  # features that were searched for need the test that knows of the search
-        kernel = None if X.items is None else circles._solution.prior.cyclic.gram()[0]
+        kernel = None if X.items is None else circles._solution.problem.parts["circles"].gram()[0]
         p_value = cyclic_residuals(ranking, [kernel], random_state).p_value
     return Rivals({"ranking": ranking, "circles": circles, "both": both}, p_value, along)
 
 
 def _along(ranking: PreferenceGP, features: tuple[int, ...]) -> Any:
     """Return a kernel of a few features, each with its own length scale; those of others are fixed, far too long."""
-    X = ranking._solution.prior.X
+    X = ranking._solution.problem.parts["utility"].X
     spread, extent = X.std(axis=0), np.ptp(X, axis=0)
     scale = FAR * np.where(extent > 0, extent, 1.0)
     bounds = np.column_stack([scale, scale])
@@ -151,7 +151,7 @@ def n_learned(model: Any) -> int:
     """Return how many parameters were learned: all but those whose bounds leave them no room."""
     if not isinstance(model, PreferenceGP):
         return len(model.theta_)
-    low, high = model._evidence.bounds.T
+    low, high = model.bounds_.T
     return int(np.count_nonzero(low < high))
 
 
@@ -167,9 +167,9 @@ def _first_variance(model: PreferenceGP, X: Comparisons) -> ConstantKernel:
     with fewer evaluations than random starts, each of which would climb to the end.
     """
     tried = clone(model).set_params(hyperparameters="fixed").fit(X)
-    low, high = tried._evidence.bounds[0]
+    low, high = tried.bounds_[0]
     steps = low + (high - low) * np.array(VARIANCES)
-    rest = tried._evidence.theta[1:]
+    rest = tried.theta_[1:]
     found = [tried.log_evidence(np.append(step, rest), gradient=False) for step in steps]
     return ConstantKernel(math.exp(steps[int(np.argmax(found))]))
 

@@ -205,14 +205,16 @@ def _likeness(model: PreferenceGP) -> dict[Any, float]:
 
     Over the pairs that the judge compared, whose posterior means are at hand.
     """
-    X, posterior, merged = model.comparisons_, model._solution.posterior, model._merged
-    own = np.asarray(model._evidence.design.A @ posterior.factor.forward(posterior.u))
+    X, data = model.comparisons_, model._statements
+    cell = data.seen.cell
+    own = model._solution.posterior.x[cell]
+    low, high = data.used[data.rows.low[cell]], data.used[data.rows.high[cell]]
     pairs = X.merged(keep_labels=False)
-    place = np.searchsorted(pairs.first * X.n_items + pairs.second, merged.first * X.n_items + merged.second)
+    place = np.searchsorted(pairs.first * X.n_items + pairs.second, low * X.n_items + high)
     together = model.decision_function(pairs)[place]
     found = {}
     for number, name in enumerate(model.judges_):
-        a, b = own[merged.judge == number], together[merged.judge == number]
+        a, b = own[data.judge == number], together[data.judge == number]
         size = float(np.linalg.norm(a) * np.linalg.norm(b))
         clear = float(np.linalg.norm(b)) > 1e-6 * float(np.linalg.norm(a))
         found[name] = float(a @ b) / size if size > 0 and clear else np.nan

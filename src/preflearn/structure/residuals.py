@@ -77,8 +77,7 @@ def functions_of_features(ranking: Any) -> FloatArray | None:
 
 
 def _utility(ranking: Any) -> Any:
-    prior = ranking._solution.prior
-    return getattr(prior, "utility", prior)
+    return ranking._solution.problem.parts["utility"]
 
 
 class Sign(NamedTuple):

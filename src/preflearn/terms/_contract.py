@@ -51,7 +51,7 @@ class Own(NamedTuple):
 
     row: IntArray
     group: IntArray
-    cross: Any  # (entries, c)
+    cross: FloatArray  # (entries, c)
 
 
 class Combined(NamedTuple):

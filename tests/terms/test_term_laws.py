@@ -1,0 +1,317 @@
+"""Every term against the Gaussian model with its covariance written out, alone and together with all others."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+import preflearn
+from preflearn import Comparisons, PreferenceGP
+from preflearn.exceptions import DataWarning
+from preflearn.inference.dense import DenseSystem
+from preflearn.inference.ep import ep
+from preflearn.inference.laplace import laplace
+from preflearn.inference.observed import Observed
+from preflearn.inference.system import Query
+from preflearn.likelihoods import Gaussian, Logit, Probit
+from preflearn.models import _gp_terms
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")
+
+RHO, CLUSTER, SIDE, JUDGE_SIDE, COVARIATE = 0.7, 0.6, 4.0, 0.3, 0.8
+KERNEL = ConstantKernel(2.0, "fixed") * RBF(1.0, "fixed")
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """Hold all variances of the terms at values that the written-out covariance knows."""
+    beside = _gp_terms._beside
+
+    def fixed(model, X, data):
+        found = beside(model, X, data)
+        values = {"side": SIDE, "judge_side": JUDGE_SIDE, "covariates": COVARIATE, "clusters": CLUSTER}
+        for name, value in values.items():
+            if name in found:
+                found[name] = ConstantKernel(value, "fixed")
+        return found
+
+    monkeypatch.setattr(_gp_terms, "_beside", fixed)
+
+
+def problem(seed=0, n=7, m=60, margins=False, features=True):
+    """Rows with everything: judges, clusters, covariates; some of nobody in particular."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    judge = np.array([f"j{k}" for k in rng.integers(0, 5, m)], dtype=object)
+    cluster = np.array([f"c{k}" for k in rng.integers(0, 12, m)], dtype=object)
+    judge[3:5] = cluster[7:9] = ""
+    covariates = rng.normal(size=(m, 2)) * [1.0, 5.0]
+    z = X[first, 0] - X[second, 0] + 0.4 + 0.5 * covariates[:, 0]
+    outcome = z + rng.normal(size=m) if margins else np.where(z + rng.logistic(size=m) > 0, 1.0, -1.0)
+    return Comparisons(
+        X if features else n, first, second, outcome, judge=judge, cluster=cluster, covariates=covariates
+    )
+
+
+MODELS = {
+    "side": {"side": True, "covariates": False},
+    "side of judges": {"side": "judge", "covariates": False},
+    "covariates": {},
+    "clusters": {"cluster": True, "covariates": False},
+    "clusters and circles": {
+        "cluster": True,
+        "covariates": False,
+        "cyclic_kernel": ConstantKernel(1.3, "fixed") * RBF(1.2, "fixed"),
+    },
+    "judges and clusters": {"cluster": True, "covariates": False, "judge_kernel": ConstantKernel(RHO, "fixed")},
+    "all": {"side": "judge", "cluster": True, "judge_kernel": ConstantKernel(RHO, "fixed")},
+}
+
+
+def covariance(parts, data, scale, asked=None):
+    """Return the covariance of all rows, of training and asked, with each other, written out."""
+    rows = [data] if asked is None else [data, asked]
+    X = np.concatenate([one.items for one in rows])
+    offset = np.cumsum([0, *(one.n_items for one in rows)])
+    i = np.concatenate([one.first + o for one, o in zip(rows, offset[:-1], strict=True)])
+    j = np.concatenate([one.second + o for one, o in zip(rows, offset[:-1], strict=True)])
+
+    def difference(K):
+        return K[np.ix_(i, i)] - K[np.ix_(i, j)] - K[np.ix_(j, i)] + K[np.ix_(j, j)]
+
+    def same(labels):
+        return np.array([[a == b and (a != "" or r == s) for s, b in enumerate(labels)] for r, a in enumerate(labels)])
+
+    K = difference(KERNEL(X))
+    if parts.get("cyclic_kernel") is not None:
+        C = parts["cyclic_kernel"](X)
+        K = K + C[np.ix_(i, i)] * C[np.ix_(j, j)] - C[np.ix_(i, j)] * C[np.ix_(j, i)]
+    judges = same(np.concatenate([one.judge for one in rows]))
+    if parts.get("judge_kernel") is not None:
+        K = K * (1 + RHO * judges)
+    if parts.get("side"):
+        K = K + SIDE + (JUDGE_SIDE * judges if parts["side"] == "judge" else 0.0)
+    if parts.get("covariates", True):
+        Z = np.concatenate([one.covariates for one in rows]) / scale
+        K = K + COVARIATE * Z @ Z.T
+    if parts.get("cluster"):
+        # items are the same where their numbers are: questions are about the items of training
+        number = np.concatenate([np.column_stack([one.first, one.second]) for one in rows])
+        E = np.eye(max(one.n_items for one in rows))
+        D = E[number[:, 0]] - E[number[:, 1]]
+        K = K + CLUSTER * (D @ D.T) * same(np.concatenate([one.cluster for one in rows]))
+    return K
+
+
+def scale_of(data):
+    # columns are in units of their size over the distinct rows that the terms see
+    return np.sqrt(np.mean(np.square(data.covariates), axis=0))
+
+
+@pytest.mark.parametrize("likelihood", [Logit(), Gaussian(precision=2.0, fixed=True)], ids=["logit", "margins"])
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_sum_of_terms_is_the_gaussian_model_with_its_covariance(name, inference, likelihood, held):
+    parts = MODELS[name]
+    data = problem(margins=isinstance(likelihood, Gaussian))
+    model = PreferenceGP(KERNEL, likelihood, inference, **parts).fit(data)
+    rng = np.random.default_rng(1)
+    k = 8
+    first = rng.integers(0, 7, k)
+    asked = Comparisons(
+        data.items,
+        first,
+        (first + rng.integers(1, 7, k)) % 7,
+        judge=["j0", "j1", "j2", "new", "j4", "", "j1", "j1"],
+        cluster=["c0", "c1", "new", "", "c4", "c5", "c0", "c1"],
+        covariates=rng.normal(size=(k, 2)),
+    )
+    K = covariance(parts, data, scale_of(data), asked)
+    m = len(data)
+    solve = laplace if inference == "laplace" else ep
+    system = DenseSystem.of(np.eye(m), K[:m, :m])
+    posterior = solve(system, Observed(data.outcome, np.ones(m)), likelihood)[0]
+    assert model.log_evidence_ == pytest.approx(posterior.log_evidence, abs=1e-8)
+    mean, wanted = posterior.joint(Query(K[m:, :m], K[m:, m:]))
+    found, std = model.predict_difference(asked, return_std=True, side=bool(parts.get("side")))
+    np.testing.assert_allclose(found, mean, atol=1e-8)
+    np.testing.assert_allclose(std, np.sqrt(wanted.diagonal()), atol=1e-8)
+
+
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+@pytest.mark.parametrize("features", [True, False])
+@pytest.mark.parametrize("name", MODELS)
+def test_gradient_of_the_evidence(name, features, inference):
+    parts = {key: "identity" if key == "judge_kernel" else value for key, value in MODELS[name].items()}
+    if parts.get("cyclic_kernel") is not None:
+        parts["cyclic_kernel"] = 1.3 * RBF(1.2) if features else ConstantKernel(1.3)
+    kernel = 1.5 * RBF(1.0) if features else ConstantKernel(1.5)
+    model = PreferenceGP(kernel, "logit", inference, hyperparameters="fixed", **parts).fit(problem(features=features))
+    rng = np.random.default_rng(0)
+    theta = model.theta_ + rng.normal(0, 0.2, len(model.theta_))
+    _, slope = model.log_evidence(theta)
+    h = 1e-3
+    for k in range(len(theta)):
+        value = [model.log_evidence(theta + j * h * np.eye(len(theta))[k], gradient=False) for j in (-2, -1, 1, 2)]
+        wanted = (value[0] - 8 * value[1] + 8 * value[2] - value[3]) / (12 * h)
+        assert slope[k] == pytest.approx(wanted, rel=1e-8, abs=1e-8), model.theta_names_[k]
+
+
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+def test_gradient_by_the_reliabilities(inference):
+    model = PreferenceGP(
+        KERNEL, "logit", inference, side=True, cluster=True, judge_reliability=True, hyperparameters="fixed"
+    ).fit(problem())
+    evidence, rng = model._learned.evidence, np.random.default_rng(0)
+    both = np.concatenate([model.theta_, rng.normal(0.6, 0.7, len(model.judges_))])
+    _, slope = evidence.believed_together(both)
+    h = 1e-3
+    for k in range(len(both)):
+        value = [evidence.believed_together(both + j * h * np.eye(len(both))[k])[0] for j in (-2, -1, 1, 2)]
+        wanted = (value[0] - 8 * value[1] + 8 * value[2] - value[3]) / (12 * h)
+        assert slope[k] == pytest.approx(wanted, rel=1e-8, abs=1e-8), k
+
+
+@pytest.mark.parametrize(
+    ("name", "constant"),
+    [("side", "SIDE_VARIANCE"), ("cluster", None), ("covariates", None), ("judge side", None)],
+)
+def test_without_variance_a_term_is_not_there(name, constant, monkeypatch):
+    data = problem()
+    beside = _gp_terms._beside
+
+    def none(model, X, found):
+        return {
+            key: ConstantKernel(1e-12, "fixed") if key in ("side", "clusters", "covariates", "judge_side") else value
+            for key, value in beside(model, X, found).items()
+        }
+
+    asked = {"side": {"side": True}, "cluster": {"cluster": True}, "covariates": {"covariates": True}}
+    asked["judge side"] = {"side": "judge"}
+    without = PreferenceGP(KERNEL, "logit", covariates=False).fit(data)
+    monkeypatch.setattr(_gp_terms, "_beside", none)
+    parts = {"covariates": False, **asked[name]}
+    there = PreferenceGP(KERNEL, "logit", **parts).fit(data)
+    assert there.log_evidence_ == pytest.approx(without.log_evidence_, abs=1e-7)
+    np.testing.assert_allclose(there.predict_proba(data), without.predict_proba(data), atol=1e-7)
+    np.testing.assert_allclose(there.rank().utility, without.rank().utility, atol=1e-7)
+
+
+def test_a_side_flips_with_the_sides(held):
+    data = problem()
+    model = PreferenceGP(KERNEL, "logit", side="judge").fit(data)
+    turned = PreferenceGP(KERNEL, "logit", side="judge").fit(data.swapped())
+    assert turned.side_effect_.estimate == pytest.approx(-model.side_effect_.estimate, abs=1e-9)
+    assert turned.side_effect_.std == pytest.approx(model.side_effect_.std, abs=1e-9)
+    assert turned.log_evidence_ == pytest.approx(model.log_evidence_, abs=1e-9)
+    np.testing.assert_allclose(turned.predict_utility(), model.predict_utility(), atol=1e-9)
+    # neither side has an advantage in answers that do not ask for one: they are antisymmetric to the last bit
+    p, q = model.predict_proba(data), model.predict_proba(data.swapped())
+    np.testing.assert_array_equal(p, q[:, ::-1])
+    ahead = model.predict_proba(data, side=True)[:, 1] - p[:, 1]
+    assert (ahead > 0).all() == (model.side_effect_.estimate > 0)
+    # covariates flip with the sides as well
+    for one, other in zip(model.covariate_effects_, turned.covariate_effects_, strict=True):
+        assert one.estimate == pytest.approx(other.estimate, abs=1e-9)
+
+
+def test_a_cluster_of_one_row_is_a_row_of_nobody(held):
+    data = problem()
+    alone = data.cluster.copy()
+    alone[data.cluster == ""] = ["x1", "x2"]
+    named = Comparisons(data.items, data.first, data.second, data.outcome, cluster=alone)
+    unnamed = Comparisons(data.items, data.first, data.second, data.outcome, cluster=data.cluster)
+    one, other = (PreferenceGP(KERNEL, "logit", cluster=True).fit(part) for part in (named, unnamed))
+    assert one.log_evidence_ == pytest.approx(other.log_evidence_, abs=1e-10)
+    np.testing.assert_allclose(one.predict_utility(), other.predict_utility(), atol=1e-10)
+
+
+def test_one_row_clusters_are_noise_of_their_own(held):
+    # probit: h_a - h_b of a cluster with one row is normal noise with variance 2 v beside that of the link
+    data = problem()
+    rows = Comparisons(data.items, data.first, data.second, data.outcome, cluster=[f"c{k // 2}" for k in range(60)])
+    singles = rows[np.arange(0, 60, 2)]
+    with pytest.warns(DataWarning, match="cannot be told from noise"):
+        without = PreferenceGP(KERNEL, "probit", cluster=True).fit(singles)
+    wide = PreferenceGP(KERNEL, Probit(np.sqrt(2.0 + 2 * CLUSTER)), "ep").fit(singles)
+    together = Comparisons(
+        rows.items,
+        np.append(singles.first, [0, 0]),
+        np.append(singles.second, [1, 1]),
+        np.append(singles.outcome, [1, -1]),
+        cluster=[*singles.cluster, "z", "z"],
+        weight=[*np.ones(len(singles)), 1e-9, 1e-9],  # a cluster of two that says nothing
+    )
+    noisy = PreferenceGP(KERNEL, "probit", "ep", cluster=True).fit(together)
+    np.testing.assert_allclose(noisy.predict_utility(), wide.predict_utility(), atol=1e-6)
+    assert without.cluster_variance_ is None
+
+
+def test_reliabilities_of_one_change_nothing():
+    data = problem()
+    plain = PreferenceGP(KERNEL, "logit", side=True, cluster=True, hyperparameters="fixed").fit(data)
+    sure = clone(plain).set_params(judge_reliability=True).fit(data)
+    np.testing.assert_array_equal(sure.reliability_, 1.0)
+    assert sure.log_evidence_ == pytest.approx(plain.log_evidence_, abs=1e-9)
+    np.testing.assert_allclose(sure.predict_utility(), plain.predict_utility(), atol=1e-9)
+    np.testing.assert_allclose(sure.leave_one_out(), plain.leave_one_out(), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_update_is_learning_from_both(name):
+    data = problem()
+    parts = {key: "identity" if key == "judge_kernel" else value for key, value in MODELS[name].items()}
+    model = PreferenceGP(1.5 * RBF(1.0), "logit", hyperparameters="fixed", **parts)
+    together = clone(model).fit(data)
+    model.fit(data[:35]).update(data[35:])
+    if "covariates" not in parts:  # columns are in units of their size in what was learned from first
+        return
+    assert model.log_evidence_ == pytest.approx(together.log_evidence_, abs=1e-8)
+    np.testing.assert_allclose(model.predict_proba(data), together.predict_proba(data), atol=1e-8)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_leave_outs_are_learning_without(name, held):
+    data = problem(margins=True)
+    likelihood = Gaussian(precision=2.0, fixed=True)
+    parts = MODELS[name] | {"covariates": False}
+    model = PreferenceGP(KERNEL, likelihood, **parts).fit(data)
+    side = bool(parts.get("side"))
+    alone = model.leave_one_out()
+    for row in (0, 5, 8, 40):
+        keep = np.arange(len(data)) != row
+        again = clone(model).fit(data[keep]).predict_proba(data[[row]], side=side)
+        np.testing.assert_allclose(alone[[row]], again, atol=1e-8)
+    by_item = model.leave_one_out("item")
+    item = int(data.first[10])
+    keep = (data.first != item) & (data.second != item)
+    if parts.get("cluster") is None and parts.get("judge_kernel") is None and parts.get("side") != "judge":
+        again = clone(model).fit(data[keep]).predict_proba(data[[10]], side=side)
+        np.testing.assert_allclose(by_item.first[[10]], again, atol=1e-8)
+    if "judge_kernel" in parts:
+        here = data.judge == "j2"
+        again = clone(model).fit(data[~here]).predict_proba(data[here], side=side)
+        np.testing.assert_allclose(model.leave_one_out("judge")[here], again, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", [*MODELS, "reliability"])
+def test_files_and_pickles_answer_the_same(name, tmp_path):
+    data = problem()
+    parts = MODELS.get(name, {"judge_reliability": True, "side": True})
+    parts = {key: "identity" if key == "judge_kernel" else value for key, value in parts.items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = PreferenceGP(1.5 * RBF(1.0), "logit", n_restarts=0, **parts).fit(data)
+    preflearn.save(model, tmp_path / "model.preflearn")
+    for again in (preflearn.load(tmp_path / "model.preflearn"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_allclose(again.predict_proba(data), model.predict_proba(data), atol=1e-10)
+        np.testing.assert_allclose(again.leave_one_out(), model.leave_one_out(), atol=1e-10)
+        np.testing.assert_allclose(again.rank().utility, model.rank().utility, atol=1e-10)
+        assert again.log_evidence_ == model.log_evidence_
+        if parts.get("side"):
+            assert again.side_effect_.estimate == pytest.approx(model.side_effect_.estimate, abs=1e-10)
