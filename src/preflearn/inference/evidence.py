@@ -59,6 +59,8 @@ class Solution:
             "tau": self.tau,
             "nu": self.nu,
             "g": posterior.g,
+            "u": posterior.u,
+            "left": _left(posterior.system, posterior.u, posterior.g),
             "log_evidence": float(posterior.log_evidence),
             "info": self.info,
         }
@@ -174,12 +176,12 @@ class Evidence:
     def again(self, theta: FloatArray, kept: dict[str, Any]) -> Solution:
         """Return the posterior that `solve` found at these parameters, from what `Solution.kept` said; one factor of B.
 
-        The coordinates u are those of a root of the prior covariance, and follow from g, which is the same for all
-        roots.
+        The coordinates u are those of a root of the prior covariance, and another machine may choose another root of a
+        singular one: where they are not of this root they are worked out from g, which is the same for all.
         """
         problem, likelihood = self.split(theta)
         seen, weight, m = self.observed, self.seen.weight, self.seen.y.shape[0]
-        tau, nu, g = (numbers(kept[name], name) for name in ("tau", "nu", "g"))
+        tau, nu, g, u = (numbers(kept[name], name) for name in ("tau", "nu", "g", "u"))
         n_cells = problem.n_cells
         if tau.shape != (m,) or nu.shape != (m,) or g.shape != (n_cells,):
             raise DataError(
@@ -188,7 +190,8 @@ class Evidence:
         if likelihood.log_concave and tau.min(initial=0.0) < 0.0:
             raise DataError("a comparison has a negative precision")
         system, _ = problem.system()
-        u = system.back(g)
+        if u.shape != (system.size,) or not _left(system, u, g) <= 2 * float(kept["left"]) + SAME:
+            u = system.back(g)
         z = seen.see(system.forward(u))
         wrong = np.abs(seen.sums(weight * (nu - tau * z)) - g)
         if not wrong.max(initial=0.0) <= SAME * (1.0 + float(weight @ (np.abs(nu) + np.abs(tau * z)))):
@@ -220,6 +223,11 @@ class Evidence:
         kept = method.kept(self.warm)
         new.warm = None if kept is None else method.again(kept, [])
         return new
+
+
+def _left(system: Any, u: FloatArray, g: FloatArray) -> float:
+    # of u = S'g, which holds at the end of every inference, in units of u
+    return float(np.linalg.norm(u - system.back(g)) / max(1.0, float(np.linalg.norm(u))))
 
 
 def hyperprior_of(evidence: Evidence, spread: float) -> HyperPrior:

@@ -451,7 +451,7 @@ def _pair_moments(s: Solution, rows: Rows, total: int) -> tuple[FloatArray, Floa
     if not len(rows):
         return np.zeros(0), np.zeros(0)
     query = s.problem.query(rows.part(slice(0, 1)))
-    step = len(rows) if query.operator is not None and query.own is None else max(1, BLOCK // s.problem.order)
+    step = len(rows) if query.operator is not None and query.own is None else max(1, BLOCK // max(1, s.problem.order))
     parts = [
         s.posterior.moments(s.problem.query(rows.part(slice(start, start + step)), total=total))
         for start in range(0, len(rows), step)
