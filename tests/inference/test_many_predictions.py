@@ -5,12 +5,12 @@ import warnings
 import numpy as np
 import pytest
 from hostile_problems import problem
+from preflearn.priors import ItemPrior, Items
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference import posterior as module
 from preflearn.likelihoods import Flipped, Probit
-from preflearn.priors import ItemPrior, Items
 
 
 def comparisons(rng, n=30, m=150):

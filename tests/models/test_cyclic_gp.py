@@ -6,6 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from preflearn.inference.climb import climb
+from preflearn.models._evidence import Evidence
+from preflearn.models._gp_prior import with_rest
+from preflearn.priors import ItemPrior, PairPrior, SkewBasis, SkewBasisPrior
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -13,7 +17,6 @@ from sklearn.model_selection import cross_val_score
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
-from preflearn.inference.climb import climb
 from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.ep import ep
 from preflearn.inference.factor import Factor
@@ -21,10 +24,7 @@ from preflearn.inference.laplace import laplace
 from preflearn.kernels.pairs import difference_gram, skew_gram
 from preflearn.likelihoods import Logit, Probit
 from preflearn.models import _gp_search
-from preflearn.models._evidence import Evidence
 from preflearn.models._gp_items import items_of_table
-from preflearn.models._gp_prior import with_rest
-from preflearn.priors import ItemPrior, PairPrior, SkewBasis, SkewBasisPrior
 
 IDENTITY = ConstantKernel(1.0, (1e-3, 1e4))
 SKEW = ConstantKernel(2.0) * RBF(1.0)

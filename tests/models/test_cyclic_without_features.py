@@ -6,18 +6,18 @@ import warnings
 
 import numpy as np
 import pytest
+from preflearn.inference.pair_effects import EffectDesign, EffectFactor, EffectPosterior
+from preflearn.priors import PairEffectPrior, PairPrior
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import ConstantKernel
 
 from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.design import Design, pair_operator
-from preflearn.inference.pair_effects import EffectDesign, EffectFactor, EffectPosterior
 from preflearn.inference.posterior import Curvature
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
 from preflearn.models import _gp_prior
 from preflearn.models._gp_items import items_of_table
-from preflearn.priors import PairEffectPrior, PairPrior
 
 PARTS = {
     "cyclic": {"cyclic_kernel": ConstantKernel(1.3)},

@@ -16,7 +16,6 @@ from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
-
 from preflearn.inference.laplace import laplace
 from preflearn.inference.observed import Observed
 from preflearn.inference.system import Query

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from preflearn.models._answers import mean_joint, pair_joint
+from preflearn.priors import PairEffectPrior, PairPrior, SkewBasisPrior
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
-from preflearn.models._answers import mean_joint, pair_joint
 from preflearn.models._gp_items import items_of_table
 from preflearn.models._gp_judges import asked_by
-from preflearn.priors import PairEffectPrior, PairPrior, SkewBasisPrior
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
 

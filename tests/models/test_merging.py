@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from preflearn.models._gp_merge import merge
 
 from preflearn import Comparisons
-from preflearn.models._gp_merge import merge
 
 
 def by_hand(X, judge, exact):

@@ -29,6 +29,7 @@ class Stack:
     start: int  # of the stack's own latents among all
     first: int  # of its joint blocks among all entries
     parts: tuple[int, ...]  # where the latents of each part start, and the last one ends
+    mirrored: bool = False
 
     @property
     def own(self) -> slice:
@@ -38,7 +39,7 @@ class Stack:
     @property
     def width(self) -> int:
         """Order of a joint block."""
-        return int(self.what.shape[1] + self.local.shape[1])
+        return int(self.what.shape[1] if self.mirrored else self.what.shape[1] + self.local.shape[1])
 
     @cached_property
     def sets(self) -> tuple[IntArray, IntArray]:
@@ -66,9 +67,13 @@ class GroupDesign:
 
     def __init__(self, local: Any, dense: FloatArray, what: Any, group: IntArray, parts: Any = None) -> None:
         self.local, self.dense, what = sp.csr_array(local), np.ascontiguousarray(dense), sp.csr_array(what)
+        for one in (self.local, what):
+            one.sort_indices()
         self.n_local, self.n_dense, self.n_what = self.local.shape[1], self.dense.shape[1], what.shape[1]
         self.group, self.n_rows = group, what.shape[0]
         n_groups = int(group.max(initial=-1)) + 1
+        # whether rows see the same of their group's latents as of the local ones: then one block stands for all
+        self.mirrored = what.shape == self.local.shape and (what is local or abs(what - self.local).nnz == 0)
         own_group, own_what, own_place = _distinct(what, group)
         loc_group, loc_column, loc_place = _distinct(self.local, group)
         k, l = (np.bincount(one, minlength=n_groups) for one in (own_group, loc_group))
@@ -89,14 +94,17 @@ class GroupDesign:
             mine = starts_own[who][:, None] + np.arange(kk)
             theirs = starts_loc[who][:, None] + np.arange(ll)
             bounds = np.concatenate([[0], np.cumsum(counts[who[0]])])
-            self.stacks.append(Stack(who, own_what[mine], loc_column[theirs], start, first, tuple(bounds.tolist())))
+            self.stacks.append(
+                Stack(who, own_what[mine], loc_column[theirs], start, first, tuple(bounds.tolist()), self.mirrored)
+            )
             place[mine] = start + np.arange(mine.size).reshape(mine.shape)
-            block = first + np.arange(len(who))[:, None] * (kk + ll) ** 2
-            joint_own[:, mine] = block + np.arange(kk) * (kk + ll), np.broadcast_to(np.arange(kk), mine.shape)
+            width = self.stacks[-1].width
+            block = first + np.arange(len(who))[:, None] * width**2
+            joint_own[:, mine] = block + np.arange(kk) * width, np.broadcast_to(np.arange(kk), mine.shape)
             inner = kk + np.arange(ll)
-            joint_loc[:, theirs] = block + inner * (kk + ll), np.broadcast_to(inner, theirs.shape)
+            joint_loc[:, theirs] = block + inner * width, np.broadcast_to(inner, theirs.shape)
             start += mine.size
-            first += len(who) * (kk + ll) ** 2
+            first += len(who) * width**2
         self.n_own, self._n_entries = start, first
         # where the own latents of a group stand, how many they are, and what each of them is
         self._count, self._start = k, np.zeros(n_groups, dtype=np.intp)
@@ -110,29 +118,51 @@ class GroupDesign:
     def _prepare(self, what: Any, own_place: Any, loc_place: Any, joint_own: IntArray, joint_loc: IntArray) -> None:
         # rows over joint latents, [own, local] of the group; where products of two entries land in the joint blocks
         n = joint_own.shape[1]
-        columns = [sp.csr_array((what.data, own_place, what.indptr), shape=(self.n_rows, n))]
-        columns.append(
-            sp.csr_array((self.local.data, loc_place, self.local.indptr), shape=(self.n_rows, joint_loc.shape[1]))
-        )
-        joint = sp.csr_array(sp.hstack(columns))
+        joint = sp.csr_array((what.data, own_place, what.indptr), shape=(self.n_rows, n))
+        base, inner = joint_own
+        if not self.mirrored:
+            width = joint_loc.shape[1]
+            local = sp.csr_array((self.local.data, loc_place, self.local.indptr), shape=(self.n_rows, width))
+            joint = sp.csr_array(sp.hstack([joint, local]))
+            base, inner = (np.concatenate([own, loc]) for own, loc in zip(joint_own, joint_loc, strict=True))
         row, left, right, self._value = products_of_rows(joint)
-        base = np.concatenate([joint_own[0], joint_loc[0]])
-        inner = np.concatenate([joint_own[1], joint_loc[1]])
         self._row, self._place = row, base[left] + inner[right]
+        # rows of a matrix (N, n) between own and local latents
+        self._columns = _joined(np.repeat(one.local, one.what.shape[1], axis=0).ravel() for one in self.stacks)
+        count = _joined(np.full(one.what.size, one.local.shape[1]) for one in self.stacks)
+        self._indptr = np.concatenate([[0], np.cumsum(count)]).astype(np.intp)
+
+    def wide(self, parts: list[FloatArray]) -> Any:
+        """Return blocks (G, k, l) of every stack as a sparse matrix (N, n)."""
+        data = np.concatenate([np.ravel(part) for part in parts] or [np.zeros(0)])
+        return sp.csr_array((data, self._columns, self._indptr), shape=(self.n_own, self.n_local))
 
     @property
     def n_shared(self) -> int:
         """Number of shared latents."""
         return self.n_local + self.n_dense
 
-    def blocks(self, tau: FloatArray) -> list[FloatArray]:
-        """Return the joint precisions (G, k + l, k + l) of every stack, Σ τ over the rows of each group."""
+    def blocks(self, tau: FloatArray) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+        """Return precisions of every stack, Σ τ over the rows of each group.
+
+        Between own latents (G, k, k), between own and local ones (G, k, l), and between local ones (G, l, l).
+        """
         flat = np.bincount(self._place, self._value * tau[self._row], minlength=self._n_entries)
-        flat = np.asarray(flat, dtype=np.float64)
-        return [
-            flat[one.first : one.first + len(one.group) * one.width**2].reshape(len(one.group), one.width, one.width)
-            for one in self.stacks
-        ]
+        found = []
+        for one in self.stacks:
+            joint = self._block(np.asarray(flat, dtype=np.float64), one)
+            k = one.what.shape[1]
+            found.append((joint,) * 3 if self.mirrored else (joint[:, :k, :k], joint[:, :k, k:], joint[:, k:, k:]))
+        return found
+
+    def _block(self, flat: FloatArray, one: Stack) -> FloatArray:
+        return flat[one.first : one.first + len(one.group) * one.width**2].reshape(len(one.group), one.width, one.width)
+
+    def forms(self, D: list[FloatArray]) -> FloatArray:
+        """Return c'Dc for the entries c of every row among its group's own latents; where these mirror local ones."""
+        flat = np.concatenate([np.ravel(one) for one in D] or [np.zeros(0)])
+        total = np.bincount(self._row, self._value * flat[self._place], minlength=self.n_rows)
+        return np.maximum(total, 0.0)
 
     def split(self, x: FloatArray) -> list[FloatArray]:
         """Return numbers (N,) or (N, q) of the own latents as columns (G, k, 1) or (G, k, q) of every stack."""
@@ -162,6 +192,10 @@ class GroupDesign:
         there = np.flatnonzero((kind >= 0) & (kind < cross.shape[1]))
         rows, columns, kind = rows[there], columns[there], kind[there]
         return sp.csr_array((cross[rows, kind], (rows, columns)), shape=(group.shape[0], self.n_own))
+
+
+def _joined(parts: Any) -> IntArray:
+    return np.concatenate([*parts, np.zeros(0, np.intp)])
 
 
 def _distinct(A: Any, group: IntArray) -> tuple[IntArray, IntArray, IntArray]:

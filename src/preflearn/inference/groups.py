@@ -26,7 +26,7 @@ from preflearn.inference.dense import Curvature, cholesky_at_least_one
 from preflearn.inference.factor import Factor
 from preflearn.inference.group_design import GroupDesign, Stack
 from preflearn.inference.system import Query, Touched
-from preflearn.linalg import EPS
+from preflearn.linalg import EPS, weighted_square
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["GroupCurve", "GroupSystem", "Sensitivity", "block_diagonal"]
@@ -40,6 +40,23 @@ Sensitivity = tuple[FloatArray, list[tuple[Stack, FloatArray]]]
 
 def _turned(M: FloatArray) -> FloatArray:
     return M.transpose(0, 2, 1)
+
+
+def _squares(P: FloatArray) -> FloatArray:
+    """Return P P' for a stack of matrices."""
+    if P.shape[1] > 1:
+        return P @ _turned(P)
+    return np.einsum("gr,gr->g", P[:, 0], P[:, 0])[:, None, None]
+
+
+def _times(A: FloatArray, B: FloatArray) -> FloatArray:
+    """Return A B for stacks of matrices; one number (1, 1, 1) stands for its multiple of the identity."""
+    inner = A.shape[2]
+    if A.shape == (1, 1, 1) or B.shape == (1, 1, 1) or inner == 1:
+        return np.asarray(A * B)
+    if inner == 2:  # so small that a loop over them is quicker than one over the stack
+        return np.asarray(A[:, :, :1] * B[:, :1] + A[:, :, 1:] * B[:, 1:])
+    return A @ B
 
 
 @dataclass(frozen=True)
@@ -60,7 +77,10 @@ class GroupSystem:
             roots = [_symmetric_root(one) if singular else _cholesky(one) for one in blocks]
         except np.linalg.LinAlgError:
             roots, singular = [_symmetric_root(one) for one in blocks], True
-        whole = [root[one.sets[1]] for root, one in zip(roots, design.stacks, strict=True)]
+        whole = [
+            root if root.shape == (1, 1, 1) else root[one.sets[1]]
+            for root, one in zip(roots, design.stacks, strict=True)
+        ]
         return cls(design, factor, whole, singular)
 
     @property
@@ -83,15 +103,18 @@ class GroupSystem:
         """Conjugate gradient steps before a new factorisation is the better buy."""
         return 12
 
+    def own(self, u: FloatArray) -> FloatArray:
+        """Return the latents of groups, R_g u_g."""
+        return _ravel([_times(R, x) for R, x in zip(self.roots, self.design.split(u), strict=True)])
+
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
         r = self.factor.rank
-        own = [R @ x for R, x in zip(self.roots, self.design.split(u[r:]), strict=True)]
-        return self.design.see(self.factor.forward(u[:r]), _ravel(own))
+        return self.design.see(self.factor.forward(u[:r]), self.own(u[r:]))
 
     def back(self, g: FloatArray) -> FloatArray:
         """Return S'g."""
-        own = [_turned(R) @ x for R, x in zip(self.roots, self.design.split(self.design.ownT @ g), strict=True)]
+        own = [_times(_turned(R), x) for R, x in zip(self.roots, self.design.split(self.design.ownT @ g), strict=True)]
         return np.concatenate([self.factor.back(self.design.shared(g)), _ravel(own)])
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True) -> GroupCurve:
@@ -100,27 +123,32 @@ class GroupSystem:
         weighted = tau[:, None] * D
         of_dense = design.split(design.ownT @ weighted)
         stacks = []
-        local, edge = np.zeros(n * n), np.asarray(design.localT @ weighted)
-        corner = D.T @ weighted
-        for one, R, joint, E_D in zip(design.stacks, self.roots, design.blocks(tau), of_dense, strict=True):
-            k = one.what.shape[1]
-            Lam, E = joint[:, :k, :k], joint[:, :k, k:]
+        local = np.zeros(n * n)
+        for one, R, (Lam, E, Lam_l), E_D in zip(design.stacks, self.roots, design.blocks(tau), of_dense, strict=True):
             RT = _turned(R)
-            inverse = _inverse_cholesky(RT @ Lam @ R, semidefinite=semidefinite)
-            half = inverse @ RT
-            Y, Y_D = half @ E, half @ E_D
-            stacks.append(_Eliminated(one, Lam, E, E_D, inverse, half, Y, Y_D))
+            RE = _times(RT, E)
+            RL = RE if E is Lam else _times(RT, Lam)
+            inverse = _inverse_cholesky(_times(RL, R), semidefinite=semidefinite)
+            Y = _times(inverse, RE)
+            Y_D = _times(_times(inverse, RT), E_D) if D.shape[1] else E_D
+            stacks.append(_Eliminated(one, R, Lam, E, E_D, inverse, Y, Y_D))
             L = one.local
-            effective = joint[:, k:, k:] - _turned(Y) @ Y
+            effective = Lam_l - _times(_turned(Y), Y)
             local += np.bincount(np.ravel(L[:, :, None] * n + L[:, None, :]), np.ravel(effective), minlength=n * n)
-            if D.shape[1]:
-                np.subtract.at(edge, np.ravel(L), (_turned(Y) @ Y_D).reshape(-1, D.shape[1]))
-                flat = Y_D.reshape(-1, D.shape[1])
-                corner -= flat.T @ flat
         Lam_f = np.empty((design.n_shared, design.n_shared))
-        Lam_f[:n, :n], Lam_f[:n, n:], Lam_f[n:, :n], Lam_f[n:, n:] = local.reshape(n, n), edge, edge.T, corner
+        Lam_f[:n, :n] = local.reshape(n, n)
+        halves = design.wide([one.Y for one in stacks])
+        halves_dense = np.concatenate(
+            [np.zeros((0, D.shape[1])), *(one.Y_D.reshape(-1, D.shape[1]) for one in stacks if D.shape[1])]
+        )
+        if D.shape[1]:
+            Lam_f[:n, n:] = design.localT @ weighted - halves.T @ halves_dense
+            Lam_f[n:, :n] = Lam_f[:n, n:].T
+            Lam_f[n:, n:] = weighted_square(D, tau) - weighted_square(halves_dense, np.ones(design.n_own))
+        else:
+            halves_dense = np.zeros((design.n_own, 0))
         point = Curvature.build(self.factor, Lam_f, semidefinite=semidefinite)
-        return GroupCurve(self, tau, stacks, point)
+        return GroupCurve(self, tau, stacks, (halves, halves_dense), point)
 
 
 @dataclass(frozen=True)
@@ -128,24 +156,35 @@ class _Eliminated:
     """A stack of groups, eliminated."""
 
     stack: Stack
+    R: FloatArray
     Lam: FloatArray  # Λ_g
     E: FloatArray  # E_g, between own and local latents
     E_D: FloatArray  # between own latents and those that all rows see
     inverse: FloatArray  # of the lower Cholesky factor of B_g
-    half: FloatArray  # that times R_g': V_g = half' half
-    Y: FloatArray  # half E_g
+    Y: FloatArray  # that times R_g'E_g
     Y_D: FloatArray
+
+    @cached_property
+    def half(self) -> FloatArray:
+        """The inverse times R_g': V_g = half' half."""
+        return _times(self.inverse, _turned(self.R))
 
     @cached_property
     def V(self) -> FloatArray:
         """Covariance of h_g given f."""
-        return _turned(self.half) @ self.half
+        return _times(_turned(self.half), self.half)
 
     @cached_property
     def passed(self) -> tuple[FloatArray, FloatArray]:
         """How h_g moves with f: -V_g E_g."""
         turned = _turned(self.half)
-        return -(turned @ self.Y), -(turned @ self.Y_D)
+        return -_times(turned, self.Y), -_times(turned, self.Y_D)
+
+    @cached_property
+    def seen(self) -> tuple[FloatArray, FloatArray]:
+        """How C'T x of a group moves with f: E - Λ V E."""
+        moves, moves_dense = self.passed
+        return self.E + _times(self.Lam, moves), self.E_D + _times(self.Lam, moves_dense)
 
 
 @dataclass(frozen=True)
@@ -155,6 +194,7 @@ class GroupCurve:
     system: GroupSystem
     tau: FloatArray
     stacks: list[_Eliminated]
+    halves: tuple[Any, FloatArray]  # Y of all groups: with the local latents (N, n), sparse, and with the dense (N, q)
     point: Curvature
 
     @property
@@ -165,30 +205,24 @@ class GroupCurve:
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return B⁻¹ b for one vector."""
-        factor, design = self.system.factor, self.system.design
+        factor, design, (halves, dense) = self.system.factor, self.system.design, self.halves
         r, n = factor.rank, design.n_local
-        halves = [one.inverse @ x for one, x in zip(self.stacks, design.split(b[r:]), strict=True)]
-        moved = np.zeros(design.n_shared)
-        for one, x in zip(self.stacks, halves, strict=True):
-            moved[:n] += np.bincount(np.ravel(one.stack.local), np.ravel(_turned(one.Y) @ x), minlength=n)
-            moved[n:] += np.einsum("gkq,gk->q", one.Y_D, x[:, :, 0])
-        v = self.point.solve(b[:r] - factor.back(moved))
+        half = _ravel([_times(one.inverse, x) for one, x in zip(self.stacks, design.split(b[r:]), strict=True)])
+        v = self.point.solve(b[:r] - factor.back(np.concatenate([halves.T @ half, dense.T @ half])))
         f = factor.forward(v)
-        own = [
-            _turned(one.inverse) @ (x - one.Y @ f[one.stack.local][:, :, None] - (one.Y_D @ f[n:])[:, :, None])
-            for one, x in zip(self.stacks, halves, strict=True)
-        ]
+        rest = design.split(half - halves @ f[:n] - dense @ f[n:])
+        own = [_times(_turned(one.inverse), x) for one, x in zip(self.stacks, rest, strict=True)]
         return np.concatenate([v, _ravel(own)])
 
     @cached_property
-    def _root(self) -> FloatArray:
-        """T with C = T'T the posterior covariance of f, as its transpose (n, r)."""
-        covariance = self.system.factor.covariance(self.point.LB)
-        return np.ascontiguousarray(covariance.T.T)
+    def _covariance(self) -> Any:
+        """Posterior covariance C = T'T of f."""
+        return self.system.factor.covariance(self.point.LB)
 
     @cached_property
-    def _shared(self) -> FloatArray:
-        return np.asarray(self._root @ self._root.T)
+    def _root(self) -> FloatArray:
+        """T' (n, r)."""
+        return np.ascontiguousarray(self._covariance.T.T)
 
     @cached_property
     def _given(self) -> Any:
@@ -200,18 +234,17 @@ class GroupCurve:
         """-V E of all groups: with the local latents (N, n), sparse, and with the dense ones (N, q)."""
         return self._wide([one.passed for one in self.stacks])
 
+    @cached_property
+    def _seen(self) -> tuple[Any, FloatArray]:
+        """E - Λ V E of all groups."""
+        return self._wide([one.seen for one in self.stacks])
+
     def _wide(self, parts: list[tuple[FloatArray, FloatArray]]) -> tuple[Any, FloatArray]:
         design = self.system.design
-        indices = [np.repeat(one.stack.local, one.stack.what.shape[1], axis=0).ravel() for one in self.stacks]
-        width = [np.full(one.stack.what.size, one.stack.local.shape[1]) for one in self.stacks]
-        indptr = np.concatenate([[0], np.cumsum(np.concatenate([*width, np.zeros(0, np.intp)]))])
-        data = _ravel([local for local, _ in parts])
-        columns = np.concatenate([*indices, np.zeros(0, np.intp)])
-        local = sp.csr_array((data, columns, indptr.astype(np.intp)), shape=(design.n_own, design.n_local))
         dense = np.zeros((design.n_own, design.n_dense))
         for one, (_, part) in zip(self.stacks, parts, strict=True):
             dense[one.stack.own] = part.reshape(one.stack.what.size, design.n_dense)
-        return local, dense
+        return design.wide([local for local, _ in parts]), dense
 
     def _weights(self, own: Any, local: Any, dense: FloatArray) -> tuple[Any, FloatArray]:
         """Return how rows of the design move with f, their groups following: A - C V E."""
@@ -231,6 +264,8 @@ class GroupCurve:
     def variances(self) -> FloatArray:
         """Posterior variances of x at the rows: both parts are non-negative."""
         design = self.system.design
+        if design.mirrored and not design.n_dense:
+            return design.forms([self._together(one) for one in self.stacks])
         total = _row_forms(design.own, self._given)
         step = max(1, BLOCK // max(1, self._root.shape[1]))
         for start in range(0, design.n_rows, step):
@@ -238,6 +273,12 @@ class GroupCurve:
             part = self._lifted(design.own[rows], design.local[rows], design.dense[rows])
             total[rows] += np.einsum("ij,ij->i", part, part)
         return total
+
+    def _together(self, one: _Eliminated) -> FloatArray:
+        """Return the covariance of f + h_g of a stack that mirrors f: V + (I - VΛ) C (I - VΛ)'."""
+        W, local = one.passed[0] + np.eye(one.stack.what.shape[1]), one.stack.local
+        C = self._covariance.C[local[:, :, None], local[:, None, :]]
+        return one.V + _times(_times(W, C), _turned(W))
 
     def among(self, cells: IntArray) -> FloatArray:
         """Return the posterior covariance of x at some rows."""
@@ -253,7 +294,7 @@ class GroupCurve:
         few, near = np.unique(own.nonzero()[1]), np.unique(local.nonzero()[1])
         r, n = system.factor.rank, design.n_local
         f = system.factor.forward(u[:r])
-        h = _ravel([R @ x for R, x in zip(system.roots, design.split(u[r:]), strict=True)])
+        h = system.own(u[r:])
         seen = np.concatenate([near, n + np.arange(design.n_dense)])
         chosen = sp.csr_array((np.ones(len(few)), few, np.arange(len(few) + 1)), shape=(len(few), design.n_own))
         part = self._lifted(chosen, sp.csr_array((len(few), n)), np.zeros((len(few), design.n_dense)))
@@ -272,38 +313,36 @@ class GroupCurve:
         own = (local @ moved[:, :n].T).T + moved[:, n:] @ dense.T
         halves = block_diagonal([(one.stack, one.half) for one in self.stacks], system.design.n_own)
         own += (halves.T @ rng.standard_normal((system.design.n_own, count))).T
-        h = _ravel([R @ x for R, x in zip(system.roots, system.design.split(u[r:]), strict=True)])
+        h = system.own(u[r:])
         return moved + system.factor.forward(u[:r]), np.asarray(own + h)
 
     def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Sensitivity:
         """Return the derivatives of the evidence by K and by the K_g of every stack; see `Curve.sensitivity`."""
-        design, C, effective = self.system.design, self._shared, self.point.Lam
-        p = design.shared(plus)
-        M = effective @ C @ effective - effective + np.outer(p, p)
+        design = self.system.design
+        q = None if minus is None else design.shared(minus)
+        M = self._covariance.sensitivity(self.point.Lam, design.shared(plus), q)
         x = design.split(design.ownT @ plus)
-        y: list[Any] = [None] * len(x)
-        if minus is not None:
-            q = design.shared(minus)
-            M -= np.outer(q, q)
-            y = list(design.split(design.ownT @ minus))
-        own = [
-            (one.stack, self._own_sensitivity(one, C, px, qy)) for one, px, qy in zip(self.stacks, x, y, strict=True)
-        ]
-        return 0.5 * M, own
-
-    def _own_sensitivity(self, one: _Eliminated, C: FloatArray, p: FloatArray, q: Any) -> FloatArray:
-        # ½ C'(TVT - T + pp' - qq')C of every group: x moves with f by E - Λ V E
-        n, local = self.system.design.n_local, one.stack.local
-        moves, moves_dense = one.passed
-        F, F_D = one.E + one.Lam @ moves, one.E_D + one.Lam @ moves_dense
-        S = one.Lam @ one.V @ one.Lam - one.Lam + p @ _turned(p)
-        S += F @ C[local[:, :, None], local[:, None, :]] @ _turned(F)
-        if F_D.shape[2]:
-            mixed = F @ C[:n, n:][local] @ _turned(F_D)
-            S += mixed + _turned(mixed) + F_D @ C[n:, n:] @ _turned(F_D)
-        if q is not None:
-            S -= q @ _turned(q)
-        return np.asarray(0.5 * S)
+        y: list[Any] = [None] * len(x) if minus is None else list(design.split(design.ownT @ minus))
+        lifted = None
+        if design.n_dense:
+            local, dense = self._seen
+            lifted = design.split(
+                np.asarray(local @ self._root[: design.n_local] + dense @ self._root[design.n_local :])
+            )
+        own = []
+        for k, one in enumerate(self.stacks):
+            # ½ C'(TVT - T + pp' - qq')C of every group
+            S = _times(_times(one.Lam, one.V), one.Lam) - one.Lam + _times(x[k], _turned(x[k]))
+            if lifted is not None:
+                S += _squares(lifted[k])
+            else:
+                F, where = one.seen[0], one.stack.local
+                C = self._covariance.C[where[:, :, None], where[:, None, :]]
+                S += _times(_times(F, C), _turned(F))
+            if y[k] is not None:
+                S -= _times(y[k], _turned(y[k]))
+            own.append((one.stack, 0.5 * S))
+        return M, own
 
     def _answer(self, g: FloatArray, query: Query) -> tuple[FloatArray, Any, Any, FloatArray, FloatArray]:
         """Return means, and rows whose squares are what latents explain of each value a priori and leave of it.
@@ -321,7 +360,7 @@ class GroupCurve:
             return mean, None, None, seen, left
         seen_own = query.own @ self._unrooted.T
         left_own = seen_own @ self._inverses.T
-        halves, halves_dense = self._halves
+        halves, halves_dense = self.halves
         n = design.n_local
         left = left - (left_own @ halves) @ self._root[:n] - (left_own @ halves_dense) @ self._root[n:]
         return mean + query.own @ (design.ownT @ g), seen_own, left_own, seen, left
@@ -335,16 +374,13 @@ class GroupCurve:
                 inverse = np.linalg.pinv(R, rcond=np.sqrt(R.shape[1] * EPS), hermitian=True)
             else:
                 inverse = np.linalg.inv(R)
-            parts.append((one.stack, inverse))
+            shape = (*one.stack.what.shape, one.stack.what.shape[1])
+            parts.append((one.stack, inverse * np.eye(shape[1]) if R.shape == (1, 1, 1) else inverse))
         return block_diagonal(parts, self.system.design.n_own)
 
     @cached_property
     def _inverses(self) -> Any:
         return block_diagonal([(one.stack, one.inverse) for one in self.stacks], self.system.design.n_own)
-
-    @cached_property
-    def _halves(self) -> tuple[Any, FloatArray]:
-        return self._wide([(one.Y, one.Y_D) for one in self.stacks])
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return posterior means and variances of what is asked."""
@@ -374,8 +410,9 @@ def block_diagonal(parts: list[tuple[Stack, FloatArray]], size: int) -> Any:
     for stack, blocks in parts:
         place = stack.start + np.arange(stack.what.size).reshape(stack.what.shape)
         width.append(np.full(stack.what.size, stack.what.shape[1]))
-        columns.append(np.ravel(np.broadcast_to(place[:, None, :], blocks.shape)))
-        data.append(np.ravel(blocks))
+        shape = (*stack.what.shape, stack.what.shape[1])
+        columns.append(np.ravel(np.broadcast_to(place[:, None, :], shape)))
+        data.append(np.ravel(np.broadcast_to(blocks, shape)))
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(width))]).astype(np.intp)
     return sp.csr_array((np.concatenate(data), np.concatenate(columns), indptr), shape=(size, size))
 
@@ -413,6 +450,10 @@ def _inverse_cholesky(G: FloatArray, *, semidefinite: bool) -> FloatArray:
 
 
 def _cholesky(K: FloatArray) -> FloatArray:
+    """Return lower Cholesky factors; one number (1, 1, 1) for multiples of the identity that are all the same."""
+    first = K[:1, :1, :1]
+    if K.shape[0] and (K == first * np.eye(K.shape[1])).all():
+        return np.sqrt(first)
     return np.sqrt(K) if K.shape[1] == 1 else np.asarray(np.linalg.cholesky(K))
 
 
