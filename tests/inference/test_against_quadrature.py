@@ -8,10 +8,11 @@ from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from fast_share import mostly_slow
+from preflearn.inference.dense import DenseSystem
 from preflearn.inference.design import pair_operator
 from preflearn.inference.ep import ep
-from preflearn.inference.factor import Factor
 from preflearn.inference.laplace import laplace
+from preflearn.inference.observed import Observed
 from preflearn.kernels import gram
 from preflearn.likelihoods import Gaussian, Logit, Probit
 
@@ -24,15 +25,15 @@ def outcomes_of(rng, likelihood, m):
     return rng.choice([-1.0, 1.0] if likelihood.tie is None else [-1.0, 0.0, 1.0], m)
 
 
-def by_grid(factor, A, y, weight, likelihood):
+def by_grid(system, seen, likelihood):
     """Log evidence, and mean and covariance of A f, by the trapezoidal rule over u in [-8, 8]^r."""
-    r = factor.rank
+    r = system.size
     axis = np.linspace(-8.0, 8.0, {1: 801, 2: 161, 3: 49}[r])
     u = np.stack([x.ravel() for x in np.meshgrid(*[axis] * r, indexing="ij")], axis=1)
-    z = u @ (A @ factor.R).T
+    z = u @ (system.design.A @ system.factor.R).T
     exponent = -0.5 * np.sum(u**2, axis=1) - 0.5 * r * np.log(2 * np.pi)
-    for k in range(len(y)):
-        exponent += weight[k] * likelihood.log_density(np.full(len(u), y[k]), z[:, k]).value
+    for y, weight, column in zip(seen.y, seen.weight, z.T, strict=True):
+        exponent += weight * likelihood.log_density(np.full(len(u), y), column).value
     p = np.exp(exponent - exponent.max())
     evidence = exponent.max() + np.log(p.sum()) + r * np.log(axis[1] - axis[0])
     p /= p.sum()
@@ -40,13 +41,13 @@ def by_grid(factor, A, y, weight, likelihood):
     return evidence, mean, (z - mean).T @ ((z - mean) * p[:, None])
 
 
-def errors(posterior, A, exact):
+def errors(posterior, exact):
     evidence, mean, covariance = exact
-    C = np.asarray(A @ (A @ posterior.factor.covariance(posterior.curvature.LB).C).T)
+    C = posterior.curve.among(np.arange(len(mean)))
     deviation = np.sqrt(covariance.diagonal())
     return (
         abs(posterior.log_evidence - evidence),
-        np.max(np.abs(A @ posterior.factor.forward(posterior.u) - mean) / deviation),
+        np.max(np.abs(posterior.x - mean) / deviation),
         np.max(np.abs(C - covariance) / np.outer(deviation, deviation)),
     )
 
@@ -59,7 +60,7 @@ def problems(likelihood, weights):
         A = pair_operator(*_pairs(rng, r + 1, m), r + 1)
         F = rng.normal(size=(r + 1, r)) * rng.uniform(0.3, 1.2)
         weight = np.ones(m) if weights == "unit" else rng.uniform(0.1, 3.0, m)
-        yield Factor.build(F @ F.T), A, outcomes_of(rng, likelihood, m), weight
+        yield DenseSystem.of(A, F @ F.T), Observed(outcomes_of(rng, likelihood, m), weight)
 
 
 def _pairs(rng, n, m):
@@ -71,14 +72,14 @@ def _pairs(rng, n, m):
 @pytest.mark.parametrize("likelihood", LIKELIHOODS[:-1], ids=repr)
 def test_one_to_three_latents(likelihood, weights):
     found = []
-    for factor, A, y, weight in problems(likelihood, weights):
-        assert factor.rank <= 3
-        exact = by_grid(factor, A, y, weight, likelihood)
-        mode, told = laplace(factor, A, y, weight, likelihood)
-        matched, info, _ = ep(factor, A, y, weight, likelihood)
+    for system, seen in problems(likelihood, weights):
+        assert system.size <= 3
+        exact = by_grid(system, seen, likelihood)
+        mode, told = laplace(system, seen, likelihood)
+        matched, info, _ = ep(system, seen, likelihood)
         assert told.converged
         assert info.converged
-        found.append([errors(mode, A, exact), errors(matched, A, exact)])
+        found.append([errors(mode, exact), errors(matched, exact)])
     by_laplace, by_ep = np.swapaxes(found, 0, 1)  # (problems, 3): nats, deviations of the mean, share of the covariance
     assert np.all(np.median(by_ep, axis=0) < [2e-3, 2e-3, 0.01])
     assert np.all(by_ep.max(axis=0) < [0.03, 0.02, 0.1])
@@ -92,16 +93,15 @@ def test_one_to_three_latents(likelihood, weights):
 def test_ep_of_one_comparison_is_exact_whatever_its_weight_up_to_one(likelihood, weight):
     rng = np.random.default_rng(0)
     for scale in (0.1, 1.0, 3.0):
-        factor, A = Factor.build(scale**2 * np.eye(2)), pair_operator(np.array([0]), np.array([1]), 2)
+        system = DenseSystem.of(pair_operator(np.array([0]), np.array([1]), 2), scale**2 * np.eye(2))
         y, w = outcomes_of(rng, likelihood, 1), np.array([weight])
         tilted = likelihood.tilted(y, [0.0], [2 * scale**2], w)
-        posterior, info, _ = ep(factor, A, y, w, likelihood)
+        posterior, info, _ = ep(system, Observed(y, w), likelihood)
         assert info.converged
         assert posterior.log_evidence == pytest.approx(tilted.log_z[0], rel=1e-12, abs=1e-12)
-        off = np.abs(A @ posterior.factor.forward(posterior.u) - tilted.mean)
+        off = np.abs(posterior.x - tilted.mean)
         assert np.all(off <= 1e-9 * np.sqrt(tilted.variance))
-        C = posterior.factor.covariance(posterior.curvature.LB).C
-        np.testing.assert_allclose((A @ (A @ C).T).diagonal(), tilted.variance, rtol=1e-9)
+        np.testing.assert_allclose(posterior.curve.variances, tilted.variance, rtol=1e-9)
 
 
 def orthant(seed, m):
@@ -114,7 +114,7 @@ def orthant(seed, m):
     A = pair_operator(first, second, n)
     noise = likelihood.scale**2 * np.eye(m)
     y = np.sign(rng.multivariate_normal(np.zeros(m), A @ (A @ K).T + noise))
-    posterior, info, _ = ep(Factor.build(K), A, y, np.ones(m), likelihood)
+    posterior, info, _ = ep(DenseSystem.of(A, K), Observed(y, np.ones(m)), likelihood)
     assert info.converged
     D = y[:, None] * A.toarray()
     exact = multivariate_normal.cdf(

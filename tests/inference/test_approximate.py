@@ -10,12 +10,14 @@ import scipy.sparse as sp
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic
 
-from preflearn.inference.design import pair_operator
+from preflearn.inference.dense import Curvature, DenseSystem
+from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.ep import ep, ep_gradient
-from preflearn.inference.evidence import maximise, starts
 from preflearn.inference.factor import Factor, Multiple
 from preflearn.inference.laplace import laplace, laplace_gradient
-from preflearn.inference.posterior import Curvature
+from preflearn.inference.observed import Observed
+from preflearn.inference.search import maximise, starts
+from preflearn.inference.system import Query
 from preflearn.kernels import gram, pullback
 from preflearn.kernels.paired import gram_paired
 from preflearn.likelihoods import Gaussian, Logit, Probit
@@ -52,17 +54,18 @@ def test_mode_evidence_and_predictions_of_botorch(case):
     ones = np.ones(A.shape[0])
     kernel = ConstantKernel(case["variance"]) * RBF(case["length_scale"])
     likelihood = Probit() if case["likelihood"].startswith("probit") else Logit()
-    posterior, info = laplace(Factor.build(gram(kernel, X)), A, ones, ones, likelihood)
+    posterior, info = laplace(DenseSystem.of(A, gram(kernel, X)), Observed(ones, ones), likelihood)
     assert info.converged
-    np.testing.assert_allclose(posterior.factor.R @ posterior.u, case["mode"], atol=1e-6)
+    np.testing.assert_allclose(posterior.system.factor.R @ posterior.u, case["mode"], atol=1e-6)
     assert posterior.log_evidence == pytest.approx(case["log_evidence_as_reported"], abs=1e-6)
-    mean, covariance = posterior.joint(gram(kernel, X_new, X), gram(kernel, X_new))
+    mean, covariance = posterior.joint(Query(gram(kernel, X_new, X), gram(kernel, X_new)))
     np.testing.assert_allclose(mean, case["mean_new"], atol=1e-6)
     np.testing.assert_allclose(covariance, case["cov_new"], atol=1e-6)
     first, second = np.array([0, 1, 2]), np.array([1, 2, 3])
     prior = 2 * case["variance"] - 2 * gram_paired(kernel, X_new[first], X_new[second])
-    difference, variance = posterior.moments(gram(kernel, X_new, X), prior, pair_operator(first, second, 4))
-    D = pair_operator(first, second, 4).toarray()
+    D = pair_operator(first, second, 4)
+    difference, variance = posterior.moments(Query(gram(kernel, X_new, X), prior, operator=D))
+    D = D.toarray()
     np.testing.assert_allclose(difference, D @ mean, atol=1e-10)
     np.testing.assert_allclose(variance, np.diag(D @ covariance @ D.T), atol=1e-9)
 
@@ -71,10 +74,11 @@ def test_ep_of_choix():
     n = CHOIX["n_items"]
     A = pair_operator(np.array(CHOIX["winner"]), np.array(CHOIX["loser"]), n)
     ones = np.ones(A.shape[0])
-    posterior, info, _ = ep(Factor.build(np.eye(n)), A, ones, ones, Probit(1.0))
+    posterior, info, _ = ep(DenseSystem.of(A, np.eye(n)), Observed(ones, ones), Probit(1.0))
     assert info.converged
-    np.testing.assert_allclose(posterior.factor.R @ posterior.u, CHOIX["ep_probit_prior_variance_1_mean"], atol=1e-6)
-    covariance = posterior.factor.covariance(posterior.curvature.LB).C
+    mean = posterior.system.factor.R @ posterior.u
+    np.testing.assert_allclose(mean, CHOIX["ep_probit_prior_variance_1_mean"], atol=1e-6)
+    covariance = posterior.curve.covariance.C
     np.testing.assert_allclose(covariance, CHOIX["ep_probit_prior_variance_1_cov"], atol=1e-6)
 
 
@@ -90,14 +94,14 @@ def test_gradients_of_the_evidence(method, likelihood):
 
         def solve(theta, kernel=kernel, X=X, A=A, y=y, weight=weight, n_kernel=n_kernel):
             k, l = kernel.clone_with_theta(theta[:n_kernel]), likelihood.with_theta(theta[n_kernel:])
-            factor = Factor.build(gram(k, X))
+            system, seen = DenseSystem.of(A, gram(k, X)), Observed(y, weight)
             if method == "laplace":
-                posterior, _ = laplace(factor, A, y, weight, l, tol=1e-12)
-                M, own = laplace_gradient(posterior, A, y, weight, l)
+                posterior, _ = laplace(system, seen, l, tol=1e-12)
+                slopes = laplace_gradient(posterior, seen, l)
             else:
-                posterior, _, sites = ep(factor, A, y, weight, l, tol=1e-12)
-                M, own = ep_gradient(posterior, A, y, weight, l, sites)
-            return posterior.log_evidence, np.concatenate([pullback(k, X, M), own])
+                posterior, _, sites = ep(system, seen, l, tol=1e-12)
+                slopes = ep_gradient(posterior, seen, l, sites)
+            return posterior.log_evidence, np.concatenate([pullback(k, X, slopes.prior), slopes.likelihood])
 
         theta = np.concatenate([kernel.theta, likelihood.theta])
         _, gradient = solve(theta)
@@ -117,7 +121,7 @@ def test_ep_against_gaussian_orthant_probabilities(seed):
     m = 1 if seed < 3 else int(rng.integers(2, 6))
     X, A, y, _ = problem(seed, Probit(), n=5, m=m)
     K = gram(ConstantKernel(2.0) * RBF(0.7), X)
-    posterior, info, _ = ep(Factor.build(K), A, y, np.ones(m), Probit(1.0))
+    posterior, info, _ = ep(DenseSystem.of(A, K), Observed(y, np.ones(m)), Probit(1.0))
     assert info.converged
     D = y[:, None] * A.toarray()
     exact = multivariate_normal.cdf(np.zeros(m), np.zeros(m), D @ K @ D.T + np.eye(m), maxpts=200_000, abseps=1e-9)
@@ -135,10 +139,8 @@ def test_gaussian_margins_are_exact_in_both(seed):
     # a weight w is w copies of a margin: the copies' own spread is not in the density of their mean
     exact = multivariate_normal(np.zeros(len(y)), covariance).logpdf(y)
     exact += np.sum(0.5 * (weight - 1) * np.log(2.0 / (2 * np.pi)) - 0.5 * np.log(weight))
-    for posterior in (
-        laplace(Factor.build(K), A, y, weight, likelihood)[0],
-        ep(Factor.build(K), A, y, weight, likelihood)[0],
-    ):
+    for infer in (laplace, ep):
+        posterior = infer(DenseSystem.of(A, K), Observed(y, weight), likelihood)[0]
         assert posterior.log_evidence == pytest.approx(exact, abs=1e-8)
 
 
@@ -147,10 +149,10 @@ def test_whole_weights_are_repeats(likelihood):
     X, A, y, _ = problem(3, likelihood)
     weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
     rows = np.repeat(np.arange(len(y)), weight.astype(int))
-    factor = Factor.build(gram(KERNELS[0], X))
+    K = gram(KERNELS[0], X)
     for infer in (laplace, ep):
-        weighted = infer(factor, A, y, weight, likelihood)[0]
-        listed = infer(factor, A[rows], y[rows], np.ones(len(rows)), likelihood)[0]
+        weighted = infer(DenseSystem.of(A, K), Observed(y, weight), likelihood)[0]
+        listed = infer(DenseSystem.of(A[rows], K), Observed(y[rows], np.ones(len(rows))), likelihood)[0]
         assert weighted.log_evidence == pytest.approx(listed.log_evidence, abs=1e-7)
         np.testing.assert_allclose(weighted.u, listed.u, atol=1e-7)
 
@@ -162,10 +164,10 @@ def test_hostile_problems_end_in_finite_answers():
         X = X[:1].repeat(7, axis=0) if seed % 5 == 0 else X * 10.0 ** rng.integers(-8, 9)
         weight = 10.0 ** rng.uniform(-6, 6, len(y))
         K = 10.0 ** float(rng.integers(-8, 9)) * gram(RBF(1.0), X)
-        posterior, info = laplace(Factor.build(K), A, y, weight, Probit())
+        posterior, info = laplace(DenseSystem.of(A, K), Observed(y, weight), Probit())
         assert info.converged, (seed, info)
         assert np.isfinite(posterior.log_evidence)
-        _, variance = posterior.moments(K, K.diagonal())
+        _, variance = posterior.moments(Query(K, K.diagonal()))
         assert np.isfinite(variance).all()
         assert (variance >= 0).all()
 
@@ -253,13 +255,13 @@ def test_a_multiple_of_the_identity_is_a_factor_like_others():
     rng = np.random.default_rng(0)
     one, other = Multiple(2.5, 6), Factor.build(2.5 * np.eye(6))
     A = pair_operator(np.array([0, 1, 2, 0]), np.array([3, 4, 5, 5]), 6)
-    y, weight = np.array([1.0, -1.0, 1.0, 1.0]), np.array([1.0, 2.0, 0.5, 1.0])
-    found, wanted = (ep(factor, A, y, weight, Logit())[0] for factor in (one, other))
+    seen = Observed(np.array([1.0, -1.0, 1.0, 1.0]), np.array([1.0, 2.0, 0.5, 1.0]))
+    found, wanted = (ep(DenseSystem(Design.of(A), factor), seen, Logit())[0] for factor in (one, other))
     assert found.log_evidence == pytest.approx(wanted.log_evidence, abs=1e-10)
-    new, variance = rng.normal(size=(3, 6)), np.full(3, 9.0)
-    for answers in zip(found.moments(new, variance), wanted.moments(new, variance), strict=True):
+    new = Query(rng.normal(size=(3, 6)), np.full(3, 9.0))
+    for answers in zip(found.moments(new), wanted.moments(new), strict=True):
         np.testing.assert_allclose(*answers, atol=1e-9)
-    M, N = (ep_gradient(p, A, y, weight, Logit(), ep(p.factor, A, y, weight, Logit())[2])[0] for p in (found, wanted))
+    M, N = (ep_gradient(p, seen, Logit(), ep(p.system, seen, Logit())[2]).prior for p in (found, wanted))
     np.testing.assert_allclose(M, N, atol=1e-8)
 
 

@@ -6,7 +6,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.average import average
-from preflearn.inference.evidence import Optimum
+from preflearn.inference.search import Optimum
 
 
 def optimum(theta, value=0.0):

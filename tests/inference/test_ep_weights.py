@@ -5,9 +5,10 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
-from preflearn.inference.design import pair_operator
+from preflearn.inference.dense import DenseSystem
+from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.ep import ep
-from preflearn.inference.factor import Factor
+from preflearn.inference.observed import Observed
 from preflearn.kernels import gram
 from preflearn.likelihoods import Gaussian, Logit, Probit
 
@@ -22,32 +23,34 @@ def problem(seed, likelihood, n=7, m=12):
     y = rng.normal(size=m) if isinstance(likelihood, Gaussian) else rng.choice([-1.0, 1.0], m)
     if getattr(likelihood, "tie", None) is not None:
         y[::4] = 0.0
-    factor = Factor.build(gram(ConstantKernel(2.0) * RBF(0.8), rng.uniform(-1, 1, size=(n, 2))))
-    return factor, pair_operator(first, second, n), y, rng
+    K = gram(ConstantKernel(2.0) * RBF(0.8), rng.uniform(-1, 1, size=(n, 2)))
+    return DenseSystem.of(pair_operator(first, second, n), K), y, rng
 
 
 @every
 def test_the_evidence_is_continuous_where_sites_begin_to_be_repeated(likelihood):
-    factor, A, y, _ = problem(0, likelihood)
-    values = [ep(factor, A, y, np.full(len(y), w), likelihood)[0].log_evidence for w in (1 - 1e-7, 1.0, 1 + 1e-7)]
+    system, y, _ = problem(0, likelihood)
+    weights = [np.full(len(y), w) for w in (1 - 1e-7, 1.0, 1 + 1e-7)]
+    values = [ep(system, Observed(y, weight), likelihood)[0].log_evidence for weight in weights]
     assert np.abs(np.diff(values)).max() < 1e-5
     assert abs(values[0] - 2 * values[1] + values[2]) < 1e-9
 
 
 @every
 def test_swapping_sides_changes_nothing(likelihood):
-    factor, A, y, rng = problem(1, likelihood)
+    system, y, rng = problem(1, likelihood)
     weight, side = rng.uniform(0.05, 2.0, len(y)), rng.choice([-1.0, 1.0], len(y))
-    one, _, _ = ep(factor, A, y, weight, likelihood)
-    other, _, _ = ep(factor, side[:, None] * A.toarray(), side * y, weight, likelihood)
+    turned = DenseSystem(Design.of(side[:, None] * system.design.A.toarray()), system.factor)
+    one, _, _ = ep(system, Observed(y, weight), likelihood)
+    other, _, _ = ep(turned, Observed(side * y, weight), likelihood)
     assert other.log_evidence == pytest.approx(one.log_evidence, abs=1e-11)
     np.testing.assert_allclose(other.u, one.u, atol=1e-11)
 
 
 @every
 def test_vanishing_weights_leave_the_prior(likelihood):
-    factor, A, y, _ = problem(2, likelihood)
-    posterior, info, _ = ep(factor, A, y, np.full(len(y), 1e-10), likelihood)
+    system, y, _ = problem(2, likelihood)
+    posterior, info, _ = ep(system, Observed(y, np.full(len(y), 1e-10)), likelihood)
     assert info.converged
     assert abs(posterior.log_evidence) < 1e-8
     assert np.abs(posterior.u).max() < 1e-8
@@ -55,13 +58,13 @@ def test_vanishing_weights_leave_the_prior(likelihood):
 
 @every
 def test_warm_starts_end_where_cold_ones_do(likelihood):
-    factor, A, y, rng = problem(3, likelihood)
-    weight = rng.uniform(0.05, 50.0, len(y))
-    cold, _, sites = ep(factor, A, y, weight, likelihood)
-    _, info, _ = ep(factor, A, y, weight, likelihood, start=sites)
+    system, y, rng = problem(3, likelihood)
+    seen = Observed(y, rng.uniform(0.05, 50.0, len(y)))
+    cold, _, sites = ep(system, seen, likelihood)
+    _, info, _ = ep(system, seen, likelihood, start=sites)
     assert info.steps == 0
     wrong = rng.uniform(0, 5, len(y)), 10 * rng.normal(size=len(y))
-    warm, info, _ = ep(factor, A, y, weight, likelihood, start=wrong)
+    warm, info, _ = ep(system, seen, likelihood, start=wrong)
     assert info.converged
     assert warm.log_evidence == pytest.approx(cold.log_evidence, abs=1e-9)
     np.testing.assert_allclose(warm.u, cold.u, atol=1e-7)
@@ -73,9 +76,10 @@ def test_a_million_votes_on_one_pair_converge(likelihood):
         A = pair_operator(np.zeros(len(votes), dtype=int), np.ones(len(votes), dtype=int), 2)
         y = np.array([1.0, -1.0])[: len(votes)]
         for variance in (1e-2, 1.0, 1e2, 1e4):
-            posterior, info, _ = ep(Factor.build(variance * np.eye(2)), A, y, np.array(votes), likelihood)
+            system = DenseSystem.of(A, variance * np.eye(2))
+            posterior, info, _ = ep(system, Observed(y, np.array(votes)), likelihood)
             assert info.converged, (votes, variance, info)
-            assert (A @ posterior.factor.forward(posterior.u))[0] > 0
+            assert posterior.x[0] > 0
 
 
 @pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")

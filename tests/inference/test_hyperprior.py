@@ -75,7 +75,7 @@ def test_the_gradient_that_is_searched_by_is_that_of_its_value(name):
     model = quietly(clone(MODELS[name]).set_params(hyperprior=0.8, n_restarts=0), data)
     theta = model.theta_ + 0.3 * np.cos(np.arange(model.theta_.shape[0]))
     theta = np.clip(theta, model.bounds_[:, 0] + 0.01, model.bounds_[:, 1] - 0.01)
-    believed = model._evidence.believed
+    believed = model._learned.evidence.believed
     slope = believed(theta)[1]
     np.testing.assert_allclose(slope, difference(lambda t: believed(t)[0], theta), atol=2e-5, rtol=2e-5)
     assert np.abs(slope - model.log_evidence(theta)[1]).max() > 0.1

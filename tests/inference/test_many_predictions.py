@@ -5,12 +5,12 @@ import warnings
 import numpy as np
 import pytest
 from hostile_problems import problem
-from preflearn.priors import ItemPrior, Items
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
-from preflearn.inference import posterior as module
+from preflearn.inference.dense import DenseCurve
 from preflearn.likelihoods import Flipped, Probit
+from preflearn.terms import Items, Rows
 
 
 def comparisons(rng, n=30, m=150):
@@ -25,8 +25,9 @@ def both(model, X):
     """Return moments of new items by one product and by two solves."""
     solution = model._solution
     new = Items(X, model.n_items_ + np.arange(len(X)))
-    Q, prior = solution.prior.cross(new), solution.prior.variance(new)
-    return solution.posterior._moments_of_many(Q, prior), solution.posterior._moments(Q, prior, None)
+    posterior, query = solution.posterior, solution.problem.query(Rows.of_items(new, "nothing")).combined()
+    curve, u = posterior.curve, posterior.u
+    return curve._moments_of_many(u, posterior.g, query), curve._moments(u, query.shared, query.prior, None)
 
 
 @pytest.mark.parametrize("likelihood", [Probit(), Flipped(Probit(), 0.1)])
@@ -37,16 +38,16 @@ def test_one_product_is_two_solves(likelihood, monkeypatch):
     )
     if isinstance(likelihood, Probit):
         # no second computation: the numbers below are the product's own
-        monkeypatch.setattr(module.Posterior, "_moments_of_many", without_solves)
+        monkeypatch.setattr(DenseCurve, "_moments_of_many", without_solves)
     (mean, variance), (mean_slow, variance_slow) = both(model, rng.normal(size=(200, 2)))
     np.testing.assert_allclose(mean, mean_slow, rtol=0, atol=1e-11)
     np.testing.assert_allclose(variance, variance_slow, rtol=1e-10)
 
 
-def without_solves(self, Q, prior_variance):
-    explained, error = self._explained.square_norms(Q)
+def without_solves(self, u, g, query):
+    explained, error = self._explained.square_norms(query.shared)
     assert np.all(error <= 1e-9)
-    return Q @ self.a, prior_variance - explained
+    return query.shared @ self.system.latents(g), query.prior - explained
 
 
 def test_hostile_problems_fall_back_on_the_solves():
@@ -56,7 +57,7 @@ def test_hostile_problems_fall_back_on_the_solves():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model = PreferenceGP(kernel, likelihood, "laplace", n_restarts=0, random_state=0).fit(data)
-        if data.items is None or not isinstance(model._solution.prior, ItemPrior):
+        if data.items is None or model._choice.kind != "items":
             continue
         (mean, variance), (mean_slow, variance_slow) = both(model, np.concatenate([data.items, data.items * 1.1]))
         np.testing.assert_allclose(variance, variance_slow, rtol=1e-6, atol=1e-300, err_msg=name)
@@ -74,6 +75,6 @@ def test_predictions_of_many_pairs_are_those_of_a_few_at_a_time():
     pairs = Comparisons(X, np.arange(200), 200 + np.arange(200), np.ones(200))
     together = model.predict_proba(pairs)
     parts = np.concatenate([model.predict_proba(pairs[start : start + 20]) for start in range(0, 200, 20)])
-    assert "_explained" in vars(model._solution.posterior)
+    assert "_explained" in vars(model._solution.posterior.curve)
     np.testing.assert_allclose(together, parts, rtol=0, atol=1e-11)
     np.testing.assert_array_equal(together, model.predict_proba(pairs.swapped())[:, ::-1])

@@ -7,9 +7,10 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
 from preflearn import Comparisons, PreferenceGP
-from preflearn.inference.design import Design, pair_operator
+from preflearn.inference.dense import DenseSystem
+from preflearn.inference.design import pair_operator
 from preflearn.inference.ep import ep
-from preflearn.inference.factor import Factor
+from preflearn.inference.observed import Observed
 from preflearn.likelihoods import Flipped, Likelihood, Logit, Probit
 
 pytestmark = pytest.mark.slow
@@ -94,8 +95,8 @@ def test_swapping_sides_swaps_probabilities_exactly(likelihood):
 
 def latents(likelihood, y):
     K = np.array([[3.0, 1.0, 0.2], [1.0, 4.0, 0.5], [0.2, 0.5, 2.0]])
-    design = Design(pair_operator(np.array([0, 1]), np.array([1, 2]), 3))
-    return design.A.toarray() @ K @ design.A.toarray().T, ep(Factor.build(K), design, y, np.ones(2), likelihood)
+    A = pair_operator(np.array([0, 1]), np.array([1, 2]), 3).toarray()
+    return A @ K @ A.T, ep(DenseSystem.of(A, K), Observed(y, np.ones(2)), likelihood)
 
 
 @pytest.mark.parametrize("rate", [0.02, 0.2])
@@ -119,11 +120,11 @@ def test_without_flips_it_is_the_base():
 
 
 def test_equal_comparisons_are_one_with_their_weight():
-    K = Factor.build(np.diag([2.0, 3.0, 1.0]))
-    y, first, second = np.array([1.0, 1.0, -1.0]), np.array([0, 1, 0]), np.array([1, 2, 2])
-    one, info, _ = ep(K, Design(pair_operator(first, second, 3)), y, np.array([2.0, 1.0, 3.0]), Flipped())
+    K, A = np.diag([2.0, 3.0, 1.0]), pair_operator(np.array([0, 1, 0]), np.array([1, 2, 2]), 3)
+    y = np.array([1.0, 1.0, -1.0])
+    one, info, _ = ep(DenseSystem.of(A, K), Observed(y, np.array([2.0, 1.0, 3.0])), Flipped())
     rows = np.repeat(np.arange(3), [2, 1, 3])
-    many, *_ = ep(K, Design(pair_operator(first[rows], second[rows], 3)), y[rows], np.ones(6), Flipped())
+    many, *_ = ep(DenseSystem.of(A[rows], K), Observed(y[rows], np.ones(6)), Flipped())
     assert info.converged
     assert one.log_evidence == pytest.approx(many.log_evidence, abs=1e-8)
     np.testing.assert_allclose(one.u, many.u, atol=1e-7)
@@ -179,12 +180,12 @@ def test_hostile_problems_end_in_a_proper_posterior_or_say_so(seed):
     n, m = int(rng.integers(2, 30)), int(rng.integers(1, 60))
     K = 10.0 ** rng.uniform(-8, 8) * RBF(10.0 ** rng.uniform(-2, 2))(rng.normal(size=(n, 1)))
     first = rng.integers(n, size=m)
-    design = Design(pair_operator(first, (first + rng.integers(1, n, size=m)) % n, n))
+    system = DenseSystem.of(pair_operator(first, (first + rng.integers(1, n, size=m)) % n, n), K)
     weight = 10.0 ** rng.uniform(-3, 3, m) if seed % 2 else np.ones(m)
     likelihood = Flipped(rate=10.0 ** rng.uniform(-4, -0.4))
-    posterior, info, (tau, nu) = ep(Factor.build(K), design, rng.choice([-1.0, 1.0], m), weight, likelihood)
+    posterior, info, (tau, nu) = ep(system, Observed(rng.choice([-1.0, 1.0], m), weight), likelihood)
     assert np.isfinite(posterior.log_evidence)
-    for part in (posterior.u, tau, nu, posterior.curvature.LB):
+    for part in (posterior.u, tau, nu, posterior.curve.inner.LB):
         assert np.isfinite(part).all()
     assert info.converged or info.residual > 1e-7
 

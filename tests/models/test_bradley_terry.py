@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from preflearn.inference.climb import climb
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import ConstantKernel
 from sklearn.model_selection import cross_val_score
@@ -15,6 +14,7 @@ from sklearn.model_selection import cross_val_score
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference import pair_precision
+from preflearn.inference.search import climb
 from preflearn.models import bradley_terry
 
 GOLDEN = Path(__file__).parents[1] / "cases" / "choix_bradley_terry_ep.json"

@@ -6,10 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from preflearn.inference.climb import climb
-from preflearn.models._evidence import Evidence
-from preflearn.models._gp_prior import with_rest
-from preflearn.priors import ItemPrior, PairPrior, SkewBasis, SkewBasisPrior
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
@@ -17,14 +13,21 @@ from sklearn.model_selection import cross_val_score
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
-from preflearn.inference.design import Design, pair_operator
+from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
-from preflearn.inference.factor import Factor
+from preflearn.inference.evidence import Evidence
 from preflearn.inference.laplace import laplace
+from preflearn.inference.methods import get_method
+from preflearn.inference.observed import Observed
+from preflearn.inference.problem import Problem
+from preflearn.inference.search import climb
 from preflearn.kernels.pairs import difference_gram, skew_gram
 from preflearn.likelihoods import Logit, Probit
-from preflearn.models import _gp_search
+from preflearn.models import _gp_terms
 from preflearn.models._gp_items import items_of_table
+from preflearn.models._gp_terms import Choice, with_rest
+from preflearn.models._statements import Statements
+from preflearn.terms import ItemKernel, Items, PairPreferences, Rows, SkewBasis, SkewFunctions, Utility
 
 IDENTITY = ConstantKernel(1.0, (1e-3, 1e4))
 SKEW = ConstantKernel(2.0) * RBF(1.0)
@@ -52,19 +55,25 @@ def fixed(name, **more):
     return PreferenceGP(**{"hyperparameters": "fixed", **MODELS[name], **more})
 
 
+def one_by_one(X, first, second, outcome):
+    """Return statements of which each has a cell of its own, repeats included."""
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    y, number = np.where(first == low, outcome, -outcome), np.arange(len(low))
+    rows = Rows(Items(X, np.arange(len(X))), low, high)
+    return Statements(np.arange(len(X)), rows, Observed(y, np.ones(len(y)), number, len(y)), number, None)
+
+
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
-def test_the_difference_kernel_over_pairs_is_the_item_prior(inference):
+def test_the_difference_kernel_over_pairs_is_the_utility(inference):
     data = simulate()
-    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
-    y = np.where(data.first == low, data.outcome, -data.outcome)
-    item = ItemPrior(data.items, 1.5 * RBF(0.7), ConstantKernel(0.3), data.n_items)
-    code, place = np.unique(low * data.n_items + high, return_inverse=True)
-    pair = PairPrior(item, None, data.n_items, (code // data.n_items, code % data.n_items))
-    A = np.eye(len(code))[place.ravel()]
-    ones = np.ones(len(y))
-    by_items = Evidence(item, Probit(), Design(pair_operator(low, high, data.n_items)), y, ones, inference)
-    by_pairs = Evidence(pair, Probit(), Design(A), y, ones, inference)
-    for theta in (item.theta, item.theta + 0.4):
+    said = one_by_one(data.items, data.first, data.second, data.outcome)
+    item = ItemKernel(data.items, 1.5 * RBF(0.7), ConstantKernel(0.3), data.n_items)
+    by_items, by_pairs = (
+        Evidence(Problem.of([term], said.rows), Probit(), said.seen, get_method(inference))
+        for term in (Utility(item), PairPreferences(item, None, data.n_items, said.pairs))
+    )
+    assert (by_items.order, by_pairs.order) == (data.n_items, len(said.pairs[0]))
+    for theta in (item.parameters.theta, item.parameters.theta + 0.4):
         (value, gradient), (other, other_gradient) = by_items(theta), by_pairs(theta)
         assert value == pytest.approx(other, abs=1e-9)
         np.testing.assert_allclose(gradient, other_gradient, atol=1e-7)
@@ -191,15 +200,15 @@ def test_utilities_of_the_combined_model_are_those_of_its_rankable_part():
     mean, covariance = model.predict_utility(return_cov=True)
     assert np.linalg.eigvalsh(covariance).min() > -1e-9
     # by hand: regression of f on g, all Gaussian once the sites are known
-    s = model._solution
-    prior = s.prior
-    G, _ = prior.gram()
-    design = model._evidence.design.A.toarray()
-    site = np.diag(1 / (model._evidence.weight * s.tau))
-    Q = prior.cross(_everyone(model)) @ design.T
+    s, seen, rows = model._solution, model._statements.seen, Rows.of_items(_everyone(model), "nothing")
+    (term,) = s.problem.terms
+    G = term.prior().K
+    design = term.seen(model._statements.rows).shared.toarray()[seen.cell]
+    site = np.diag(1 / (seen.weight * s.tau))
+    Q = term.ask(rows).shared @ design.T
     solved = np.linalg.solve(design @ G @ design.T + site, np.column_stack([s.nu / s.tau, Q.T]))
     np.testing.assert_allclose(mean, Q @ solved[:, 0], atol=1e-7)
-    np.testing.assert_allclose(covariance, prior.covariance(_everyone(model)) - Q @ solved[:, 1:], atol=1e-7)
+    np.testing.assert_allclose(covariance, term.covariance(rows) - Q @ solved[:, 1:], atol=1e-7)
     assert model.rank(k=2).names.shape == (data.n_items,)
 
 
@@ -286,13 +295,13 @@ def test_utilities_of_many_items_with_few_comparisons_are_inferred_from_pairs(in
 
     def answers():
         model = PreferenceGP(inference=inference, own_effect=own_effect, n_restarts=0).fit(data)
-        size, theta = model._evidence.design.shape[1], model.theta_
+        size, theta = model._solution.problem.n_latents, model.theta_
         found = [*model.predict_utility(return_cov=True), model.predict_proba(more), *model.leave_one_out("item")]
         return size, [*found, model.leave_one_out(), theta, model.update(more).predict_utility(), model.sigma_]
 
     size, by_pairs = answers()
     assert size == 20
-    monkeypatch.setattr("preflearn.models._gp_prior.FEW_PAIRS", 0.0)
+    monkeypatch.setattr("preflearn.models._gp_terms.FEW_PAIRS", 0.0)
     size, by_items = answers()
     assert size == 40
     for one, other in zip(by_pairs, by_items, strict=True):
@@ -312,22 +321,22 @@ def test_all_skew_functions_are_the_pairs_themselves(name, inference, monkeypatc
         found += [*model.leave_one_out("item"), model.update(data[50:]).predict_proba(data)]
         if name != "cyclic":
             found += [*model.predict_utility(return_cov=True), *model.predict_utility(new, return_cov=True)]
-        return type(model._solution.prior), found
+        return model._choice.kind, found
 
     dense, by_pairs = answers()
-    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
-    monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
-    monkeypatch.setattr("preflearn.models._gp_prior.LOST", 0.0)
+    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.LOST", 0.0)
     functions, by_functions = answers()
-    assert (dense, functions) == (PairPrior, SkewBasisPrior)
+    assert (dense, functions) == ("pairs", "functions")
     for one, other in zip(by_pairs, by_functions, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 def test_gradients_through_few_skew_functions(monkeypatch):
-    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
-    monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
-    monkeypatch.setattr("preflearn.models._gp_prior.MOST_FUNCTIONS", 7)
+    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.MOST_FUNCTIONS", 7)
     for inference in ("laplace", "ep"):
         model = fixed("both", inference=inference).fit(simulate())
         theta, h = model.theta_ + 0.1, 1e-4
@@ -354,23 +363,23 @@ def test_draws_of_preferences_have_the_moments_of_the_matrix(kwargs):
 
 def test_the_share_that_functions_hold_is_that_of_the_variances():
     X = np.random.default_rng(0).normal(size=(9, 2))
-    cyclic = ItemPrior(X, SKEW, None, 9)
+    cyclic = ItemKernel(X, SKEW, None, 9)
     pairs = np.triu_indices(9, 1)
     basis = SkewBasis.build(SKEW(X), 0, 10, 0.0)
-    prior = SkewBasisPrior(None, cyclic, 9, basis)
+    term = SkewFunctions(cyclic, basis)
     for theta in (SKEW.theta, SKEW.theta - 0.5):
-        moved = prior.with_theta(theta)
+        moved = term.with_theta(theta)
         K = SKEW.clone_with_theta(theta)(X)
         Psi = basis.features(basis.V, pairs)
         held = (Psi @ skew_gram(basis.V.T @ K @ basis.V, basis.kept, basis.kept) @ Psi.T).trace()
         assert moved.kept_share(pairs) == pytest.approx(held / skew_gram(K, pairs, pairs).trace(), rel=1e-9)
         assert 0.2 < moved.kept_share(pairs) < 0.999
-    assert SkewBasisPrior(None, cyclic, 9, SkewBasis.build(SKEW(X), 0, 100, 0.0)).kept_share(pairs) == pytest.approx(1)
+    assert SkewFunctions(cyclic, SkewBasis.build(SKEW(X), 0, 100, 0.0)).kept_share(pairs) == pytest.approx(1)
 
 
 def test_a_search_that_outgrows_its_functions_gets_others(monkeypatch):
-    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
-    monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, size=(20, 1))
     first, second = np.triu_indices(20, 1)
@@ -378,8 +387,9 @@ def test_a_search_that_outgrows_its_functions_gets_others(monkeypatch):
     data = Comparisons(X, first, second, np.sign(z))
     kernel = ConstantKernel(2.0, (0.1, 100)) * RBF(1.0, (0.05, 50.0))
     model = PreferenceGP(cyclic_kernel=kernel, n_restarts=0).fit(data)
-    assert model._solution.prior.kept_share(model._ends) > 0.99
-    assert model._evidence.design.shape[1] > 20
+    problem = model._solution.problem
+    assert problem.parts["functions"].kept_share(model._statements.pairs) > 0.99
+    assert problem.n_latents > 20
     assert model.score(data) > 0.9
 
 
@@ -391,26 +401,26 @@ def test_restarts_find_what_functions_of_the_first_start_cannot_show(monkeypatch
     z = 4 * np.sin(6 * np.pi * (X[first, 0] - X[second, 0]))
     data = Comparisons(X, first, second, np.sign(z + rng.normal(size=len(z))))
     model = PreferenceGP(cyclic_kernel=1.0 * RBF(1.0), n_restarts=3, random_state=0)
-    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 100)
+    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 100)
     found = clone(model).fit(data)
-    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 10**6)
+    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 10**6)
     dense = model.fit(data)
-    assert isinstance(found._solution.prior, SkewBasisPrior)
+    assert found._choice.kind == "functions"
     assert found.score(data) > 0.85
     assert found.log_evidence_ == pytest.approx(dense.log_evidence_, abs=1.0)
     assert len(found.optima_) == 4
 
 
 def test_functions_are_chosen_where_a_search_starts_and_anew_where_it_leads(monkeypatch):
-    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
-    monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
-    monkeypatch.setattr("preflearn.models._gp_prior.LEAST_FUNCTIONS", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", 0)
     chosen, visited = [], []
-    choose, climb = _gp_search.with_rest, _gp_search.climb
+    choose, climb = _gp_terms.with_rest, _gp_terms.climb
 
-    def with_rest(prior, *rest):
-        chosen.append(prior.theta)
-        return choose(prior, *rest)
+    def with_rest(choice, *rest):
+        chosen.append(choice.circles.parameters.theta)
+        return choose(choice, *rest)
 
     def watched(evaluate, *first, **how):
         def noted(theta):
@@ -420,15 +430,15 @@ def test_functions_are_chosen_where_a_search_starts_and_anew_where_it_leads(monk
 
         return climb(noted, *first, **how)
 
-    monkeypatch.setattr(_gp_search, "with_rest", with_rest)
-    monkeypatch.setattr(_gp_search, "climb", watched)
+    monkeypatch.setattr(_gp_terms, "with_rest", with_rest)
+    monkeypatch.setattr(_gp_terms, "climb", watched)
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(12, 1))
     first, second = np.triu_indices(12, 1)
     data = Comparisons(X, first, second, np.sign(np.sin(2 * (X[first, 0] - X[second, 0]))))
     model = PreferenceGP(cyclic_kernel=1.0 * RBF(2.0), n_restarts=2, random_state=0).fit(data)
     np.testing.assert_allclose(chosen[0], [0.0, np.log(2.0)])
-    assert all(np.abs(theta - basis).max() <= _gp_search.AWAY for theta, basis in visited)
+    assert all(np.abs(theta - basis).max() <= _gp_terms.AWAY for theta, basis in visited)
     assert 3 == len(model.optima_) < len(chosen) < len(visited)
     assert sum(one.evaluations for one in model.optima_) == len(visited)
     assert all(one.converged for one in model.optima_)
@@ -454,8 +464,8 @@ def test_a_search_steps_back_from_walls_and_valleys():
 
 
 def test_the_same_parameters_have_the_same_evidence_wherever_a_search_came_from(monkeypatch):
-    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
-    monkeypatch.setattr("preflearn.models._gp_prior.LEAST_FUNCTIONS", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", 0)
     rng = np.random.default_rng(2)
     X = rng.normal(size=(25, 2))
     first, second = np.triu_indices(25, 1)
@@ -464,38 +474,36 @@ def test_the_same_parameters_have_the_same_evidence_wherever_a_search_came_from(
     model = PreferenceGP(cyclic_kernel="rbf", n_restarts=1, random_state=0).fit(data)
     learned = dict(zip(model.theta_names_, np.exp(model.theta_), strict=True))
     held = clone(model).fit(data, start=learned, hold=True)
-    assert isinstance(model._solution.prior, SkewBasisPrior)
+    assert model._choice.kind == "functions"
     assert held.log_evidence_ == pytest.approx(model.log_evidence_, abs=1e-9)
     assert held.optima_[0].evidence == pytest.approx(model.optima_[0].evidence, abs=1e-9)
     np.testing.assert_allclose(held.predict_proba(data), model.predict_proba(data), atol=1e-9)
 
 
 def test_functions_are_at_least_so_many_and_lose_less_the_more_statements_there_are(monkeypatch):
-    monkeypatch.setattr("preflearn.models._gp_prior.LEAST_FUNCTIONS", 0)
-    monkeypatch.setattr("preflearn.models._gp_prior.FEW_FUNCTIONS", 1_000)
+    monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.FEW_FUNCTIONS", 1_000)
     X = np.random.default_rng(0).normal(size=(30, 2))
     K = RBF(1.5)(X)
     assert len(SkewBasis.build(K, 0, 1_000, 0.05).kept[0]) < 40 == len(SkewBasis.build(K, 40, 1_000, 0.05).kept[0])
-    pairs, cyclic = np.triu_indices(30, 1), ItemPrior(X, 1.0 * RBF(1.5), None, 30)
+    pairs, choice = np.triu_indices(30, 1), Choice("pairs", None, ItemKernel(X, 1.0 * RBF(1.5), None, 30))
     many = tuple(np.tile(side, 20) for side in pairs)  # 8,700 statements
-    few, more = (with_rest(PairPrior(None, cyclic, 30, pairs), ends, 0.05)[0] for ends in (pairs, many))
+    said = [one_by_one(X, *ends, np.ones(len(ends[0]))) for ends in (pairs, many)]
+    few, more = (with_rest(choice, statements, 0.05).parts["functions"] for statements in said)
     assert few.kept_share(pairs) > 0.95
     assert few.kept_share(pairs) < 1 - 0.05 * 2_000 / 8_700 < more.kept_share(pairs)
 
 
-def with_few(utility, cyclic, data, q, monkeypatch):
-    """Return the prior over q functions and the rest of each pair, the design, and the outcomes."""
-    monkeypatch.setattr("preflearn.models._gp_prior.LEAST_FUNCTIONS", q)
-    monkeypatch.setattr("preflearn.models._gp_prior.FEW_FUNCTIONS", q)
-    low, high = np.minimum(data.first, data.second), np.maximum(data.first, data.second)
-    y = np.where(data.first == low, data.outcome, -data.outcome)
-    prior, design = with_rest(PairPrior(utility, cyclic, data.n_items, (low, high)), (low, high), 0.0)
-    return prior, design, y
+def with_few(utility, cyclic, said, q, monkeypatch):
+    """Return the problem of q functions and the rest of each pair."""
+    monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", q)
+    monkeypatch.setattr("preflearn.models._gp_terms.FEW_FUNCTIONS", q)
+    return with_rest(Choice("pairs", utility, cyclic), said, 0.0)
 
 
 PARTS = {
     "cyclic": (None, 2.0 * RBF(0.6)),
-    "both, own effects": (ItemPrior(None, 1.3 * RBF(0.8), ConstantKernel(0.3), 9), 2.0 * RBF(0.6)),
+    "both, own effects": (ItemKernel(None, 1.3 * RBF(0.8), ConstantKernel(0.3), 9), 2.0 * RBF(0.6)),
 }
 
 
@@ -506,32 +514,36 @@ def test_what_functions_do_not_hold_is_independent_from_pair_to_pair(name, infer
     utility, kernel = PARTS[name]
     if utility is not None:
         utility = replace(utility, X=data.items)
-    cyclic = ItemPrior(data.items, kernel, None, 9)
-    prior, design, y = with_few(utility, cyclic, data, 10, monkeypatch)
-    ones = np.ones(len(y))
-    evidence = Evidence(prior, Logit(), design, y, ones, inference)
-    for theta in (prior.theta, prior.theta + 0.3, prior.theta - 0.3):
-        here = prior.with_theta(theta)
+    cyclic = ItemKernel(data.items, kernel, None, 9)
+    said = one_by_one(data.items, data.first, data.second, data.outcome)
+    pairs, (y, ones) = said.pairs, (said.seen.y, said.seen.weight)
+    problem = with_few(utility, cyclic, said, 10, monkeypatch)
+    evidence = Evidence(problem, Logit(), said.seen, get_method(inference))
+    start = evidence.theta
+    assert problem.n_latents == 10 + len(pairs[0]) + (0 if utility is None else 9)
+    for theta in (start, start + 0.3, start - 0.3):
+        parts = problem.with_theta(theta).parts
+        basis = parts["functions"].basis
         # slow: all pairs, with the covariance of the functions and the variance that it lacks
-        K, Psi = here.cyclic.gram()[0], here.basis.features(here.basis.V, here.pairs)
-        held = Psi @ skew_gram(here.basis.V.T @ K @ here.basis.V, here.basis.kept, here.basis.kept) @ Psi.T
-        G = held + np.diag(np.maximum(skew_gram(K, here.pairs, here.pairs).diagonal() - held.diagonal(), 0.0))
+        K, Psi = parts["circles"].gram()[0], basis.features(basis.V, pairs)
+        held = Psi @ skew_gram(basis.V.T @ K @ basis.V, basis.kept, basis.kept) @ Psi.T
+        G = held + np.diag(np.maximum(skew_gram(K, pairs, pairs).diagonal() - held.diagonal(), 0.0))
         if utility is not None:
-            G += difference_gram(here.utility.gram()[0], here.pairs, here.pairs)
-        A = sp.csr_array((ones, design.A.pair, np.arange(len(y) + 1)), shape=(len(y), len(G)))
+            G += difference_gram(parts["utility"].gram()[0], pairs, pairs)
+        place = np.searchsorted(pairs[0] * 9 + pairs[1], said.rows.low * 9 + said.rows.high)
+        A = sp.csr_array((ones, place, np.arange(len(y) + 1)), shape=(len(y), len(G)))
         infer = laplace if inference == "laplace" else ep
-        assert evidence(theta)[0] == pytest.approx(
-            infer(Factor.build(G), A, y, ones, Logit())[0].log_evidence, abs=1e-8
-        )
-        assert 0.05 < 1 - here.kept_share(here.pairs) < 0.95
-    gradient, h = evidence(prior.theta - 0.1)[1], 1e-4
-    for k, step in enumerate(h * np.eye(len(prior.theta))):
-        far, near, back, farther = (evidence(prior.theta - 0.1 + j * step)[0] for j in (2, 1, -1, -2))
+        wanted = infer(DenseSystem.of(A, G), Observed(y, ones), Logit())[0].log_evidence
+        assert evidence(theta)[0] == pytest.approx(wanted, abs=1e-8)
+        assert 0.05 < 1 - parts["functions"].kept_share(pairs) < 0.95
+    gradient, h = evidence(start - 0.1)[1], 1e-4
+    for k, step in enumerate(h * np.eye(len(start))):
+        far, near, back, farther = (evidence(start - 0.1 + j * step)[0] for j in (2, 1, -1, -2))
         assert gradient[k] == pytest.approx((8 * (near - back) - (far - farther)) / (12 * h), rel=1e-7, abs=1e-7)
 
 
 def test_rough_circles_are_found_from_a_smooth_start(monkeypatch):
-    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 3))
     first, second = (side[::2] for side in np.triu_indices(30, 1))
@@ -542,7 +554,7 @@ def test_rough_circles_are_found_from_a_smooth_start(monkeypatch):
     )
     model = PreferenceGP(likelihood="logit", cyclic_kernel=1.0 * RBF(3.0), n_restarts=0)
     found = clone(model).fit(data)
-    monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 10**6)
+    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 10**6)
     dense = clone(model).fit(data)
     assert 0.3 < np.exp(found.theta_[1]) < 1.4
     assert found.log_evidence_ == pytest.approx(dense.log_evidence_, abs=1.5)
@@ -552,14 +564,14 @@ def test_rough_circles_are_found_from_a_smooth_start(monkeypatch):
 @pytest.mark.parametrize("name", MODELS)
 def test_means_without_variances_are_those_of_the_matrix(name, functions, monkeypatch):
     if functions:
-        monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
-        monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
-        monkeypatch.setattr("preflearn.models._gp_prior.MOST_FUNCTIONS", 7)
+        monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
+        monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
+        monkeypatch.setattr("preflearn.models._gp_terms.MOST_FUNCTIONS", 7)
     data = simulate()
     for kwargs in ({}, {"judge_kernel": "identity"}) if not functions else ({},):
         asked = replace_judge(data) if kwargs else data
         model = fixed(name, **kwargs).fit(asked)
-        assert isinstance(model._solution.prior, SkewBasisPrior) == functions
+        assert (model._choice.kind == "functions") == functions
         matrix, G = model.preference_matrix(), model._mean_preferences()
         np.testing.assert_allclose(G, matrix.mean, atol=1e-10)
         np.testing.assert_array_equal(G, -G.T)

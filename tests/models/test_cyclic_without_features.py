@@ -3,21 +3,26 @@
 import pickle
 import tracemalloc
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from preflearn.inference.pair_effects import EffectDesign, EffectFactor, EffectPosterior
-from preflearn.priors import PairEffectPrior, PairPrior
+import scipy.linalg
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import ConstantKernel
 
 from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
-from preflearn.inference.design import Design, pair_operator
-from preflearn.inference.posterior import Curvature
+from preflearn.inference.dense import DenseSystem
+from preflearn.inference.design import pair_operator
+from preflearn.inference.group_design import GroupDesign
+from preflearn.inference.groups import GroupSystem
+from preflearn.inference.learn import learn
+from preflearn.inference.system import Query
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
-from preflearn.models import _gp_prior
 from preflearn.models._gp_items import items_of_table
+from preflearn.terms import PairPreferences, Rows
 
 PARTS = {
     "cyclic": {"cyclic_kernel": ConstantKernel(1.3)},
@@ -52,13 +57,9 @@ def fixed(name, **more):
     return PreferenceGP(**{"hyperparameters": "fixed", **PARTS[name], **more})
 
 
-def over_all_pairs(model, X, used, ends, judge, known):
-    """Return the problem with the distinct pairs as latents, as it is for few of them."""
-    utility, cyclic = _gp_prior._parts(model, X, used) if known is None else _gp_prior._moved(known, X, used)
-    n = used.shape[0]
-    distinct, place = np.unique(ends[0] * n + ends[1], return_inverse=True)
-    prior = PairPrior(utility, cyclic, n, (distinct // n, distinct % n))
-    return prior, Design(np.eye(distinct.shape[0])[place.ravel()])
+def over_all_pairs(model, utility, circles, data):
+    """Choose the distinct pairs as latents, as it is for few of them."""
+    return "pairs", None
 
 
 @pytest.mark.parametrize("seed", mostly_slow(range(2), 2))
@@ -78,13 +79,16 @@ def test_answers_are_those_of_all_pairs_as_latents(name, inference, likelihood, 
         if name == "both":
             found += [*model.predict_utility(return_cov=True), model.rank(n_samples=50).utility]
         model.update(data[40:])
-        return type(model._solution.prior), [*found, model.log_evidence_, model.predict_proba(every)]
+        found += [model.log_evidence_, model.predict_proba(every)]
+        return model._choice.kind, type(model._solution.posterior.system), found
 
-    prior, effects = answers()
-    assert prior is PairEffectPrior
-    monkeypatch.setattr("preflearn.models.gp.problem_of", over_all_pairs)
-    prior, pairs = answers()
-    assert prior is PairPrior
+    kind, system, effects = answers()
+    assert kind == "effects"
+    assert system is GroupSystem
+    monkeypatch.setattr("preflearn.models._gp_terms._kind", over_all_pairs)
+    kind, system, pairs = answers()
+    assert kind == "pairs"
+    assert system is DenseSystem
     for one, other in zip(effects, pairs, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
@@ -117,56 +121,79 @@ def test_swapping_sides_flips_the_sign_exactly(name):
 
 
 def random_problem(seed, low):
+    """Return items of which pairs have effects, as a system of groups, and the same densely: K, rows, precisions."""
     rng = np.random.default_rng(seed)
     n, s = 5, 1.4
     first, second = (side[:8] for side in np.triu_indices(n, 1))
     pair = np.concatenate([np.arange(8), rng.integers(8, size=6)])
     A = pair_operator(first, second, n)
     root = rng.normal(size=(n, n))
-    factor, design = EffectFactor.build(root @ root.T, s**2, 8), EffectDesign(A, pair)
+    design = GroupDesign(A[pair], np.zeros((14, 0)), np.ones((14, 1)), pair)
+    system = GroupSystem.build(design, root @ root.T, [np.full((1, 1, 1), s**2)])
     K = np.zeros((n + 8, n + 8))
     K[:n, :n], K[n:, n:] = root @ root.T, s**2 * np.eye(8)
     dense = np.hstack([A.toarray(), np.eye(8)])[pair]
-    return factor, design, K, dense, rng.uniform(low, 1.0, 14), rng
+    return system, K, dense, rng.uniform(low, 1.0, 14), rng
+
+
+def root_of(system):
+    return scipy.linalg.block_diag(system.factor.R, *(R for stack in system.roots for R in stack))
 
 
 @pytest.mark.parametrize("low", [0.0, -0.1])
 @pytest.mark.parametrize("seed", range(5))
 def test_factor_determinant_solutions_and_covariances_are_the_dense_ones(seed, low):
-    factor, design, K, dense, tau, rng = random_problem(seed, low)
-    Lam = design.laplacian(tau)
+    system, K, dense, tau, rng = random_problem(seed, low)
+    design, R = system.design, root_of(system)
     Precision = dense.T @ np.diag(tau) @ dense
-    R = np.column_stack([factor.forward(e) for e in np.eye(factor.rank)])
     np.testing.assert_allclose(R @ R.T, K, atol=1e-12)
-    B = np.eye(factor.rank) + R.T @ Precision @ R
+    B = np.eye(system.size) + R.T @ Precision @ R
     assert np.linalg.eigvalsh(B).min() > 0
-    curvature = Curvature.build(factor, Lam, semidefinite=False)
-    b, x = rng.normal(size=factor.rank), rng.normal(size=K.shape[0])
-    assert curvature.log_det == pytest.approx(np.linalg.slogdet(B)[1], abs=1e-10)
-    np.testing.assert_allclose(curvature.solve(b), np.linalg.solve(B, b), atol=1e-9)
-    np.testing.assert_allclose(factor.back(x), R.T @ x, atol=1e-12)
-    np.testing.assert_allclose(Lam @ x, Precision @ x, atol=1e-12)
-    np.testing.assert_allclose(design.A @ x, dense @ x, atol=1e-12)
+    curve = system.curve(tau, semidefinite=False)
+    b, x, g = rng.normal(size=system.size), rng.normal(size=K.shape[0]), rng.normal(size=14)
+    assert curve.log_det == pytest.approx(np.linalg.slogdet(B)[1], abs=1e-10)
+    np.testing.assert_allclose(curve.solve(b), np.linalg.solve(B, b), atol=1e-9)
+    np.testing.assert_allclose(system.forward(b), dense @ R @ b, atol=1e-12)
+    np.testing.assert_allclose(system.back(g), R.T @ dense.T @ g, atol=1e-12)
+    np.testing.assert_allclose(design.see(x[:5], x[5:]), dense @ x, atol=1e-12)
+    (joint,), (stack,) = design.blocks(tau), design.stacks
+    total = np.zeros_like(K)
+    for number, block in enumerate(joint):
+        where = np.concatenate([[5 + number], stack.local[number]])
+        total[np.ix_(where, where)] += block
+    np.testing.assert_allclose(total, Precision, atol=1e-12)
     C = R @ np.linalg.solve(B, R.T)
-    covariance = factor.covariance(curvature.LB)
-    np.testing.assert_allclose(covariance.spread(design), np.diag(dense @ C @ dense.T), atol=1e-9)
+    np.testing.assert_allclose(curve.variances, np.diag(dense @ C @ dense.T), atol=1e-9)
     rows = np.array([1, 9, 12, 3])
-    np.testing.assert_allclose(covariance.among(design.A[rows]), dense[rows] @ C @ dense[rows].T, atol=1e-9)
-    plus, minus = rng.normal(size=(2, K.shape[0]))
-    M = (Precision @ C @ Precision - Precision + np.outer(plus, plus) - np.outer(minus, minus)) / 2
-    items, pairs = covariance.sensitivity(Lam, plus, minus)
+    np.testing.assert_allclose(curve.among(rows), dense[rows] @ C @ dense[rows].T, atol=1e-9)
+    touched = curve.touched(b, rows)
+    np.testing.assert_allclose(touched.A @ touched.mean, dense[rows] @ R @ b, atol=1e-9)
+    np.testing.assert_allclose(touched.A @ (touched.A @ touched.covariance).T, curve.among(rows), atol=1e-9)
+    plus, minus = rng.normal(size=(2, 14))
+    p, q = dense.T @ plus, dense.T @ minus
+    M = (Precision @ C @ Precision - Precision + np.outer(p, p) - np.outer(q, q)) / 2
+    items, ((_, pairs),) = curve.sensitivity(plus, minus)
     np.testing.assert_allclose(items, M[:5, :5], atol=1e-9)
-    np.testing.assert_allclose(pairs, M[5:, 5:].diagonal(), atol=1e-9)
+    np.testing.assert_allclose(pairs[:, 0, 0], M[5:, 5:].diagonal(), atol=1e-9)
+    W = rng.normal(size=(3, 13)) * (rng.random((3, 13)) < 0.5)
+    query = Query((W @ K)[:, :5], W @ K @ W.T, own=sp.csr_array((W @ K)[:, 5:]))
+    mean, covariance = curve.joint(system.back(g), g, query)
+    np.testing.assert_allclose(mean, W @ K @ dense.T @ g, atol=1e-9)
+    np.testing.assert_allclose(covariance, W @ C @ W.T, atol=1e-9)
+    again, variance = curve.moments(system.back(g), g, replace(query, prior=query.prior.diagonal()))
+    np.testing.assert_allclose(again, mean, atol=1e-12)
+    np.testing.assert_allclose(variance, covariance.diagonal(), atol=1e-9)
 
 
 def test_precisions_that_leave_no_posterior_are_refused():
-    factor, design, *_ = random_problem(0, 0.0)
+    system, K, *_ = random_problem(0, 0.0)
     for tau in (np.full(14, -0.6), np.concatenate([[-2.0], np.ones(13)])):
         with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-            Curvature.build(factor, design.laplacian(tau), semidefinite=False)
-    small = EffectFactor(factor.items, 1e-3, 8)  # the effects allow it, the items do not
+            system.curve(tau, semidefinite=False)
+    # the effects allow it, the items do not
+    small = GroupSystem.build(system.design, K[:5, :5], [np.full((1, 1, 1), 1e-6)])
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
-        Curvature.build(small, design.laplacian(np.full(14, -100.0)), semidefinite=False)
+        small.curve(np.full(14, -100.0), semidefinite=False)
 
 
 @pytest.mark.parametrize("name", PARTS)
@@ -178,15 +205,19 @@ def test_draws_have_the_moments_of_the_matrix_and_the_same_pair_is_drawn_once(na
     np.testing.assert_allclose(draws.mean(axis=0), matrix.mean, atol=5 * matrix.std.max() / np.sqrt(20_000))
     np.testing.assert_allclose(draws.std(axis=0), matrix.std, atol=0.05)
     low, high = np.triu_indices(5, 1)
-    s = model._solution
-    by_pairs, dense = s.prior.cross_pairs, PairPrior(s.prior.utility, s.prior.cyclic, 9, s.prior.pairs)
-    new = _everyone(model)
+    s, seen = model._solution, model._statements.seen
+    parts, rows = s.problem.parts, Rows(_everyone(model), low, high)
+    dense = PairPreferences(parts.get("utility"), parts["circles"], 9, model._statements.pairs)
     covariance = np.cov(draws[:, low, high].T)
-    tau = np.bincount(model._evidence.design.A.pair, model._evidence.weight * s.tau)
-    Q, G = dense.cross_pairs(new, (low, high)), dense.gram()[0]
-    expected = dense.pair_covariance(new, (low, high)) - Q @ np.linalg.solve(np.diag(1 / tau) + G, Q.T)
+    tau = np.bincount(seen.cell, seen.weight * s.tau)
+    Q, G = dense.ask(rows).shared, dense.prior().K
+    expected = dense.covariance(rows) - Q @ np.linalg.solve(np.diag(1 / tau) + G, Q.T)
     np.testing.assert_allclose(covariance, expected, atol=0.1)
-    assert by_pairs(new, (low, high)).same.max() == 9
+    # every pair that was compared has one effect, and no two pairs have the same
+    own = s.problem.query(rows).own
+    assert np.diff(own.indptr).max() == 1
+    compared = set(zip(*model._statements.pairs, strict=True)) & set(zip(low, high, strict=True))
+    assert len(np.unique(own.indices)) == own.nnz == len(compared)
     twice = model.sample_preferences([3, 5, 3], n_samples=20, random_state=0)
     np.testing.assert_allclose(twice[:, 0, 1], twice[:, 2, 1], atol=1e-7)
     np.testing.assert_allclose(twice[:, 0, 2], 0.0, atol=1e-7)
@@ -202,38 +233,33 @@ def _everyone(model):
 def test_an_update_starts_from_what_was_known_of_items_and_pairs(name, monkeypatch):
     data, _ = simulate()
     model = fixed(name).fit(data[:30])
-    old, used, a = model._solution.prior, model._used, model._solution.posterior.a
-    z = dict(zip(zip(*(used[side] for side in old.pairs), strict=True), _of_pairs(old, a), strict=True))
+    z = _of_pairs(model, model._solution.posterior.system, model._solution.posterior.g)
+    np.testing.assert_allclose(list(z.values()), model._solution.posterior.x, atol=1e-12)
     seen = {}
 
-    def keep(*args):
-        seen["start"] = _gp_prior.warm_start(*args)
-        return seen["start"]
+    def keep(evidence, *args, **more):
+        seen["start"], seen["system"] = evidence.warm[0], evidence.problem.system()[0]
+        return learn(evidence, *args, **more)
 
-    monkeypatch.setattr("preflearn.models.gp.warm_start", keep)
+    monkeypatch.setattr("preflearn.models.gp.learn", keep)
     model.update(data[30:])
-    new = model._solution.prior
-    now = dict(
-        zip(zip(*(model._used[side] for side in new.pairs), strict=True), _of_pairs(new, seen["start"]), strict=True)
-    )
+    now = _of_pairs(model, seen["system"], seen["start"])
     assert len(now) > len(z)
     for pair, value in z.items():
         assert now[pair] == pytest.approx(value, abs=1e-12)
 
 
-def _of_pairs(prior, a):
-    factor, _ = prior.factor()
-    n = 0 if prior.utility is None else prior.n_items
-    latents = factor.forward(factor.back(a))
-    f, c = np.append(latents[:n], 0.0), latents[n:]
-    return (f[prior.pairs[0]] - f[prior.pairs[1]] if n else 0.0) + c
+def _of_pairs(model, system, g):
+    rows = model._statements.rows
+    ends = zip(model._used[rows.low], model._used[rows.high], strict=True)
+    return dict(zip(ends, system.forward(system.back(g)), strict=True))
 
 
 def test_fewer_pairs_than_items_are_the_latents():
     order = np.random.default_rng(0).permutation(40)
     data = Comparisons(40, order[:20], order[20:])
-    assert isinstance(fixed("both").fit(data)._solution.prior, PairPrior)
-    assert isinstance(fixed("cyclic").fit(data)._solution.prior, PairEffectPrior)
+    assert fixed("both").fit(data)._choice.kind == "pairs"
+    assert fixed("cyclic").fit(data)._choice.kind == "effects"
 
 
 def test_averages_over_hyperparameters_and_items_beyond_a_hundred():
@@ -264,7 +290,8 @@ def test_twenty_thousand_pairs_need_no_matrix_of_their_size():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 0.1 * 8 * m**2
-    assert isinstance(model._solution.posterior, EffectPosterior)
+    assert isinstance(model._solution.posterior.system, GroupSystem)
+    assert model._solution.problem.n_latents == n + m
     assert model.info_.converged
     assert np.isfinite(loo).all()
     assert np.isfinite(matrix.std).all()

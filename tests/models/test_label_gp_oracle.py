@@ -18,12 +18,14 @@ from preflearn.data import (
     from_label_ranks,
     from_ordinal_labels,
 )
-from preflearn.inference.blocks import BlockFactor
+from preflearn.inference.blocks import BlockDesign, BlockFactor
 from preflearn.inference.covers import CoverFactor, vertex_cover
-from preflearn.inference.design import Design, pair_operator
+from preflearn.inference.dense import DenseSystem
+from preflearn.inference.design import pair_operator
 from preflearn.inference.ep import ep, ep_gradient
-from preflearn.inference.factor import Factor
 from preflearn.inference.laplace import laplace
+from preflearn.inference.observed import Observed
+from preflearn.inference.system import Query
 from preflearn.likelihoods import Gaussian, Probit
 from preflearn.models.label_gp import LabelPreferenceGP
 
@@ -139,7 +141,7 @@ def test_everything_is_as_with_all_latents_at_once(graph, kernel, shared, form, 
     way(monkeypatch, form)
     data = GRAPHS[graph]
     model = LabelPreferenceGP(kernel, shared=shared, hyperparameters="fixed").fit(data)
-    assert isinstance(model._posterior.posterior.factor, CoverFactor if form == "arrow" else BlockFactor)
+    assert isinstance(model._posterior.posterior.system.factor, CoverFactor if form == "arrow" else BlockFactor)
     truth = Dense(data, [kernel] * data.n_labels).solve()
     assert model.log_evidence_ == pytest.approx(truth.evidence, abs=1e-8)
     mode = model.predict_utility(data.items)
@@ -194,18 +196,18 @@ def test_ep_is_as_with_all_latents_at_once(graph, shared, form, monkeypatch):
     way(monkeypatch, form)
     data, n = GRAPHS[graph], len(GRAPHS[graph])
     model = LabelPreferenceGP(FULL, inference="ep", shared=shared, hyperparameters="fixed").fit(data)
-    design = Design(pair_operator(data.first * n + data.item, data.second * n + data.item, n * data.n_labels))
+    A = pair_operator(data.first * n + data.item, data.second * n + data.item, n * data.n_labels)
     K = scipy.linalg.block_diag(*[FULL(data.items)] * data.n_labels)
-    weight = np.ones(data.n_edges) if data.weight is None else data.weight
-    posterior, info, sites = ep(Factor.build(K), design, data.outcome, weight, Probit(), tol=1e-12)
+    seen = Observed(data.outcome, np.ones(data.n_edges) if data.weight is None else data.weight)
+    posterior, info, sites = ep(DenseSystem.of(A, K), seen, Probit(), tol=1e-12)
     assert info.converged
     assert model.log_evidence_ == pytest.approx(posterior.log_evidence, abs=1e-8)
     Q = scipy.linalg.block_diag(*[FULL(NEW, data.items)] * data.n_labels)
-    mean, variance = posterior.moments(Q, np.full(len(Q), 2.0))
+    mean, variance = posterior.moments(Query(Q, np.full(len(Q), 2.0)))
     found, std = model.predict_utility(NEW, return_std=True)
     np.testing.assert_allclose(found.T.ravel(), mean, atol=1e-7)
     np.testing.assert_allclose(std.T.ravel() ** 2, variance, atol=1e-7)
-    M, _ = ep_gradient(posterior, design, data.outcome, weight, Probit(), sites)
+    M = ep_gradient(posterior, seen, Probit(), sites).prior
     slopes = FULL(data.items, eval_gradient=True)[1]
     blocks = [M[c * n : (c + 1) * n, c * n : (c + 1) * n] for c in range(data.n_labels)]
     by_label = np.array([np.einsum("ij,ijk->k", block, slopes) for block in blocks])
@@ -223,9 +225,9 @@ def test_two_labels_are_a_binary_process_with_twice_the_kernel(likelihood):
         outcome[:4] = 0
     data = LabelPreferences(X, range(20), ["yes"] * 20, ["no"] * 20, outcome, labels=["yes", "no"])
     model = LabelPreferenceGP(FULL, likelihood, hyperparameters="fixed").fit(data)
-    assert model._posterior.posterior.factor.rank == 20
-    posterior, _ = laplace(Factor.build(2 * FULL(X)), np.eye(20), outcome, np.ones(20), likelihood)
-    mean, variance = posterior.moments(2 * FULL(NEW, X), np.full(5, 4.0))
+    assert model._posterior.posterior.system.factor.rank == 20
+    posterior, _ = laplace(DenseSystem.of(np.eye(20), 2 * FULL(X)), Observed(outcome, np.ones(20)), likelihood)
+    mean, variance = posterior.moments(Query(2 * FULL(NEW, X), np.full(5, 4.0)))
     assert model.log_evidence_ == pytest.approx(posterior.log_evidence, abs=1e-9)
     utility = model.predict_utility(NEW)
     np.testing.assert_allclose(utility[:, 0] - utility[:, 1], mean, atol=1e-9)
@@ -262,10 +264,10 @@ def test_the_cheaper_form_is_taken():
     X = np.random.default_rng(0).normal(size=(12, 2))
     for n_labels, form in ((2, BlockFactor), (4, BlockFactor), (5, CoverFactor), (6, CoverFactor)):
         model = LabelPreferenceGP(FULL, hyperparameters="fixed").fit(X, np.arange(12) % n_labels)
-        assert isinstance(model._posterior.posterior.factor, form)
+        assert isinstance(model._posterior.posterior.system.factor, form)
     orders = np.array([np.random.default_rng(i).permutation(5) for i in range(12)])
     model = LabelPreferenceGP(FULL, hyperparameters="fixed").fit(from_label_rankings(X, orders))
-    assert model._posterior.posterior.factor.n_blocks == 4
+    assert model._posterior.posterior.system.factor.n_blocks == 4
 
 
 @pytest.mark.parametrize("form", ["arrow", "dense"])
@@ -285,9 +287,6 @@ def test_factors_are_what_the_protocol_says(form):
     u, f = rng.normal(size=R.shape[1]), rng.normal(size=R.shape[0])
     np.testing.assert_allclose(factor.forward(u), R @ u, atol=1e-12)
     np.testing.assert_allclose(factor.back(f), R.T @ f, atol=1e-12)
-    from preflearn.inference.blocks import BlockDesign
-    from preflearn.inference.posterior import Curvature
-
     design = BlockDesign(data.item, data.first, data.second, np.eye(5), len(data))
     tau = rng.uniform(size=data.n_edges)
     A = design.A.toarray()
@@ -295,11 +294,14 @@ def test_factors_are_what_the_protocol_says(form):
     B = np.eye(len(u)) + R.T @ Lam @ R
     np.testing.assert_allclose(design.laplacian(tau) @ f, Lam @ f, atol=1e-12)
     np.testing.assert_allclose(factor.congruence(design.laplacian(tau)) + np.eye(len(u)), B, atol=1e-12)
-    curvature = Curvature.build(factor, design.laplacian(tau))
-    np.testing.assert_allclose(curvature.solve(u), np.linalg.solve(B, u), atol=1e-11)
-    assert curvature.log_det == pytest.approx(np.linalg.slogdet(B)[1], abs=1e-11)
+    system = DenseSystem(design, factor)
+    np.testing.assert_allclose(system.forward(u), A @ R @ u, atol=1e-12)
+    np.testing.assert_allclose(system.back(tau), R.T @ A.T @ tau, atol=1e-12)
+    curve = system.curve(tau)
+    np.testing.assert_allclose(curve.solve(u), np.linalg.solve(B, u), atol=1e-11)
+    assert curve.log_det == pytest.approx(np.linalg.slogdet(B)[1], abs=1e-11)
     W = factor.whiten([FULL(NEW, data.items)])
     Q = scipy.linalg.block_diag(*[FULL(NEW, data.items)] * 5)
     np.testing.assert_allclose(R @ W, Q.T, atol=1e-7)
-    V = curvature.whiten(W)
+    V = curve.inner.whiten(W)
     np.testing.assert_allclose(V.T @ V, W.T @ np.linalg.solve(B, W), atol=1e-11)

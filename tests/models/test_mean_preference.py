@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from preflearn.models._answers import mean_joint, pair_joint
-from preflearn.priors import PairEffectPrior, PairPrior, SkewBasisPrior
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.models._gp_items import items_of_table
 from preflearn.models._gp_judges import asked_by
+from preflearn.terms import Rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
 
@@ -28,6 +27,14 @@ def smooth(scale=1.0):
     return ConstantKernel(2.0) * RBF(scale)
 
 
+def pair_joint(s, items, pairs, who):
+    return s.posterior.joint(s.problem.query(Rows(items, *pairs, who=who), joint=True))
+
+
+def mean_joint(s, items, who):
+    return s.posterior.joint(s.problem.query(Rows.of_items(items, "mean", who=who), joint=True))
+
+
 def means_of_pairs(n):
     """Return the operator (n, pairs) from preferences of all pairs to their means over all items."""
     low, high = np.triu_indices(n, 1)
@@ -38,23 +45,23 @@ def means_of_pairs(n):
 
 
 @pytest.mark.parametrize(
-    ("parts", "prior"),
+    ("parts", "kind"),
     [
-        ({"kernel": smooth(), "cyclic_kernel": smooth(1.3)}, PairPrior),
-        ({"kernel": None, "cyclic_kernel": smooth(1.3)}, PairPrior),
-        ({"kernel": smooth(), "cyclic_kernel": smooth(1.3), "own_effect": True}, PairPrior),
-        ({"kernel": smooth(), "cyclic_kernel": smooth(1.3)}, SkewBasisPrior),
-        ({"kernel": None, "cyclic_kernel": smooth(1.3)}, SkewBasisPrior),
+        ({"kernel": smooth(), "cyclic_kernel": smooth(1.3)}, "pairs"),
+        ({"kernel": None, "cyclic_kernel": smooth(1.3)}, "pairs"),
+        ({"kernel": smooth(), "cyclic_kernel": smooth(1.3), "own_effect": True}, "pairs"),
+        ({"kernel": smooth(), "cyclic_kernel": smooth(1.3)}, "functions"),
+        ({"kernel": None, "cyclic_kernel": smooth(1.3)}, "functions"),
     ],
 )
-def test_it_is_the_mean_over_all_pairs(parts, prior, monkeypatch):
-    if prior is SkewBasisPrior:
-        monkeypatch.setattr("preflearn.models._gp_prior.BASIS_FROM", 0)
-        monkeypatch.setattr("preflearn.models._gp_prior.MANY_PAIRS", 0)
-        monkeypatch.setattr("preflearn.models._gp_prior.MOST_FUNCTIONS", 7)
+def test_it_is_the_mean_over_all_pairs(parts, kind, monkeypatch):
+    if kind == "functions":
+        monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
+        monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
+        monkeypatch.setattr("preflearn.models._gp_terms.MOST_FUNCTIONS", 7)
     data, rng = problem(0)
     model = PreferenceGP(**parts, likelihood="logit", hyperparameters="fixed").fit(data)
-    assert isinstance(model._solution.prior, prior)
+    assert model._choice.kind == kind
     new = rng.normal(size=(6, 2))
     for items in (new, None, data.items[[0, 3, 3]]):
         asked, _ = items_of_table(model, items)
@@ -91,7 +98,7 @@ def test_pairs_with_effects_of_their_own_are_those_of_items_that_have_nothing_in
     data, _ = problem(2, m=25)  # so that some pairs were never compared
     kernels = [ConstantKernel(1.5) if utility else None, ConstantKernel(0.8)]
     by_name = PreferenceGP(kernels[0], cyclic_kernel=kernels[1], hyperparameters="fixed").fit(data.with_items(9))
-    assert isinstance(by_name._solution.prior, PairEffectPrior)
+    assert by_name._choice.kind == "effects"
     apart = [None if kernel is None else kernel * RBF(1e-3, "fixed") for kernel in kernels]
     by_feature = PreferenceGP(apart[0], cyclic_kernel=apart[1], hyperparameters="fixed").fit(data)
     for items in (None, [0, 3, 4, 7], [2, 2, 5, 8, 5]):

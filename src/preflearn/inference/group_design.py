@@ -187,6 +187,8 @@ class GroupDesign:
         count = self._count[group[known]]
         rows = np.repeat(known, count)
         within = np.arange(rows.shape[0]) - np.repeat(np.cumsum(count) - count, count)
+        if not rows.shape[0]:
+            return sp.csr_array((group.shape[0], self.n_own))
         columns = self._start[group[rows]] + within
         kind = self._what[columns] - first
         there = np.flatnonzero((kind >= 0) & (kind < cross.shape[1]))

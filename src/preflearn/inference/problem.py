@@ -28,7 +28,7 @@ from preflearn.inference.group_design import GroupDesign, Stack
 from preflearn.inference.groups import GroupSystem
 from preflearn.inference.system import Query, System
 from preflearn.operators import FloatArray, IntArray
-from preflearn.terms import Combined, Given, Items, Parameters, Rows, Seen, Term
+from preflearn.terms import Combined, Given, Items, Own, Parameters, Rows, Seen, Term
 
 __all__ = ["Layout", "Problem"]
 
@@ -215,14 +215,23 @@ class Layout:
         for t, one in enumerate(asked):
             if one.own is None:
                 continue
-            if self.main is not None and t in self.main.terms:
-                part = self.main.cross(self.design, t, one.own, len(rows))
+            part, place = self.of_groups(t, one.own, len(rows))
+            if place is None:
                 own = part if own is None else own + part
-                continue
-            for family, design, place in zip(self.joined, self.joined_designs, self.joined_slices, strict=True):
-                if t in family.terms:
-                    Q[:, place] += family.cross(design, t, one.own, len(rows)).toarray()
+            else:
+                Q[:, place] += part.toarray()
         return Query(Q, prior, own, operator, total)
+
+    def of_groups(self, t: int, own: Own, n_rows: int) -> tuple[Any, slice | None]:
+        """Return covariances (p, N) of asked rows with a term's latents of groups, and the places of these.
+
+        Places are among the shared latents; None: the groups are eliminated.
+        """
+        if self.main is not None and t in self.main.terms:
+            return self.main.cross(self.design, t, own, n_rows), None
+        found = zip(self.joined, self.joined_designs, self.joined_slices, strict=True)
+        family, design, place = next(one for one in found if t in one[0].terms)
+        return family.cross(design, t, own, n_rows), place
 
 
 def _n_own(family: Family) -> int:

@@ -338,8 +338,13 @@ class UtilityPosterior(BaseEstimator):
                     known = np.flatnonzero(distinct < utility.n_items)
                     f[:, known] = shared[:, distinct[known]]
                 c = circles.own_variance * rng.standard_normal((count, low.shape[0]))
-                asked = s.problem.query(Rows(Items(None, distinct), low, high)).own.tocoo()
-                c[:, asked.row] = own[:, asked.col]
+                rows = Rows(Items(None, distinct), low, high)
+                t = next(t for t, term in enumerate(s.problem.terms) if "circles" in term.parts)
+                of_pairs = s.problem.terms[t].ask(rows).own
+                assert of_pairs is not None
+                cross, where = s.problem.layout.of_groups(t, of_pairs, len(rows))
+                known_pairs = cross.tocoo()
+                c[:, known_pairs.row] = (own if where is None else shared[:, where])[:, known_pairs.col]
                 draws = np.zeros((count, k, k))
                 draws[:, low, high] = f[:, low] - f[:, high] + c
                 draws[:, high, low] = -draws[:, low, high]
