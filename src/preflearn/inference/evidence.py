@@ -14,7 +14,7 @@ from preflearn.inference.observed import Observed
 from preflearn.inference.posterior import Info, Posterior
 from preflearn.inference.problem import Problem
 from preflearn.operators import FloatArray
-from preflearn.terms import Reliability
+from preflearn.terms import Reliability, ReliabilityError, Rows
 
 __all__ = ["Evidence", "Solution", "hyperprior_of", "numbers"]
 
@@ -201,6 +201,23 @@ class Evidence:
         if not isinstance(kept["info"], Info):
             raise DataError("how the inference ended is not said")
         return Solution(problem, likelihood, Found(posterior, kept["info"], tau, nu))
+
+    def widened(self, solution: Solution, rows: Rows) -> Solution:
+        """Return a solution whose uncertainty includes that of the reliabilities, to first order; means stay.
+
+        Every outcome is a cell of its own there, and sees z itself.
+        """
+        assert self.reliability is not None
+        assert self.seen.cell is not None
+        seen, cell, posterior = self.observed, self.seen.cell, solution.posterior
+        error = ReliabilityError(posterior.x[cell], self.reliability.judge, self.reliability.deviation)
+        problem = solution.problem.widened(rows.part(cell), self.reliability.scale, error)
+        system, _ = problem.system()
+        tau = seen.weight * solution.tau
+        curve = system.curve(tau, semidefinite=solution.likelihood.log_concave)
+        g = seen.weight * (solution.nu - solution.tau * seen.see(posterior.x))
+        wide = Posterior(system, curve, system.back(g), g, posterior.log_evidence)
+        return replace(solution, problem=problem, found=solution.found._replace(posterior=wide))
 
     def warmth(self) -> Any:
         """Return the warm start of the next evaluation as data."""

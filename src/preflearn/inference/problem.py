@@ -263,6 +263,16 @@ class Problem:
         """Lay out terms over rows of training."""
         return cls(tuple(terms), Layout([term.seen(rows) for term in terms], len(rows)))
 
+    def widened(self, rows: Rows, scale: FloatArray, error: Term) -> Problem:
+        """Return the sum of the terms times ``scale`` of each row, and of one more that is not scaled."""
+        by = sp.diags_array(scale)
+        seen = []
+        for one in (term.seen(rows) for term in self.terms):
+            shared = one.shared if one.shared is None else by @ one.shared
+            own = one.own if one.own is None else sp.csr_array(by @ one.own)
+            seen.append(one._replace(shared=shared, own=own))
+        return Problem((*self.terms, error), Layout([*seen, error.seen(rows)], len(rows)))
+
     @property
     def parameters(self) -> Parameters:
         """Free parameters of the terms, one after the other."""

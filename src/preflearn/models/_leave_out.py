@@ -50,19 +50,21 @@ def without_items(mixture: Mixture, data: Statements, X: Comparisons) -> tuple[F
     for item in (X.first, X.second):
         side = np.where(item == np.minimum(X.first, X.second), 0, 1)
         found = [(mean[data.cell, side], variance[data.cell, side]) for mean, variance in answers]
-        sides.append(_probabilities(mixture, X, [_scaled(data, *one) for one in found]))
+        sides.append(_probabilities(mixture, X, found))
     return sides[0], sides[1]
 
 
 def without_judges(mixture: Mixture, data: Statements, X: Comparisons) -> FloatArray:
     """Return the same under the posterior without any comparison of the same judge."""
-    assert data.rows.who is not None
+    assert data.judge is not None
+    judge = np.zeros(len(data.rows), dtype=np.intp)
+    judge[data.seen.cell] = data.judge
     answers = []
     for _, s in mixture:
         mean, variance = np.empty(len(data.rows)), np.empty(len(data.rows))
-        for cells, moments in _without_groups(s, data, data.rows.who.number):
+        for cells, moments in _without_groups(s, data, judge):
             mean[cells], variance[cells] = moments
-        answers.append(_scaled(data, mean[data.cell], variance[data.cell]))
+        answers.append((mean[data.cell], variance[data.cell]))
     return _probabilities(mixture, X, answers)
 
 
@@ -73,14 +75,6 @@ def _probabilities(mixture: Mixture, X: Comparisons, answers: list[Moments]) -> 
         for (w, s), (mean, variance) in zip(mixture, answers, strict=True)
     )
     return np.asarray(p)[:, ::-1]
-
-
-def _scaled(data: Statements, mean: FloatArray, variance: FloatArray) -> Moments:
-    """Return moments of z of every comparison from those of x at its cell."""
-    if data.seen.scale is None:
-        return mean, variance
-    scale = data.seen.scale[data.row]
-    return scale * mean, scale**2 * variance
 
 
 def _without_part(s: Solution, data: Statements, weight: FloatArray) -> Moments:

@@ -63,6 +63,8 @@ class UtilityPosterior(BaseEstimator):
     _used: IntArray
     comparisons_: Comparisons
     _choice: Any
+    reliability_: FloatArray
+    reliability_std_: FloatArray
 
     @_OfUtilities
     def predict_utility(
@@ -433,7 +435,17 @@ class UtilityPosterior(BaseEstimator):
             beside["covariates"] = sign[:, None] * X.covariates
         asked = asked_of(self, X)
         answers = self._pairs(items_of_comparisons(self, X, used), low, high, asked, total, **beside)
+        if asked is not None and hasattr(self, "reliability_"):
+            answers = [(w, *self._as_reliable(asked, mean, variance)) for w, mean, variance in answers]
         return [(w, sign * mean, variance) for w, mean, variance in answers]
+
+    def _as_reliable(self, asked: Who, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return moments of s x for judges who are known, s and x taken for independent; of others s is 1."""
+        known = (asked.number >= 0) & (asked.number < len(self.reliability_))
+        place = np.where(known, asked.number, 0)
+        s = np.where(known, self.reliability_[place], 1.0)
+        of_s = np.where(known, np.square(self.reliability_std_[place]), 0.0)
+        return s * mean, np.asarray((s**2 + of_s) * variance + of_s * np.square(mean))
 
     def _size(self, new: Items) -> int:
         """Return the order of the largest matrix that an answer about new items takes."""

@@ -20,6 +20,8 @@ from preflearn.data.learning import warn_before_learning
 from preflearn.inference.evidence import Evidence, Solution, hyperprior_of
 from preflearn.inference.learn import Learned, Starts, check_theta, learn, learned_again
 from preflearn.inference.methods import METHODS, get_method
+from preflearn.inference.observed import Observed
+from preflearn.inference.system import Query
 from preflearn.inference.threads import few_threads
 from preflearn.models._gp_items import items_of_comparisons
 from preflearn.models._gp_kernel import length_scales
@@ -38,7 +40,7 @@ from preflearn.terms.circles import circle_variance
 
 __all__ = ["Effect", "LeftOut", "PreferenceGP"]
 
-RELIABILITY = 1.0  # deviation of a judge's reliability around 1, before it has said anything
+RELIABILITY = 0.5  # deviation of a judge's reliability around that of its kind, before it has said anything
 LEVEL = 0.9  # probability of the intervals of effects
 
 
@@ -94,7 +96,7 @@ class PreferenceGP(UtilityPosterior):
         starts at that share beside it.
     judge_reliability : bool, default=False
         Whether answers of different judges depend on the items to different degrees: z = s x with s of each judge,
-        N(1, 1) a priori, near 0 for one who answers by chance and negative for a contrary one.
+        around 1 for most of them, near 0 for one who answers by chance and around -1 for a contrary one.
     side : bool or "judge", default=False
         Whether the first side has an advantage (home, white, the answer that is read first); "judge": one of its own
         for each judge, beside what all share. Answers are about neither side unless asked (``side=True``).
@@ -372,7 +374,7 @@ class PreferenceGP(UtilityPosterior):
         self._learned, self._choice, self.comparisons_ = learned, evidence.about, X
         self._solution: Solution = solution
         self._mixture, self._used = learned.mixture, data.used
-        self._statements = replace(data, seen=evidence.observed)
+        self._statements = self._answered = data
         self.optima_ = learned.optima
         for name in ("hyperposterior_", "feature_names_in_", "reliability_", "reliability_std_"):
             self.__dict__.pop(name, None)
@@ -387,7 +389,7 @@ class PreferenceGP(UtilityPosterior):
         if tastes is not None:
             self.judge_share_, self.judge_kernel_ = tastes.rho, getattr(tastes, "kernel", None)
         if evidence.reliability is not None:
-            self.reliability_ = evidence.reliability.value
+            self._widen(data, learned)
         self.clusters_ = object_array(data.clusters)
         self.cluster_variance_ = float(parts["clusters"].variance.constant_value) if "clusters" in parts else None
         self.likelihood_, self.log_evidence_ = solution.likelihood, solution.posterior.log_evidence
@@ -398,6 +400,27 @@ class PreferenceGP(UtilityPosterior):
         if X.feature_names is not None:
             self.feature_names_in_ = np.array(X.feature_names, dtype=object)
         self.classes_ = np.array([-1.0, 1.0])
+
+    def _widen(self, data: Statements, learned: Learned) -> None:
+        """Let answers be as uncertain as the reliabilities of judges are; every outcome is then a cell of its own."""
+        evidence = learned.evidence
+        reliability = evidence.reliability
+        assert reliability is not None
+        n, cell = len(reliability.value), data.seen.cell
+        self._mixture = [(w, evidence.widened(s, data.rows)) for w, s in learned.mixture]
+        seen = Observed(data.seen.y, data.seen.weight, np.arange(len(data.seen.y)), len(data.seen.y))
+        self._answered = replace(data, rows=data.rows.part(cell), seen=seen)
+        variance = np.zeros(n)
+        for w, s in self._mixture:
+            part, place = s.problem.layout.of_groups(
+                len(s.problem.terms) - 1, s.problem.parts["reliability"].about(n), n
+            )
+            shared = np.zeros((n, s.problem.layout.n_shared))
+            if place is not None:
+                shared[:, place] = part.toarray()
+            prior = np.full(n, reliability.deviation**2)
+            variance += w * s.posterior.moments(Query(shared, prior, part if place is None else None))[1]
+        self.reliability_, self.reliability_std_ = reliability.value, np.sqrt(variance)
 
     @property
     def _items_matter(self) -> bool:
@@ -532,7 +555,7 @@ class PreferenceGP(UtilityPosterior):
                 "leave_one_out: the model does not tell judges apart. Fit it with "
                 'PreferenceGP(judge_kernel="identity"), or give by="comparison".'
             )
-        X, data = self.comparisons_, self._statements
+        X, data = self.comparisons_, self._answered
         with few_threads(self._learned.evidence.order):
             if by == "comparison":
                 return share_ties(without_comparisons(self._mixture, data, X))

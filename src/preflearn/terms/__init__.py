@@ -6,7 +6,7 @@ from preflearn.terms.clusters import Clusters
 from preflearn.terms.covariates import Covariates
 from preflearn.terms.item_kernel import ItemKernel
 from preflearn.terms.parameters import Parameters
-from preflearn.terms.reliability import Reliability
+from preflearn.terms.reliability import Reliability, ReliabilityError
 from preflearn.terms.rows import POPULATION, UNKNOWN, Items, Rows, Who
 from preflearn.terms.side import Side
 from preflearn.terms.tastes import Tastes, TastesByFeatures
@@ -27,6 +27,7 @@ __all__ = [
     "PairPreferences",
     "Parameters",
     "Reliability",
+    "ReliabilityError",
     "Rows",
     "Seen",
     "Side",
