@@ -143,6 +143,10 @@ class DenseCurve:
         """Return B⁻¹ b."""
         return np.asarray(self.inner.solve(b))
 
+    def precondition(self, b: FloatArray) -> FloatArray:
+        """Return B⁻¹ b."""
+        return self.solve(b)
+
     @cached_property
     def covariance(self) -> Any:
         """C = R B⁻¹ R', the posterior covariance of the latents; see `PriorFactor`."""

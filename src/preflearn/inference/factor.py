@@ -144,6 +144,14 @@ class Factor:
             return np.zeros((r, Q.shape[0]))
         return np.asarray(dtrsm(1.0, self.L[:r].T, np.ascontiguousarray(Q).T, lower=0, trans_a=1))
 
+    def unwhitened(self, X: FloatArray) -> FloatArray:
+        """Return M (n, n) with R'MR = X."""
+        if self.order is not None:
+            back = np.linalg.pinv(self.R)
+            return np.asarray(back.T @ X @ back)
+        half = scipy.linalg.solve_triangular(self.L, X, lower=True, trans="T")
+        return np.asarray(scipy.linalg.solve_triangular(self.L, half.T, lower=True, trans="T").T)
+
 
 @dataclass(frozen=True)
 class Multiple:

@@ -29,7 +29,18 @@ from preflearn.inference.system import Query, Touched
 from preflearn.linalg import EPS, weighted_square
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["GroupCurve", "GroupSystem", "Sensitivity", "block_diagonal"]
+__all__ = [
+    "GroupCurve",
+    "GroupSystem",
+    "Sensitivity",
+    "block_diagonal",
+    "cholesky_blocks",
+    "inverse_cholesky",
+    "joined",
+    "symmetric_roots",
+    "times",
+    "turned",
+]
 
 SMALL = 8  # latents of a group up to which matrices are inverted together, by a method that is slower for large ones
 BLOCK = 2**22  # numbers held at a time
@@ -38,18 +49,19 @@ Blocks = list[FloatArray]  # for every stack: (G, k, k)
 Sensitivity = tuple[FloatArray, list[tuple[Stack, FloatArray]]]
 
 
-def _turned(M: FloatArray) -> FloatArray:
+def turned(M: FloatArray) -> FloatArray:
+    """Return the transposes of a stack of matrices."""
     return M.transpose(0, 2, 1)
 
 
 def _squares(P: FloatArray) -> FloatArray:
     """Return P P' for a stack of matrices."""
     if P.shape[1] > 1:
-        return P @ _turned(P)
+        return P @ turned(P)
     return np.einsum("gr,gr->g", P[:, 0], P[:, 0])[:, None, None]
 
 
-def _times(A: FloatArray, B: FloatArray) -> FloatArray:
+def times(A: FloatArray, B: FloatArray) -> FloatArray:
     """Return A B for stacks of matrices; one number (1, 1, 1) stands for its multiple of the identity."""
     inner = A.shape[2]
     if A.shape == (1, 1, 1) or B.shape == (1, 1, 1) or inner == 1:
@@ -74,9 +86,9 @@ class GroupSystem:
         factor = Factor.build(K) if K.size else Factor(K, None)
         try:
             singular = factor.order is not None
-            roots = [_symmetric_root(one) if singular else _cholesky(one) for one in blocks]
+            roots = [symmetric_roots(one) if singular else cholesky_blocks(one) for one in blocks]
         except np.linalg.LinAlgError:
-            roots, singular = [_symmetric_root(one) for one in blocks], True
+            roots, singular = [symmetric_roots(one) for one in blocks], True
         whole = [
             root if root.shape == (1, 1, 1) else root[one.sets[1]]
             for root, one in zip(roots, design.stacks, strict=True)
@@ -105,7 +117,7 @@ class GroupSystem:
 
     def own(self, u: FloatArray) -> FloatArray:
         """Return the latents of groups, R_g u_g."""
-        return _ravel([_times(R, x) for R, x in zip(self.roots, self.design.split(u), strict=True)])
+        return joined([times(R, x) for R, x in zip(self.roots, self.design.split(u), strict=True)], u)
 
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
@@ -114,8 +126,8 @@ class GroupSystem:
 
     def back(self, g: FloatArray) -> FloatArray:
         """Return S'g."""
-        own = [_times(_turned(R), x) for R, x in zip(self.roots, self.design.split(self.design.ownT @ g), strict=True)]
-        return np.concatenate([self.factor.back(self.design.shared(g)), _ravel(own)])
+        own = [times(turned(R), x) for R, x in zip(self.roots, self.design.split(self.design.ownT @ g), strict=True)]
+        return np.concatenate([self.factor.back(self.design.shared(g)), joined(own, g)])
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True) -> GroupCurve:
         """Eliminate the groups, and factor what is left; see `System.curve`."""
@@ -125,15 +137,15 @@ class GroupSystem:
         stacks = []
         local = np.zeros(n * n)
         for one, R, (Lam, E, Lam_l), E_D in zip(design.stacks, self.roots, design.blocks(tau), of_dense, strict=True):
-            RT = _turned(R)
-            RE = _times(RT, E)
-            RL = RE if E is Lam else _times(RT, Lam)
-            inverse = _inverse_cholesky(_times(RL, R), semidefinite=semidefinite)
-            Y = _times(inverse, RE)
-            Y_D = _times(_times(inverse, RT), E_D) if D.shape[1] else E_D
+            RT = turned(R)
+            RE = times(RT, E)
+            RL = RE if E is Lam else times(RT, Lam)
+            inverse = inverse_cholesky(times(RL, R), semidefinite=semidefinite)
+            Y = times(inverse, RE)
+            Y_D = times(times(inverse, RT), E_D) if D.shape[1] else E_D
             stacks.append(_Eliminated(one, R, Lam, E, E_D, inverse, Y, Y_D))
             L = one.local
-            effective = Lam_l - _times(_turned(Y), Y)
+            effective = Lam_l - times(turned(Y), Y)
             local += np.bincount(np.ravel(L[:, :, None] * n + L[:, None, :]), np.ravel(effective), minlength=n * n)
         Lam_f = np.empty((design.n_shared, design.n_shared))
         Lam_f[:n, :n] = local.reshape(n, n)
@@ -167,24 +179,24 @@ class _Eliminated:
     @cached_property
     def half(self) -> FloatArray:
         """The inverse times R_g': V_g = half' half."""
-        return _times(self.inverse, _turned(self.R))
+        return times(self.inverse, turned(self.R))
 
     @cached_property
     def V(self) -> FloatArray:
         """Covariance of h_g given f."""
-        return _times(_turned(self.half), self.half)
+        return times(turned(self.half), self.half)
 
     @cached_property
     def passed(self) -> tuple[FloatArray, FloatArray]:
         """How h_g moves with f: -V_g E_g."""
-        turned = _turned(self.half)
-        return -_times(turned, self.Y), -_times(turned, self.Y_D)
+        back = turned(self.half)
+        return -times(back, self.Y), -times(back, self.Y_D)
 
     @cached_property
     def seen(self) -> tuple[FloatArray, FloatArray]:
         """How C'T x of a group moves with f: E - Λ V E."""
         moves, moves_dense = self.passed
-        return self.E + _times(self.Lam, moves), self.E_D + _times(self.Lam, moves_dense)
+        return self.E + times(self.Lam, moves), self.E_D + times(self.Lam, moves_dense)
 
 
 @dataclass(frozen=True)
@@ -204,15 +216,19 @@ class GroupCurve:
         return self.point.log_det - 2.0 * own
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """Return B⁻¹ b for one vector."""
+        """Return B⁻¹ b, for one vector or for columns."""
         factor, design, (halves, dense) = self.system.factor, self.system.design, self.halves
         r, n = factor.rank, design.n_local
-        half = _ravel([_times(one.inverse, x) for one, x in zip(self.stacks, design.split(b[r:]), strict=True)])
+        half = joined([times(one.inverse, x) for one, x in zip(self.stacks, design.split(b[r:]), strict=True)], b)
         v = self.point.solve(b[:r] - factor.back(np.concatenate([halves.T @ half, dense.T @ half])))
         f = factor.forward(v)
         rest = design.split(half - halves @ f[:n] - dense @ f[n:])
-        own = [_times(_turned(one.inverse), x) for one, x in zip(self.stacks, rest, strict=True)]
-        return np.concatenate([v, _ravel(own)])
+        own = [times(turned(one.inverse), x) for one, x in zip(self.stacks, rest, strict=True)]
+        return np.concatenate([v, joined(own, b)])
+
+    def precondition(self, b: FloatArray) -> FloatArray:
+        """Return B⁻¹ b."""
+        return self.solve(b)
 
     @cached_property
     def _covariance(self) -> Any:
@@ -278,7 +294,7 @@ class GroupCurve:
         """Return the covariance of f + h_g of a stack that mirrors f: V + (I - VΛ) C (I - VΛ)'."""
         W, local = one.passed[0] + np.eye(one.stack.what.shape[1]), one.stack.local
         C = self._covariance.C[local[:, :, None], local[:, None, :]]
-        return one.V + _times(_times(W, C), _turned(W))
+        return one.V + times(times(W, C), turned(W))
 
     def among(self, cells: IntArray) -> FloatArray:
         """Return the posterior covariance of x at some rows."""
@@ -332,15 +348,15 @@ class GroupCurve:
         own = []
         for k, one in enumerate(self.stacks):
             # ½ C'(TVT - T + pp' - qq')C of every group
-            S = _times(_times(one.Lam, one.V), one.Lam) - one.Lam + _times(x[k], _turned(x[k]))
+            S = times(times(one.Lam, one.V), one.Lam) - one.Lam + times(x[k], turned(x[k]))
             if lifted is not None:
                 S += _squares(lifted[k])
             else:
                 F, where = one.seen[0], one.stack.local
                 C = self._covariance.C[where[:, :, None], where[:, None, :]]
-                S += _times(_times(F, C), _turned(F))
+                S += times(times(F, C), turned(F))
             if y[k] is not None:
-                S -= _times(y[k], _turned(y[k]))
+                S -= times(y[k], turned(y[k]))
             own.append((one.stack, 0.5 * S))
         return M, own
 
@@ -358,7 +374,7 @@ class GroupCurve:
             mean, seen, left = query.operator @ mean, query.operator @ seen, query.operator @ left
         if query.own is None:
             return mean, None, None, seen, left
-        seen_own = query.own @ self._unrooted.T
+        seen_own = query.own @ self.unrooted.T
         left_own = seen_own @ self._inverses.T
         halves, halves_dense = self.halves
         n = design.n_local
@@ -366,7 +382,7 @@ class GroupCurve:
         return mean + query.own @ (design.ownT @ g), seen_own, left_own, seen, left
 
     @cached_property
-    def _unrooted(self) -> Any:
+    def unrooted(self) -> Any:
         """R_g⁻¹ of all groups, block diagonal."""
         parts = []
         for one, R in zip(self.stacks, self.system.roots, strict=True):
@@ -422,11 +438,18 @@ def _row_forms(rows: Any, M: Any) -> FloatArray:
     return np.maximum(np.asarray((rows @ M).multiply(rows).sum(axis=1)).ravel(), 0.0)
 
 
+def joined(parts: list[FloatArray], like: FloatArray) -> FloatArray:
+    """Return columns (G, k, q) of all stacks as one array (N,) or (N, q), as something else has one or more columns."""
+    if like.ndim == 1:
+        return _ravel(parts)
+    return np.concatenate([np.zeros((0, like.shape[1])), *(part.reshape(-1, like.shape[1]) for part in parts)])
+
+
 def _ravel(parts: list[FloatArray]) -> FloatArray:
     return np.concatenate([np.ravel(part) for part in parts]) if parts else np.zeros(0)
 
 
-def _inverse_cholesky(G: FloatArray, *, semidefinite: bool) -> FloatArray:
+def inverse_cholesky(G: FloatArray, *, semidefinite: bool) -> FloatArray:
     """Return the inverses of the lower Cholesky factors of I + G, (groups, k, k)."""
     k = G.shape[1]
     eye = np.eye(k)
@@ -449,7 +472,7 @@ def _inverse_cholesky(G: FloatArray, *, semidefinite: bool) -> FloatArray:
     return np.stack([dtrtri(one.T, lower=0)[0].T for one in L])
 
 
-def _cholesky(K: FloatArray) -> FloatArray:
+def cholesky_blocks(K: FloatArray) -> FloatArray:
     """Return lower Cholesky factors; one number (1, 1, 1) for multiples of the identity that are all the same."""
     first = K[:1, :1, :1]
     if K.shape[0] and (K == first * np.eye(K.shape[1])).all():
@@ -457,8 +480,8 @@ def _cholesky(K: FloatArray) -> FloatArray:
     return np.sqrt(K) if K.shape[1] == 1 else np.asarray(np.linalg.cholesky(K))
 
 
-def _symmetric_root(K: FloatArray) -> FloatArray:
+def symmetric_roots(K: FloatArray) -> FloatArray:
     """Return the roots of positive semi-definite matrices, (sets, k, k)."""
     values, V = np.linalg.eigh(K)
     root = np.sqrt(np.where(values > K.shape[1] * EPS * values[:, -1:], values, 0.0))
-    return np.asarray((V * root[:, None, :]) @ _turned(V))
+    return np.asarray((V * root[:, None, :]) @ turned(V))

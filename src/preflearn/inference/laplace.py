@@ -110,7 +110,7 @@ def _conjugate(system: System, tau: FloatArray, near: Curve, b: FloatArray, tol:
     x = np.zeros_like(b)
     residual = b.copy()
     wanted = tol * float(np.linalg.norm(b))
-    z = near.solve(residual)
+    z = near.precondition(residual)
     direction = z
     inner = float(residual @ z)
     for _ in range(system.inner_steps):
@@ -120,7 +120,7 @@ def _conjugate(system: System, tau: FloatArray, near: Curve, b: FloatArray, tol:
         residual -= length * image
         if float(np.linalg.norm(residual)) <= wanted:
             return x, True
-        z = near.solve(residual)
+        z = near.precondition(residual)
         previous, inner = inner, float(residual @ z)
         direction = z + (inner / previous) * direction
     return x, False

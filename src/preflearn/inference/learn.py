@@ -11,12 +11,13 @@ import numpy as np
 from preflearn.exceptions import DataError
 from preflearn.inference.average import HyperPosterior, average
 from preflearn.inference.evidence import Evidence, Solution, numbers
-from preflearn.inference.search import Optimum, maximise
+from preflearn.inference.search import Optimum, climb, maximise
 from preflearn.inference.threads import few_threads
 from preflearn.operators import FloatArray
 
 __all__ = ["Learned", "Starts", "check_optima", "check_points", "check_theta", "learn", "learned_again"]
 
+FIRST_STEP, SHORT_STEP = 0.5, 0.02  # of log parameters, where gradients are estimated
 MANY_LATENTS, LITTLE = 1_000, 0.01  # latents from which a search ends with a step that gains so few nats
 
 Search = Callable[[Evidence, "Starts"], tuple[Evidence, list[Optimum]]]
@@ -61,6 +62,8 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
     """
     with few_threads(evidence.order):
         gain = LITTLE if evidence.problem.n_latents > MANY_LATENTS else 0.0
+        if evidence.problem.estimated:
+            return evidence, [_by_gradients(evidence, start, first.bounds) for start in first.points[:1]]
         if evidence.reliability is None:
             return evidence, maximise(evidence.believed, *first, gain=gain)
         s = evidence.reliability.value
@@ -75,6 +78,17 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
         found.sort(key=lambda one: -one.evidence)
         evidence.reliability = evidence.reliability.at(found[0].theta[n:])
         return evidence, [replace(one, theta=one.theta[:n], gradient=one.gradient[:n]) for one in found]
+
+
+def _by_gradients(evidence: Evidence, start: FloatArray, bounds: FloatArray) -> Optimum:
+    """Search where values and gradients are estimated: the search goes by gradients, and ends on a short step."""
+
+    def evaluate(theta: FloatArray) -> tuple[float, FloatArray]:
+        return np.nan, evidence.believed(theta)[1]
+
+    found = climb(evaluate, start, bounds, np.full(start.shape, FIRST_STEP), tol=SHORT_STEP, gain=LITTLE)
+    value = evidence.solve(found.x).posterior.log_evidence + evidence.hyperprior_gain(found.x)[0]
+    return Optimum(found.x, value, found.gradient, found.evaluations, found.done, "by estimated gradients")
 
 
 def learn(

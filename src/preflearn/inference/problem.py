@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.design import Design
 from preflearn.inference.factor import Factor
 from preflearn.inference.features import FeatureDesign
 from preflearn.inference.group_design import GroupDesign, Stack
-from preflearn.inference.groups import GroupSystem
+from preflearn.inference.groups import GroupSystem, cholesky_blocks
 from preflearn.inference.system import Query, System
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Combined, Given, Items, Own, Parameters, Rows, Seen, Term
@@ -106,6 +107,13 @@ class Layout:
         order = np.argsort(size, kind="stable")[::-1]
         self.main = families[order[0]] if families else None
         self.joined = [families[k] for k in order[1:]]
+        self.inner: Family | None = None
+        if self.joined and size[order[1]] > MOST_SHARED:
+            # of two that cross, the one with the smaller groups is eliminated within the other
+            two = sorted((families[order[0]], self.joined.pop(0)), key=lambda one: int(np.bincount(one.group).max()))
+            self.inner, self.main = two
+            nothing = sp.csr_array((n_cells, 0)), np.zeros((n_cells, 0))
+            self.inner_design = GroupDesign(*nothing, self.inner.what, self.inner.group, self.inner.counts)
         self._columns(seen)
 
     def _columns(self, seen: Sequence[Seen]) -> None:
@@ -160,7 +168,13 @@ class Layout:
             return DenseSystem(self.design, Factor.build(K)), lambda M: self._pull(given, M, {})
         main, design = self.main, self.design
         system = GroupSystem.build(design, K, [main.covariances(given, stack) for stack in design.stacks])
-        return system, lambda found: self._pull(given, found[0], main.of_terms(found[1]))
+        if self.inner is None:
+            return system, lambda found: self._pull(given, found[0], main.of_terms(found[1]))
+        inner, stacks = self.inner, self.inner_design.stacks
+        roots = [cholesky_blocks(inner.covariances(given, stack)) for stack in stacks]
+        roots = [R if R.shape == (1, 1, 1) else R[one.sets[1]] for R, one in zip(roots, stacks, strict=True)]
+        crossed = CrossedSystem(system, self.inner_design, roots)
+        return crossed, lambda found: self._pull(given, found[0], main.of_terms(found[1]) | inner.of_terms(found[2]))
 
     def _covariance(self, given: Sequence[Given]) -> FloatArray:
         if not self.joined and len(self.slices) == 1:
@@ -200,7 +214,7 @@ class Layout:
         prior = np.asarray(sum(t.covariance(rows) for t in terms) if joint else sum(a.variance for a in asked))
         there = [t for t, one in enumerate(asked) if one.shared is not None]
         joins = any(
-            one.own is not None and t not in (self.main.terms if self.main else ()) for t, one in enumerate(asked)
+            one.own is not None and any(t in family.terms for family in self.joined) for t, one in enumerate(asked)
         )
         operator: Any = None
         if len(there) == 1 and isinstance(asked[there[0]].shared, Combined) and not joins:
@@ -216,6 +230,10 @@ class Layout:
             if one.own is None:
                 continue
             part, place = self.of_groups(t, one.own, len(rows))
+            if self.inner is not None and place is None:  # latents of the main family, then those of the inner one
+                sizes = self.design.n_own, self.inner_design.n_own
+                pad = sp.csr_array((len(rows), sizes[t not in self.inner.terms]))
+                part = sp.csr_array(sp.hstack([pad, part] if t in self.inner.terms else [part, pad]))
             if place is None:
                 own = part if own is None else own + part
             else:
@@ -229,6 +247,8 @@ class Layout:
         """
         if self.main is not None and t in self.main.terms:
             return self.main.cross(self.design, t, own, n_rows), None
+        if self.inner is not None and t in self.inner.terms:
+            return self.inner.cross(self.inner_design, t, own, n_rows), None
         found = zip(self.joined, self.joined_designs, self.joined_slices, strict=True)
         family, design, place = next(one for one in found if t in one[0].terms)
         return family.cross(design, t, own, n_rows), place
@@ -297,7 +317,14 @@ class Problem:
     @property
     def n_latents(self) -> int:
         """Number of latents."""
-        return self.layout.n_shared + (0 if self.layout.main is None else self.layout.design.n_own)
+        layout = self.layout
+        own = 0 if layout.main is None else layout.design.n_own
+        return layout.n_shared + own + (0 if layout.inner is None else layout.inner_design.n_own)
+
+    @property
+    def estimated(self) -> bool:
+        """Whether the evidence and its gradient are estimated, so that a search goes by gradients alone."""
+        return self.layout.inner is not None
 
     @property
     def parts(self) -> dict[str, Any]:

@@ -80,6 +80,10 @@ class Curve(Protocol):
         """Return B⁻¹ b."""
         ...
 
+    def precondition(self, b: FloatArray) -> FloatArray:
+        """Return B⁻¹ b, or something like it that costs less."""
+        ...
+
     @property
     def variances(self) -> FloatArray:
         """Posterior variances of x at the cells."""

@@ -67,6 +67,11 @@ class LabelProblem:
         """Number of latents."""
         return self.design.shape[1]
 
+    @property
+    def estimated(self) -> bool:
+        """Whether the evidence is estimated: no."""
+        return False
+
     def with_theta(self, theta: FloatArray) -> LabelProblem:
         """Return the same problem at other parameters."""
         return replace(self, labels=self.labels.with_theta(theta))
