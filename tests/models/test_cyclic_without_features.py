@@ -137,7 +137,8 @@ def random_problem(seed, low):
 
 
 def root_of(system):
-    return scipy.linalg.block_diag(system.factor.R, *(R for stack in system.roots for R in stack))
+    ((number,),) = system.roots  # one for all pairs, which all have the same variance
+    return scipy.linalg.block_diag(system.factor.R, number.item() * np.eye(system.design.n_own))
 
 
 @pytest.mark.parametrize("low", [0.0, -0.1])
@@ -156,11 +157,11 @@ def test_factor_determinant_solutions_and_covariances_are_the_dense_ones(seed, l
     np.testing.assert_allclose(system.forward(b), dense @ R @ b, atol=1e-12)
     np.testing.assert_allclose(system.back(g), R.T @ dense.T @ g, atol=1e-12)
     np.testing.assert_allclose(design.see(x[:5], x[5:]), dense @ x, atol=1e-12)
-    (joint,), (stack,) = design.blocks(tau), design.stacks
+    ((own, edge, local),), (stack,) = design.blocks(tau), design.stacks
     total = np.zeros_like(K)
-    for number, block in enumerate(joint):
+    for number in range(len(own)):
         where = np.concatenate([[5 + number], stack.local[number]])
-        total[np.ix_(where, where)] += block
+        total[np.ix_(where, where)] += np.block([[own[number], edge[number]], [edge[number].T, local[number]]])
     np.testing.assert_allclose(total, Precision, atol=1e-12)
     C = R @ np.linalg.solve(B, R.T)
     np.testing.assert_allclose(curve.variances, np.diag(dense @ C @ dense.T), atol=1e-9)

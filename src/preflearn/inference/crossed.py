@@ -216,7 +216,7 @@ class CrossedCurve:
                 place = one.start + np.arange(one.what.size).reshape(one.what.shape)
                 i, j = np.broadcast_arrays(place[:, :, None], place[:, None, :])
                 X += np.asarray(alone[i.ravel(), j.ravel()]).reshape(X.shape)
-            inverse = 1.0 / R if R.shape == (1, 1, 1) else np.linalg.pinv(R, rcond=1e-8)
+            inverse: Any = 1.0 / R if R.shape == (1, 1, 1) else np.linalg.pinv(R, rcond=1e-8)
             S = times(times(turned(inverse), X), inverse)
             for sign, g in pulls:
                 a = design.split(design.ownT @ g)[k]
@@ -229,7 +229,7 @@ class CrossedCurve:
         """R⁻¹ of the groups of both families, block diagonal."""
         parts = []
         for one, R in zip(self.system.design.stacks, self.system.roots, strict=True):
-            inverse = np.linalg.pinv(R, rcond=1e-8)
+            inverse: Any = np.linalg.pinv(R, rcond=1e-8)
             parts.append((one, inverse * np.eye(one.what.shape[1]) if R.shape == (1, 1, 1) else inverse))
         inner = block_diagonal(parts, self.system.design.n_own)
         return sp.csr_array(sp.block_diag([self.point.unrooted, inner]))
@@ -310,4 +310,4 @@ def _trace_log(apply: Any, precondition: Any, z: FloatArray) -> float:
         T[np.arange(last - 1), np.arange(1, last)] = T[np.arange(1, last), np.arange(last - 1)] = off
         values, vectors = np.linalg.eigh(T)
         total += float(vectors[0] ** 2 @ np.log(np.maximum(values, 1e-300)))
-    return n * total / count
+    return float(n * total / count)

@@ -168,8 +168,10 @@ class DenseCurve:
 
     def touched(self, u: FloatArray, cells: IntArray) -> Touched:
         """Return what some cells see; of operators that are no matrix, the cells themselves."""
-        rows, latent = self.system.design.A[cells], self.system.factor.forward(u)
-        if not sp.issparse(rows):
+        rows: Any = self.system.design.A[cells]
+        latent = self.system.factor.forward(u)
+        sparse: bool = sp.issparse(rows)
+        if not sparse:
             return Touched(sp.eye_array(len(cells), format="csr"), rows @ latent, self.among(cells))
         few = np.unique(rows.nonzero()[1])
         chosen = sp.csr_array((np.ones(len(few)), few, np.arange(len(few) + 1)), shape=(len(few), rows.shape[1]))

@@ -140,7 +140,7 @@ class GroupDesign:
     @property
     def n_shared(self) -> int:
         """Number of shared latents."""
-        return self.n_local + self.n_dense
+        return int(self.n_local + self.n_dense)
 
     def blocks(self, tau: FloatArray) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
         """Return precisions of every stack, Σ τ over the rows of each group.

@@ -58,7 +58,7 @@ def _squares(P: FloatArray) -> FloatArray:
     """Return P P' for a stack of matrices."""
     if P.shape[1] > 1:
         return P @ turned(P)
-    return np.einsum("gr,gr->g", P[:, 0], P[:, 0])[:, None, None]
+    return np.asarray(np.einsum("gr,gr->g", P[:, 0], P[:, 0]))[:, None, None]
 
 
 def times(A: FloatArray, B: FloatArray) -> FloatArray:
@@ -387,7 +387,7 @@ class GroupCurve:
         parts = []
         for one, R in zip(self.stacks, self.system.roots, strict=True):
             if self.system.singular:
-                inverse = np.linalg.pinv(R, rcond=np.sqrt(R.shape[1] * EPS), hermitian=True)
+                inverse: Any = np.linalg.pinv(R, rcond=np.sqrt(R.shape[1] * EPS), hermitian=True)
             else:
                 inverse = np.linalg.inv(R)
             shape = (*one.stack.what.shape, one.stack.what.shape[1])
@@ -435,7 +435,7 @@ def block_diagonal(parts: list[tuple[Stack, FloatArray]], size: int) -> Any:
 
 def _row_forms(rows: Any, M: Any) -> FloatArray:
     """Return r'Mr for sparse rows and a sparse M."""
-    return np.maximum(np.asarray((rows @ M).multiply(rows).sum(axis=1)).ravel(), 0.0)
+    return np.asarray(np.maximum(np.asarray((rows @ M).multiply(rows).sum(axis=1)).ravel(), 0.0))
 
 
 def joined(parts: list[FloatArray], like: FloatArray) -> FloatArray:

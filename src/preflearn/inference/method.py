@@ -38,7 +38,11 @@ class Method(Protocol):
     name: ClassVar[str]
     words: ClassVar[str]  # what messages call it
     log_concave_only: ClassVar[bool]
-    tol: float
+
+    @property
+    def tol(self) -> float:
+        """Size of what should be zero at which it stops."""
+        ...
 
     def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Any = None) -> Found:
         """Return the posterior; ``warm`` is a start from nearby parameters."""

@@ -139,9 +139,9 @@ class Layout:
             self.slices[t] = slice(start, start + A.shape[1])
             start += A.shape[1]
         self.joined_slices = []
-        for one in self.joined_designs:
-            self.joined_slices.append(slice(start, start + one.n_own))
-            start += one.n_own
+        for design in self.joined_designs:
+            self.joined_slices.append(slice(start, start + design.n_own))
+            start += design.n_own
         for t, D in dense:
             self.slices[t] = slice(start, start + D.shape[1])
             start += D.shape[1]
@@ -201,10 +201,8 @@ class Layout:
             own = own | family.of_terms(stacks)
         slopes = []
         for t, one in enumerate(given):
-            place = self.slices.get(t)
-            part = (
-                None if place is None else M if place == slice(0, M.shape[0]) else np.ascontiguousarray(M[place, place])
-            )
+            here = self.slices.get(t)
+            part = None if here is None else M if here == slice(0, M.shape[0]) else np.ascontiguousarray(M[here, here])
             slopes.append(one.pull(part, own.get(t, [])))
         return np.concatenate([np.zeros(0), *slopes])
 

@@ -68,8 +68,15 @@ class Touched:
 class Curve(Protocol):
     """B = I + S'TS, factored; see the module."""
 
-    system: Any
-    tau: FloatArray
+    @property
+    def system(self) -> Any:
+        """The system whose B it is."""
+        ...
+
+    @property
+    def tau(self) -> FloatArray:
+        """Precisions of the cells."""
+        ...
 
     @property
     def log_det(self) -> float:

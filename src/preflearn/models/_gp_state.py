@@ -55,7 +55,7 @@ def comparisons_again(state: dict[str, Any], inference: str) -> tuple[Comparison
 
 def choice_again(model: Any, X: Comparisons, data: Statements, state: dict[str, Any]) -> Choice:
     """Return the choice of terms that was kept, over statements; raise where it is not one of these parameters."""
-    found = {name: _item_kernel(X, data.used, state[name]) for name in ("utility", "circles")}
+    found: dict[str, Any] = {name: _item_kernel(X, data.used, state[name]) for name in ("utility", "circles")}
     no_utility = model.kernel is None and model.cyclic_kernel is not None
     if (found["utility"] is None) != no_utility or (found["circles"] is None) != (model.cyclic_kernel is None):
         raise DataError("the parts of the prior are not those that the parameters speak of")

@@ -100,7 +100,8 @@ class LabelPosterior:
         """Return the posterior covariance (p, L, L) of the utilities of labels at each of the new items."""
         n_new, n_labels = new.shape[0], self.prior.basis.shape[0]
         C = np.empty((n_new, n_labels, n_labels))
-        factor, curve = self.posterior.system.factor, self.posterior.curve
+        factor: Any = self.posterior.system.factor
+        curve: Any = self.posterior.curve
         step = max(1, BLOCK // max(1, factor.rank * self.prior.basis.shape[1]))
         for start in range(0, n_new, step):
             rows = new[start : start + step]

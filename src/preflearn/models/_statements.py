@@ -94,7 +94,10 @@ def statements_of(
     m = counted.shape[0]
     ends = ends.ravel().astype(np.intp)
     low, high = np.minimum(ends[:m], ends[m:]), np.maximum(ends[:m], ends[m:])
-    table = X.covariates[counted] * sign[:, None] + 0.0 if covariates else None
+    table = None
+    if covariates:
+        assert X.covariates is not None
+        table = X.covariates[counted] * sign[:, None] + 0.0
     labels: list[Any] = [low * used.shape[0] + high]
     labels += [] if not side else [sign]
     labels += [] if judge is None or not judges_apart else [judge[counted]]

@@ -331,7 +331,8 @@ class UtilityPosterior(BaseEstimator):
         low, high = (side.astype(np.intp) for side in np.triu_indices(k, 1))
         with few_threads(self._size(new)):
             for count, (_, s) in zip(self._counts(n_samples, rng), self._mixture, strict=True):
-                parts, curve = s.problem.parts, s.posterior.curve
+                parts: Any = s.problem.parts
+                curve: Any = s.posterior.curve
                 shared, own = curve.draw(s.posterior.u, count, rng)
                 utility, circles = parts.get("utility"), parts["circles"]
                 f = np.zeros((count, k))

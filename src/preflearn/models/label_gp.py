@@ -182,7 +182,7 @@ class LabelPreferenceGP(BaseEstimator):
         warn_unfinished(owner, self.inference, [self.info_], self.likelihood_)
         if self.optima_:
             one = Items(edges.X[:1], np.zeros(1, np.intp))
-            variance = np.mean([part.variance(one) for part in self._solution.problem.labels.parts])
+            variance = np.mean([part.variance(one) for part in self._posterior.prior.parts])
             sigma = self.likelihood_.noise_deviation / np.sqrt(2 * variance)
             warn_only_noise(owner, self.inference, float(sigma), f"{edges.item.shape[0]} preferences")
         return self

@@ -131,7 +131,7 @@ class PairPreferences:
         n, (first, second) = self.n_items, self.pairs
         total = np.zeros((len(items.number), len(items.number)))
         if self.utility is not None:
-            sums = np.bincount(first, a, minlength=n) - np.bincount(second, a, minlength=n)
+            sums: Any = np.bincount(first, a, minlength=n) - np.bincount(second, a, minlength=n)
             total += Utility(self.utility).means(items, sums)
         if self.circles is not None:
             total += _skew_means(self.circles.cross(items), sp.csr_array((a, self.pairs), shape=(n, n)))
