@@ -57,7 +57,7 @@ def job(order):
 
     from benchmarks import dense_gpgp
     from preflearn import Comparisons, PreferenceGP
-    from preflearn.models import _gp_prior
+    from preflearn.models import _gp_terms
 
     warnings.simplefilter("ignore")
     X, (i, j, y), held = problem(order["n"], order["m"], order["ranked"], order["distinct"])
@@ -73,14 +73,14 @@ def job(order):
         found = {"seconds": time.perf_counter() - begin, "evidence": evidence, "evaluations": evaluations}
     else:
         if order["who"] == "all pairs":
-            _gp_prior.BASIS_FROM = _gp_prior.MANY_PAIRS = 10**9
+            _gp_terms.BASIS_FROM = _gp_terms.MANY_PAIRS = 10**9
         model = PreferenceGP(utility, "logit", cyclic_kernel=kernel, n_restarts=0)
         model.fit(Comparisons(X, i, j, y))
         found = {"seconds": time.perf_counter() - begin, "evidence": model.log_evidence_}
         found["evaluations"] = model.optima_[0].evaluations
         theta = model.theta_
         found["accuracy"] = model.score(Comparisons(X, *held))
-        found["latents"] = f"{type(model._solution.prior).__name__}, {model._evidence.design.shape[1]:,}"
+        found["latents"] = f"{model.info_.latents}, {model.info_.n_latents:,}"
     found["bytes"] = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
     return {**found, "theta": np.round(theta, 3).tolist()}
 

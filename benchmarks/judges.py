@@ -68,7 +68,7 @@ def job(order):
         "evaluations": model.optima_[0].evaluations,
         "evidence": model.log_evidence_,
         "accuracy": model.score(held),
-        "latents": model._evidence.design.shape[1],
+        "latents": model.info_.n_latents,
     }
 
 

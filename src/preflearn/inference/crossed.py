@@ -189,8 +189,8 @@ class CrossedCurve:
     def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Any:
         """Return the derivatives by K, and by the blocks of the outer and of the inner groups; see `Curve`.
 
-        In the coordinates u of any latents, S'(TVT - T)S is their block of B⁻¹ less the identity: of the outer ones from
-        draws, of the inner ones given the outer exactly, and how these move from draws.
+        In the coordinates u of any latents, S'(TVT - T)S is their block of B⁻¹ less the identity: of the outer ones
+        from draws, of the inner ones given the outer exactly, and how these move from draws.
         """
         outer, design = self.system.outer, self.system.design
         pulls = [(1.0, plus)] if minus is None else [(1.0, plus), (-1.0, minus)]

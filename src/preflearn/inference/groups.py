@@ -5,8 +5,8 @@
 Groups (judges, prompts, pairs) meet in f only. With T the precisions of the rows of group g, Λ_g = C'TC and E_g = C'TA
 its precisions, K_g = R_g R_g' and B_g = I + R_g'Λ_g R_g,
 
-    Λ̃ = A'TA - Σ E_g' V_g E_g          is what the rows say about f,   V_g = R_g B_g⁻¹ R_g' the covariance of h_g given f,
-    h_g given f has the mean            const - V_g E_g f,
+    Λ̃ = A'TA - Σ E_g' V_g E_g      is what the rows say about f, V_g = R_g B_g⁻¹ R_g' the covariance of h_g given f,
+    h_g given f has the mean        const - V_g E_g f,
 
 and what is left is the problem of f alone with precisions Λ̃: Σk³ + n³ instead of (n + Σk)³, nothing approximated. R_g
 is triangular if K_g is safely positive definite, and else the symmetric root: both change smoothly with K_g.
@@ -475,7 +475,7 @@ def inverse_cholesky(G: FloatArray, *, semidefinite: bool) -> FloatArray:
 def cholesky_blocks(K: FloatArray) -> FloatArray:
     """Return lower Cholesky factors; one number (1, 1, 1) for multiples of the identity that are all the same."""
     first = K[:1, :1, :1]
-    if K.shape[0] and (K == first * np.eye(K.shape[1])).all():
+    if K.shape[0] and (first * np.eye(K.shape[1]) == K).all():
         return np.sqrt(first)
     return np.sqrt(K) if K.shape[1] == 1 else np.asarray(np.linalg.cholesky(K))
 

@@ -71,7 +71,7 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
         bounds = np.concatenate([first.bounds, np.tile([-np.inf, np.inf], (len(s), 1))])
         starts = [np.concatenate([point, s]) for point in first.points]
         found = maximise(evidence.believed_together, starts, bounds, gain=gain, max_evaluations=2_000)
-        # reversed utilities with reversed judges are as likely, but for the prior: the search may have gone the wrong way
+        # reversed utilities with reversed judges are as likely, but for the prior: a search may end at these
         best = found[0].theta
         turned = np.concatenate([best[:n], -best[n:]])
         found += maximise(evidence.believed_together, [turned], bounds, gain=gain, max_evaluations=2_000)

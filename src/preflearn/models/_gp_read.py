@@ -75,13 +75,13 @@ def _sides_differ(owner: str, X: Comparisons) -> bool:
     if len(signs) > 1 and abs(signs.sum()) == len(signs):
         raise DataError(
             f"{owner}: side=True asks for the advantage of the first side, but the "
-            f"{'first' if signs[0] > 0 else 'second'} item won all {len(signs)} comparisons: sides seem to be sorted by "
-            "the result. Give first and second as they stood, or leave side=False."
+            f"{'first' if signs[0] > 0 else 'second'} item won all {len(signs)} comparisons: sides seem to be sorted "
+            "by the result. Give first and second as they stood, or leave side=False."
         )
     if _is_difference(X, np.ones(len(X))):
         warn_user(
-            f"{owner}: no item was compared on both sides in a way that tells the side's advantage from the items' own "
-            "(the first side is always that of the same items). The model is learned without side=True.",
+            f"{owner}: who stood on the first side follows from which items were compared, so that the side's "
+            "advantage cannot be told from theirs. The model is learned without side=True.",
             DataWarning,
         )
         return False
@@ -96,8 +96,8 @@ def _check_covariates(owner: str, X: Comparisons) -> bool:
     zero = [name for name, column in zip(names, table.T, strict=True) if not column.any()]
     if len(zero) == len(names):
         warn_user(
-            f"{owner}: all covariates are 0 in every row ({first_few(zero)}), so they say nothing. The model is learned "
-            "without them.",
+            f"{owner}: all covariates are 0 in every row ({first_few(zero)}), so they say nothing. The model is "
+            "learned without them.",
             DataWarning,
         )
         return False

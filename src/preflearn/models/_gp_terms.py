@@ -355,7 +355,7 @@ def search(
 
 
 def with_rest(choice: Choice, data: Statements, lost: float) -> Problem:
-    """Return the problem with functions that suit a choice, and what they leave of each pair as an effect of its own."""
+    """Return the problem with functions that suit a choice, and with an effect of each pair for what they leave."""
     assert choice.circles is not None
     most = FEW_FUNCTIONS if data.pairs[0].shape[0] <= MANY_PAIRS else MOST_FUNCTIONS
     basis = _basis(choice.circles, data.seen.y.shape[0], lost, most)

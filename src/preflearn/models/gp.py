@@ -101,8 +101,10 @@ class PreferenceGP(UtilityPosterior):
         Whether the first side has an advantage (home, white, the answer that is read first); "judge": one of its own
         for each judge, beside what all share. Answers are about neither side unless asked (``side=True``).
     cluster : bool, default=False
-        Whether comparisons of one cluster (`Comparisons.cluster`: a prompt, a task, a session) have something in common:
-        an effect of the cluster on each item that it saw. Ranks are over the population of clusters.
+        Whether comparisons of one cluster (`Comparisons.cluster`: a prompt, a task, a session) have something in
+        common: an effect of the cluster on each item that it saw. Ranks are over the population of clusters.
+        ``inference="ep"`` learns its variance much better than Laplace's method, where items are seen a few times in
+        each cluster.
     covariates : bool, default=True
         Whether numbers of the rows (`Comparisons.covariates`) have effects, where there are any. Items are ranked at
         equal covariates.

@@ -21,7 +21,7 @@ from preflearn.terms.rows import FloatArray, IntArray, Items, Rows
 
 __all__ = ["Reliability", "ReliabilityError"]
 
-# Careful, careless and contrary judges: around which reliability, and how many there are of each before anybody answers.
+# Careful, careless and contrary judges: their reliability, and the share of each that is expected before anybody answers.
 CENTRES, SHARES = np.array([1.0, 0.0, -1.0]), np.array([0.8, 0.1, 0.1])
 
 
@@ -35,7 +35,7 @@ class Reliability:
 
     @property
     def scale(self) -> FloatArray:
-        """s of every outcome."""
+        """The reliability behind every outcome."""
         return np.asarray(np.append(self.value, 1.0)[self.judge])
 
     def at(self, value: FloatArray) -> Reliability:
