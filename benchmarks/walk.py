@@ -2,8 +2,8 @@
 
     python -m benchmarks.walk [--list]
 
-Every call runs in a process of its own, so that nothing is counted that was imported or cached before. A function counts
-once, however often it is entered; imports do not count.
+Every call runs in a process of its own, so that nothing is left out that was cached before. A function counts once,
+however often it is entered; imports do not count.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ import warnings
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples"
 SOURCE = str(ROOT / "src" / "preflearn")
 CALLS = {
     "PreferenceGP.fit": "PreferenceGP(n_restarts=0).fit(matches)",
-    "PreferenceGP.fit, all terms": "PreferenceGP(n_restarts=0, side=True, cluster=True, judge_kernel='identity').fit(matches)",
+    "PreferenceGP.fit, all terms": (
+        "PreferenceGP(n_restarts=0, side=True, cluster=True, judge_kernel='identity').fit(matches)"
+    ),
     "LabelPreferenceGP.fit": "LabelPreferenceGP(n_restarts=0).fit(X, labels)",
     "BradleyTerry.fit": "BradleyTerry().fit(games)",
     "RankRLS.fit": "RankRLS().fit(X, y, qid=qid)",
     "RankRLSCV.fit": "RankRLSCV().fit(X, y, qid=qid)",
-    "rank of the tea data": "preflearn.rank(str(ROOT / 'examples' / 'tastings.csv'), str(ROOT / 'examples' / 'teas.csv'))",
+    "rank of the tea data": "preflearn.rank(EXAMPLES / 'tastings.csv', EXAMPLES / 'teas.csv')",
 }
 
 
@@ -33,7 +36,6 @@ def data():
     import numpy as np
 
     import preflearn
-    from preflearn import BradleyTerry, Comparisons, LabelPreferenceGP, PreferenceGP, RankRLS, RankRLSCV
 
     rng = np.random.default_rng(0)
     X, y, qid = rng.normal(size=(40, 3)), rng.normal(size=40), np.repeat(np.arange(8), 5)
@@ -42,8 +44,12 @@ def data():
     outcome = np.where(X[first, 0] + rng.normal(size=200) > X[second, 0], 1.0, -1.0)
     labels = rng.choice(["a", "b", "c"], 40)
     groups = {"judge": rng.integers(0, 5, 200), "cluster": rng.integers(0, 30, 200)}
-    matches, games = Comparisons(X, first, second, outcome, **groups), Comparisons(40, first, second, outcome)
-    return {**globals(), **locals()}
+    matches = preflearn.Comparisons(X, first, second, outcome, **groups)
+    games = preflearn.Comparisons(40, first, second, outcome)
+    names = ("BradleyTerry", "LabelPreferenceGP", "PreferenceGP", "RankRLS", "RankRLSCV")
+    estimators = {name: getattr(preflearn, name) for name in names}
+    found = {"X": X, "y": y, "qid": qid, "labels": labels, "matches": matches, "games": games}
+    return {**found, **estimators, "preflearn": preflearn, "EXAMPLES": EXAMPLES}
 
 
 def walk(call):

@@ -1,4 +1,4 @@
-"""Judges and clusters of a Gaussian process: who they are in training, and who is asked in prediction."""
+"""Judges, clusters and covariates of a Gaussian process: what they are in training, and what is asked in prediction."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from preflearn.data._judges import join_judges
 from preflearn.exceptions import DataError, DataWarning, first_few, nearest_names, warn_user
 from preflearn.models._gp_terms import judge_parts
 from preflearn.models._statements import sorted_labels
-from preflearn.operators import IntArray
+from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import POPULATION, UNKNOWN, Who
 
-__all__ = ["asked_by", "asked_of", "cluster_names", "clusters_of", "judge_names", "warn_one_judge"]
+__all__ = ["asked_by", "asked_of", "cluster_names", "clusters_of", "covariates_of", "judge_names", "warn_one_judge"]
 
 
 def judge_names(X: Comparisons, parameter: str) -> list[Any]:
@@ -55,6 +55,23 @@ def clusters_of(model: Any, X: Comparisons) -> IntArray | None:
         return np.full(len(X), UNKNOWN)
     place = {name: number for number, name in enumerate(model.clusters_)}
     return np.array([place.get(name, UNKNOWN) for name in X.cluster.tolist()], dtype=np.intp)
+
+
+def covariates_of(model: Any, X: Comparisons) -> FloatArray | None:
+    """Return the covariates of some comparisons in the order of training; None where they are equal, or do not count."""
+    known = model.comparisons_.covariates
+    if X.covariates is None or known is None or not getattr(model, "covariates", False):
+        return None
+    names, wanted = X.covariate_names, model.comparisons_.covariate_names
+    if names is not None and wanted is not None and set(names) == set(wanted):
+        return np.asarray(X.covariates[:, [names.index(name) for name in wanted]])
+    if X.covariates.shape[1] != known.shape[1] or (names is not None and wanted is not None):
+        what = f"{known.shape[1]} columns" if wanted is None else ", ".join(f'"{name}"' for name in wanted)
+        raise DataError(
+            f"{type(model).__name__}: give the covariates of training ({what}); these comparisons have "
+            f"{X.covariates.shape[1] if names is None else first_few(list(names))}. Or give none, for equal ones."
+        )
+    return X.covariates
 
 
 def asked_of(model: Any, X: Comparisons) -> Who | None:

@@ -17,7 +17,7 @@ from preflearn.inference.threads import few_threads
 from preflearn.linalg import draw_normal
 from preflearn.metrics.pairs import score_of_margins
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
-from preflearn.models._gp_judges import asked_by, asked_of, clusters_of
+from preflearn.models._gp_judges import asked_by, asked_of, clusters_of, covariates_of
 from preflearn.models._mixtures import DifferencePosterior, mix, share_ties
 from preflearn.models.preference_matrix import PreferenceMatrix, preference_matrix_of, probability_of
 from preflearn.models.ranking import Ranking, rank_draws, relative_deviations
@@ -432,8 +432,8 @@ class UtilityPosterior(BaseEstimator):
         low, high = np.minimum(first, second).astype(np.intp), np.maximum(first, second).astype(np.intp)
         sign = np.where(first == low, 1.0, -1.0)
         beside: dict[str, Any] = {"cluster": clusters_of(self, X), "side": sign if side else None}
-        if X.covariates is not None:
-            beside["covariates"] = sign[:, None] * X.covariates
+        numbers = covariates_of(self, X)
+        beside["covariates"] = None if numbers is None else sign[:, None] * numbers
         asked = asked_of(self, X)
         answers = self._pairs(items_of_comparisons(self, X, used), low, high, asked, total, **beside)
         if asked is not None and hasattr(self, "reliability_"):

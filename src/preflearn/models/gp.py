@@ -434,7 +434,7 @@ class PreferenceGP(UtilityPosterior):
         return self.judge_kernel is not None or self.side == "judge" or bool(self.judge_reliability)
 
     def _file_state(self) -> dict[str, Any]:
-        """Return what model files keep: comparisons, kernels, parameters, a few numbers for each comparison and cell."""
+        """Return what model files keep: comparisons, kernels, parameters, a few numbers for each comparison."""
         return {
             "comparisons": self.comparisons_,
             "unit": float(self._unit),

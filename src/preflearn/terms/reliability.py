@@ -21,7 +21,7 @@ from preflearn.terms.rows import FloatArray, IntArray, Items, Rows
 
 __all__ = ["Reliability", "ReliabilityError"]
 
-# Careful, careless and contrary judges: their reliability, and the share of each that is expected before anybody answers.
+# Careful, careless and contrary judges: their reliability, and the share of each that is expected at first.
 CENTRES, SHARES = np.array([1.0, 0.0, -1.0]), np.array([0.8, 0.1, 0.1])
 
 
