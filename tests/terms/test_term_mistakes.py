@@ -91,7 +91,7 @@ def test_judges_must_be_given(parts, name):
 def test_sides_that_are_sorted_by_the_result_are_refused():
     data = rows()
     winners = data.swapped(data.outcome < 0)
-    with pytest.raises(DataError, match="first item won all 80 comparisons.*leave side=False"):
+    with pytest.raises(DataError, match=r"first item won all 80 comparisons.*leave side=False"):
         fit(winners, side=True)
     with pytest.raises(DataError, match="second item won all 80"):
         fit(winners.swapped(), side=True)
@@ -122,7 +122,7 @@ def test_questions_with_other_covariates_than_training_are_refused():
     rng = np.random.default_rng(0)
     model = fit(rows(covariates=pd.DataFrame(rng.normal(size=(80, 2)), columns=["a", "b"])))
     asked = Comparisons(6, [0], [1], covariates=pd.DataFrame([[1.0]], columns=["a"]))
-    with pytest.raises(DataError, match='covariates of training.*"a", "b"'):
+    with pytest.raises(DataError, match=r'covariates of training.*"a", "b"'):
         model.predict_proba(asked)
     turned = Comparisons(6, [0], [1], covariates=pd.DataFrame([[2.0, 1.0]], columns=["b", "a"]))
     straight = Comparisons(6, [0], [1], covariates=pd.DataFrame([[1.0, 2.0]], columns=["a", "b"]))

@@ -58,7 +58,7 @@ def clusters_of(model: Any, X: Comparisons) -> IntArray | None:
 
 
 def covariates_of(model: Any, X: Comparisons) -> FloatArray | None:
-    """Return the covariates of some comparisons in the order of training; None where they are equal, or do not count."""
+    """Return the covariates of some comparisons, columns as in training; None where they are equal, or do not count."""
     known = model.comparisons_.covariates
     if X.covariates is None or known is None or not getattr(model, "covariates", False):
         return None

@@ -49,8 +49,8 @@ def warn_only_noise(owner: str, inference: str, sigma: float, count: str, averag
         better = 'inference="ep" (more accurate where there are few), ' if inference == "laplace" else ""
         warn_user(
             f"{owner}: by {get_method(inference).words} the evidence of these {count} is highest where all utilities "
-            "are equal: they show no differences that noise would not.\n  Probabilities are close to 1/2. Collect more, "
-            f"or use {better}{average}a kernel with a fixed variance.",
+            "are equal: they show no differences that noise would not.\n  Probabilities are close to 1/2. Collect "
+            f"more, or use {better}{average}a kernel with a fixed variance.",
             DataWarning,
         )
 
