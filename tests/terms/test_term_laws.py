@@ -252,14 +252,42 @@ def test_one_row_clusters_are_noise_of_their_own(held):
     assert without.cluster_variance_ is None
 
 
-def test_reliabilities_of_one_change_nothing():
+def test_reliabilities_of_one_change_nothing(monkeypatch):
     data = problem()
+    monkeypatch.setattr("preflearn.models.gp.RELIABILITY", 1e-9)  # nothing is unknown about them
     plain = PreferenceGP(KERNEL, "logit", side=True, cluster=True, hyperparameters="fixed").fit(data)
     sure = clone(plain).set_params(judge_reliability=True).fit(data)
     np.testing.assert_array_equal(sure.reliability_, 1.0)
     assert sure.log_evidence_ == pytest.approx(plain.log_evidence_, abs=1e-9)
     np.testing.assert_allclose(sure.predict_utility(), plain.predict_utility(), atol=1e-9)
     np.testing.assert_allclose(sure.leave_one_out(), plain.leave_one_out(), atol=1e-9)
+    np.testing.assert_allclose(sure.predict_utility(return_std=True)[1], plain.predict_utility(return_std=True)[1])
+    monkeypatch.undo()
+    unsure = clone(plain).set_params(judge_reliability=True).fit(data)
+    np.testing.assert_allclose(unsure.predict_utility(), plain.predict_utility(), atol=1e-9)
+    assert (unsure.predict_utility(return_std=True)[1] > plain.predict_utility(return_std=True)[1]).all()
+
+
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+def test_what_is_not_known_of_reliabilities_is_a_term(inference):
+    # to first order: the covariance of outcomes has one more part for each judge, with the rows' own values as design
+    data = problem()
+    model = PreferenceGP(KERNEL, "logit", inference, covariates=False, judge_reliability=True).fit(data)
+    s = np.append(model.reliability_, 1.0)[[int(name[1:]) if name else -1 for name in data.judge]]
+    K = covariance({"covariates": False}, data, 1.0)
+    evidence, solution = model._learned.evidence, model._solution
+    x = solution.posterior.x[model._statements.cell] * np.where(data.first > data.second, -1.0, 1.0)
+    same = (data.judge[:, None] == data.judge) & (data.judge != "")
+    z = np.outer(s, s) * K + evidence.reliability.deviation**2 * np.outer(x, x) * same
+    tau = solution.tau[model._statements.row]
+    # var f = prior less what rows explain, with the precisions of the fit; questions are the items' utilities
+    F = KERNEL(data.items)
+    Q = s[:, None] * (F[data.first] - F[data.second])
+    wanted = F - Q.T @ np.linalg.solve(z + np.diag(1 / tau), Q)
+    np.testing.assert_allclose(model.predict_utility(return_cov=True)[1], wanted, atol=1e-8)
+    D = evidence.reliability.deviation**2 * x[:, None] * (data.judge[:, None] == model.judges_)
+    left = evidence.reliability.deviation**2 - np.einsum("ij,ij->j", D, np.linalg.solve(z + np.diag(1 / tau), D))
+    np.testing.assert_allclose(model.reliability_std_**2, left, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from preflearn.inference.design import products_of_rows
+from preflearn.inference.design import Design, products_of_rows
+from preflearn.inference.features import FeatureDesign
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["GroupDesign", "Stack"]
@@ -136,6 +137,17 @@ class GroupDesign:
         """Return blocks (G, k, l) of every stack as a sparse matrix (N, n)."""
         data = np.concatenate([np.ravel(part) for part in parts] or [np.zeros(0)])
         return sp.csr_array((data, self._columns, self._indptr), shape=(self.n_own, self.n_local))
+
+    @property
+    def single(self) -> bool:
+        """Whether every row has one latent of its own, that no other row sees."""
+        alone = all(one.what.shape[1] == 1 for one in self.stacks)
+        return bool(alone and self.own.nnz == self.n_rows == self.n_own and (np.diff(self.own.indptr) == 1).all())
+
+    @cached_property
+    def rows(self) -> Any:
+        """What rows see of the shared latents, prepared for sums over rows."""
+        return FeatureDesign(self.local, self.dense) if self.n_dense else Design(self.local)
 
     @property
     def n_shared(self) -> int:

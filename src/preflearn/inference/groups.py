@@ -131,36 +131,53 @@ class GroupSystem:
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True) -> GroupCurve:
         """Eliminate the groups, and factor what is left; see `System.curve`."""
+        if self.design.single:
+            return self._single(tau, semidefinite=semidefinite)
         design, n, D = self.design, self.design.n_local, self.design.dense
-        weighted = tau[:, None] * D
-        of_dense = design.split(design.ownT @ weighted)
-        stacks = []
+        stacks = self.eliminated(tau, semidefinite=semidefinite)
         local = np.zeros(n * n)
+        for one in stacks:
+            L = one.stack.local
+            effective = one.Lam_l - times(turned(one.Y), one.Y)
+            local += np.bincount(np.ravel(L[:, :, None] * n + L[:, None, :]), np.ravel(effective), minlength=n * n)
+        Lam_f = np.empty((design.n_shared, design.n_shared))
+        Lam_f[:n, :n] = local.reshape(n, n)
+        halves, halves_dense = _wide(design, [(one.stack, one.Y, one.Y_D) for one in stacks])
+        if D.shape[1]:
+            Lam_f[:n, n:] = design.localT @ (tau[:, None] * D) - halves.T @ halves_dense
+            Lam_f[n:, :n] = Lam_f[:n, n:].T
+            Lam_f[n:, n:] = weighted_square(D, tau) - weighted_square(halves_dense, np.ones(design.n_own))
+        point = Curvature.build(self.factor, Lam_f, semidefinite=semidefinite)
+        curve = GroupCurve(self, tau, point)
+        curve.__dict__.update(stacks=stacks, halves=(halves, halves_dense))  # known already
+        return curve
+
+    def eliminated(self, tau: FloatArray, *, semidefinite: bool = True) -> list[_Eliminated]:
+        """Eliminate the groups of every stack."""
+        design, D = self.design, self.design.dense
+        of_dense = design.split(design.ownT @ (tau[:, None] * D))
+        stacks = []
         for one, R, (Lam, E, Lam_l), E_D in zip(design.stacks, self.roots, design.blocks(tau), of_dense, strict=True):
             RT = turned(R)
             RE = times(RT, E)
             RL = RE if E is Lam else times(RT, Lam)
             inverse = inverse_cholesky(times(RL, R), semidefinite=semidefinite)
-            Y = times(inverse, RE)
             Y_D = times(times(inverse, RT), E_D) if D.shape[1] else E_D
-            stacks.append(_Eliminated(one, R, Lam, E, E_D, inverse, Y, Y_D))
-            L = one.local
-            effective = Lam_l - times(turned(Y), Y)
-            local += np.bincount(np.ravel(L[:, :, None] * n + L[:, None, :]), np.ravel(effective), minlength=n * n)
-        Lam_f = np.empty((design.n_shared, design.n_shared))
-        Lam_f[:n, :n] = local.reshape(n, n)
-        halves = design.wide([one.Y for one in stacks])
-        halves_dense = np.concatenate(
-            [np.zeros((0, D.shape[1])), *(one.Y_D.reshape(-1, D.shape[1]) for one in stacks if D.shape[1])]
-        )
-        if D.shape[1]:
-            Lam_f[:n, n:] = design.localT @ weighted - halves.T @ halves_dense
-            Lam_f[n:, :n] = Lam_f[:n, n:].T
-            Lam_f[n:, n:] = weighted_square(D, tau) - weighted_square(halves_dense, np.ones(design.n_own))
-        else:
-            halves_dense = np.zeros((design.n_own, 0))
-        point = Curvature.build(self.factor, Lam_f, semidefinite=semidefinite)
-        return GroupCurve(self, tau, stacks, (halves, halves_dense), point)
+            stacks.append(_Eliminated(one, R, Lam, E, E_D, Lam_l, inverse, times(inverse, RE), Y_D))
+        return stacks
+
+    def _single(self, tau: FloatArray, *, semidefinite: bool) -> GroupCurve:
+        """Eliminate a latent of each row: what is left of a precision is τ / (1 + s² τ)."""
+        design = self.design
+        roots = [
+            np.broadcast_to(R, (*one.what.shape, 1)).ravel() for R, one in zip(self.roots, design.stacks, strict=True)
+        ]
+        deviation = np.concatenate([*roots, np.zeros(0)])[design.own.indices] * design.own.data
+        gain = 1.0 + deviation**2 * tau
+        if not gain.min(initial=1.0) > 0.0:
+            raise np.linalg.LinAlgError("B is not positive definite")
+        Lam: Any = design.rows.laplacian(tau / gain) if design.n_shared else np.zeros((0, 0))
+        return SingleCurve(self, tau, Curvature.build(self.factor, Lam, semidefinite=semidefinite), deviation, gain)
 
 
 @dataclass(frozen=True)
@@ -172,6 +189,7 @@ class _Eliminated:
     Lam: FloatArray  # Λ_g
     E: FloatArray  # E_g, between own and local latents
     E_D: FloatArray  # between own latents and those that all rows see
+    Lam_l: FloatArray  # between local latents
     inverse: FloatArray  # of the lower Cholesky factor of B_g
     Y: FloatArray  # that times R_g'E_g
     Y_D: FloatArray
@@ -205,9 +223,17 @@ class GroupCurve:
 
     system: GroupSystem
     tau: FloatArray
-    stacks: list[_Eliminated]
-    halves: tuple[Any, FloatArray]  # Y of all groups: with the local latents (N, n), sparse, and with the dense (N, q)
     point: Curvature
+
+    @cached_property
+    def stacks(self) -> list[_Eliminated]:
+        """The groups, eliminated."""
+        return self.system.eliminated(self.tau, semidefinite=False)
+
+    @cached_property
+    def halves(self) -> tuple[Any, FloatArray]:
+        """Y of all groups: with the local latents (N, n), sparse, and with the dense ones (N, q)."""
+        return _wide(self.system.design, [(one.stack, one.Y, one.Y_D) for one in self.stacks])
 
     @property
     def log_det(self) -> float:
@@ -248,19 +274,12 @@ class GroupCurve:
     @cached_property
     def _moves(self) -> tuple[Any, FloatArray]:
         """-V E of all groups: with the local latents (N, n), sparse, and with the dense ones (N, q)."""
-        return self._wide([one.passed for one in self.stacks])
+        return _wide(self.system.design, [(one.stack, *one.passed) for one in self.stacks])
 
     @cached_property
     def _seen(self) -> tuple[Any, FloatArray]:
         """E - Λ V E of all groups."""
-        return self._wide([one.seen for one in self.stacks])
-
-    def _wide(self, parts: list[tuple[FloatArray, FloatArray]]) -> tuple[Any, FloatArray]:
-        design = self.system.design
-        dense = np.zeros((design.n_own, design.n_dense))
-        for one, (_, part) in zip(self.stacks, parts, strict=True):
-            dense[one.stack.own] = part.reshape(one.stack.what.size, design.n_dense)
-        return design.wide([local for local, _ in parts]), dense
+        return _wide(self.system.design, [(one.stack, *one.seen) for one in self.stacks])
 
     def _weights(self, own: Any, local: Any, dense: FloatArray) -> tuple[Any, FloatArray]:
         """Return how rows of the design move with f, their groups following: A - C V E."""
@@ -418,6 +437,71 @@ class GroupCurve:
         if left_own is not None:
             covariance += (left_own @ left_own.T).toarray()
         return mean, np.asarray((covariance + covariance.T) / 2)
+
+
+@dataclass(frozen=True)
+class SingleCurve(GroupCurve):
+    """B where every row has one latent of its own (effects of pairs): all of it is a number for each row.
+
+    With s² the variance of a row's own latent and G = 1 + s² τ, what is left of a precision is τ / G, and the variance
+    of x is that of A f over G², plus s² / G.
+    """
+
+    deviation: FloatArray  # s of each row
+    gain: FloatArray  # G
+
+    @property
+    def log_det(self) -> float:
+        """Return log |B|."""
+        return self.point.log_det + float(np.log1p(self.deviation**2 * self.tau).sum())
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return B⁻¹ b, for one vector or for columns."""
+        factor, design, r = self.system.factor, self.system.design, self.system.factor.rank
+        where = design.own.indices
+        st, gain = (x if b.ndim == 1 else x[:, None] for x in (self.deviation * self.tau, self.gain))
+        own = b[r:][where]
+        v = self.point.solve(b[:r] - factor.back(design.shared(st / gain * own)))
+        f = factor.forward(v)
+        x = np.empty_like(b)
+        x[:r] = v
+        x[r + where] = (own - st * (design.local @ f[: design.n_local] + design.dense @ f[design.n_local :])) / gain
+        return x
+
+    @cached_property
+    def _differences(self) -> FloatArray:
+        """Posterior variances of A f."""
+        design = self.system.design
+        return np.asarray(self._covariance.spread(design.rows)) if design.n_shared else np.zeros(design.n_rows)
+
+    @property
+    def variances(self) -> FloatArray:
+        """Posterior variances of x at the rows; both parts are non-negative."""
+        return np.asarray(self._differences / self.gain**2 + self.deviation**2 / self.gain)
+
+    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Sensitivity:
+        """Return the derivatives of the evidence by K and by the variance of each own latent."""
+        design = self.system.design
+        left = self.tau / self.gain
+        S = left * (left * self._differences - 1.0) + plus**2 - (0.0 if minus is None else minus**2)
+        own = np.empty_like(S)
+        own[design.own.indices] = 0.5 * S * design.own.data**2
+        q = None if minus is None else design.shared(minus)
+        M = (
+            self._covariance.sensitivity(self.point.Lam, design.shared(plus), q)
+            if design.n_shared
+            else np.zeros((0, 0))
+        )
+        return M, [(one, own[one.own].reshape(*one.what.shape, 1)) for one in design.stacks]
+
+
+def _wide(design: GroupDesign, parts: list[tuple[Stack, FloatArray, FloatArray]]) -> tuple[Any, FloatArray]:
+    """Return blocks of all groups with the local latents (N, n), sparse, and with the dense ones (N, q)."""
+    dense = np.zeros((design.n_own, design.n_dense))
+    if design.n_dense:
+        for stack, _, part in parts:
+            dense[stack.own] = part.reshape(stack.what.size, design.n_dense)
+    return design.wide([local for _, local, _ in parts]), dense
 
 
 def block_diagonal(parts: list[tuple[Stack, FloatArray]], size: int) -> Any:

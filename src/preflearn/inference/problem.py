@@ -291,7 +291,7 @@ class Problem:
             seen.append(one._replace(shared=shared, own=own))
         return Problem((*self.terms, error), Layout([*seen, error.seen(rows)], len(rows)))
 
-    @property
+    @cached_property
     def parameters(self) -> Parameters:
         """Free parameters of the terms, one after the other."""
         return Parameters.joined(term.parameters for term in self.terms)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ class ItemKernel:
     own: Any
     n_items: int
 
-    @property
+    @cached_property
     def parameters(self) -> Parameters:
         """Free parameters."""
         parts = [] if self.kernel is None else [kernel_parameters(self.kernel)]
