@@ -53,6 +53,9 @@ class Effect(NamedTuple):
     low: float
     high: float
 
+    def __str__(self) -> str:
+        return f"{self.name} {self.estimate:.2f} ± {self.std:.2f} (90 %: {self.low:.2f} ... {self.high:.2f})"
+
 
 class PreferenceGP(UtilityPosterior):
     """Gaussian process over utilities, learned from comparisons.
