@@ -18,6 +18,7 @@ from preflearn.inference.observed import Observed
 from preflearn.inference.system import Query
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.models import _gp_terms
+from preflearn.structure import judge_report
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")
 
@@ -343,3 +344,33 @@ def test_files_and_pickles_answer_the_same(name, tmp_path):
         assert again.log_evidence_ == model.log_evidence_
         if parts.get("side"):
             assert again.side_effect_.estimate == pytest.approx(model.side_effect_.estimate, abs=1e-10)
+
+
+def test_a_judge_is_left_out_with_its_reliability(held):
+    data = problem(margins=True)
+    likelihood = Gaussian(precision=2.0, fixed=True)
+    model = PreferenceGP(KERNEL, likelihood, covariates=False, judge_reliability=True, hyperparameters="fixed").fit(
+        data
+    )
+    here = data.judge == "j2"
+    asked = Comparisons(data.items, data.first[here], data.second[here])  # of a judge like most
+    plain = PreferenceGP(KERNEL, likelihood, covariates=False).fit(data[~here])
+    np.testing.assert_allclose(model.leave_one_out("judge")[here], plain.predict_proba(asked), atol=1e-8)
+
+
+def test_a_report_on_judges_takes_a_model_with_reliabilities():
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 8, 600)
+    second = (first + rng.integers(1, 8, 600)) % 8
+    judge = np.repeat(np.arange(12), 50)
+    s = np.where(judge == 3, -1.0, np.where(judge == 7, 0.0, 1.0))
+    outcome = np.where(rng.logistic(size=600) < s * 0.8 * (second - first), 1.0, -1.0)
+    data = Comparisons(8, first, second, outcome, judge=judge)
+    model = PreferenceGP(likelihood="logit", judge_reliability=True, n_restarts=0).fit(data)
+    report = judge_report(model)
+    assert report.judge[0] == 3
+    assert report.verdict[0] == "contrary"
+    assert report.judge[1] == 7
+    assert (report.reliability[2:] > 0.4).all()
+    assert model.reliability_[3] < -0.5
+    assert abs(model.reliability_[7]) < 0.4

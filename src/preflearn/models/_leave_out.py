@@ -38,33 +38,31 @@ def without_comparisons(mixture: Mixture, data: Statements, X: Comparisons) -> F
 
 def without_items(mixture: Mixture, data: Statements, X: Comparisons) -> tuple[FloatArray, FloatArray]:
     """Return the same under the posterior without any comparison of the first item, and of the second."""
-    ends, m = np.concatenate([data.rows.low, data.rows.high]), len(data.rows)
+    cell, m = data.seen.cell, len(data.seen.y)
+    ends = np.concatenate([data.rows.low[cell], data.rows.high[cell]])
     answers = []
     for _, s in mixture:
         mean, variance = np.empty((m, 2)), np.empty((m, 2))
         for places, moments in _without_groups(s, data, ends):
-            cells, side = places % m, places // m
-            mean[cells, side], variance[cells, side] = moments
+            mean[places % m, places // m], variance[places % m, places // m] = moments
         answers.append((mean, variance))
     sides = []
     for item in (X.first, X.second):
         side = np.where(item == np.minimum(X.first, X.second), 0, 1)
-        found = [(mean[data.cell, side], variance[data.cell, side]) for mean, variance in answers]
+        found = [(mean[data.row, side], variance[data.row, side]) for mean, variance in answers]
         sides.append(_probabilities(mixture, X, found))
     return sides[0], sides[1]
 
 
 def without_judges(mixture: Mixture, data: Statements, X: Comparisons) -> FloatArray:
-    """Return the same under the posterior without any comparison of the same judge."""
+    """Return the same under the posterior without any comparison of the same judge, for one of reliability 1."""
     assert data.judge is not None
-    judge = np.zeros(len(data.rows), dtype=np.intp)
-    judge[data.seen.cell] = data.judge
     answers = []
     for _, s in mixture:
-        mean, variance = np.empty(len(data.rows)), np.empty(len(data.rows))
-        for cells, moments in _without_groups(s, data, judge):
-            mean[cells], variance[cells] = moments
-        answers.append((mean[data.cell], variance[data.cell]))
+        mean, variance = np.empty(len(data.judge)), np.empty(len(data.judge))
+        for rows, moments in _without_groups(s, data, data.judge):
+            mean[rows], variance[rows] = moments
+        answers.append((mean[data.row], variance[data.row]))
     return _probabilities(mixture, X, answers)
 
 
@@ -85,29 +83,26 @@ def _without_part(s: Solution, data: Statements, weight: FloatArray) -> Moments:
 
 
 def _without_groups(s: Solution, data: Statements, group: IntArray) -> Iterator[tuple[IntArray, Moments]]:
-    """Leave out one group of cells after the other; yield the places of each and the moments of x there.
+    """Leave out one group of outcomes after the other; yield the places of each and the moments of x there.
 
-    ``group`` has an entry for each cell, or several times as many where a cell belongs to several groups.
+    ``group`` has an entry for each outcome, or several times as many where an outcome belongs to several groups.
     """
-    seen, posterior = data.seen, s.posterior
-    tau, nu = seen.squares(seen.weight * s.tau), seen.sums(seen.weight * s.nu)
+    seen, posterior, m = data.seen, s.posterior, len(data.seen.y)
+    assert seen.cell is not None
+    scale = np.ones(m) if seen.scale is None else seen.scale
+    tau, nu = scale**2 * seen.weight * s.tau, scale * seen.weight * s.nu
     order = np.argsort(group, kind="stable")
     for places in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
-        cells = places % len(data.rows)
+        rows = places % m
+        cells, which = np.unique(seen.cell[rows], return_inverse=True)
+        t, b = (np.bincount(which, x[rows], minlength=len(cells)) for x in (tau, nu))
         few = posterior.curve.touched(posterior.u, cells)
-        A, t, b = few.A, tau[cells], nu[cells]
+        A: Any = few.A
         if few.mean.shape[0] >= len(cells):  # fewer cells than latents
-            x, V = A @ few.mean, np.asarray(A @ (A @ few.covariance).T)
-            A, Lam, b = np.eye(len(cells)), np.diag(t), b
+            x, V, Lam, A = A @ few.mean, np.asarray(A @ (A @ few.covariance).T), np.diag(t), sp.eye_array(len(cells))
         else:
             x, V, Lam, b = few.mean, few.covariance, (A.T @ sp.diags_array(t) @ A).toarray(), A.T @ b
         # (V⁻¹ - Λ)⁻¹ = (I - VΛ)⁻¹ V, and its mean (I - VΛ)⁻¹ (x - V ν)
-        target = np.column_stack([x - V @ b, V])
-        solved = np.asarray(np.linalg.solve(np.eye(len(x)) - V @ Lam, target))
-        left = solved[:, 1:]
-        variance = np.asarray((A * (A @ left)).sum(axis=1)) if isinstance(A, np.ndarray) else _forms(A, left)
-        yield places, (np.asarray(A @ solved[:, 0]), np.maximum(variance, 1e-300))
-
-
-def _forms(A: Any, C: FloatArray) -> FloatArray:
-    return np.asarray(A.multiply(A @ C).sum(axis=1)).ravel()
+        solved = np.asarray(np.linalg.solve(np.eye(len(x)) - V @ Lam, np.column_stack([x - V @ b, V])))
+        variance = np.asarray(A.multiply(A @ solved[:, 1:]).sum(axis=1)).ravel()
+        yield places, (np.asarray(A @ solved[:, 0])[which], np.maximum(variance, 1e-300)[which])

@@ -538,7 +538,7 @@ class PreferenceGP(UtilityPosterior):
         ----------
         by : {"comparison", "item", "judge"}, default="comparison"
             "comparison" takes out each comparison alone (its repeats stay), "item" all comparisons of one of its items,
-            "judge" all comparisons of its judge (with a ``judge_kernel``).
+            "judge" all comparisons of its judge, where the model tells judges apart.
 
         Returns
         -------
@@ -555,7 +555,7 @@ class PreferenceGP(UtilityPosterior):
         check_is_fitted(self)
         if by not in ("comparison", "item", "judge"):
             raise ValueError(f'leave_one_out: by={by!r} is not one of "comparison", "item", "judge".')
-        if by == "judge" and self.judge_kernel is None:
+        if by == "judge" and self._statements.judge is None:
             raise ValueError(
                 "leave_one_out: the model does not tell judges apart. Fit it with "
                 'PreferenceGP(judge_kernel="identity"), or give by="comparison".'
@@ -565,7 +565,9 @@ class PreferenceGP(UtilityPosterior):
             if by == "comparison":
                 return share_ties(without_comparisons(self._mixture, data, X))
             if by == "judge":
-                return share_ties(without_judges(self._mixture, data, X))
+                # what others lead to expect of a judge like most: nothing that was learned of this one's reliability
+                data = replace(self._statements, seen=self._learned.evidence.observed)
+                return share_ties(without_judges(self._learned.mixture, data, X))
             first, second = without_items(self._mixture, data, X)
         return LeftOut(share_ties(first), share_ties(second))
 

@@ -94,7 +94,7 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
     ----------
     X : Comparisons or fitted PreferenceGP
         Comparisons with ``judge``, of which ``PreferenceGP(judge_kernel="identity")`` is learned; or a model with a
-        ``judge_kernel``.
+        ``judge_kernel`` or with ``judge_reliability``.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def _model(X: Any) -> PreferenceGP:
     if not isinstance(X, PreferenceGP):
         raise TypeError(f"judge_report takes Comparisons or a fitted PreferenceGP; got {type(X).__name__}.")
     check_is_fitted(X)
-    if X.judge_kernel is None:
+    if X.judge_kernel is None and not X.judge_reliability:
         raise ValueError(
             "judge_report: the model does not tell judges apart. Give the comparisons, or a "
             'PreferenceGP(judge_kernel="identity").'
