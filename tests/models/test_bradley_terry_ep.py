@@ -115,19 +115,21 @@ def test_the_likelihood_is_that_of_the_comparisons_at_the_means():
     assert model.log_likelihood_ == pytest.approx(-(data.weight @ np.logaddexp(0, -z)))
 
 
-def test_moments_of_other_sites_are_not_settled():
+def test_sites_that_do_not_belong_to_the_posterior_are_refused():
     model = BradleyTerry(inference="ep").fit(games())
-    kept = model._mode.kept()
-    assert model._evidence.again(model.theta_, kept).mode.info.converged
-    other = model._evidence.again(model.theta_, {**kept, "tau": 2 * kept["tau"]}).mode.info
-    assert not other.converged
-    assert other.residual > 0.01
-    for wrong in ({"tau": -kept["tau"]}, {"nu": kept["nu"][1:]}, {"tau": kept["tau"] * np.nan}):
+    evidence, kept = model._learned.evidence, model._solution.kept()
+    again = evidence.again(model.theta_, kept)
+    assert again.info.converged
+    np.testing.assert_allclose(again.posterior.x, model._solution.posterior.x, atol=1e-12)
+    for wrong in (
+        {"tau": 2 * kept["tau"]},
+        {"tau": -kept["tau"]},
+        {"nu": kept["nu"][1:]},
+        {"tau": kept["tau"] * np.nan},
+        {"g": kept["g"][1:]},
+    ):
         with pytest.raises(DataError):
-            model._evidence.again(model.theta_, kept | wrong)
-    laplace = BradleyTerry().fit(games())
-    with pytest.raises(DataError, match="not those of the items"):
-        laplace._evidence.again(laplace.theta_, {"utility": laplace.utility_[1:], "steps": 3})
+            evidence.again(model.theta_, kept | wrong)
 
 
 def test_intervals_do_not_depend_on_the_draws():

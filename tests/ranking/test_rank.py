@@ -16,7 +16,7 @@ import preflearn
 from preflearn import BradleyTerry, Comparisons, PreferenceGP, Ratings
 from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
-from preflearn.inference.pair_moments import find_moments
+from preflearn.inference.ep import EP
 from preflearn.model_file import open_model
 from preflearn.ranking import MODELS, choose_model, rank
 from preflearn.ranking.choice import _few_statements, _points
@@ -221,11 +221,13 @@ def test_few_statements_are_learned_from_by_moments(monkeypatch):
 def test_where_moments_do_not_settle_it_is_laplace(monkeypatch):
     data, _ = by_utility(4, m=60)
 
-    def unsettled(*arguments):
-        found = find_moments(*arguments)
-        return replace(found, info=replace(found.info, converged=False))
+    solve = EP.solve
 
-    monkeypatch.setattr("preflearn.models._pair_evidence.find_moments", unsettled)
+    def unsettled(*arguments):
+        found = solve(*arguments)
+        return found._replace(info=replace(found.info, converged=False))
+
+    monkeypatch.setattr(EP, "solve", unsettled)
     found = choose_model(data).model
     assert found.inference == "laplace"
     assert found.hyperparameters == "average"

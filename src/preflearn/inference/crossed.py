@@ -27,7 +27,8 @@ from preflearn.exceptions import DataError
 from preflearn.inference.group_design import GroupDesign, Stack
 from preflearn.inference.groups import GroupCurve, GroupSystem, block_diagonal, inverse_cholesky, joined, times, turned
 from preflearn.inference.krylov import conjugate
-from preflearn.inference.system import Query, Touched
+from preflearn.inference.newton import factored_step
+from preflearn.inference.system import Curve, Query, Touched
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["CrossedCurve", "CrossedSystem"]
@@ -35,6 +36,7 @@ __all__ = ["CrossedCurve", "CrossedSystem"]
 DRAWS, PROBES = 32, 16
 EXACT, ROUGH = 1e-10, 1e-4  # relative residuals of solutions, and of draws
 MOST_STEPS = 1_000
+INNER_STEPS = 60  # conjugate gradient steps before a new factorisation is the better buy
 AT_ONCE = 64  # values that are solved for together
 
 
@@ -62,9 +64,13 @@ class CrossedSystem:
         return self.outer.smooth
 
     @property
-    def inner_steps(self) -> int:
-        """Conjugate gradient steps before a new factorisation is the better buy."""
-        return 60
+    def ridge(self) -> float:
+        """Weight of the prior, u'u/2."""
+        return 1.0
+
+    def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
+        """Return B⁻¹ b up to a relative error; see `System.newton`."""
+        return factored_step(self, tau, b, near, tol, INNER_STEPS)
 
     def own(self, u: FloatArray) -> FloatArray:
         """Return the latents of the inner groups."""
@@ -81,7 +87,7 @@ class CrossedSystem:
         parts = [times(turned(R), x) for R, x in zip(self.roots, self.design.split(self.design.ownT @ g), strict=True)]
         return np.concatenate([self.outer.back(g), joined(parts, g)])
 
-    def curve(self, tau: FloatArray, *, semidefinite: bool = True) -> CrossedCurve:
+    def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> CrossedCurve:
         """Eliminate the inner groups, and factor the preconditioner; see `System.curve`."""
         if not semidefinite:
             raise DataError(

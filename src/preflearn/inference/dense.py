@@ -18,12 +18,14 @@ import scipy.sparse.linalg
 from scipy.linalg.blas import dtrmm, dtrsm
 
 from preflearn.inference.design import Design
+from preflearn.inference.diagonal import direct_draws, direct_joint, direct_moments, direct_relative
 from preflearn.inference.factor import Factor, PriorFactor
-from preflearn.inference.system import Query, Touched
+from preflearn.inference.newton import diagonal_step, factored_step
+from preflearn.inference.system import Curve, Query, Touched
 from preflearn.linalg import cross_product
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Curvature", "DenseCurve", "DenseSystem", "cholesky_at_least_one"]
+__all__ = ["Curvature", "DenseCurve", "DenseSystem", "IndependentSystem", "cholesky_at_least_one"]
 
 BLOCK = 2**20  # numbers held at a time for combinations of new latents
 MANY = 3  # new latents per training latent from which one product for each is worth a factor of its own
@@ -102,9 +104,9 @@ class DenseSystem:
         return self.factor.order is None
 
     @property
-    def inner_steps(self) -> int:
-        """Conjugate gradient steps before a new factorisation is the better buy."""
-        return int(self.design.inner_steps)
+    def ridge(self) -> float:
+        """Weight of the prior, u'u/2."""
+        return 1.0
 
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
@@ -118,12 +120,30 @@ class DenseSystem:
         """Return A'g: the posterior mean of anything is its prior covariance with the latents times this."""
         return np.asarray(self.design.AT @ g)
 
-    def curve(self, tau: FloatArray, *, semidefinite: bool = True) -> DenseCurve:
+    def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
+        """Return B⁻¹ b up to a relative error; see `System.newton`."""
+        return factored_step(self, tau, b, near, tol, self.design.inner_steps)
+
+    def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> DenseCurve:
         """Factor B; see `System.curve`."""
         Lam = self.design.laplacian(tau)
         build = getattr(self.factor, "curvature", None)  # a factor that knows a shape of B
         inner = build(Lam) if build is not None else Curvature.build(self.factor, Lam, semidefinite=semidefinite)
         return DenseCurve(self, tau, inner)
+
+
+@dataclass(frozen=True)
+class IndependentSystem(DenseSystem):
+    """The same for independent latents, or latents without a prior (`preflearn.inference.diagonal`)."""
+
+    @property
+    def ridge(self) -> float:
+        """Weight of the prior, u'u/2."""
+        return float(self.factor.ridge)
+
+    def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
+        """Return B⁻¹ b up to a relative error; see `System.newton`."""
+        return diagonal_step(self, tau, b, near, tol, self.design.inner_steps)
 
 
 @dataclass(frozen=True)
@@ -179,6 +199,8 @@ class DenseCurve:
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return posterior means and variances of what is asked."""
+        if query.direct:
+            return direct_moments(self.covariance, self.system.factor.forward(u), query)
         if query.operator is not None and query.operator.shape[0] < query.shared.shape[0]:
             query = query.combined()  # fewer combinations than latents: combine first
         Q = query.shared
@@ -231,12 +253,22 @@ class DenseCurve:
 
     def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return the mean (p,) and the covariance (p, p) of what is asked."""
+        if query.direct:
+            return direct_joint(self.covariance, self.system.factor.forward(u), query)
         W = self.system.factor.whiten(query.combined().shared)
         V = self.inner.whiten(W)
         rest = query.prior - W.T @ W
         np.fill_diagonal(rest, np.maximum(rest.diagonal(), 0.0))  # rounding, as in `moments`
         covariance = rest + V.T @ V
         return np.asarray(W.T @ u), np.asarray((covariance + covariance.T) / 2)
+
+    def draws(self, u: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return joint draws (count, p) of what is asked directly."""
+        return direct_draws(self.covariance, self.system.factor.forward(u), query, count, rng)
+
+    def relative(self, u: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances of values asked directly, relative to the mean of all of them."""
+        return direct_relative(self.covariance, self.system.factor.forward(u), query)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Design", "pair_operator", "products_of_rows"]
 
+WIDE = 16  # possible places for each one that is taken, up to which a table of all beats sorting
 DENSE_SHARE = 0.03  # above this share of non-zeros a dense product is quicker than a sparse one
 
 
@@ -30,9 +32,9 @@ class Design:
         self._row, self._left, self._right, self._value = products_of_rows(self.A)
         n = self.shape[1]
         key: IntArray = np.asarray(self._left.astype(np.intp) * n + self._right)
-        distinct, where = np.unique(key, return_inverse=True)
+        distinct, where = _distinct(key, n * n)
         self.dense = distinct.shape[0] > DENSE_SHARE * n * n
-        self._place: IntArray = key if self.dense else where.ravel()
+        self._place: IntArray = key if self.dense else where
         self._indices = (distinct % n).astype(np.int32)
         self._indptr = np.searchsorted(distinct, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
 
@@ -55,10 +57,28 @@ class Design:
         data = np.bincount(self._place, products, minlength=self._indices.shape[0])
         return sp.csr_array((data, self._indices, self._indptr), shape=(n, n))
 
+    def square_sums(self, tau: FloatArray) -> FloatArray:
+        """Return the diagonal of Λ."""
+        return np.asarray(self._squares @ tau)
+
+    @cached_property
+    def _squares(self) -> Any:
+        return self.AT.multiply(self.AT).tocsr()
+
     def spread(self, C: FloatArray) -> FloatArray:
         """Return diag(ACA') from the few entries of C that the rows of A touch."""
         products = self._value * C[self._left, self._right]
         return np.asarray(np.bincount(self._row, products, minlength=self.shape[0]), dtype=np.float64)
+
+
+def _distinct(key: IntArray, size: int) -> tuple[IntArray, IntArray]:
+    """Return the distinct keys below a size, in ascending order, and the place of each key among them."""
+    if size > WIDE * key.shape[0]:
+        distinct, where = np.unique(key, return_inverse=True)
+        return distinct, where.ravel()
+    there = np.zeros(size, dtype=bool)
+    there[key] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[key]
 
 
 def products_of_rows(A: Any) -> tuple[IntArray, IntArray, IntArray, FloatArray]:

@@ -105,10 +105,10 @@ class _Sweep:
         """Return the posterior, with its evidence."""
         tau, nu = self.sites
         g = problem.seen.sums(problem.weight * (nu - tau * self.z))
-        return Posterior(problem.system, self.curve, self.u, g, self.evidence(problem))
+        return Posterior(problem.system, self.curve, self.u, g, self.value(problem))
 
-    def evidence(self, problem: _Problem) -> float:
-        """Return log Z = Σ w/a (log Ẑ + site normaliser) + the logarithm of the Gaussian integral."""
+    def value(self, problem: _Problem) -> float:
+        """Return log Z = Σ w/a (log Ẑ + site normaliser) + the logarithm of the Gaussian integral, but for log |B|."""
         weight, power = problem.weight, problem.power
         t, n = power * self.sites[0], power * self.sites[1]
         mean, V = self.cavity
@@ -116,7 +116,7 @@ class _Sweep:
             self.tilt.log_z + 0.5 * np.log1p(t * V) - 0.5 * (n**2 * V + 2 * n * mean - t * mean**2) / (1.0 + t * V)
         )
         nu = weight * self.sites[1]
-        return float((weight / power) @ normaliser) + 0.5 * float(nu @ self.z) - 0.5 * self.curve.log_det
+        return float((weight / power) @ normaliser) + 0.5 * float(nu @ self.z)
 
 
 def ep(
@@ -264,6 +264,7 @@ class EP:
     name: ClassVar[str] = "ep"
     words: ClassVar[str] = "EP"
     log_concave_only: ClassVar[bool] = False
+    exact_only: ClassVar[bool] = True
     tol: float = 1e-9
 
     def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Any = None) -> Found:
@@ -278,6 +279,10 @@ class EP:
     def warm(self, found: Found, before: Any) -> Any:
         """Return the warm start for nearby parameters: sites that match, or the last that did."""
         return (found.tau, found.nu) if found.info.converged else before
+
+    def at_cells(self, g: FloatArray) -> Any:
+        """Return the warm start that the ``g`` of cells makes."""
+        return None
 
     def kept(self, warm: Any) -> Any:
         """Return a warm start as numbers."""

@@ -61,7 +61,7 @@ class Solution:
             "g": posterior.g,
             "u": posterior.u,
             "left": _left(posterior.system, posterior.u, posterior.g),
-            "log_evidence": float(posterior.log_evidence),
+            "value": float(posterior.value),
             "info": self.info,
         }
 
@@ -83,6 +83,7 @@ class Evidence:
     warm: Any = field(default=None, repr=False)
     highest: tuple[float, Any] = field(default=(-np.inf, None), repr=False)
     solved: tuple[FloatArray, Solution] | None = field(default=None, init=False, repr=False)  # the last solution
+    searched: tuple[FloatArray, Solution] | None = field(default=None, init=False, repr=False)  # the last of a search
 
     @property
     def theta(self) -> FloatArray:
@@ -114,26 +115,32 @@ class Evidence:
         n = len(self.problem.parameters)
         return self.problem.with_theta(theta[:n]), self.likelihood.with_theta(theta[n:])
 
-    def _evaluate(self, theta: FloatArray) -> tuple[float, FloatArray, FloatArray]:
-        """Return the evidence, its gradient, and its derivative by every outcome's s; NaN where inference fails."""
+    def _evaluate(self, theta: FloatArray) -> tuple[Found, FloatArray, FloatArray]:
+        """Return what is found, the gradient, and the derivative by every outcome's s; NaN where inference fails."""
         problem, likelihood = self.split(theta)
         seen = self.observed
         system, pull = problem.system()
         found = self.method.solve(system, seen, likelihood, self.warm)
         self.warm = self.method.warm(found, self.warm)
-        value = found.posterior.log_evidence
+        self.searched = theta, Solution(problem, likelihood, found)
         if not likelihood.log_concave:
             if found.info.residual > UNKNOWN:
-                return np.nan, np.full(theta.shape, np.nan), np.full(seen.y.shape, np.nan)
-            if value > self.highest[0]:
-                self.highest = value, (found.tau, found.nu)
+                unknown = found.posterior.value * np.nan
+                found = found._replace(posterior=replace(found.posterior, value=unknown))
+                return found, np.full(theta.shape, np.nan), np.full(seen.y.shape, np.nan)
+            if found.posterior.log_evidence > self.highest[0]:
+                self.highest = found.posterior.log_evidence, (found.tau, found.nu)
         slopes = self.method.gradient(found, seen, likelihood)
-        return value, np.concatenate([pull(slopes.prior), slopes.likelihood]), slopes.scale
+        return found, np.concatenate([pull(slopes.prior), slopes.likelihood]), slopes.scale
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return the evidence and its gradient, NaN where inference fails so that neither is known."""
-        value, slope, _ = self._evaluate(theta)
-        return value, slope
+        found, slope, _ = self._evaluate(theta)
+        return found.posterior.log_evidence, slope
+
+    def slope(self, theta: FloatArray) -> FloatArray:
+        """Return the gradient of what is searched, without its value, which may be dear."""
+        return np.asarray(self._evaluate(theta)[1] + self.hyperprior_gain(theta)[1])
 
     def believed(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return what is searched and averaged over: the evidence with the prior of theta, and its gradient."""
@@ -146,10 +153,12 @@ class Evidence:
         assert self.reliability is not None
         theta, values = np.split(both, [self.theta.shape[0]])
         self.reliability = self.reliability.at(values)
-        value, slope, by_scale = self._evaluate(theta)
+        found, slope, by_scale = self._evaluate(theta)
         gain, pull = self.hyperprior_gain(theta)
         prior, prior_slope = self.reliability.log_prior()
-        return value + gain + prior, np.concatenate([slope + pull, self.reliability.pull(by_scale) + prior_slope])
+        return found.posterior.log_evidence + gain + prior, np.concatenate(
+            [slope + pull, self.reliability.pull(by_scale) + prior_slope]
+        )
 
     def hyperprior_gain(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return what the prior of theta adds to the evidence, and its gradient."""
@@ -172,6 +181,12 @@ class Evidence:
         solution = Solution(problem, likelihood, found)
         self.solved = theta, solution
         return solution
+
+    def end_search(self, theta: FloatArray) -> Solution:
+        """Return the posterior where a search ended, which it may know already; it is what `solve` returns there."""
+        if self.searched is not None and np.array_equal(self.searched[0], theta):
+            self.solved = self.searched
+        return self.solve(theta)
 
     def again(self, theta: FloatArray, kept: dict[str, Any]) -> Solution:
         """Return the posterior that `solve` found at these parameters, from what `Solution.kept` said; one factor of B.
@@ -197,7 +212,7 @@ class Evidence:
         if not wrong.max(initial=0.0) <= SAME * (1.0 + float(weight @ (np.abs(nu) + np.abs(tau * z)))):
             raise DataError("the parts of comparisons are not those of the posterior")
         curve = system.curve(seen.squares(weight * tau), semidefinite=likelihood.log_concave)
-        posterior = Posterior(system, curve, u, g, float(numbers(kept["log_evidence"], "log_evidence")))
+        posterior = Posterior(system, curve, u, g, float(numbers(kept["value"], "value")))
         if not isinstance(kept["info"], Info):
             raise DataError("how the inference ended is not said")
         return Solution(problem, likelihood, Found(posterior, kept["info"], tau, nu))
@@ -216,7 +231,7 @@ class Evidence:
         tau = seen.weight * solution.tau
         curve = system.curve(tau, semidefinite=solution.likelihood.log_concave)
         g = seen.weight * (solution.nu - solution.tau * seen.see(posterior.x))
-        wide = Posterior(system, curve, system.back(g), g, posterior.log_evidence)
+        wide = Posterior(system, curve, system.back(g), g, posterior.log_evidence + 0.5 * curve.log_det)
         return replace(solution, problem=problem, found=solution.found._replace(posterior=wide))
 
     def warmth(self) -> Any:

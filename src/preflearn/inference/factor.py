@@ -27,7 +27,7 @@ from preflearn.inference.design import Design
 from preflearn.linalg import EPS, SMALL, cholesky_pivoted, cross_product
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Covariance", "Factor", "Multiple", "PosteriorCovariance", "PriorFactor"]
+__all__ = ["Covariance", "Factor", "PosteriorCovariance", "PriorFactor"]
 
 BLOCK = 2**20  # numbers held at a time for the differences of rows
 
@@ -151,34 +151,6 @@ class Factor:
             return np.asarray(back.T @ X @ back)
         half = scipy.linalg.solve_triangular(self.L, X, lower=True, trans="T")
         return np.asarray(scipy.linalg.solve_triangular(self.L, half.T, lower=True, trans="T").T)
-
-
-@dataclass(frozen=True)
-class Multiple:
-    """K = v I of n latents, R = √v I."""
-
-    variance: float
-    rank: int
-
-    def forward(self, u: FloatArray) -> FloatArray:
-        """Return R u."""
-        return np.asarray(np.sqrt(self.variance) * u)
-
-    back = forward
-
-    def congruence(self, Lam: Any) -> FloatArray:
-        """Return R'ΛR."""
-        return np.asarray(self.variance * (Lam if isinstance(Lam, np.ndarray) else Lam.toarray()))
-
-    def covariance(self, LB: FloatArray) -> Covariance:
-        """Return C = R B⁻¹ R'."""
-        T = scipy.linalg.lapack.dtrtri(LB, lower=1)[0] if self.rank else np.zeros((0, 0))
-        T *= np.sqrt(self.variance)
-        return Covariance(T)
-
-    def whiten(self, Q: FloatArray) -> FloatArray:
-        """Return W (r, p) with cov(f_new, u) = W' for the cross-covariance Q (p, n) of new latents with f."""
-        return np.asarray(Q.T / np.sqrt(self.variance))
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,11 @@ class FeatureDesign:
         """Return Λ, not formed yet."""
         return FeatureLaplacian(self, tau)
 
+    def square_sums(self, tau: FloatArray) -> FloatArray:
+        """Return the diagonal of Λ."""
+        A, Psi = self.A.A, self.A.Psi
+        return np.concatenate([A.multiply(A).T @ tau, np.square(Psi).T @ tau])
+
     def spread(self, C: FloatArray) -> FloatArray:
         """Return diag([A Ψ] C [A Ψ]')."""
         out = np.empty(self.shape[0])

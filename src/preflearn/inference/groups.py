@@ -25,7 +25,8 @@ from scipy.linalg.lapack import dtrtri
 from preflearn.inference.dense import Curvature, cholesky_at_least_one
 from preflearn.inference.factor import Factor
 from preflearn.inference.group_design import GroupDesign, Stack
-from preflearn.inference.system import Query, Touched
+from preflearn.inference.newton import factored_step
+from preflearn.inference.system import Curve, Query, Touched
 from preflearn.linalg import EPS, weighted_square
 from preflearn.operators import FloatArray, IntArray
 
@@ -44,6 +45,7 @@ __all__ = [
 
 SMALL = 8  # latents of a group up to which matrices are inverted together, by a method that is slower for large ones
 BLOCK = 2**22  # numbers held at a time
+INNER_STEPS = 12  # conjugate gradient steps before a new factorisation is the better buy
 
 Blocks = list[FloatArray]  # for every stack: (G, k, k)
 Sensitivity = tuple[FloatArray, list[tuple[Stack, FloatArray]]]
@@ -111,9 +113,9 @@ class GroupSystem:
         return self.factor.order is None
 
     @property
-    def inner_steps(self) -> int:
-        """Conjugate gradient steps before a new factorisation is the better buy."""
-        return 12
+    def ridge(self) -> float:
+        """Weight of the prior, u'u/2."""
+        return 1.0
 
     def own(self, u: FloatArray) -> FloatArray:
         """Return the latents of groups, R_g u_g."""
@@ -129,7 +131,11 @@ class GroupSystem:
         own = [times(turned(R), x) for R, x in zip(self.roots, self.design.split(self.design.ownT @ g), strict=True)]
         return np.concatenate([self.factor.back(self.design.shared(g)), joined(own, g)])
 
-    def curve(self, tau: FloatArray, *, semidefinite: bool = True) -> GroupCurve:
+    def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
+        """Return B⁻¹ b up to a relative error; see `System.newton`."""
+        return factored_step(self, tau, b, near, tol, INNER_STEPS)
+
+    def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> GroupCurve:
         """Eliminate the groups, and factor what is left; see `System.curve`."""
         if self.design.single:
             return self._single(tau, semidefinite=semidefinite)

@@ -15,10 +15,23 @@ from preflearn.inference.search import Optimum, climb, maximise
 from preflearn.inference.threads import few_threads
 from preflearn.operators import FloatArray
 
-__all__ = ["Learned", "Starts", "check_optima", "check_points", "check_theta", "learn", "learned_again"]
+__all__ = [
+    "Learned",
+    "Search",
+    "Starts",
+    "check_optima",
+    "check_points",
+    "check_theta",
+    "climb_evidence",
+    "learn",
+    "learned_again",
+    "maximise_evidence",
+]
 
-FIRST_STEP, SHORT_STEP = 0.5, 0.02  # of log parameters, where gradients are estimated
 MANY_LATENTS, LITTLE = 1_000, 0.01  # latents from which a search ends with a step that gains so few nats
+FIRST_STEP = 0.3  # in a log parameter of a search by gradients
+# Its shortest step, and the nats that the last one promises: where gradients are exact, and where they are estimated.
+EXACT, ESTIMATED = (3e-6, 1e-16), (0.005, 1e-3)
 
 Search = Callable[[Evidence, "Starts"], tuple[Evidence, list[Optimum]]]
 
@@ -58,12 +71,13 @@ class Learned:
 def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list[Optimum]]:
     """Search from every start; return the evidence and all optima, the highest first.
 
-    Reliabilities, where there are any, are searched for together with the parameters.
+    Reliabilities, where there are any, are searched for together with the parameters. Where gradients are estimated
+    the search goes by these alone.
     """
+    if evidence.problem.estimated:
+        return climb_evidence(evidence, first)
     with few_threads(evidence.order):
         gain = LITTLE if evidence.problem.n_latents > MANY_LATENTS else 0.0
-        if evidence.problem.estimated:
-            return evidence, [_by_gradients(evidence, start, first.bounds) for start in first.points[:1]]
         if evidence.reliability is None:
             return evidence, maximise(evidence.believed, *first, gain=gain)
         s = evidence.reliability.value
@@ -80,15 +94,26 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
         return evidence, [replace(one, theta=one.theta[:n], gradient=one.gradient[:n]) for one in found]
 
 
-def _by_gradients(evidence: Evidence, start: FloatArray, bounds: FloatArray) -> Optimum:
-    """Search where values and gradients are estimated: the search goes by gradients, and ends on a short step."""
-
-    def evaluate(theta: FloatArray) -> tuple[float, FloatArray]:
-        return np.nan, evidence.believed(theta)[1]
-
-    found = climb(evaluate, start, bounds, np.full(start.shape, FIRST_STEP), tol=SHORT_STEP, gain=LITTLE)
-    value = evidence.solve(found.x).posterior.log_evidence + evidence.hyperprior_gain(found.x)[0]
-    return Optimum(found.x, value, found.gradient, found.evaluations, found.done, "by estimated gradients")
+def climb_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list[Optimum]]:
+    """Search from the first start by gradients alone: few evaluations, and none of the evidence itself but the last."""
+    exact = not evidence.problem.estimated
+    tol, gain = EXACT if exact else ESTIMATED
+    rough = evidence if exact else evidence.over(evidence.problem.rough(), evidence.likelihood)
+    with few_threads(evidence.order):
+        start = first.points[0]
+        x, slope, evaluations, done = climb(
+            lambda theta: (np.nan, rough.slope(theta)),
+            start,
+            first.bounds,
+            np.full(start.shape, FIRST_STEP),
+            tol=tol,
+            gain=gain,
+        )
+        if not exact:  # draws of the same noise: a start for more of them
+            evidence.warm = rough.warm
+        value = evidence.end_search(x).posterior.log_evidence + evidence.hyperprior_gain(x)[0]
+    message = "the next step promises next to nothing" if done else f"stopped after {evaluations} evaluations"
+    return evidence, [Optimum(x, value, slope, evaluations, done, message)]
 
 
 def learn(

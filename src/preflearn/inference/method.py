@@ -22,6 +22,7 @@ class Found(NamedTuple):
     info: Info
     tau: FloatArray
     nu: FloatArray
+    derivatives: Any = None  # of log p at the mode, where that is what was found
 
 
 class Slopes(NamedTuple):
@@ -38,6 +39,7 @@ class Method(Protocol):
     name: ClassVar[str]
     words: ClassVar[str]  # what messages call it
     log_concave_only: ClassVar[bool]
+    exact_only: ClassVar[bool]  # whether it needs variances to the last digits, not estimates
 
     @property
     def tol(self) -> float:
@@ -54,6 +56,10 @@ class Method(Protocol):
 
     def warm(self, found: Found, before: Any) -> Any:
         """Return the warm start that follows from what was found; ``before`` is the last one."""
+        ...
+
+    def at_cells(self, g: FloatArray) -> Any:
+        """Return a warm start from what ``g`` of a posterior was at cells that it knew, 0 at others."""
         ...
 
     def kept(self, warm: Any) -> Any:

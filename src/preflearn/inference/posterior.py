@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from preflearn.inference.system import Curve, Query
+from preflearn.inference.system import Curve, DirectCurve, Query
 from preflearn.linalg import draw_normal
 from preflearn.operators import FloatArray
 
@@ -39,7 +39,12 @@ class Posterior:
     curve: Curve
     u: FloatArray
     g: FloatArray  # (cells,): the mean of anything is its prior covariance with x times g
-    log_evidence: float
+    value: float  # log evidence but for the determinant of B
+
+    @property
+    def log_evidence(self) -> float:
+        """Log evidence of the outcomes."""
+        return self.value - 0.5 * self.curve.log_det
 
     @property
     def x(self) -> FloatArray:
@@ -56,4 +61,10 @@ class Posterior:
 
     def draw(self, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
         """Return joint draws (count, p) of what is asked."""
+        if query.direct:
+            return cast(DirectCurve, self.curve).draws(self.u, query, count, rng)
         return draw_normal(*self.joint(query), count, rng)
+
+    def relative(self, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances of what is asked directly, relative to the mean of all of it."""
+        return cast(DirectCurve, self.curve).relative(self.u, query)

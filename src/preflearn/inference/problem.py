@@ -4,7 +4,8 @@
 
 The form is chosen here and nowhere else, from the shape of what terms say that rows see:
 
-    no groups           all latents are factored together (`dense`)
+    no groups           all latents are factored together (`dense`); where these are independent, with one variance for
+                        each term, and many, none is and systems are solved by products (`sparse`)
     one family          its groups are eliminated one by one, and all shared latents are what is left (`groups`)
     several families    the largest is eliminated so; the latents of the others join the shared ones if they are few,
                         and else are solved for by conjugate gradients (`crossed`)
@@ -12,8 +13,9 @@ The form is chosen here and nowhere else, from the shape of what terms say that 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,19 +23,22 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.inference.crossed import CrossedSystem
-from preflearn.inference.dense import DenseSystem
+from preflearn.inference.dense import DenseSystem, IndependentSystem
 from preflearn.inference.design import Design
+from preflearn.inference.diagonal import Diagonal, Flat
 from preflearn.inference.factor import Factor
 from preflearn.inference.features import FeatureDesign
 from preflearn.inference.group_design import GroupDesign, Stack
 from preflearn.inference.groups import GroupSystem, cholesky_blocks
+from preflearn.inference.sparse import DENSE, N_DRAWS, SparseDesign, SparseSystem
 from preflearn.inference.system import Query, System
 from preflearn.operators import FloatArray, IntArray
-from preflearn.terms import Combined, Given, Items, Own, Parameters, Rows, Seen, Term
+from preflearn.terms import Asked, Combined, Direct, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term
 
 __all__ = ["Layout", "Problem"]
 
 FEW_COLUMNS = 4  # of an array that are worth listing among the few entries of each row
+ROUGH_DRAWS = 16  # of a search: gradients are sums over all latents, so that few draws will do
 MOST_SHARED = 3_000  # latents of further families that join the shared ones
 
 Blocks = list[tuple[IntArray, FloatArray]]
@@ -94,10 +99,13 @@ class Family:
 
 
 class Layout:
-    """What the rows of training see of all terms, and the elimination that suits it; see the module."""
+    """What the rows of training see of all terms, and the elimination that suits it; see the module.
 
-    def __init__(self, seen: Sequence[Seen], n_cells: int) -> None:
-        self.n_cells = n_cells
+    ``dense`` is the number of independent latents up to which they are factored together.
+    """
+
+    def __init__(self, seen: Sequence[Seen], n_cells: int, dense: float = DENSE) -> None:
+        self.n_cells, self.n_draws = n_cells, N_DRAWS
         by_name: dict[str, list[tuple[int, Seen]]] = {}
         for t, one in enumerate(seen):
             if one.own is not None:
@@ -115,6 +123,11 @@ class Layout:
             nothing = sp.csr_array((n_cells, 0)), np.zeros((n_cells, 0))
             self.inner_design = GroupDesign(*nothing, self.inner.what, self.inner.group, self.inner.counts)
         self._columns(seen)
+        shared = [one for one in seen if one.shared is not None]
+        # latents that can be asked about themselves, and of these so many that no array of their size is held
+        self.direct = self.main is None and all(one.alike for one in shared)
+        self.n_many = max((one.shared.shape[1] for one in shared if not isinstance(one.shared, np.ndarray)), default=0)
+        self.sparse = self.direct and self.n_many > dense
 
     def _columns(self, seen: Sequence[Seen]) -> None:
         """Put the shared latents in order: those that few rows see each, then those that all rows see."""
@@ -156,13 +169,43 @@ class Layout:
             return FeatureDesign(self.local, self.dense)
         return Design(self.local)
 
+    @cached_property
+    def sparse_design(self) -> SparseDesign:
+        """The prepared design of the sparse elimination: the many latents come first."""
+        n = self.n_many
+        return SparseDesign(self.local[:, :n], np.hstack([self.local[:, n:].toarray(), self.dense]))
+
+    def rough(self) -> Layout:
+        """Return the same with fewer draws, where variances are estimated from such."""
+        found = copy.copy(self)
+        found.n_draws = ROUGH_DRAWS
+        return found
+
     @property
     def order(self) -> int:
         """Order of the largest matrix that is factored."""
         return self.n_shared
 
+    def _direct_system(self, given: Sequence[Given]) -> System:
+        variance = np.empty(self.n_shared)
+        for t, place in self.slices.items():
+            K = given[t].K
+            assert isinstance(K, Multiple)
+            variance[place] = K.variance
+        if self.sparse:
+            n = self.n_many
+            return SparseSystem(self.sparse_design, float(variance[0]), variance[n:], self.n_draws)
+        if np.isfinite(variance).all():
+            return IndependentSystem(self.design, Diagonal(variance))
+        level = np.zeros(self.n_shared)
+        level[: self.n_many] = 1.0 / np.sqrt(self.n_many)
+        return IndependentSystem(self.design, Flat(level))
+
     def system(self, given: Sequence[Given]) -> tuple[System, Pull]:
         """Return the system of priors of the terms, and from its sensitivity to derivatives by their parameters."""
+        if self.direct:
+            return self._direct_system(given), lambda diagonal: self._pull_traces(given, diagonal)
+        given = [one.in_full() for one in given]
         K = self._covariance(given)
         if self.main is None:
             return DenseSystem(self.design, Factor.build(K)), lambda M: self._pull(given, M, {})
@@ -179,9 +222,8 @@ class Layout:
     def _covariance(self, given: Sequence[Given]) -> FloatArray:
         if not self.joined and len(self.slices) == 1:
             (only,) = self.slices
-            K = given[only].K
-            assert K is not None
-            return K
+            K: Any = given[only].K
+            return np.asarray(K)
         total = np.zeros((self.n_shared, self.n_shared))
         for t, place in self.slices.items():
             total[place, place] = given[t].K
@@ -191,6 +233,10 @@ class Layout:
                 rows = place.start + _places(stack)
                 total[rows[:, :, None], rows[:, None, :]] = K
         return total
+
+    def _pull_traces(self, given: Sequence[Given], diagonal: FloatArray) -> FloatArray:
+        slopes = [one.pull(float(diagonal[self.slices[t]].sum()), []) for t, one in enumerate(given)]
+        return np.concatenate([np.zeros(0), *slopes])
 
     def _pull(self, given: Sequence[Given], M: FloatArray, own: dict[int, Blocks]) -> FloatArray:
         for family, design, place in zip(self.joined, self.joined_designs, self.joined_slices, strict=True):
@@ -209,6 +255,9 @@ class Layout:
     def query(self, terms: Sequence[Term], rows: Rows, *, joint: bool = False, total: int = 0) -> Query:
         """Return what rows have to do with the latents; ``joint`` asks for the covariance of their values."""
         asked = [term.ask(rows) for term in terms]
+        if self.direct:
+            return self._direct_query(asked, len(rows), total)
+        asked = [one._replace(shared=one.shared.in_full()) if isinstance(one.shared, Direct) else one for one in asked]
         prior = np.asarray(sum(t.covariance(rows) for t in terms) if joint else sum(a.variance for a in asked))
         there = [t for t, one in enumerate(asked) if one.shared is not None]
         joins = any(
@@ -237,6 +286,19 @@ class Layout:
             else:
                 Q[:, place] += part.toarray()
         return Query(Q, prior, own, operator, total)
+
+    def _direct_query(self, asked: Sequence[Asked], p: int, total: int) -> Query:
+        blocks: list[tuple[int, Any]] = []
+        rest = [sp.csr_array((p, 0))]
+        for t, place in self.slices.items():
+            width, shared = place.stop - place.start, asked[t].shared
+            blocks.append((place.start, sp.csr_array((p, width)) if shared is None else shared.rows))
+            rest += [] if shared is None else [shared.rest]
+        blocks.sort(key=lambda block: block[0])
+        E = blocks[0][1] if len(blocks) == 1 else sp.csr_array(sp.hstack([block for _, block in blocks], format="csr"))
+        beside = sp.csr_array(sp.hstack(rest, format="csr"))
+        prior = np.asarray(beside.multiply(beside).sum(axis=1), dtype=np.float64).ravel()
+        return Query(E, prior, total=total, direct=True, rest=beside)
 
     def of_groups(self, t: int, own: Own, n_rows: int) -> tuple[Any, slice | None]:
         """Return covariances (p, N) of asked rows with a term's latents of groups, and the places of these.
@@ -277,9 +339,18 @@ class Problem:
     layout: Layout
 
     @classmethod
-    def of(cls, terms: Sequence[Term], rows: Rows) -> Problem:
-        """Lay out terms over rows of training."""
-        return cls(tuple(terms), Layout([term.seen(rows) for term in terms], len(rows)))
+    def of(cls, terms: Sequence[Term], rows: Rows, *, dense: float = DENSE) -> Problem:
+        """Lay out terms over rows of training; for ``dense`` see `Layout`."""
+        return cls(tuple(terms), Layout([term.seen(rows) for term in terms], len(rows), dense))
+
+    @property
+    def direct(self) -> bool:
+        """Whether questions are about the latents themselves, and need no covariances with these."""
+        return self.layout.direct
+
+    def rough(self) -> Problem:
+        """Return the same with rougher estimates, for a search."""
+        return replace(self, layout=self.layout.rough())
 
     def widened(self, rows: Rows, scale: FloatArray, error: Term) -> Problem:
         """Return the sum of the terms times ``scale`` of each row, and of one more that is not scaled."""
@@ -322,7 +393,7 @@ class Problem:
     @property
     def estimated(self) -> bool:
         """Whether the evidence and its gradient are estimated, so that a search goes by gradients alone."""
-        return self.layout.inner is not None
+        return self.layout.inner is not None or self.layout.sparse
 
     @property
     def parts(self) -> dict[str, Any]:

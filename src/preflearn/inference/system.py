@@ -11,6 +11,7 @@ inference methods ask a system, and a factor of B, the same few questions:
                                 derivatives by the covariances of the latents
         moments, joint          posterior means and (co)variances of what a `Query` asks
         touched(cells)          the few latents that some cells see, for leaving these out
+    newton(τ, b)            B⁻¹ b for a step of Newton's, where a factor of nearby precisions may do
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Curve", "Query", "System", "Touched"]
+__all__ = ["Curve", "DirectCurve", "Query", "System", "Touched"]
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,20 @@ class Query:
         If given, the values are these combinations of what ``shared`` has one row for.
     total : int
         How many values will be asked for, where these are a part of them.
+    direct : bool
+        Whether ``shared`` is sparse and says what the values see of the latents themselves; ``prior`` is then that of
+        what they see beside these.
+    rest : sparse array (p, k) or None
+        Of direct questions: what the values see beside, in terms of independent numbers of variance 1.
     """
 
-    shared: FloatArray
+    shared: Any
     prior: FloatArray
     own: Any = None
     operator: Any = None
     total: int = 0
+    direct: bool = False
+    rest: Any = None
 
     def combined(self) -> Query:
         """Return the same question with the combinations carried out."""
@@ -70,7 +78,7 @@ class Curve(Protocol):
 
     @property
     def system(self) -> Any:
-        """The system whose B it is."""
+        """The system that B belongs to."""
         ...
 
     @property
@@ -117,6 +125,18 @@ class Curve(Protocol):
         ...
 
 
+class DirectCurve(Curve, Protocol):
+    """B of latents that may be asked about themselves; see `Query.direct`."""
+
+    def draws(self, u: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return joint draws (count, p) of what is asked directly."""
+        ...
+
+    def relative(self, u: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances of many values asked directly, relative to the mean of all of them."""
+        ...
+
+
 class System(Protocol):
     """S at some parameters; see the module."""
 
@@ -131,13 +151,13 @@ class System(Protocol):
         ...
 
     @property
-    def smooth(self) -> bool:
-        """Whether S changes smoothly with the parameters, so that factors of B of nearby ones are of use."""
+    def ridge(self) -> float:
+        """Weight of the prior, u'u/2: 1, or 0 where there is none and B = S'TS."""
         ...
 
     @property
-    def inner_steps(self) -> int:
-        """Conjugate gradient steps before a new factorisation is the better buy."""
+    def smooth(self) -> bool:
+        """Whether S changes smoothly with the parameters, so that factors of B of nearby ones are of use."""
         ...
 
     def forward(self, u: FloatArray) -> FloatArray:
@@ -148,10 +168,17 @@ class System(Protocol):
         """Return S'g."""
         ...
 
-    def curve(self, tau: FloatArray, *, semidefinite: bool = True) -> Curve:
+    def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> Curve:
         """Factor B for precisions of the cells.
 
         ``semidefinite`` says that none is negative, as for log-concave likelihoods; otherwise B need not be positive
-        definite, and a `LinAlgError` says so.
+        definite, and a `LinAlgError` says so. ``near`` is that of a nearby problem, whose estimates are a start.
+        """
+        ...
+
+    def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
+        """Return B⁻¹ b up to a relative error, and what may help with the next such system.
+
+        ``near`` is a factor of B for other precisions, or what the last call returned.
         """
         ...

@@ -1,6 +1,7 @@
 """Estimators: each chooses an operator, a form of the kernel and a way to solve, and nothing else."""
 
-from preflearn.models.bradley_terry import BradleyTerry, SideEffect
+from preflearn.models._preference import Effect
+from preflearn.models.bradley_terry import BradleyTerry
 from preflearn.models.gp import PreferenceGP
 from preflearn.models.kpc import KPCR, KPCRank
 from preflearn.models.kpc_cv import KPCRankCV
@@ -15,6 +16,7 @@ __all__ = [
     "KPCR",
     "RLS",
     "BradleyTerry",
+    "Effect",
     "KPCRank",
     "KPCRankCV",
     "LabelPreferenceGP",
@@ -24,5 +26,4 @@ __all__ = [
     "RankRLS",
     "RankRLSCV",
     "Ranking",
-    "SideEffect",
 ]

@@ -17,31 +17,31 @@ from preflearn.terms import POPULATION, UNKNOWN, Who
 __all__ = ["asked_by", "asked_of", "cluster_names", "clusters_of", "covariates_of", "judge_names", "warn_one_judge"]
 
 
-def judge_names(X: Comparisons, parameter: str) -> list[Any]:
+def judge_names(owner: str, X: Comparisons, parameter: str) -> list[Any]:
     """Return the names of those who judged, sorted; "" is nobody in particular."""
     if X.judge is None:
         raise DataError(
-            f"PreferenceGP: {parameter} asks how judges differ, but the comparisons do not say who judged. Give "
+            f"{owner}: {parameter} asks how judges differ, but the comparisons do not say who judged. Give "
             f"Comparisons judge=..., or leave {parameter} out."
         )
     return sorted_labels(X.judge)
 
 
-def cluster_names(X: Comparisons) -> list[Any]:
+def cluster_names(owner: str, X: Comparisons) -> list[Any]:
     """Return the names of the clusters, sorted; "" is a cluster of its own for each comparison."""
     if X.cluster is None:
         raise DataError(
-            "PreferenceGP: cluster=True asks for the prompt, task or session of each comparison, but the comparisons "
+            f"{owner}: cluster=True asks for the prompt, task or session of each comparison, but the comparisons "
             "do not say. Give Comparisons cluster=..., or leave cluster=False."
         )
     return sorted_labels(X.cluster)
 
 
-def warn_one_judge(X: Comparisons, names: list[Any]) -> None:
+def warn_one_judge(owner: str, X: Comparisons, names: list[Any]) -> None:
     """Warn if there is nobody to tell a judge apart from."""
     if len(names) == 1 and "" not in np.asarray(X.judge, dtype=object):
         warn_user(
-            f"PreferenceGP: all comparisons are by one judge ({first_few(names)}): what is its own and what all "
+            f"{owner}: all comparisons are by one judge ({first_few(names)}): what is its own and what all "
             "share cannot be told apart, so answers for others are guesses. Leave judge_kernel=None.",
             DataWarning,
         )
@@ -49,7 +49,7 @@ def warn_one_judge(X: Comparisons, names: list[Any]) -> None:
 
 def clusters_of(model: Any, X: Comparisons) -> IntArray | None:
     """Return the cluster of each of some comparisons; None where the model does not tell clusters apart."""
-    if not getattr(model, "cluster", False):
+    if not model.cluster:
         return None
     if X.cluster is None:
         return np.full(len(X), UNKNOWN)
@@ -76,7 +76,7 @@ def covariates_of(model: Any, X: Comparisons) -> FloatArray | None:
 
 def asked_of(model: Any, X: Comparisons) -> Who | None:
     """Return who is asked in each of some comparisons; None where the model does not tell judges apart."""
-    if not getattr(model, "_knows_judges", False):
+    if not model._knows_judges:
         return None
     if X.judge is None:
         return Who(np.full(len(X), UNKNOWN))
@@ -100,7 +100,7 @@ def asked_of(model: Any, X: Comparisons) -> Who | None:
 
 def asked_by(model: Any, judge: Any, count: int, owner: str) -> Who | None:
     """Return one judge, or without a name the population, as the one who is asked about everything."""
-    knows = getattr(model, "_knows_judges", False)
+    knows = model._knows_judges
     if judge is None:
         return Who(np.full(count, POPULATION)) if knows else None
     if not knows:

@@ -35,14 +35,14 @@ def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
     clusters: list[Any] = []
     judge = cluster = None
     n_judges = 0
-    wanted = [name for name in ("judge_kernel", "judge_reliability") if getattr(model, name, None)]
+    wanted = [name for name in ("judge_kernel", "judge_reliability") if getattr(model, name)]
     wanted += ["side"] if model.side == "judge" else []
     if wanted:
-        judges = judge_names(X, {"side": 'side="judge"'}.get(wanted[0], wanted[0]))
+        judges = judge_names(owner, X, {"side": 'side="judge"'}.get(wanted[0], wanted[0]))
         judge = label_numbers(X.judge, judges)
         n_judges = int(judge.max(initial=-1)) + 1
         if model.judge_kernel is not None:
-            warn_one_judge(X, judges)
+            warn_one_judge(owner, X, judges)
     apart = model.judge_kernel is not None or model.side == "judge"
     if model.judge_reliability and len(judges) == 1 and len(judges) == n_judges:
         warn_user(
@@ -52,7 +52,7 @@ def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
         )
         judge, judges, n_judges = (judge, judges, n_judges) if apart else (None, [], 0)
     if model.cluster:
-        clusters = cluster_names(X)
+        clusters = cluster_names(owner, X)
         cluster = label_numbers(X.cluster, clusters)
         if np.bincount(cluster).max(initial=0) < 2:
             warn_user(
@@ -64,7 +64,14 @@ def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
     side = bool(model.side) and _sides_differ(owner, X)
     columns = model.covariates and X.covariates is not None and _check_covariates(owner, X)
     data = statements_of(
-        X, exact=exact, judge=judge, cluster=cluster, side=side, covariates=columns, judges_apart=apart
+        X,
+        exact=exact,
+        judge=judge,
+        cluster=cluster,
+        side=side,
+        covariates=columns,
+        judges_apart=apart,
+        all_items=model._all_items,
     )
     return replace(data, judges=judges, clusters=clusters, n_judges=n_judges)
 

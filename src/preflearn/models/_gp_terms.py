@@ -21,6 +21,7 @@ from preflearn.inference.evidence import Evidence
 from preflearn.inference.learn import Starts, maximise_evidence
 from preflearn.inference.problem import Problem
 from preflearn.inference.search import Optimum, climb
+from preflearn.inference.sparse import DENSE
 from preflearn.inference.threads import few_threads
 from preflearn.models._gp_kernel import VARIANCE, start_kernel
 from preflearn.models._gp_warnings import warn_if_equal
@@ -41,7 +42,7 @@ from preflearn.terms import (
     Utility,
 )
 
-__all__ = ["Choice", "Kind", "choose", "judge_parts", "search", "terms_as"]
+__all__ = ["Choice", "Kind", "beside", "choose", "judge_parts", "search", "terms_as"]
 
 Kind = Literal["items", "pairs", "effects", "functions"]  # what the latents of preferences are
 
@@ -116,9 +117,9 @@ class Choice:
             )
         return TastesByFeatures(base, self.share, self.judge_kernel, self.judge_features, latent, judge)
 
-    def problem(self, data: Statements, *, rest: bool = False) -> Problem:
-        """Return the sum of the terms over statements."""
-        return Problem.of(self.terms(data, rest), data.rows)
+    def problem(self, data: Statements, *, rest: bool = False, dense: float = DENSE) -> Problem:
+        """Return the sum of the terms over statements; for ``dense`` see `preflearn.inference.problem.Layout`."""
+        return Problem.of(self.terms(data, rest), data.rows, dense=dense)
 
     def at(self, problem: Problem) -> Choice:
         """Return the same choice at the parameters of a problem."""
@@ -169,7 +170,7 @@ def choose(model: Any, X: Comparisons, data: Statements, known: Choice | None) -
         old = {"utility": known.utility, "circles": known.circles}
         parts = {name: None if part is None else part.over(rows, n) for name, part in old.items()}
     utility, circles = parts["utility"], parts["circles"]
-    rest = _beside(model, X, data) if known is None else _beside_again(X, data, known)
+    rest = beside(model, X, data) if known is None else _beside_again(X, data, known)
     kind, basis = _kind(model, utility, circles, data)
     return Choice(kind, utility, circles, basis, **rest)
 
@@ -180,7 +181,8 @@ def _kind(
     n, m = data.used.shape[0], data.seen.y.shape[0]
     n_pairs = data.pairs[0].shape[0]
     if circles is None:
-        few = model.judge_kernel is None and n_pairs <= FEW_PAIRS * n
+        featured = utility is not None and utility.kernel is not None  # independent utilities cost little
+        few = featured and model.judge_kernel is None and n_pairs <= FEW_PAIRS * n
         return ("pairs" if few else "items"), None
     if model.judge_kernel is not None:
         if n_pairs > MANY_PAIRS:
@@ -254,7 +256,7 @@ def _item_kernel(
     return ItemKernel(items, learned, own, used.shape[0])
 
 
-def _beside(model: Any, X: Comparisons, data: Statements) -> dict[str, Any]:
+def beside(model: Any, X: Comparisons, data: Statements) -> dict[str, Any]:
     """Return what is added to preferences: judges, the side, covariates, clusters."""
     found: dict[str, Any] = {}
     unit = model._unit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -52,11 +53,12 @@ class Statements:
         assert self.seen.cell is not None
         return np.asarray(self.seen.cell[self.row])
 
-    @property
+    @cached_property
     def pairs(self) -> tuple[IntArray, IntArray]:
         """The distinct pairs of items, in ascending order."""
         n = self.used.shape[0]
-        code = np.unique(self.rows.low * n + self.rows.high)
+        code = self.rows.low * n + self.rows.high
+        code = code if (np.diff(code) > 0).all() else np.unique(code)
         return code // n, code % n
 
 
@@ -69,6 +71,7 @@ def statements_of(
     side: bool = False,
     covariates: bool = False,
     judges_apart: bool = True,
+    all_items: bool = False,
 ) -> Statements:
     """Turn every comparison so that the lower item comes first, and merge those that are equal in all that is seen.
 
@@ -84,15 +87,18 @@ def statements_of(
         Whether the side of the lower item and the covariates are seen.
     judges_apart : bool, default=True
         Whether cells of different judges are different: a reliability scales what is the same for all.
+    all_items : bool, default=False
+        Whether items that were never compared are numbered, too.
     """
+    if not (exact or side or covariates) and judge is None and cluster is None:
+        return _counts(X, all_items=all_items)
     weight = np.ones(len(X)) if X.weight is None else X.weight
     counted = np.flatnonzero(weight)
     first, second = X.first[counted], X.second[counted]
     sign = np.where(first > second, -1.0, 1.0)
     outcome = (X.outcome[counted] if exact else np.sign(X.outcome[counted])) * sign + 0.0
-    used, ends = np.unique(np.concatenate([first, second]), return_inverse=True)
     m = counted.shape[0]
-    ends = ends.ravel().astype(np.intp)
+    used, ends = _used(np.concatenate([first, second]), X.n_items, all_items=all_items)
     low, high = np.minimum(ends[:m], ends[m:]), np.maximum(ends[:m], ends[m:])
     table = None
     if covariates:
@@ -124,6 +130,31 @@ def statements_of(
     merged = np.zeros(len(X), dtype=np.intp)
     merged[counted] = row
     return Statements(used, rows, seen, merged, None if judge is None else judge[counted][of_row])
+
+
+def _counts(X: Comparisons, *, all_items: bool) -> Statements:
+    """Return statements where nothing but pairs and signs of outcomes is seen: the counts of `Comparisons.pairs`."""
+    counted = slice(None) if X.weight is None or X.weight.all() else np.flatnonzero(X.weight)
+    some = X if isinstance(counted, slice) else X[counted]
+    pairs, m = some.pairs, len(some.pairs)
+    weight = np.column_stack([pairs.losses, pairs.ties, pairs.wins]).ravel()
+    there = np.flatnonzero(weight > 0)
+    number = np.zeros(3 * m, dtype=np.intp)
+    number[there] = np.arange(there.shape[0])
+    used, ends = _used(np.concatenate([pairs.low, pairs.high]), X.n_items, all_items=all_items)
+    items = Items(None if X.items is None else X.items[used], np.arange(used.shape[0]))
+    merged = np.zeros(len(X), dtype=np.intp)
+    merged[counted] = number[3 * pairs.row + (np.sign(pairs.sign * some.outcome) + 1).astype(np.intp)]
+    outcome = np.asarray(there % 3 - 1, dtype=np.float64)
+    seen = Observed(outcome, weight[there], there // 3, m)
+    return Statements(used, Rows(items, ends[:m], ends[m:]), seen, merged, None)
+
+
+def _used(ends: IntArray, n_items: int, *, all_items: bool) -> tuple[IntArray, IntArray]:
+    """Return the items that are numbered, and the numbers of some."""
+    there = np.full(n_items, all_items)
+    there[ends] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[ends]
 
 
 def _distinct(labels: list[Any]) -> tuple[IntArray, IntArray]:

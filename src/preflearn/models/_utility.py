@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.inference.evidence import Solution
+from preflearn.inference.sparse import DENSE
 from preflearn.inference.threads import few_threads
 from preflearn.linalg import draw_normal
 from preflearn.metrics.pairs import score_of_margins
@@ -43,7 +44,7 @@ class _OfUtilities:
     def __get__(self, model: Any, owner: Any = None) -> Any:
         if model is None:
             return self.function
-        if getattr(model, "cyclic_kernel", None) is not None and model.kernel is None:
+        if model.cyclic_kernel is not None and model.kernel is None:
             raise AttributeError(
                 f"{type(model).__name__}: with cyclic_kernel and kernel=None items have no utilities, so there is no "
                 f"{self.function.__name__}: preferences may run in circles. Use preference_matrix, or give "
@@ -65,6 +66,23 @@ class UtilityPosterior(BaseEstimator):
     _choice: Any
     reliability_: FloatArray
     reliability_std_: FloatArray
+
+    # What a model may have: estimators have parameters of these names, or do without.
+    kernel: Any = None
+    cyclic_kernel: Any = None
+    judge_kernel: Any = None
+    judge_reliability: bool = False
+    own_effect: bool = False
+    exact: bool = False
+    side: Any = False
+    cluster: bool = False
+    covariates: bool = True
+    _dense: float = DENSE  # independent latents up to which they are factored as one matrix
+    _all_items: bool = False  # whether items that were never compared have latents
+
+    @property
+    def _knows_judges(self) -> bool:
+        return self.judge_kernel is not None or self.side == "judge" or bool(self.judge_reliability)
 
     @_OfUtilities
     def predict_utility(
@@ -143,7 +161,7 @@ class UtilityPosterior(BaseEstimator):
         with few_threads(self._size(new)):
             return np.concatenate(
                 [
-                    s.posterior.draw(s.problem.query(rows, joint=True), count, rng)
+                    s.posterior.draw(s.problem.query(rows, joint=not s.problem.direct), count, rng)
                     for count, (_, s) in zip(self._counts(n_samples, rng), self._mixture, strict=True)
                     if count
                 ]
@@ -183,7 +201,7 @@ class UtilityPosterior(BaseEstimator):
         new, _ = items_of_table(self, items)
         n = len(new.number)
         asked = asked_by(self, judge, n, "sample_preferences")
-        if getattr(self, "cyclic_kernel", None) is None:
+        if self.cyclic_kernel is None:
             f = self._draw(new, n_samples, rng, asked)
             return np.asarray(f[:, :, None] - f[:, None, :])
         if self._choice.kind == "effects":
@@ -240,7 +258,7 @@ class UtilityPosterior(BaseEstimator):
         rng = generator(random_state, "rank")
         new, names = items_of_table(self, items)
         asked = asked_by(self, judge, len(new.number), "rank")
-        if getattr(self, "cyclic_kernel", None) is None:
+        if self.cyclic_kernel is None:
             parts, draws = self._relative(new, asked), self._draw(new, n_samples, rng, asked)
         else:
             with few_threads(self._size(new)):
@@ -256,6 +274,11 @@ class UtilityPosterior(BaseEstimator):
 
     def _relative(self, new: Items, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
         """Return weight, means and deviations of utilities relative to the mean of all items, for each solution."""
+        if self._mixture[0][1].problem.direct:
+            rows = Rows.of_items(new, "nothing", who=asked)
+            with few_threads(self._size(new)):
+                parts = [(w, *s.posterior.relative(s.problem.query(rows))) for w, s in self._mixture]
+            return [(w, mean, np.sqrt(variance)) for w, mean, variance in parts]
         return [(w, mean - mean.mean(), relative_deviations(C)) for w, mean, C in self._joints(new, asked)]
 
     def predict_difference(self, X: Comparisons, *, return_std: bool = False, side: bool = False) -> Any:
@@ -361,7 +384,7 @@ class UtilityPosterior(BaseEstimator):
     @property
     def _pair_latents(self) -> int:
         """Number of latents that pairs are asked about one by one; 0 where those of items do."""
-        if getattr(self, "cyclic_kernel", None) is None or self._choice.kind == "effects":
+        if self.cyclic_kernel is None or self._choice.kind == "effects":
             return 0
         return max(s.problem.order for _, s in self._mixture)
 
@@ -407,7 +430,7 @@ class UtilityPosterior(BaseEstimator):
 
     def _differences(self, X: Comparisons, side: bool = False) -> list[tuple[float, FloatArray, FloatArray]]:
         check_is_fitted(self)
-        if side and not getattr(self, "side", False):
+        if side and not self.side:
             raise ValueError(
                 f"{type(self).__name__}: side=True asks for the advantage of the first side, which the model does not "
                 f"know. Fit it with {type(self).__name__}(side=True), or leave side=False."
@@ -422,7 +445,8 @@ class UtilityPosterior(BaseEstimator):
         """Return the differences of all of ``total`` comparisons or of a part of them."""
         used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
         m = len(X)
-        if used.shape[0] * self._used.shape[0] > BLOCK and m > 1:  # many items: a part of the comparisons at a time
+        wide = not self._mixture[0][1].problem.direct and used.shape[0] * self._used.shape[0] > BLOCK
+        if wide and m > 1:  # many items: a part of the comparisons at a time
             half = m // 2
             parts = (self._differences_of(part, total, side) for part in (X[:half], X[half:]))
             both = zip(*parts, strict=True)
@@ -468,6 +492,8 @@ def _pair_moments(s: Solution, rows: Rows, total: int) -> tuple[FloatArray, Floa
     """Return means and variances of rows, a part of them at a time where each has many covariances with latents."""
     if not len(rows):
         return np.zeros(0), np.zeros(0)
+    if s.problem.direct:
+        return s.posterior.moments(s.problem.query(rows))
     query = s.problem.query(rows.part(slice(0, 1)))
     step = len(rows) if query.operator is not None and query.own is None else max(1, BLOCK // max(1, s.problem.order))
     parts = [

@@ -2,47 +2,47 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, Literal, NamedTuple, Self, cast
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import ndtr
+from sklearn.gaussian_process.kernels import ConstantKernel
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError, DataWarning, warn_user
-from preflearn.inference.average import HyperPosterior
-from preflearn.inference.evidence import Solution
-from preflearn.inference.learn import check_theta
-from preflearn.inference.pair_precision import DENSE, SparsePrecision
-from preflearn.inference.sparse_newton import first_side
-from preflearn.inference.threads import few_threads
-from preflearn.models._gp_items import items_of_comparisons, items_of_table
+from preflearn.data.learning import warn_before_learning
+from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.inference.evidence import Evidence, numbers
+from preflearn.inference.hyperprior import HyperPrior
+from preflearn.inference.laplace import Laplace
+from preflearn.inference.learn import Learned, Starts, climb_evidence, learned_again, maximise_evidence
+from preflearn.inference.likelihood_alone import MaximumLikelihood
+from preflearn.inference.method import Method
+from preflearn.inference.search import Optimum
+from preflearn.inference.sparse import FEW
+from preflearn.models._gp_items import items_of_table
+from preflearn.models._gp_kernel import VARIANCE
 from preflearn.models._gp_likelihood import likelihood_of
+from preflearn.models._gp_read import read
+from preflearn.models._gp_terms import Choice, beside, choose
 from preflearn.models._gp_warnings import NOTHING_BUT_NOISE, warn_unfinished
-from preflearn.models._matches import matches_of, read_matches
-from preflearn.models._pair_answers import FEW, deviations_of, differences_of, draws_of, mean_of
-from preflearn.models._pair_evidence import PairEvidence, PairSolution
-from preflearn.models._pair_state import restore, state_of
-from preflearn.models._utility import UtilityPosterior
+from preflearn.models._maximum import check_maximum
+from preflearn.models._preference import How, PreferenceModel
+from preflearn.models._statements import Statements
 from preflearn.models.ranking import Ranking
-from preflearn.operators import FloatArray, IntArray
-from preflearn.terms import Items, Who
+from preflearn.terms import ItemKernel
 
-__all__ = ["BradleyTerry", "SideEffect"]
+__all__ = ["BradleyTerry"]
 
-
-class SideEffect(NamedTuple):
-    """Advantage of the first side in units of utility, its standard error, their ratio, and the two-sided p-value."""
-
-    estimate: float
-    std: float
-    z: float
-    p_value: float
+N_POINTS = 16  # of an average, for each parameter
+FEW_ITEMS = 300  # up to which several starts cost nothing
+SPREAD = 1.5  # deviation of the weak prior of log variance around 0: deviations of utilities from about 0.2 to 4.5
+ENDLESS = 50.0  # times the noise: an effect of a column beyond has no maximum
 
 
-class BradleyTerry(UtilityPosterior):
+class BradleyTerry(PreferenceModel):
     """Bradley-Terry or Thurstone model with a Gaussian prior: utilities of items without features.
 
     Answers: who is best, by how much, and how sure are we, if all that is known is who beat whom?
@@ -66,6 +66,15 @@ class BradleyTerry(UtilityPosterior):
         comparisons intervals are then as wide as they should be. Beyond 3,000 items they are known well enough.
     ties : bool, default=False
         Whether ties are possible: the threshold below which a difference is a tie is learned.
+    side : bool or "judge", default=False
+        Whether the first side has an advantage (home, white, the answer that is read first); "judge": one of its own
+        for each judge, beside what all share. Answers are about neither side unless asked (``side=True``).
+    cluster : bool, default=False
+        Whether comparisons of one cluster (`Comparisons.cluster`: a prompt, a task, a session) have something in
+        common: an effect of the cluster on each item that it saw. Ranks are over the population of clusters.
+    covariates : bool, default=True
+        Whether numbers of the rows (`Comparisons.covariates`) have effects, where there are any. Items are ranked at
+        equal covariates.
 
     Attributes
     ----------
@@ -79,6 +88,18 @@ class BradleyTerry(UtilityPosterior):
         Log evidence of the comparisons; None with ``prior=None``.
     log_likelihood_ : float
         Log likelihood of the comparisons at ``utility_``.
+    side_effect_ : Effect
+        Advantage of the first side in units of utility, its deviation and interval, with ``side``.
+    covariate_effects_ : list of Effect
+        Effect of one unit of every covariate, with deviation and interval.
+    cluster_variance_ : float or None
+        Variance of the effect of a cluster on an item.
+    clusters_, judges_ : ndarray
+        Names of the clusters, and with ``side="judge"`` of the judges.
+    hyperprior_ : HyperPrior or None
+        The weak prior of ``theta_``, with ``prior="auto"``; infinite deviations mean a uniform one.
+    optima_ : list of Optimum
+        Every optimum of the search, the best first.
     hyperposterior_ : HyperPosterior
         Weighted points, with ``hyperparameters="average"``.
     theta_, bounds_, theta_names_ : ndarray, ndarray, tuple
@@ -86,7 +107,7 @@ class BradleyTerry(UtilityPosterior):
     info_, n_iter_ : Info, int
         How the last inference ended, and the Newton steps it took.
     comparisons_ : Comparisons
-        What it was fitted on.
+        What it was fitted on, with what updates have added.
     item_names_, n_items_ : ndarray or None, int
         Names and number of the items.
 
@@ -101,7 +122,9 @@ class BradleyTerry(UtilityPosterior):
     -----
     f ~ N(0, vI), P(first) = F(f_first - f_second), F logistic or normal; only signs of outcomes count. The same model,
     to the last digits, as `PreferenceGP` for items without features. Comparisons are merged into
-    pairs with weights; a Newton step costs O(pairs) beside the factor, and factors are kept between steps.
+    pairs with weights; a Newton step costs O(pairs) beside the factor, and factors are kept between steps. A side and
+    covariates have effects N(0, 4) and N(0, learned) in units of the noise, none of both with ``prior=None``: what is
+    reported is then the maximum of the likelihood with its standard errors.
 
     Up to 3,000 items P = I/v + Λ is factored as a dense matrix, O(n³), and everything is exact. Beyond, no n x n matrix
     is held. Utilities are still exact, by conjugate gradients; so is a covariance of up to 256 items that is asked for
@@ -134,9 +157,18 @@ class BradleyTerry(UtilityPosterior):
         "hyperparameters": [StrOptions({"maximise", "average"})],
         "prior": [StrOptions({"auto", "evidence"}), Interval(Real, 0, None, closed="neither"), None],
         "ties": ["boolean"],
+        "side": ["boolean", StrOptions({"judge"})],
+        "cluster": ["boolean"],
+        "covariates": ["boolean"],
     }
-    _WITH_PRIOR: ClassVar[tuple[tuple[str, str], ...]] = (("inference", "ep"), ("hyperparameters", "average"))
-    _dense: ClassVar[int] = DENSE
+    _WITH_PRIOR: ClassVar[tuple[tuple[str, Any, str], ...]] = (
+        ("inference", "ep", 'inference="ep"'),
+        ("hyperparameters", "average", 'hyperparameters="average"'),
+        ("side", "judge", 'side="judge"'),
+        ("cluster", True, "cluster=True"),
+    )
+    _all_items, _repeats_matter = True, False
+    _unit = 1.0  # utilities are in units of the noise
 
     def __init__(
         self,
@@ -146,12 +178,18 @@ class BradleyTerry(UtilityPosterior):
         inference: Literal["laplace", "ep"] = "laplace",
         hyperparameters: Literal["maximise", "average"] = "maximise",
         ties: bool = False,
+        side: bool | Literal["judge"] = False,
+        cluster: bool = False,
+        covariates: bool = True,
     ) -> None:
         self.link = link
         self.prior = prior
         self.inference = inference
         self.hyperparameters = hyperparameters
         self.ties = ties
+        self.side = side
+        self.cluster = cluster
+        self.covariates = covariates
 
     def fit(self, X: Any, y: None = None) -> Self:
         """Learn from comparisons.
@@ -169,73 +207,159 @@ class BradleyTerry(UtilityPosterior):
             Itself, fitted.
         """
         self._validate_params()
-        evidence = self._evidence_of(X)
-        with few_threads(X.n_items):
-            solution = evidence.maximise()
-            few = self.hyperparameters == "average" and X.n_items <= self._dense and len(solution.theta) > 0
-            points = evidence.average(solution) if few else None
-            self._keep(X, evidence, solution, points)
+        self._check_data(X)
+        data = read(self, X, exact=False)
+        if self.prior is None:
+            check_maximum(type(self).__name__, data, X.names)
+        else:
+            warn_before_learning(X, type(self).__name__, repeats=False)
+        evidence = self._evidence_of(data, self._choose(X, data, None), self._likelihood(X))
+        evidence.hyperprior = self.hyperprior_ = self._weak_prior(evidence)
+        starts = [evidence.theta]
+        if self._several_starts(evidence):
+            # with few items a threshold and a variance may explain the same: values decide, from several starts
+            starts += [evidence.theta + np.eye(len(evidence.theta))[0] * step for step in (-np.log(10), np.log(10))]
+        self._learn(X, data, evidence, Starts(starts, evidence.bounds), None)
         return self
 
-    def _evidence_of(self, X: Any) -> PairEvidence:
-        """Check the comparisons, and return their evidence as the parameters ask for it."""
-        wants = [f'{name}="{value}"' for name, value in self._WITH_PRIOR if getattr(self, name) == value]
+    def _check_data(self, X: Any) -> None:
+        owner = type(self).__name__
+        wants = [said for name, value, said in self._WITH_PRIOR if getattr(self, name) == value]
         if self.prior is None and wants:
             raise ValueError(
-                f"BradleyTerry: {' and '.join(wants)} needs a prior, and prior=None is maximum likelihood. Use "
+                f"{owner}: {' and '.join(wants)} needs a prior, and prior=None is maximum likelihood. Use "
                 'prior="auto", or leave that out.'
             )
-        matches = read_matches(type(self).__name__, X, self.prior, ties=self.ties)
-        if self.inference == "ep" and X.n_items > self._dense:
+        if not isinstance(X, Comparisons):
+            raise TypeError(
+                f"{owner} learns from Comparisons; got {type(X).__name__}. "
+                "Build Comparisons(None, first, second, outcome), or use RankRLS for rows with scores."
+            )
+        if X.items is not None:
             raise DataError(
-                f'BradleyTerry: inference="ep" factors a matrix of all items at every sweep; {X.n_items} items are '
+                f"{owner}: the items have {X.n_features} features, which it does not use. Use PreferenceGP, or leave "
+                "them out: X.with_items(X.n_items)."
+            )
+        if X.weight is not None and not X.weight.any():
+            raise DataError(f"{owner}: all {len(X)} comparisons have weight zero. Give some of them a positive weight.")
+        tied = np.flatnonzero(X.outcome == 0)
+        if tied.shape[0] and not self.ties:
+            raise DataError(
+                f"{owner}: {tied.shape[0]} of {len(X)} comparisons are ties (rows {first_few(tied)}), which have "
+                f"probability zero without a threshold.\n  Use {owner}(ties=True), or drop them."
+            )
+        if X.n_items <= self._dense:
+            return
+        if self._method.exact_only:
+            raise DataError(
+                f'{owner}: inference="ep" factors a matrix of all items at every sweep; {X.n_items} items are '
                 f'more than {self._dense}. Use inference="laplace".'
             )
-        likelihood, _ = likelihood_of("BradleyTerry", self.link, self.inference, X.outcome, X.weight, ties=self.ties)
-        return PairEvidence.start(matches, likelihood, self.prior, self._dense, self.inference)
+        if self.cluster or self.side == "judge":
+            which = "cluster=True" if self.cluster else 'side="judge"'
+            raise DataError(
+                f"{owner}: with {which} a matrix of all items is held; "
+                f"{X.n_items} items are more than {self._dense}. Leave that out, or use fewer items."
+            )
 
-    def _keep(
-        self,
-        X: Comparisons,
-        evidence: PairEvidence,
-        solution: PairSolution,
-        points: tuple[HyperPosterior, list[PairSolution]] | None,
-    ) -> None:
-        mode = solution.mode
-        evidence.settle(solution)
-        self._evidence, self._mode, self._used = evidence, mode, np.arange(X.n_items)
-        mixture = [(1.0, solution)]
-        self.__dict__.pop("hyperposterior_", None)
-        if points is not None:
-            self.hyperposterior_, solutions = points
-            mixture = [(float(w), s) for w, s in zip(self.hyperposterior_.weight, solutions, strict=True)]
-        self._mixture = cast(list[tuple[float, Solution]], mixture)
-        self.comparisons_, self.featureless_, self.on_bags_ = X, True, False
-        self.n_items_, self.n_features_in_, self.item_names_ = X.n_items, 0, X.names
-        self.likelihood_, self.prior_variance_ = solution.likelihood, mode.variance
-        self.utility_, self.std_ = mean_of(mixture), deviations_of(mixture)
-        self.log_evidence_ = None if mode.variance is None else mode.log_evidence
-        self.log_likelihood_ = mode.log_likelihood
-        self.theta_, self.bounds_, self.theta_names_ = solution.theta, evidence.bounds, evidence.names
-        self.info_, self.n_iter_ = mode.info, mode.info.steps
-        self.classes_ = np.array([-1.0, 1.0])
-        owner = type(self).__name__
-        warn_unfinished(owner, self.inference, [mode.info], self.likelihood_)
-        sigma = self.sigma_
-        if isinstance(self.prior, str) and sigma is not None and sigma > NOTHING_BUT_NOISE:
+    def _likelihood(self, X: Comparisons) -> Any:
+        return likelihood_of(type(self).__name__, self.link, self.inference, X.outcome, X.weight, ties=self.ties)[0]
+
+    @property
+    def _method(self) -> Method:
+        return MaximumLikelihood() if self.prior is None else super()._method
+
+    def _choose(self, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
+        if known is not None:
+            return choose(self, X, data, known)
+        if isinstance(self.prior, str):
+            own = ConstantKernel(1.0, VARIANCE)
+        else:
+            own = ConstantKernel(np.inf if self.prior is None else float(self.prior), "fixed")
+        utility = ItemKernel(None, None, own, data.used.shape[0], "variance")
+        found = Choice("items", utility, None, **beside(self, X, data))
+        if self.prior is not None:
+            return found
+        flat = {name: own for name in ("side", "covariates") if getattr(found, name) is not None}
+        return replace(found, **flat)
+
+    def _weak_prior(self, evidence: Evidence) -> HyperPrior | None:
+        """Return the weak prior of the variance, which is the first of the parameters."""
+        if self.prior != "auto":
+            return None
+        spread = np.full(len(evidence.names), np.inf)
+        spread[0] = SPREAD
+        return HyperPrior(np.zeros(len(evidence.names)), spread)
+
+    def _several_starts(self, evidence: Evidence) -> bool:
+        exact = not evidence.problem.estimated and not evidence.method.exact_only and isinstance(self.prior, str)
+        return bool(exact and len(evidence.theta) > 1 and evidence.problem.n_latents <= FEW_ITEMS)
+
+    def _how(self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any) -> How:
+        average = self.hyperparameters == "average" and not evidence.problem.estimated and first is not None
+        return How(_search, N_POINTS * len(evidence.theta) if average else 0)
+
+    def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
+        solution = learned.solution
+        if self.prior is None:
+            self._check_endless(solution)
+        super()._keep(X, data, learned)
+        self.prior_variance_ = None
+        if self.prior is None:
+            self.log_evidence_ = None  # type: ignore[assignment]
+        else:
+            self.prior_variance_ = solution.problem.parts["utility"].own_variance
+        seen = self._statements.seen
+        z = seen.see(solution.posterior.x)
+        self.log_likelihood_ = float(seen.weight @ self.likelihood_.log_density(seen.y, z).value)
+        self.utility_, self.std_ = self.predict_utility(return_std=True)
+        self.n_iter_ = self.info_.steps
+
+    def _check_endless(self, solution: Any) -> None:
+        """Raise DataError if effects of columns have no maximum."""
+        effects = solution.posterior.u[solution.problem.layout.n_many :]
+        if np.abs(effects).max(initial=0.0) > ENDLESS * solution.likelihood.noise_deviation:
+            raise DataError(
+                f"{type(self).__name__}: maximum likelihood (prior=None) does not exist: the comparisons do not bound "
+                "the effect of the side or of a covariate, which tells all winners.\n  "
+                'Use prior="auto" (or a number), or leave it out.'
+            )
+
+    def _warn(self, points: Any) -> None:
+        owner, sigma = type(self).__name__, self.sigma_
+        warn_unfinished(owner, self.inference, [self.info_], self.likelihood_)
+        if self.optima_ and isinstance(self.prior, str) and sigma is not None and sigma > NOTHING_BUT_NOISE:
             warn_user(
-                f"{owner}: the evidence of these {len(X)} comparisons is highest where all utilities are equal: they "
-                "show no differences that noise would not.\n  Probabilities are close to 1/2. Collect more, or give "
-                "the variance: prior=1.0.",
+                f"{owner}: the evidence of these {len(self.comparisons_)} comparisons is highest where all utilities "
+                "are equal: they show no differences that noise would not.\n  Probabilities are close to 1/2. Collect "
+                "more, or give the variance: prior=1.0.",
                 DataWarning,
             )
 
     def _file_state(self) -> dict[str, Any]:
-        """Return what model files keep; see `preflearn.models._pair_state`."""
-        return state_of(self)
+        """Return what model files keep: comparisons, parameters, a few numbers for each comparison and cell."""
+        return {"comparisons": self.comparisons_, "scale": self._choice.scale, **self._learned.state()}
 
     def _from_file_state(self, state: dict[str, Any]) -> None:
-        restore(self, state)
+        self._validate_params()
+        X = state["comparisons"]
+        self._check_data(X)
+        data = read(self, X, exact=False, quiet=True)
+        if self.prior is None:
+            check_maximum(type(self).__name__, data, X.names)
+        choice = self._choose(X, data, None)
+        if (choice.scale is None) != (state["scale"] is None):
+            raise DataError("the covariates are not those that the parameters speak of")
+        if choice.scale is not None:
+            scale = numbers(state["scale"], "scale")
+            if scale.shape != choice.scale.shape or scale.min() <= 0:
+                raise DataError("the sizes of the covariates are not those of the comparisons")
+            choice = replace(choice, scale=scale)
+        evidence = self._evidence_of(data, choice, self._likelihood(X))
+        evidence.hyperprior = self.hyperprior_ = self._weak_prior(evidence)
+        if state["hyperposterior"] is not None and (self.hyperparameters != "average" or evidence.problem.estimated):
+            raise DataError("there are points of the hyperparameters, which the parameters do not speak of")
+        self._keep(X, data, learned_again(evidence, state))
 
     @property
     def sigma_(self) -> float | None:
@@ -249,10 +373,7 @@ class BradleyTerry(UtilityPosterior):
         check_is_fitted(self)
         if self.prior is None:
             raise ValueError("log_evidence: there is no evidence without a prior. Fit with prior=1.0, for example.")
-        given = check_theta("log_evidence", self.theta_ if theta is None else theta, self.theta_names_)
-        with few_threads(self.n_items_):
-            value, slope = self._evidence(given)
-        return (value, slope) if gradient else value
+        return super().log_evidence(theta, gradient=gradient)
 
     def rank(
         self,
@@ -280,7 +401,7 @@ class BradleyTerry(UtilityPosterior):
         random_state : int, Generator, RandomState or None, default=0
             Source of the draws.
         judge : None
-            Not used: judges are not told apart.
+            Not used: judges do not differ in what they prefer.
 
         Returns
         -------
@@ -289,96 +410,17 @@ class BradleyTerry(UtilityPosterior):
         """
         check_is_fitted(self)
         if n_samples is None:
-            n_samples = 4000 if self._exact(len(items_of_table(self, items)[0].number)) else 400
+            few = not self._solution.problem.estimated or len(items_of_table(self, items)[0].number) <= FEW
+            n_samples = 4000 if few else 400
         return super().rank(items, k=k, level=level, n_samples=n_samples, random_state=random_state, judge=judge)
 
-    def side_effect(self) -> SideEffect:
-        """Estimate the advantage of being on the first side, beside the utilities, and test whether there is one.
 
-        Returns
-        -------
-        SideEffect
-            Estimate and standard error in units of utility, z and the two-sided p-value.
-
-        Notes
-        -----
-        One more parameter β, without a prior: z = f_first - f_second + β, learned together with the utilities at the
-        prior's variance and the threshold of the fit. White's advantage at chess, the home side's in sports, the left
-        picture's. It means nothing where sides were chosen by the result, such as a table of winners and losers: who
-        calls must know how sides came about. With a prior, utilities are drawn towards zero, so that β takes a part of
-        what they leave if stronger items are on the first side more often; ``prior=None`` has no such bias.
-
-        Examples
-        --------
-        >>> from preflearn import BradleyTerry, Comparisons
-        >>> games = Comparisons(None, ["ann", "bob"] * 10, ["bob", "ann"] * 10, [1, 1, 1, -1, 1] * 4)
-        >>> effect = BradleyTerry(prior=1.0).fit(games).side_effect()
-        >>> round(effect.estimate, 2), round(effect.p_value, 3)
-        (1.39, 0.013)
-        """
-        check_is_fitted(self)
-        X = self.comparisons_
-        signs = np.sign(X.outcome if X.weight is None else X.outcome[X.weight > 0])
-        if abs(signs.sum()) == signs.shape[0]:
-            raise DataError(
-                f"side_effect: the {'first' if signs[0] > 0 else 'second'} item won all {signs.shape[0]} comparisons: "
-                "sides seem to be sorted by the result, and say nothing. Give first and second as they were."
-            )
-        sided = matches_of(X, sides=True)
-        with few_threads(self.n_items_):
-            estimate, std = first_side(
-                self._mode.f,
-                self.prior_variance_,
-                sided.graph,
-                sided.side,
-                sided.outcome,
-                sided.weight,
-                self.likelihood_,
-                dense=self._dense,
-            )
-        z = estimate / std
-        return SideEffect(estimate, std, z, float(2.0 * ndtr(-abs(z))))
-
-    def _exact(self, count: int) -> bool:
-        return self.n_items_ <= self._dense or count <= FEW
-
-    def _items(self, new: Items, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
-        at = new.number
-        return [(w, s.mode.f[at], s.mode.precision.variances[at]) for w, s in self._solutions()]
-
-    def _joints(self, new: Items, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
-        return [(w, s.mode.f[new.number], s.mode.precision.joint(new.number)) for w, s in self._solutions()]
-
-    def _relative(self, new: Items, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
-        if self._exact(len(new.number)):
-            return super()._relative(new, asked)
-        variance = cast(SparsePrecision, self._mode.precision).relative(new.number)
-        mean = self.utility_[new.number]
-        return [(1.0, mean - mean.mean(), np.sqrt(np.maximum(variance, 0.0)))]
-
-    def _draw(
-        self,
-        new: Items,
-        n_samples: int,
-        rng: np.random.Generator,
-        asked: Who | None,
-        pairs: tuple[IntArray, IntArray] | None = None,
-    ) -> FloatArray:
-        return draws_of(self._solutions(), new.number, n_samples, rng, self._dense)
-
-    def _pairs(
-        self, new: Items, low: IntArray, high: IntArray, asked: Who | None, total: int, **beside: Any
-    ) -> list[tuple[float, FloatArray, FloatArray]]:
-        return self._moments(new.number[low], new.number[high])
-
-    def _differences_of(
-        self, X: Comparisons, total: int, side: bool = False
-    ) -> list[tuple[float, FloatArray, FloatArray]]:
-        number = items_of_comparisons(self, X, np.arange(X.n_items)).number
-        return self._moments(number[X.first], number[X.second])
-
-    def _moments(self, first: IntArray, second: IntArray) -> list[tuple[float, FloatArray, FloatArray]]:
-        return [(w, *differences_of(s.mode, first, second)) for w, s in self._solutions()]
-
-    def _solutions(self) -> list[tuple[float, PairSolution]]:
-        return cast(list[tuple[float, PairSolution]], self._mixture)
+def _search(evidence: Evidence, first: Starts) -> tuple[Evidence, list[Optimum]]:
+    """Search by gradients, which for one parameter, or from near, takes few evaluations; else by values."""
+    if evidence.method.exact_only:  # from near: Laplace's method costs little
+        rough = replace(evidence, method=Laplace(), warm=None)
+        start = maximise_evidence(rough, first)[1][0].theta
+        return climb_evidence(evidence, Starts([start], first.bounds))
+    if len(first.points[0]) == 1:
+        return climb_evidence(evidence, first)
+    return maximise_evidence(evidence, first)

@@ -6,20 +6,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from scipy.special import ndtri
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Bags, Comparisons
-from preflearn.data._checks import object_array
-from preflearn.data.join import concatenate
+from preflearn.data import Comparisons
 from preflearn.data.learning import warn_before_learning
-from preflearn.inference.evidence import Evidence, Solution, hyperprior_of
-from preflearn.inference.learn import Learned, Starts, check_theta, learn, learned_again
-from preflearn.inference.methods import METHODS, get_method
+from preflearn.inference.evidence import Evidence, hyperprior_of
+from preflearn.inference.learn import Learned, Starts, learned_again
+from preflearn.inference.methods import METHODS
 from preflearn.inference.observed import Observed
 from preflearn.inference.system import Query
 from preflearn.inference.threads import few_threads
@@ -31,33 +28,20 @@ from preflearn.models._gp_state import choice_again, choice_state, comparisons_a
 from preflearn.models._gp_terms import Choice, choose, search
 from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.models._leave_out import LeftOut, without_comparisons, without_items, without_judges
-from preflearn.models._mixtures import mix, share_ties
+from preflearn.models._mixtures import share_ties
+from preflearn.models._preference import How, PreferenceModel
 from preflearn.models._starts import started
 from preflearn.models._statements import Statements
-from preflearn.models._utility import UtilityPosterior, generator
-from preflearn.terms import POPULATION, Items, Reliability, Rows, Who
+from preflearn.models._utility import generator
+from preflearn.terms import Reliability, Rows
 from preflearn.terms.circles import circle_variance
 
-__all__ = ["Effect", "LeftOut", "PreferenceGP"]
+__all__ = ["LeftOut", "PreferenceGP"]
 
 RELIABILITY = 0.5  # deviation of a judge's reliability around that of its kind, before it has said anything
-LEVEL = 0.9  # probability of the intervals of effects
 
 
-class Effect(NamedTuple):
-    """An effect in units of utility: its name, posterior mean and deviation, and the central 90 % interval."""
-
-    name: str
-    estimate: float
-    std: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return f"{self.name} {self.estimate:.2f} ± {self.std:.2f} (90 %: {self.low:.2f} ... {self.high:.2f})"
-
-
-class PreferenceGP(UtilityPosterior):
+class PreferenceGP(PreferenceModel):
     """Gaussian process over utilities, learned from comparisons.
 
     Answers: who is better, with what probability, and how sure are we?
@@ -285,126 +269,61 @@ class PreferenceGP(UtilityPosterior):
         evidence = self._evidence_of(data, choose(self, X, data, None), likelihood)
         self.hyperprior_ = None if self.hyperprior is None else hyperprior_of(evidence, float(self.hyperprior))
         evidence.hyperprior = self.hyperprior_
-        rng = generator(self.random_state, "PreferenceGP")
+        rng = self._generator()
         first = started(self, evidence, start, rng, hold=hold)
         self._learn(X, data, evidence, first if self.hyperparameters != "fixed" else None, rng)
         return self
 
-    def update(self, X: Comparisons, *, hyperparameters: Literal["keep", "improve"] = "keep") -> Self:
-        """Add comparisons to what the model has learned from, starting from what it knows.
+    def _choose(self, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
+        return choose(self, X, data, known)
 
-        Parameters
-        ----------
-        X : Comparisons
-            New comparisons. Items are matched by name; without names the same table means the same items and any
-            other table other items. New items may appear.
-        hyperparameters : {"keep", "improve"}, default="keep"
-            Whether to keep the hyperparameters or to search on from them.
+    def _evidence_of(self, data: Statements, choice: Choice, likelihood: Any) -> Evidence:
+        evidence = super()._evidence_of(data, choice, likelihood)
+        if self.judge_reliability and data.judge is not None and data.judges:
+            known = np.where(data.judge < len(data.judges), data.judge, -1)
+            evidence.reliability = Reliability(known, np.ones(len(data.judges)), RELIABILITY)
+        return evidence
 
-        Returns
-        -------
-        PreferenceGP
-            Itself, as if fitted on old and new comparisons at these hyperparameters.
-        """
-        check_is_fitted(self)
-        self._check_data(X)
-        if hyperparameters not in ("keep", "improve"):
-            raise ValueError(f'update: hyperparameters={hyperparameters!r} is not one of "keep", "improve".')
-        self.likelihood_.check_outcomes(X.outcome)
-        together = concatenate(self.comparisons_, X)
-        warn_before_learning(together, type(self).__name__, known=self.comparisons_)
-        data = read(self, together, exact=self.likelihood_.margins)
-        known = self._choice.at(self._solution.problem)
-        evidence = self._evidence_of(data, choose(self, together, data, known), self.likelihood_)
-        evidence.hyperprior = self.hyperprior_
+    def _take_over(self, evidence: Evidence, data: Statements) -> None:
+        super()._take_over(evidence, data)
         if evidence.reliability is not None:
             place = {name: number for number, name in enumerate(self.judges_)}
             values = [self.reliability_[place[name]] if name in place else 1.0 for name in data.judges]
             evidence.reliability = evidence.reliability.at(np.array(values))
-        if self.inference == "laplace":
-            # cells that were there before start where they were
-            g = np.zeros(evidence.problem.n_cells)
-            counted = slice(None) if self.comparisons_.weight is None else np.flatnonzero(self.comparisons_.weight)
-            before = self._statements.cell[counted]
-            g[data.cell[: len(self.comparisons_)][counted]] = self._solution.posterior.g[before]
-            evidence.warm = g, None
-        improve = hyperparameters == "improve" and self.hyperparameters != "fixed" and evidence.theta.shape[0] > 0
-        rng = generator(self.random_state, "PreferenceGP")
-        points = None if improve else self._learned.points
-        first = Starts([evidence.theta], evidence.bounds) if improve else None
-        self._learn(together, data, evidence, first, rng, points)
-        return self
 
-    def _check_data(self, X: Any) -> None:
-        if not isinstance(X, Comparisons):
-            raise TypeError(
-                f"PreferenceGP learns from Comparisons; got {type(X).__name__}. "
-                "Build Comparisons(items, first, second, outcome), or use RankRLS for rows with scores."
-            )
+    def _generator(self) -> Any:
+        return generator(self.random_state, "PreferenceGP")
 
-    def _evidence_of(self, data: Statements, choice: Choice, likelihood: Any) -> Evidence:
-        """Add the terms up over what was said."""
-        reliability = None
-        if self.judge_reliability and data.judge is not None and data.judges:
-            known = np.where(data.judge < len(data.judges), data.judge, -1)
-            reliability = Reliability(known, np.ones(len(data.judges)), RELIABILITY)
-        method = get_method(self.inference)
-        return Evidence(choice.problem(data), likelihood, data.seen, method, reliability=reliability, about=choice)
+    @property
+    def _searches(self) -> bool:
+        return self.hyperparameters != "fixed"
 
-    def _learn(
-        self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any, points: Any = None
-    ) -> None:
-        """Choose hyperparameters from the given starts, infer, and keep what prediction needs."""
-
+    def _how(self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any) -> How:
         def rebuild(choice: Choice, likelihood: Any) -> Evidence:
             new = self._evidence_of(data, choose(self, X, data, choice), likelihood)
             new.hyperprior = evidence.hyperprior
             return new
 
         average = self.hyperparameters == "average" and first is not None and evidence.theta.shape[0] > 0
-        learned = learn(
-            evidence,
-            first,
-            n_points=self.n_points if average else 0,
-            seed=int(rng.integers(2**31)) if average else 0,
-            points=points,
-            search=partial(search, evidence.about, data, rebuild),
+        return How(
+            partial(search, evidence.about, data, rebuild),
+            self.n_points if average else 0,
+            int(rng.integers(2**31)) if average else 0,
         )
-        self._keep(X, data, learned)
-        self._warn(learned.points)
 
     def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
-        """Set what a fitted model says about itself; the only place where it does."""
-        evidence, solution, parts = learned.evidence, learned.solution, learned.solution.problem.parts
-        self._learned, self._choice, self.comparisons_ = learned, evidence.about, X
-        self._solution: Solution = solution
-        self._mixture, self._used = learned.mixture, data.used
-        self._statements = self._answered = data
-        self.optima_ = learned.optima
-        for name in ("hyperposterior_", "feature_names_in_", "reliability_", "reliability_std_"):
+        super()._keep(X, data, learned)
+        parts = learned.solution.problem.parts
+        for name in ("reliability_", "reliability_std_"):
             self.__dict__.pop(name, None)
-        if learned.points is not None:
-            self.hyperposterior_ = learned.points
         utility, circles, tastes = (parts.get(name) for name in ("utility", "circles", "tastes"))
         self.kernel_ = None if utility is None else utility.main
         self.own_variance_ = None if utility is None or utility.own is None else utility.own_variance
         self.cyclic_kernel_ = None if circles is None else circles.main
-        if self._knows_judges:
-            self.judges_ = object_array(data.judges)
         if tastes is not None:
             self.judge_share_, self.judge_kernel_ = tastes.rho, getattr(tastes, "kernel", None)
-        if evidence.reliability is not None:
+        if learned.evidence.reliability is not None:
             self._widen(data, learned)
-        self.clusters_ = object_array(data.clusters)
-        self.cluster_variance_ = float(parts["clusters"].variance.constant_value) if "clusters" in parts else None
-        self.likelihood_, self.log_evidence_ = solution.likelihood, solution.posterior.log_evidence
-        self.info_ = replace(solution.info, **_latents(self._choice, solution.problem, data))
-        self.theta_, self.bounds_, self.theta_names_ = learned.theta, evidence.bounds, evidence.names
-        self.featureless_, self.on_bags_ = X.items is None, isinstance(X.items, Bags)
-        self.n_items_, self.n_features_in_, self.item_names_ = X.n_items, X.n_features, X.names
-        if X.feature_names is not None:
-            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
-        self.classes_ = np.array([-1.0, 1.0])
 
     def _widen(self, data: Statements, learned: Learned) -> None:
         """Let answers be as uncertain as the reliabilities of judges are; every outcome is then a cell of its own."""
@@ -427,17 +346,20 @@ class PreferenceGP(UtilityPosterior):
             variance += w * s.posterior.moments(Query(shared, prior, part if place is None else None))[1]
         self.reliability_, self.reliability_std_ = reliability.value, np.sqrt(variance)
 
+    def _check_data(self, X: Any) -> None:
+        if not isinstance(X, Comparisons):
+            raise TypeError(
+                f"PreferenceGP learns from Comparisons; got {type(X).__name__}. "
+                "Build Comparisons(items, first, second, outcome), or use RankRLS for rows with scores."
+            )
+
     @property
     def _items_matter(self) -> bool:
         """Whether which item it is counts beside its features."""
         return bool(self.own_effect or self.cluster)
 
-    @property
-    def _knows_judges(self) -> bool:
-        return self.judge_kernel is not None or self.side == "judge" or bool(self.judge_reliability)
-
     def _file_state(self) -> dict[str, Any]:
-        """Return what model files keep: comparisons, kernels, parameters, a few numbers for each comparison."""
+        """Return what model files keep: comparisons, kernels, parameters, and a few numbers for each comparison."""
         return {
             "comparisons": self.comparisons_,
             "unit": float(self._unit),
@@ -479,36 +401,6 @@ class PreferenceGP(UtilityPosterior):
         return float(self.likelihood_.noise_deviation / np.sqrt(variance))
 
     @property
-    def side_effect_(self) -> Effect:
-        """Advantage of the first side, where ``side`` is learned."""
-        check_is_fitted(self)
-        if "side" not in self._solution.problem.parts:
-            raise AttributeError("PreferenceGP: there is no side_effect_ without a side. Fit with side=True.")
-        return self._effects(["first side"], side=np.ones(1))[0]
-
-    @property
-    def covariate_effects_(self) -> list[Effect]:
-        """Effects of one unit of every covariate of the comparisons."""
-        check_is_fitted(self)
-        names, width = self.comparisons_.covariate_names, self._statements.rows.covariates
-        if width is None:
-            raise AttributeError("PreferenceGP: there are no covariate_effects_ where comparisons have no covariates.")
-        q = width.shape[1]
-        return self._effects(
-            [f"covariate {k}" for k in range(q)] if names is None else list(names), covariates=np.eye(q)
-        )
-
-    def _effects(self, names: list[str], **beside: Any) -> list[Effect]:
-        """Return what rows of an item against itself still see."""
-        item = Items(None if self.comparisons_.items is None else self.comparisons_.items[:1], np.full(1, 10**9))
-        here = np.zeros(len(names), dtype=np.intp)
-        who = Who(np.full(len(names), POPULATION)) if self._knows_judges else None
-        mean, variance = mix(self._pairs(item, here, here, who, len(names), **beside))
-        away = -ndtri((1 - LEVEL) / 2) * np.sqrt(variance)
-        rows = zip(names, mean.tolist(), np.sqrt(variance).tolist(), mean - away, mean + away, strict=True)
-        return [Effect(name, m, s, float(a), float(b)) for name, m, s, a, b in rows]
-
-    @property
     def relevances_(self) -> dict[str, float]:
         """Relevance of every feature, by name: 1 / length_scale², the κ of the paper."""
         check_is_fitted(self)
@@ -522,14 +414,6 @@ class PreferenceGP(UtilityPosterior):
         names = getattr(self, "feature_names_in_", None)
         labels = [f"feature {k}" for k in range(len(scales))] if names is None else [str(name) for name in names]
         return {name: float(1 / scale**2) for name, scale in zip(labels, scales, strict=True)}
-
-    def log_evidence(self, theta: Any = None, *, gradient: bool = True) -> Any:
-        """Return the log evidence at log parameters ``theta`` (default: the chosen ones), with its gradient."""
-        check_is_fitted(self)
-        given = check_theta("log_evidence", self.theta_ if theta is None else theta, self.theta_names_)
-        with few_threads(self._learned.evidence.order):
-            value, slope = self._learned.evidence(given)
-        return (value, slope) if gradient else value
 
     def leave_one_out(self, by: Literal["comparison", "item", "judge"] = "comparison") -> Any:
         """Return predicted probabilities for the training comparisons without having learned from them.
@@ -570,11 +454,3 @@ class PreferenceGP(UtilityPosterior):
                 return share_ties(without_judges(self._learned.mixture, data, X))
             first, second = without_items(self._mixture, data, X)
         return LeftOut(share_ties(first), share_ties(second))
-
-
-def _latents(choice: Choice, problem: Any, data: Statements) -> dict[str, Any]:
-    """Return what the latents of preferences are, and what share of the variance of circles they lose."""
-    words = {"items": "items", "pairs": "pairs", "effects": "effects of pairs", "functions": "skew functions"}
-    functions = problem.parts.get("functions")
-    lost = 0.0 if functions is None else 1.0 - functions.kept_share(data.pairs)
-    return {"latents": words[choice.kind], "n_latents": problem.n_latents, "lost": max(lost, 0.0)}

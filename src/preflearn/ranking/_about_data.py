@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import unicodedata
+import warnings
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
+from scipy.special import ndtr
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, first_few
-from preflearn.models import BradleyTerry, SideEffect
+from preflearn.models import BradleyTerry, Effect
 from preflearn.ranking.advice import Advice
 from preflearn.ranking.candidates import as_seen
 from preflearn.ranking.record import Record, short_number
@@ -75,7 +77,10 @@ def sides(data: Comparisons) -> list[Advice]:
     if not LOPSIDED < share < 1 - LOPSIDED:  # sides were written down by who won
         return []
     effect = _side_effect(as_seen(data, "bradley-terry"), ties=bool((~decided).any()))
-    if effect is None or effect.p_value > NO_CHANCE:
+    if effect is None:
+        return []
+    p_value = float(2.0 * ndtr(-abs(effect.estimate) / effect.std))
+    if p_value > NO_CHANCE:
         return []
     side = "first" if effect.estimate > 0 else "second"
     odds = float(np.exp(abs(effect.estimate)))
@@ -83,7 +88,7 @@ def sides(data: Comparisons) -> list[Advice]:
         Advice(
             "side",
             f"The {side} of the two sides wins more often than the items explain (odds of {odds:.2f} to 1 between "
-            f"equal items, p = {effect.p_value:.1g}): an advantage of playing at home or of being shown there. Where "
+            f"equal items, p = {p_value:.1g}): an advantage of playing at home or of being shown there. Where "
             "that can be chosen, put the sides in random order.",
         )
     ]
@@ -97,20 +102,22 @@ def same_order(data: Comparisons) -> bool:
     return float(both[met > 1].mean() if (met > 1).any() else 0.0) < 0.5
 
 
-def _side_effect(data: Comparisons, *, ties: bool) -> SideEffect | None:
+def _side_effect(data: Comparisons, *, ties: bool) -> Effect | None:
     """Return the advantage of the first side, or None where the comparisons do not tell it from the utilities.
 
     A prior draws utilities towards zero and leaves part of what favourites win to the side where they stand, so there
     is none where the likelihood has a maximum, and a wide one elsewhere.
     """
-    try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         try:
-            model = BradleyTerry("logit", None if data.n_items <= DENSE else WIDE, ties=ties).fit(data)
-        except DataError:
-            model = BradleyTerry("logit", WIDE, ties=ties).fit(data)
-        return model.side_effect()
-    except (DataError, np.linalg.LinAlgError):
-        return None
+            try:
+                model = BradleyTerry("logit", None if data.n_items <= DENSE else WIDE, ties=ties, side=True).fit(data)
+            except DataError:
+                model = BradleyTerry("logit", WIDE, ties=ties, side=True).fit(data)
+        except (DataError, np.linalg.LinAlgError):
+            return None
+    return getattr(model, "side_effect_", None)  # none where the same items always stood first
 
 
 def missing_values(names: Any) -> list[Advice]:

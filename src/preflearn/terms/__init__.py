@@ -1,6 +1,6 @@
 """Terms: what a model is a sum of. A term knows rows, items and kernels; it does not know which inference is used."""
 
-from preflearn.terms._contract import Asked, Combined, Given, Own, Seen, Term
+from preflearn.terms._contract import Asked, Combined, Direct, Given, Multiple, Own, Seen, Term
 from preflearn.terms.circles import PairEffects, PairPreferences, SkewBasis, SkewFunctions
 from preflearn.terms.clusters import Clusters
 from preflearn.terms.covariates import Covariates
@@ -19,9 +19,11 @@ __all__ = [
     "Clusters",
     "Combined",
     "Covariates",
+    "Direct",
     "Given",
     "ItemKernel",
     "Items",
+    "Multiple",
     "Own",
     "PairEffects",
     "PairPreferences",

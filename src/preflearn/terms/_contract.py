@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from preflearn.terms.parameters import Parameters
 from preflearn.terms.rows import FloatArray, IntArray, Items, Rows
 
-__all__ = ["Asked", "Combined", "Given", "Own", "Seen", "Term", "pair_design", "scatter"]
+__all__ = ["Asked", "Combined", "Direct", "Given", "Multiple", "Own", "Seen", "Term", "pair_design", "scatter"]
 
 
 class Seen(NamedTuple):
@@ -32,18 +32,34 @@ class Seen(NamedTuple):
     own: Any = None  # (m, c), sparse: of the c kinds of latents that every group has
     group: IntArray | None = None  # (m,): the group of each row
     family: str = ""  # groups of the same family are the same groups
+    alike: bool = False  # whether the shared latents are independent with one variance: K is a `Multiple`
+
+
+class Multiple(NamedTuple):
+    """A multiple of the identity as the covariance of ``size`` latents; an infinite one says nothing about them."""
+
+    variance: float
+    size: int
 
 
 class Given(NamedTuple):
     """The prior of a term's latents.
 
     ``block`` gives the covariances (sets, k, k) between kinds (sets, k) of a group's latents. ``pull`` takes the
-    derivative of the evidence by K, symmetric, and those by the blocks of groups, with their kinds, to theta.
+    derivative of the evidence by K, symmetric, and those by the blocks of groups, with their kinds, to theta; where K
+    is a `Multiple` it takes the trace of the first.
     """
 
-    K: FloatArray | None
+    K: FloatArray | Multiple | None
     block: Callable[[IntArray], FloatArray] | None
     pull: Callable[[Any, list[tuple[IntArray, FloatArray]]], FloatArray]
+
+    def in_full(self) -> Given:
+        """Return the same with K as an array."""
+        if not isinstance(self.K, Multiple):
+            return self
+        pull = self.pull
+        return Given(self.K.variance * np.eye(self.K.size), self.block, lambda M, own: pull(float(np.trace(M)), own))
 
 
 class Own(NamedTuple):
@@ -61,10 +77,60 @@ class Combined(NamedTuple):
     rows: FloatArray
 
 
+class Direct(NamedTuple):
+    """Rows of latents whose prior is a `Multiple`: sums of the latents of training, and of others of that variance.
+
+    ``operator`` (p, items), sparse, combines rows of ``known`` (items, n) and ``new`` (items, k); None: they are rows.
+    """
+
+    operator: Any
+    known: Any
+    new: Any
+    variance: float
+
+    @property
+    def rows(self) -> Any:
+        """What rows see of the latents of training, (p, n), sparse."""
+        return _without_zeros(self.known if self.operator is None else self.operator @ self.known)
+
+    @property
+    def rest(self) -> Any:
+        """What rows see of other latents, of variance 1, (p, k), sparse."""
+        new = sp.csr_array((self.known.shape[0], 0)) if self.new is None else self.new
+        new = _without_zeros(new if self.operator is None else self.operator @ new)
+        return np.sqrt(self.variance) * new if new.nnz else new
+
+    @property
+    def total(self) -> FloatArray:
+        """Prior variances of the rows, (p,)."""
+        squares = _square_sums(self.rows) * self.variance if np.isfinite(self.variance) else np.zeros(len(self))
+        return squares + _square_sums(self.rest)
+
+    def __len__(self) -> int:
+        return int((self.known if self.operator is None else self.operator).shape[0])
+
+    def in_full(self) -> Any:
+        """Return the covariances with the latents of training, as an array or `Combined`."""
+        known = self.known if isinstance(self.known, np.ndarray) else self.known.toarray()
+        Q = self.variance * known
+        return Q if self.operator is None else Combined(self.operator, Q)
+
+
+def _without_zeros(M: Any) -> Any:
+    found = sp.csr_array(M)
+    found.eliminate_zeros()
+    found.sort_indices()
+    return found
+
+
+def _square_sums(M: Any) -> FloatArray:
+    return np.asarray(M.multiply(M).sum(axis=1), dtype=np.float64).ravel()
+
+
 class Asked(NamedTuple):
     """What asked rows have to do with a term: covariances with its latents, and the prior variance of its part."""
 
-    shared: Any  # (p, n), `Combined`, or None where there is none
+    shared: Any  # (p, n), `Combined`, `Direct` where the prior is a `Multiple`, or None where there is none
     own: Own | None
     variance: FloatArray  # (p,)
 

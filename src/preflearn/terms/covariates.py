@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.terms._contract import Asked, Given, Seen
+from preflearn.terms._contract import Asked, Direct, Given, Multiple, Seen
 from preflearn.terms.parameters import Parameters, constant_parameters
 from preflearn.terms.rows import FloatArray, Items, Rows
 
@@ -41,19 +41,19 @@ class Covariates:
     def seen(self, rows: Rows) -> Seen:
         """Return the columns in units of their size."""
         assert rows.covariates is not None
-        return Seen(rows.covariates / self.scale)
+        return Seen(rows.covariates / self.scale, alike=True)
 
     def prior(self) -> Given:
         """Return v times the identity."""
         v, free = float(self.variance.constant_value), len(self.parameters)
-        return Given(v * np.eye(len(self.scale)), None, lambda M, own: np.full(free, v * float(np.trace(M))))
+        return Given(Multiple(v, len(self.scale)), None, lambda trace, own: np.full(free, v * trace))
 
     def ask(self, rows: Rows) -> Asked:
         """Return covariances with the effects; rows without covariates are about equal ones."""
         if rows.covariates is None:
             return Asked(None, None, np.zeros(len(rows)))
-        v, Z = float(self.variance.constant_value), rows.covariates / self.scale
-        return Asked(v * Z, None, v * np.square(Z).sum(axis=1))
+        direct = Direct(None, rows.covariates / self.scale, None, float(self.variance.constant_value))
+        return Asked(direct, None, direct.total)
 
     def means(self, items: Items, a: FloatArray) -> float:
         """Return nothing: the term is not about items."""

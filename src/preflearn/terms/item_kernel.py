@@ -8,10 +8,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from preflearn.kernels import gram, gram_and_pullback, gram_diag
 from preflearn.kernels.paired import gram_listed
-from preflearn.terms.parameters import Parameters, kernel_parameters
+from preflearn.terms.parameters import Parameters, constant_parameters, kernel_parameters
 from preflearn.terms.rows import FloatArray, IntArray, Items, Rows
 
 __all__ = ["ItemKernel"]
@@ -30,12 +31,15 @@ class ItemKernel:
     kernel: Any
     own: Any
     n_items: int
+    own_name: str = "own effect constant value"  # what the parameter is called
 
     @cached_property
     def parameters(self) -> Parameters:
         """Free parameters."""
         parts = [] if self.kernel is None else [kernel_parameters(self.kernel)]
-        return Parameters.joined([*parts, *([] if self.own is None else [kernel_parameters(self.own, "own effect ")])])
+        return Parameters.joined(
+            [*parts, *([] if self.own is None else [constant_parameters(self.own, self.own_name)])]
+        )
 
     def with_theta(self, theta: FloatArray) -> ItemKernel:
         """Return the same at other parameters."""
@@ -84,6 +88,23 @@ class ItemKernel:
             known = np.flatnonzero(new.number < self.n_items)
             Q[known, new.number[known]] += self.own_variance
         return Q
+
+    def places(self, rows: Rows) -> tuple[Any, Any]:
+        """Return which item of training each item of rows is, and which new one, as sparse arrays of zeros and ones.
+
+        Of items without features. What rows stand against is one more row, if that is no item.
+        """
+        number, n = rows.items.number, self.n_items
+        known = np.flatnonzero(number < n)
+        beyond, new = np.unique(number[number >= n], return_inverse=True)
+        both = []
+        for at, columns, width in ((known, number[known], n), (np.flatnonzero(number >= n), new, len(beyond))):
+            shape = len(number) + (rows.against != "item"), width
+            both.append(sp.csr_array((np.ones(len(at)), (at, columns)), shape=shape))
+        if rows.against == "mean":
+            p = len(number)
+            both = [sp.csr_array(sp.vstack([M[:p], sp.csr_array(M[:p].mean(axis=0)[None])])) for M in both]
+        return both[0], both[1]
 
     def covariance(self, new: Items) -> FloatArray:
         """Return the covariance (p, p) of items."""

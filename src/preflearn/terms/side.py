@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from preflearn.terms._contract import Asked, Given, Own, Seen
+from preflearn.terms._contract import Asked, Direct, Given, Multiple, Own, Seen
 from preflearn.terms.parameters import Parameters, constant_parameters
 from preflearn.terms.rows import POPULATION, FloatArray, Items, Rows
 
@@ -51,36 +51,36 @@ class Side:
         assert rows.side is not None
         column = rows.side[:, None]
         if self.of_judges is None:
-            return Seen(column)
+            return Seen(column, alike=True)
         assert rows.who is not None
         return Seen(column, sp.csr_array(column), rows.who.number, "judge")
 
     def prior(self) -> Given:
         """Return the variances."""
         v, free = float(self.variance.constant_value), self.variance.theta.shape[0]
-        K = np.full((1, 1), v)
         if self.of_judges is None:
-            return Given(K, None, lambda M, own: np.full(free, v * float(M[0, 0])))
+            return Given(Multiple(v, 1), None, lambda trace, own: np.full(free, v * trace))
         w, more = float(self.of_judges.constant_value), self.of_judges.theta.shape[0]
 
         def pull(M: FloatArray, own: Any) -> FloatArray:
             of_judges = w * sum(float(S.sum()) for _, S in own)
             return np.concatenate([np.full(free, v * float(M[0, 0])), np.full(more, of_judges)])
 
-        return Given(K, lambda sets: np.full((*sets.shape, 1), w), pull)
+        return Given(np.full((1, 1), v), lambda sets: np.full((*sets.shape, 1), w), pull)
 
     def ask(self, rows: Rows) -> Asked:
         """Return covariances with β and b, for rows that ask for a side."""
         if rows.side is None:
             return Asked(None, None, np.zeros(len(rows)))
-        v = float(self.variance.constant_value)
-        variance = np.full(len(rows), v)
-        own = None
-        if self.of_judges is not None and rows.who is not None:
+        direct = Direct(None, rows.side[:, None], None, float(self.variance.constant_value))
+        if self.of_judges is None:
+            return Asked(direct, None, direct.total)
+        variance, own = direct.total, None
+        if rows.who is not None:
             w = float(self.of_judges.constant_value)
             variance += np.where(rows.who.number == POPULATION, 0.0, w)
             own = Own(np.arange(len(rows)), rows.who.number, w * rows.side[:, None])
-        return Asked(v * rows.side[:, None], own, variance)
+        return Asked(direct.in_full(), own, variance)
 
     def means(self, items: Items, a: FloatArray) -> float:
         """Return nothing: the term is not about items."""

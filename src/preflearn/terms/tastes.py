@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.kernels import gram, gram_and_pullback, gram_diag
-from preflearn.terms._contract import Asked, Combined, Given, Own, Seen, Term, scatter
+from preflearn.terms._contract import Asked, Combined, Direct, Given, Own, Seen, Term, scatter
 from preflearn.terms.parameters import Parameters, constant_parameters, kernel_parameters
 from preflearn.terms.rows import POPULATION, UNKNOWN, FloatArray, IntArray, Items, Rows, Who
 
@@ -26,6 +26,7 @@ __all__ = ["Tastes", "TastesByFeatures", "dense_rows"]
 
 def dense_rows(shared: Any) -> FloatArray:
     """Return covariances (p, n) as an array, with combinations carried out."""
+    shared = shared.in_full() if isinstance(shared, Direct) else shared
     return np.asarray(shared.operator @ shared.rows if isinstance(shared, Combined) else shared)
 
 
@@ -70,9 +71,8 @@ class Tastes:
 
     def prior(self) -> Given:
         """Return K, and ρ K within each judge."""
-        given, rho, free = self.base.prior(), self.rho, self.share.theta.shape[0]
-        K = given.K
-        assert K is not None
+        given, rho, free = self.base.prior().in_full(), self.rho, self.share.theta.shape[0]
+        K: Any = given.K
 
         def block(sets: IntArray) -> FloatArray:
             return np.asarray(rho * K[sets[:, :, None], sets[:, None, :]])
@@ -86,6 +86,8 @@ class Tastes:
     def ask(self, rows: Rows) -> Asked:
         """Return covariances with the population's latents and with those of the judges who are asked."""
         asked = self.base.ask(rows)
+        if isinstance(asked.shared, Direct):  # its own latents have the population's as their prior
+            asked = asked._replace(shared=asked.shared.in_full())
         if rows.who is None:
             return asked
         number, variance = (
@@ -169,7 +171,7 @@ class TastesByFeatures:
 
     def prior(self) -> Given:
         """Return K ∘ J over the latents."""
-        given = self.base.prior()
+        given = self.base.prior().in_full()
         K: Any = given.K
         J, pull_judges = gram_and_pullback(self.kernel, self.X)
         rho = self.rho

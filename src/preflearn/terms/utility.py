@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from preflearn.kernels.pairs import difference_gram
-from preflearn.terms._contract import Asked, Combined, Given, Seen, pair_design
+from preflearn.terms._contract import Asked, Combined, Direct, Given, Multiple, Seen, pair_design
 from preflearn.terms.item_kernel import ItemKernel
 from preflearn.terms.parameters import Parameters
 from preflearn.terms.rows import FloatArray, Items, Rows
@@ -38,15 +38,21 @@ class Utility:
 
     def seen(self, rows: Rows) -> Seen:
         """Return +1 and -1 at the two items."""
-        return Seen(pair_design(rows, self.items.n_items))
+        return Seen(pair_design(rows, self.items.n_items), alike=self.items.kernel is None)
 
     def prior(self) -> Given:
-        """Return the kernel matrix."""
+        """Return the kernel matrix, or without features a multiple of the identity."""
+        if self.items.kernel is None:
+            v, free = self.items.own_variance, len(self.parameters)
+            return Given(Multiple(v, self.items.n_items), None, lambda trace, own: np.full(free, v * trace))
         K, pull = self.items.gram()
         return Given(K, None, lambda M, own: pull(M))
 
     def ask(self, rows: Rows) -> Asked:
-        """Return covariances of differences with the utilities of training."""
+        """Return covariances of differences with the utilities of training; without features these utilities."""
+        if self.items.kernel is None:
+            direct = Direct(rows.operator(), *self.items.places(rows), self.items.own_variance)
+            return Asked(direct, None, direct.total)
         Q = rows.extended(self.items.cross(rows.items))
         return Asked(Combined(rows.operator(), Q), None, self.variance(rows))
 

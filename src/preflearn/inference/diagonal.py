@@ -1,0 +1,257 @@
+"""Independent latents: K = diag(k), R = diag(√k), or no prior at all. Both need little of what a dense K costs.
+
+Of the evidence's derivative by K only the diagonal counts, and Λ - ΛCΛ = K⁻¹ - K⁻¹CK⁻¹ gives it from that of C. Latents
+are asked about themselves (`Query.direct`), so that covariances with them need not be written down.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg
+from scipy.linalg.blas import dtrsm
+
+from preflearn.exceptions import DataError
+from preflearn.inference.design import products_of_rows
+from preflearn.inference.system import Query
+from preflearn.linalg import SMALL
+from preflearn.operators import FloatArray
+
+__all__ = [
+    "Diagonal",
+    "DiagonalCovariance",
+    "Flat",
+    "direct_draws",
+    "direct_joint",
+    "direct_moments",
+    "direct_relative",
+]
+
+BLOCK = 2**20  # numbers held at a time
+CANCELLED = 1e-6  # of the variances of single latents, below which that of a difference is worked out from a root
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """R = diag(√k)."""
+
+    variances: FloatArray
+    order: ClassVar[None] = None  # not pivoted
+    ridge: ClassVar[float] = 1.0  # of the prior, in the coordinates u
+
+    @property
+    def rank(self) -> int:
+        """Number of columns of R."""
+        return int(self.variances.shape[0])
+
+    @cached_property
+    def root(self) -> FloatArray:
+        """√k."""
+        return np.sqrt(self.variances)
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return R u."""
+        return np.asarray(self.root * u)
+
+    back = forward
+
+    def congruence(self, Lam: Any) -> FloatArray:
+        """Return R'ΛR."""
+        Lam = getattr(Lam, "matrix", Lam)
+        B = Lam.copy() if isinstance(Lam, np.ndarray) else Lam.toarray()
+        B *= self.root
+        B *= self.root[:, None]
+        return np.asarray(B.T)
+
+    def diagonal(self, squares: FloatArray) -> FloatArray:
+        """Return the diagonal of B from that of Λ."""
+        return np.asarray(1.0 + self.variances * squares)
+
+    def centred(self, x: FloatArray) -> FloatArray:
+        """Return x."""
+        return x
+
+    def covariance(self, LB: FloatArray) -> DiagonalCovariance:
+        """Return C = R B⁻¹ R'."""
+        return DiagonalCovariance(LB, self)
+
+
+@dataclass(frozen=True)
+class DiagonalCovariance:
+    """C = T'T with T = LB⁻¹R, (n, n)."""
+
+    LB: FloatArray
+    prior: Diagonal
+
+    @cached_property
+    def T(self) -> FloatArray:
+        """LB⁻¹R, lower triangular."""
+        T = np.asarray(scipy.linalg.lapack.dtrtri(self.LB, lower=1)[0])
+        return np.asarray(T * self.prior.root)
+
+    @cached_property
+    def C(self) -> FloatArray:
+        """The matrix itself."""
+        inverse = np.asarray(scipy.linalg.lapack.dpotri(self.LB, lower=1)[0])
+        for start in range(0, inverse.shape[0], SMALL):
+            rows = slice(start, start + SMALL)
+            inverse[:start, rows] = inverse[rows, :start].T
+            block = np.tril(inverse[rows, rows])
+            inverse[rows, rows] = block + np.tril(block, -1).T
+        inverse *= self.prior.root
+        inverse *= self.prior.root[:, None]
+        return inverse
+
+    def spread(self, design: Any) -> FloatArray:
+        """Return diag(A C A')."""
+        return self._checked(design.A, design.spread(self.C))
+
+    def forms(self, E: Any) -> FloatArray:
+        """Return diag(E C E') for sparse rows E."""
+        row, left, right, value = products_of_rows(E)
+        products = value * self.C[left, right]
+        return self._checked(E, np.asarray(np.bincount(row, products, minlength=E.shape[0]), dtype=np.float64))
+
+    def _checked(self, A: Any, spread: FloatArray) -> FloatArray:
+        """Return variances of rows, those that are small differences of large numbers from the root instead."""
+        if not hasattr(A, "indptr"):
+            return spread
+        unsure = np.flatnonzero(spread <= CANCELLED * (abs(A) @ self.C.diagonal()))
+        if unsure.shape[0]:
+            root = np.ascontiguousarray(self.T.T)
+            block = max(1, BLOCK // max(1, root.shape[1]))
+            for start in range(0, unsure.shape[0], block):
+                rows = unsure[start : start + block]
+                D = A[rows] @ root
+                spread[rows] = np.einsum("ij,ij->i", D, D)
+        return spread
+
+    def among(self, A: Any) -> FloatArray:
+        """Return A C A' for some rows A of a design."""
+        return np.asarray(A @ (A @ self.C).T)
+
+    def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws (n, count) around the mean."""
+        noise = rng.standard_normal((self.LB.shape[0], count))
+        return np.asarray(dtrsm(1.0, self.LB, noise, lower=1, trans_a=1) * self.prior.root[:, None])
+
+    def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
+        """Return the diagonal (n,) of ½ (ΛCΛ - Λ + pp' - qq')."""
+        k = self.prior.variances
+        squares = np.square(plus) - (0.0 if minus is None else np.square(minus))
+        return np.asarray(0.5 * ((self.C.diagonal() / k - 1.0) / k + squares))
+
+
+@dataclass(frozen=True)
+class Flat:
+    """No prior: R = I, and P = Λ but along ``level``, of unit length, about which comparisons say nothing."""
+
+    level: FloatArray
+    order: ClassVar[None] = None
+    ridge: ClassVar[float] = 0.0
+
+    @property
+    def rank(self) -> int:
+        """Number of latents."""
+        return int(self.level.shape[0])
+
+    def diagonal(self, squares: FloatArray) -> FloatArray:
+        """Return the diagonal of P from that of Λ."""
+        return np.maximum(squares, 1e-300)
+
+    def centred(self, x: FloatArray) -> FloatArray:
+        """Return x without its level."""
+        return np.asarray(x - self.level * (self.level @ x))
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return u."""
+        return u
+
+    back = forward
+
+    def curvature(self, Lam: Any) -> _FlatCurvature:
+        """Factor Λ + ee'/s, s the inverse of its typical size."""
+        Lam = getattr(Lam, "matrix", Lam)
+        B = Lam.copy() if isinstance(Lam, np.ndarray) else Lam.toarray()
+        scale = B.shape[0] / max(float(np.trace(B)), 1e-300)
+        B *= scale
+        B += np.outer(self.level, self.level)
+        LB, failed = scipy.linalg.lapack.dpotrf(B, lower=1, clean=1, overwrite_a=1)
+        if failed:
+            raise DataError(
+                "the comparisons hardly hold the items together, so that maximum likelihood loses all digits. Use "
+                'prior="evidence".'
+            )
+        return _FlatCurvature(LB / np.sqrt(scale), self.level)
+
+    def covariance(self, LB: FloatArray) -> _FlatCovariance:
+        """Return the covariance of latents without a level."""
+        return _FlatCovariance(LB, Diagonal(np.ones(self.rank)), self.level)
+
+
+@dataclass(frozen=True)
+class _FlatCurvature:
+    """Λ + ee'/s = LB LB'."""
+
+    LB: FloatArray
+    level: FloatArray
+    log_det: float = 0.0  # no part of a likelihood
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return Λ⁺ b."""
+        x = np.asarray(scipy.linalg.lapack.dpotrs(self.LB, b, lower=1)[0])
+        return np.asarray(x - self.level * (self.level @ x))
+
+
+@dataclass(frozen=True)
+class _FlatCovariance(DiagonalCovariance):
+    """C = Λ⁺."""
+
+    level: FloatArray
+
+    @cached_property
+    def T(self) -> FloatArray:
+        """LB⁻¹(I - ee')."""
+        T = np.asarray(scipy.linalg.lapack.dtrtri(self.LB, lower=1)[0])
+        return np.asarray(T - np.outer(T @ self.level, self.level))
+
+    @cached_property
+    def C(self) -> FloatArray:
+        """The matrix itself."""
+        return np.asarray(self.T.T @ self.T)
+
+    def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws (n, count) around the mean."""
+        x = super().draw(count, rng)
+        return np.asarray(x - np.outer(self.level, self.level @ x))
+
+    def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
+        """Return zeros: there is no prior to change."""
+        return np.zeros_like(plus)
+
+
+def direct_moments(covariance: DiagonalCovariance, latent: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+    """Return means and variances of a direct query, given the covariance of the latents and their means."""
+    return np.asarray(query.shared @ latent), covariance.forms(query.shared) + query.prior
+
+
+def direct_joint(covariance: Any, latent: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+    """Return means and the covariance of a direct query."""
+    C = covariance.among(query.shared) + (query.rest @ query.rest.T).toarray()
+    return np.asarray(query.shared @ latent), np.asarray((C + C.T) / 2)
+
+
+def direct_relative(covariance: Any, latent: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+    """Return means and variances of a direct query relative to the mean of its values."""
+    mean, C = direct_joint(covariance, latent, query)
+    rows = C.mean(axis=1)
+    return mean - mean.mean(), np.maximum(C.diagonal() - 2 * rows + rows.mean(), 0.0)
+
+
+def direct_draws(covariance: Any, latent: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
+    """Return draws (count, p) of a direct query."""
+    draws = (query.shared @ (latent[:, None] + covariance.draw(count, rng))).T
+    return np.asarray(draws + (query.rest @ rng.standard_normal((query.rest.shape[1], count))).T)

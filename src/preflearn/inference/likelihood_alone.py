@@ -1,0 +1,58 @@
+"""Maximum likelihood: no prior, and no evidence; parameters of the likelihood maximise the profile likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from preflearn.inference.laplace import find_mode
+from preflearn.inference.method import Found, Slopes
+from preflearn.inference.observed import Observed
+from preflearn.operators import FloatArray
+
+__all__ = ["MaximumLikelihood"]
+
+
+@dataclass(frozen=True)
+class MaximumLikelihood:
+    """The maximum of the likelihood, with the inverse of the information there as covariance.
+
+    For systems without a prior (`preflearn.terms.Multiple` of infinite variance). The ``log_evidence`` of what is found
+    is the log likelihood at its maximum; a warm start is that maximum at nearby parameters.
+    """
+
+    name: ClassVar[str] = "maximum likelihood"
+    words: ClassVar[str] = "maximum likelihood"
+    log_concave_only: ClassVar[bool] = True
+    exact_only: ClassVar[bool] = False
+    tol: float = 1e-9
+
+    def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Any = None) -> Found:
+        """Find the maximum."""
+        start, near = (np.zeros(system.size), None) if warm is None else (warm.u, warm.curve)
+        return find_mode(system, seen, likelihood, start, near=near, tol=self.tol).found(system, seen)
+
+    def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:
+        """Return the derivatives of the profile likelihood."""
+        z = seen.see(found.posterior.x)
+        own = [float(seen.weight @ value) for value, _, _ in likelihood.log_density_theta(seen.y, z)]
+        nothing = np.zeros_like(found.posterior.u)
+        return Slopes(nothing, np.array(own), np.zeros_like(z))
+
+    def warm(self, found: Found, before: Any) -> Any:
+        """Return the warm start for nearby parameters."""
+        return found.posterior
+
+    def at_cells(self, g: FloatArray) -> Any:
+        """Return the warm start that the ``g`` of cells makes."""
+        return None
+
+    def kept(self, warm: Any) -> Any:
+        """Return nothing: a search starts anew."""
+        return None
+
+    def again(self, kept: Any, found: list[Found]) -> Any:
+        """Return nothing."""
+        return None

@@ -1,0 +1,517 @@
+"""Many independent latents that few rows see each: B = I + S'TS as a sparse matrix, and no array of its size.
+
+    x = A f + D b,    f ~ N(0, vI) of the items,    b ~ N(0, diag(k)) of a few columns that all rows see,
+    P = I/v + Λ,      Λ = A'TA, the Laplacian of a graph of comparisons.
+
+Systems with P are solved by conjugate gradients, with a sparse factor where the graph is narrow enough to have one and
+else with the diagonal as preconditioner. Variances come from draws, f = P⁻¹(ε/√v + A'√τ η), and log |P| from Lanczos
+quadrature. Given its neighbours an item has variance 1/P_ii, so only the variance of its conditional mean is left to
+the draws. The level of each connected part, of which comparisons say nothing, has its prior variance, and is left out
+of them too. Without a prior (v infinite) P = Λ is singular along the level: C is its pseudo-inverse, and utilities are
+centred.
+
+The columns D border P: with X = P⁻¹A'TD and the Schur complement G = diag(1/k) + D'TD - D'TA X, what is said of f given
+b is said by P alone, and b moves f by -X b. That takes a system for each of them, and is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+import scipy.sparse.linalg
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+
+from preflearn.inference.diagonal import direct_draws, direct_joint, direct_relative
+from preflearn.inference.krylov import conjugate, trace_of
+from preflearn.inference.system import Curve, Query, Touched
+from preflearn.operators import FloatArray, IntArray
+
+__all__ = ["DENSE", "FEW", "SparseCurve", "SparseDesign", "SparseSystem"]
+
+DENSE = 3_000  # latents up to which a dense factor is the quickest, whatever the graph
+FEW = 256  # latents whose joint covariance is solved for, one system each
+NARROW = 10  # entries of a sparse factor for each entry of P up to which it is quicker than many steps without
+EXACT, CLOSE, ROUGH = 1e-11, 1e-8, 1e-4  # relative residuals of means, covariances, and draws for variances
+N_DRAWS, MORE = 64, 4  # draws that variances are estimated from, and how many times more with a sparse factor
+AT_ONCE = 64  # draws that are solved for together
+MOST_STEPS = 20_000
+PROBES = 16  # vectors of random signs for a determinant
+BLOCK = 2**24  # numbers held at a time
+
+
+class SparseDesign:
+    """A (cells, n), sparse with two entries +1 and -1 in each row, and D (cells, q), an array."""
+
+    def __init__(self, A: Any, D: FloatArray) -> None:
+        self.A, self.D = sp.csr_array(A), np.ascontiguousarray(D)
+        self.A.sort_indices()
+        self.AT = sp.csr_array(self.A.T)
+        self.n = int(self.A.shape[1])
+        ends = self.A.indices.reshape(-1, 2).astype(np.intp)
+        self.low, self.high = ends[:, 0], ends[:, 1]
+        key = self.low * self.n + self.high
+        if (np.diff(key) > 0).all():  # every cell is a pair of its own
+            self.keys, self.pair = key, None
+        else:
+            self.keys, pair = np.unique(key, return_inverse=True)
+            self.pair = pair.ravel()
+        self.pairs = self.keys // self.n, self.keys % self.n
+
+    def forward(self, f: FloatArray, b: FloatArray) -> FloatArray:
+        """Return A f + D b."""
+        x = self.A @ f
+        return np.asarray(x + self.D @ b) if self.D.shape[1] else np.asarray(x)
+
+    def pair_sums(self, tau: FloatArray) -> FloatArray:
+        """Return the sum of one number for each cell over the cells of each distinct pair."""
+        if self.pair is None:
+            return tau
+        return np.asarray(np.bincount(self.pair, tau, minlength=self.keys.shape[0]), dtype=np.float64)
+
+    def degrees(self, pairs: FloatArray) -> FloatArray:
+        """Return the diagonal of the Laplacian with one weight for each pair."""
+        low, high = self.pairs
+        return np.asarray(np.bincount(low, pairs, self.n) + np.bincount(high, pairs, self.n), dtype=np.float64)
+
+    def matrix(self, pairs: FloatArray, diagonal: FloatArray) -> Any:
+        """Return the sparse matrix with -``pairs`` beside ``diagonal``."""
+        indptr, indices, source = self._pattern
+        values = np.concatenate([-pairs, diagonal])[source]
+        return sp.csr_array((values, indices, indptr), shape=(self.n, self.n))
+
+    @cached_property
+    def _pattern(self) -> tuple[Any, Any, IntArray]:
+        n, (low, high) = self.n, self.pairs
+        p = low.shape[0]
+        rows, columns = np.concatenate([low, high, np.arange(n)]), np.concatenate([high, low, np.arange(n)])
+        source = np.concatenate([np.tile(np.arange(p), 2), p + np.arange(n)])
+        order = np.argsort(rows * n + columns, kind="stable")
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int32)
+        return indptr, columns[order].astype(np.int32), np.asarray(source[order])
+
+    @cached_property
+    def _graph(self) -> Any:
+        return self.matrix(np.ones(self.keys.shape[0]), np.ones(self.n))
+
+    @cached_property
+    def parts(self) -> tuple[IntArray, FloatArray]:
+        """Connected part of each item, and the number of items in that part."""
+        part = np.asarray(connected_components(self._graph, directed=False)[1], dtype=np.intp)
+        return part, np.bincount(part)[part].astype(np.float64)
+
+    def without_level(self, x: FloatArray) -> FloatArray:
+        """Return x, (n,) or (n, k), less its mean over each connected part."""
+        part, size = self.parts
+        to_part = sp.csr_array((1.0 / size, (part, np.arange(self.n))))
+        return np.asarray(x - np.asarray(to_part @ x)[part])
+
+    @cached_property
+    def narrow_order(self) -> tuple[IntArray, int]:
+        """Order of items that keeps compared ones close together, and a bound on the entries of a factor in it."""
+        order = np.asarray(reverse_cuthill_mckee(self._graph, symmetric_mode=True), dtype=np.intp)
+        place = np.empty_like(order)
+        place[order] = np.arange(self.n)
+        least = np.arange(self.n)
+        a, b = place[self.pairs[0]], place[self.pairs[1]]
+        np.minimum.at(least, np.maximum(a, b), np.minimum(a, b))
+        return order, int((np.arange(self.n) - least).sum())
+
+
+class Precision:
+    """P = I/v + Λ, and what is asked of its inverse C; see the module for what is exact and what is estimated."""
+
+    def __init__(self, design: SparseDesign, tau: FloatArray, variance: float, n_draws: int) -> None:
+        self.design, self.variance, self.n_draws = design, variance, n_draws
+        self.pairs = design.pair_sums(tau)
+        self.ridge = 1.0 / variance  # 0 without a prior
+        self.diagonal = np.maximum(design.degrees(self.pairs) + self.ridge, 1e-300)
+        self.P = design.matrix(self.pairs, self.diagonal)
+        self.start: FloatArray | None = None  # draws of a nearby precision
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_factor"}  # which cannot be pickled
+
+    @cached_property
+    def _factor(self) -> tuple[IntArray, Any] | None:
+        order, size = self.design.narrow_order
+        if size > NARROW * self.P.nnz:
+            return None
+        P = self.P[order][:, order].tocsc()
+        if not self.ridge:
+            P = P + sp.diags_array(1e-9 * self.diagonal[order])
+        options = {"SymmetricMode": True}
+        return order, scipy.sparse.linalg.splu(P.tocsc(), "NATURAL", diag_pivot_thresh=0.0, options=options)
+
+    def precondition(self, b: FloatArray) -> FloatArray:
+        """Return b through the sparse factor, or over the diagonal."""
+        if self._factor is None:
+            return self._centred((b.T / self.diagonal).T)
+        order, lu = self._factor
+        x = np.empty_like(b)
+        x[order] = lu.solve(np.ascontiguousarray(b[order]))
+        return self._centred(x)
+
+    def _centred(self, x: FloatArray) -> FloatArray:
+        """Return x, without a prior less its mean: the level of utilities is not known."""
+        return x if self.ridge else np.asarray(x - x.mean(axis=0))
+
+    def solve(self, b: FloatArray, tol: float = EXACT, start: FloatArray | None = None) -> FloatArray:
+        """Return C b, (n,) or (n, k)."""
+        b = self._centred(b)
+        return self._centred(conjugate(lambda x: self.P @ x, b, self.precondition, tol, MOST_STEPS, start)[0])
+
+    def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws (n, count) by solving with perturbed right-hand sides."""
+        x = self._draw(count, rng)
+        if not self.ridge:
+            return x
+        part, size = self.design.parts
+        level = rng.standard_normal((int(part.max()) + 1, count))
+        return np.asarray(x + np.sqrt(self.variance / size)[:, None] * level[part])
+
+    def _draw(self, count: int, rng: np.random.Generator, start: FloatArray | None = None) -> FloatArray:
+        """Return draws without the levels of parts."""
+        (low, high), n = self.design.pairs, self.design.n
+        b = rng.standard_normal((n, count)) * np.sqrt(self.ridge) if self.ridge else np.zeros((n, count))
+        root = np.sqrt(self.pairs)
+        for k in range(count):
+            noise = root * rng.standard_normal(root.shape[0])
+            b[:, k] += np.bincount(low, noise, n) - np.bincount(high, noise, n)
+        known = start if start is not None and start.shape == b.shape else None
+        return self.design.without_level(self.solve(self.design.without_level(b), ROUGH, known))
+
+    @cached_property
+    def draws(self) -> FloatArray:
+        """The draws that variances are estimated from, without levels: the same noise whatever the precision.
+
+        They are ``n_draws``, and more where there is a sparse factor: there they cost little, and say less.
+        """
+        start, self.start = self.start, None
+        return self._draw(self.n_draws * (1 if self._factor is None else MORE), np.random.default_rng(0), start)
+
+    @cached_property
+    def _images(self) -> FloatArray:
+        return np.asarray(self.P @ self.draws)
+
+    @property
+    def levels(self) -> FloatArray:
+        """Variance of the level of each item's part."""
+        return (self.variance if self.ridge else 0.0) / self.design.parts[1]
+
+    def _moved(self, diagonal: FloatArray, beside: FloatArray | float = 0.0) -> FloatArray:
+        # what others say of an item when the level of all rises by one: P1 = 1/v
+        return np.asarray(diagonal + beside - self.ridge)
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """1/P_ii, and the mean square of what the neighbours say, over the draws and for the level."""
+        told = self.draws - self._images / self.diagonal[:, None]
+        level = self.levels * np.square(self._moved(self.diagonal) / self.diagonal)
+        return np.asarray(1.0 / self.diagonal + np.mean(np.square(told), axis=1) + level)
+
+    def spreads(self, low: IntArray, high: IntArray) -> FloatArray:
+        """Return the variances of f_low - f_high: given all other items exactly, and what those say over the draws."""
+        out = np.empty(low.shape[0])
+        part, count = self.design.parts[0], self.draws.shape[1]
+        step = max(1, BLOCK // (8 * count))
+        for start in range(0, low.shape[0], step):
+            i, j = low[start : start + step], high[start : start + step]
+            p, q, r = self.diagonal[i], self.diagonal[j], self._entries(i, j)
+            det = np.maximum(p * q - r * r, 1e-14 * p * q)
+            a, b = (q + r) / det, (p + r) / det
+            xi, xj = self.draws[i], self.draws[j]
+            told = (p[:, None] * xi + r[:, None] * xj - self._images[i]) * a[:, None]
+            told -= (q[:, None] * xj + r[:, None] * xi - self._images[j]) * b[:, None]
+            up, down = a * self._moved(p, r), b * self._moved(q, r)
+            apart = self.levels[i] * up**2 + self.levels[j] * down**2
+            level = np.where(part[i] == part[j], self.levels[i] * np.square(up - down), apart)
+            out[start : start + step] = (p + q + 2 * r) / det + np.einsum("ij,ij->i", told, told) / count + level
+        return out
+
+    def forms(self, E: Any) -> FloatArray:
+        """Return the variances of rows E f: single items, differences of two, or whatever else by a system each."""
+        out, size = np.zeros(E.shape[0]), np.diff(E.indptr)
+        one = np.flatnonzero(size == 1)
+        at = E.indptr[one]
+        out[one] = np.square(E.data[at]) * self.variances[E.indices[at]]
+        two = np.flatnonzero(size == 2)
+        a, b = E.indptr[two], E.indptr[two] + 1
+        pairs = E.data[a] == -E.data[b]
+        two, a, b = two[pairs], a[pairs], b[pairs]
+        out[two] = np.square(E.data[a]) * self.spreads(E.indices[a].astype(np.intp), E.indices[b].astype(np.intp))
+        other = size > 1
+        other[two] = False
+        for rows in np.array_split(np.flatnonzero(other), max(1, int(other.sum()) // AT_ONCE)):
+            if rows.shape[0]:
+                some = E[rows]
+                out[rows] = (some @ self.solve(some.T.toarray(), CLOSE)).diagonal()
+        return out
+
+    def relative(self, E: Any) -> FloatArray:
+        """Return the variances of some items, each a row of E, relative to their mean."""
+        items = E.indices
+        x, part = self.draws[items], self.design.parts[0][items]
+        mean, levels = x.mean(axis=0), self.levels[items]
+        share = np.bincount(part) / items.shape[0]
+        level = levels * (1.0 - 2.0 * share[part]) + float(levels @ share[part]) / items.shape[0]
+        return np.asarray(self.variances[items] - levels - 2 * (x @ mean) / mean.shape[0] + np.mean(mean**2) + level)
+
+    def _entries(self, i: IntArray, j: IntArray) -> FloatArray:
+        key = np.minimum(i, j) * self.design.n + np.maximum(i, j)
+        known = self.design.keys
+        place = np.minimum(np.searchsorted(known, key), known.shape[0] - 1)
+        return np.asarray(np.where(known[place] == key, -self.pairs[place], 0.0))
+
+    @cached_property
+    def log_det(self) -> float:
+        """Log determinant of vP: exact from a sparse factor, else estimated; 0 without a prior.
+
+        With D the diagonal and D^-½PD^-½ = I - E:  log |P| = log |D| - tr E²/2 + tr (log(I - E) + E + E²/2), where only
+        the last trace is estimated, by Lanczos quadrature from random signs.
+        """
+        if not self.ridge:
+            return 0.0
+        n, (low, high) = self.design.n, self.design.pairs
+        if self._factor is not None:
+            return float(np.log(np.abs(self._factor[1].U.diagonal())).sum() + n * np.log(self.variance))
+        root = 1.0 / np.sqrt(self.diagonal)
+        exact = float(np.log(self.variance * self.diagonal).sum())
+        square = 2.0 * float(np.sum(np.square(self.pairs * root[low] * root[high])))
+
+        def rest(x: FloatArray) -> FloatArray:
+            gap = 1.0 - x
+            return np.asarray(np.log(np.maximum(x, 1e-300)) + gap + 0.5 * gap * gap)
+
+        signs = np.random.default_rng(1).choice([-1.0, 1.0], (n, PROBES))
+        M = sp.diags_array(root) @ self.P @ sp.diags_array(root)
+        return float(exact - 0.5 * square + trace_of(M.tocsr(), signs, rest))
+
+
+@dataclass(frozen=True)
+class SparseSystem:
+    """S = [A √v, D √k]; without a prior [A, D]."""
+
+    design: SparseDesign
+    variance: float
+    border: FloatArray  # k, (q,)
+    n_draws: int = N_DRAWS
+
+    @cached_property
+    def roots(self) -> FloatArray:
+        """Diagonal of R, (n + q,)."""
+        if not np.isfinite(self.variance):
+            return np.ones(self.size)
+        return np.concatenate([np.full(self.design.n, np.sqrt(self.variance)), np.sqrt(self.border)])
+
+    @property
+    def size(self) -> int:
+        """Number of columns of S."""
+        return self.design.n + int(self.border.shape[0])
+
+    @property
+    def order(self) -> int:
+        """Order of the matrix that systems are solved with."""
+        return self.size
+
+    @property
+    def smooth(self) -> bool:
+        """S changes smoothly with the parameters."""
+        return True
+
+    @property
+    def ridge(self) -> float:
+        """Weight of the prior, u'u/2."""
+        return 1.0 if np.isfinite(self.variance) else 0.0
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return S u."""
+        f = self.roots * u
+        return self.design.forward(f[: self.design.n], f[self.design.n :])
+
+    def back(self, g: FloatArray) -> FloatArray:
+        """Return S'g."""
+        return np.asarray(self.roots * np.concatenate([self.design.AT @ g, self.design.D.T @ g]))
+
+    def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> SparseCurve:
+        """Return B, ready to solve systems with."""
+        found = SparseCurve(self, tau, Precision(self.design, tau, self.variance, self.n_draws))
+        if isinstance(near, SparseCurve) and near.precision.n_draws == self.n_draws:
+            found.precision.start = near.precision.__dict__.get("draws")
+        return found
+
+    def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
+        """Return B⁻¹ b up to a relative error; see `System.newton`."""
+        return self.curve(tau).solve(b, max(tol, EXACT)), near
+
+
+@dataclass(frozen=True)
+class SparseCurve:
+    """B = R'PR, P with the columns of D as its border."""
+
+    system: SparseSystem
+    tau: FloatArray
+    precision: Precision
+
+    @cached_property
+    def _columns(self) -> FloatArray:
+        """A'TD."""
+        design = self.system.design
+        return np.asarray(design.AT @ (self.tau[:, None] * design.D))
+
+    @cached_property
+    def _moves(self) -> FloatArray:
+        """X = P⁻¹A'TD, (n, q)."""
+        return self.precision.solve(self._columns) if self._columns.shape[1] else self._columns
+
+    @cached_property
+    def _border(self) -> FloatArray:
+        """Lower Cholesky factor of the Schur complement G."""
+        return self._schur(self._moves)
+
+    def _schur(self, X: FloatArray) -> FloatArray:
+        D = self.system.design.D
+        prior = np.diag(1.0 / self.system.border) if self.precision.ridge else 0.0
+        return np.asarray(
+            np.linalg.cholesky(D.T @ (self.tau[:, None] * D) + prior - self._columns.T @ X), dtype=np.float64
+        )
+
+    @property
+    def log_det(self) -> float:
+        """Log determinant of B."""
+        own = np.log(np.square(np.diagonal(self._border)) * self.system.border) if self.precision.ridge else np.zeros(0)
+        return self.precision.log_det + float(own.sum())
+
+    def solve(self, b: FloatArray, tol: float = EXACT) -> FloatArray:
+        """Return B⁻¹ b for one vector, to the last digits but a few or up to a relative error."""
+        n, roots = self.system.design.n, self.system.roots
+        b = b / roots
+        if not self._columns.shape[1]:
+            return np.asarray(self.precision.solve(b, tol) / roots)
+        if tol > EXACT and "_moves" not in self.__dict__:
+            solved = self.precision.solve(np.column_stack([b[:n], self._columns]), tol)
+            x, X = solved[:, 0], solved[:, 1:]
+            L = self._schur(X)
+        else:
+            x, X, L = self.precision.solve(b[:n], tol), self._moves, self._border
+        own = scipy.linalg.cho_solve((L, True), b[n:] - X.T @ b[:n])
+        return np.asarray(np.concatenate([x - X @ own, own]) / roots)
+
+    def precondition(self, b: FloatArray) -> FloatArray:
+        """Return about B⁻¹ b."""
+        return self.solve(b, ROUGH)
+
+    def _lifted(self, E: Any) -> FloatArray:
+        """Return (b - X'a) of rows [a, b], times a root of the covariance of D's latents, (q, p)."""
+        n = self.system.design.n
+        rows = E[:, n:].toarray() - E[:, :n] @ self._moves
+        return np.asarray(scipy.linalg.solve_triangular(self._border, rows.T, lower=True))
+
+    def forms(self, E: Any) -> FloatArray:
+        """Return the variances of rows E of all latents."""
+        n = self.system.design.n
+        if not self._columns.shape[1]:
+            return self.precision.forms(E)
+        return self.precision.forms(E[:, :n]) + np.square(self._lifted(E)).sum(axis=0)
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """Posterior variances of x at the cells."""
+        design = self.system.design
+        spread = self.precision.spreads(*design.pairs)
+        spread = spread if design.pair is None else spread[design.pair]
+        if not self._columns.shape[1]:
+            return np.asarray(spread)
+        rows = design.D - design.A @ self._moves
+        lifted = scipy.linalg.solve_triangular(self._border, rows.T, lower=True)
+        return np.asarray(spread + np.square(lifted).sum(axis=0))
+
+    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
+        """Return the diagonal of the derivative of the evidence by the prior covariance; see `Diagonal`."""
+        n, q = self.system.design.n, self._columns.shape[1]
+        if not self.precision.ridge:
+            return np.zeros(n + q)
+        k, roots = np.square(self.system.roots), self.system.roots
+        own = np.zeros((n + q, 0)) if not q else self._lifted(sp.eye_array(n + q, format="csr")).T
+        C = np.concatenate([self.precision.variances, np.zeros(q)]) + np.square(own).sum(axis=1)
+        squares = np.square(self.system.back(plus) / roots)
+        squares -= 0.0 if minus is None else np.square(self.system.back(minus) / roots)
+        return np.asarray(0.5 * ((C / k - 1.0) / k + squares))
+
+    def among(self, cells: IntArray) -> FloatArray:
+        """Return the posterior covariance of x at some cells."""
+        design = self.system.design
+        return self.covariance(sp.csr_array(sp.hstack([design.A[cells], sp.csr_array(design.D[cells])])))
+
+    def covariance(self, E: Any) -> FloatArray:
+        """Return E C E' by a system for each of the latents that rows see."""
+        n = self.system.design.n
+        few = np.unique(E[:, :n].indices)
+        b = np.zeros((n, few.shape[0]))
+        b[few, np.arange(few.shape[0])] = 1.0
+        some = E[:, few]
+        C = np.asarray(some @ (some @ self.precision.solve(b, CLOSE)[few]).T)
+        C = (C + C.T) / 2
+        if self._columns.shape[1]:
+            lifted = self._lifted(E)
+            C += lifted.T @ lifted
+        return np.asarray(C)
+
+    def touched(self, u: FloatArray, cells: IntArray) -> Touched:
+        """Return what some cells see: the cells themselves."""
+        return Touched(sp.eye_array(len(cells), format="csr"), self.system.forward(u)[cells], self.among(cells))
+
+    def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return posterior means and variances of what is asked."""
+        return np.asarray(query.shared @ (self.system.roots * u)), self.forms(query.shared) + query.prior
+
+    def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return posterior means and the covariance of what is asked."""
+        return direct_joint(_Among(self), self.system.roots * u, query)
+
+    def draws(self, u: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return joint draws (count, p) of what is asked."""
+        latent = self.system.roots * u
+        if query.shared.shape[0] <= FEW:
+            mean, C = self.joint(u, u, query)
+            values, vectors = np.linalg.eigh(C)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            return np.asarray(mean + rng.standard_normal((count, len(mean))) @ root.T)
+        sizes = [min(AT_ONCE, count - start) for start in range(0, count, AT_ONCE)]
+        return np.concatenate([direct_draws(_Among(self), latent, query, size, rng) for size in sizes])
+
+    def relative(self, u: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances of what is asked, single items, relative to the mean of all."""
+        E, n = query.shared, self.system.design.n
+        if E.shape[0] <= FEW or (np.diff(E.indptr) != 1).any():
+            return direct_relative(_Among(self), self.system.roots * u, query)
+        mean = np.asarray(E @ (self.system.roots * u))
+        variance = self.precision.relative(E[:, :n])
+        if self._columns.shape[1]:
+            lifted = self._lifted(E)
+            variance += np.square(lifted - lifted.mean(axis=1, keepdims=True)).sum(axis=0)
+        return mean - mean.mean(), np.maximum(variance, 0.0)
+
+
+@dataclass(frozen=True)
+class _Among:
+    """The posterior covariance of all latents, as `diagonal` asks for it."""
+
+    curve: SparseCurve
+
+    def among(self, E: Any) -> FloatArray:
+        """Return E C E'."""
+        return self.curve.covariance(E)
+
+    def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws (n + q, count) around the mean."""
+        f, q = self.curve.precision.draw(count, rng), self.curve._columns.shape[1]
+        if not q:
+            return f
+        noise = rng.standard_normal((q, count))
+        own = scipy.linalg.solve_triangular(self.curve._border, noise, lower=True, trans="T")
+        return np.concatenate([f - self.curve._moves @ own, own])

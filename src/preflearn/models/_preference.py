@@ -1,0 +1,225 @@
+"""Preference models: a sum of terms over comparisons, learned, updated, kept, and asked for its effects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+from scipy.special import ndtri
+from sklearn.utils.validation import check_is_fitted
+
+from preflearn.data import Bags, Comparisons
+from preflearn.data._checks import object_array
+from preflearn.data.join import concatenate
+from preflearn.data.learning import warn_before_learning
+from preflearn.inference.evidence import Evidence, Solution
+from preflearn.inference.hyperprior import HyperPrior
+from preflearn.inference.learn import Learned, Search, Starts, check_theta, learn
+from preflearn.inference.method import Method
+from preflearn.inference.methods import get_method
+from preflearn.inference.threads import few_threads
+from preflearn.models._gp_read import read
+from preflearn.models._gp_terms import Choice
+from preflearn.models._mixtures import mix
+from preflearn.models._statements import Statements
+from preflearn.models._utility import UtilityPosterior
+from preflearn.terms import POPULATION, Items, Who
+
+__all__ = ["Effect", "How", "PreferenceModel"]
+
+LEVEL = 0.9  # probability of the intervals of effects
+
+
+class Effect(NamedTuple):
+    """An effect in units of utility: its name, posterior mean and deviation, and the central 90 % interval."""
+
+    name: str
+    estimate: float
+    std: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.estimate:.2f} ± {self.std:.2f} (90 %: {self.low:.2f} ... {self.high:.2f})"
+
+
+class How(NamedTuple):
+    """How parameters are learned: by which search, and over how many points to average, drawn from which seed."""
+
+    search: Search
+    n_points: int = 0
+    seed: int = 0
+
+
+class PreferenceModel(UtilityPosterior):
+    """Base of estimators that learn a sum of terms from comparisons; not public.
+
+    An estimator says which terms (`_choose`), how to learn their parameters (`_how`), and what it sees of data that it
+    cannot learn from (`_check_data`).
+    """
+
+    inference: str
+    hyperprior_: HyperPrior | None
+    _repeats_matter: bool = True  # whether exact repeats are worth a word
+
+    def _check_data(self, X: Any) -> None:
+        """Raise an error if nothing can be learned from X."""
+        raise NotImplementedError
+
+    def _choose(self, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
+        """Return the terms over statements; ``known`` has parameters to take over."""
+        raise NotImplementedError
+
+    def _how(self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any) -> How:
+        """Return how to learn parameters, if ``first`` says from where."""
+        raise NotImplementedError
+
+    def _warn(self, points: Any) -> None:
+        """Say what is odd about what was learned."""
+        raise NotImplementedError
+
+    def _generator(self) -> Any:
+        """Return the source of random starts and points."""
+        return np.random.default_rng(0)
+
+    @property
+    def _searches(self) -> bool:
+        """Whether parameters are learned at all."""
+        return True
+
+    @property
+    def _method(self) -> Method:
+        """The inference method."""
+        return get_method(self.inference)
+
+    def update(self, X: Comparisons, *, hyperparameters: Literal["keep", "improve"] = "keep") -> Self:
+        """Add comparisons to what the model has learned from, starting from what it knows.
+
+        Parameters
+        ----------
+        X : Comparisons
+            New comparisons. Items are matched by name; without names the same table means the same items and any
+            other table other items. New items may appear.
+        hyperparameters : {"keep", "improve"}, default="keep"
+            Whether to keep the hyperparameters or to search on from them.
+
+        Returns
+        -------
+        estimator
+            Itself, as if fitted on old and new comparisons at these hyperparameters.
+        """
+        check_is_fitted(self)
+        self._check_data(X)
+        if hyperparameters not in ("keep", "improve"):
+            raise ValueError(f'update: hyperparameters={hyperparameters!r} is not one of "keep", "improve".')
+        self.likelihood_.check_outcomes(X.outcome)
+        together = concatenate(self.comparisons_, X)
+        warn_before_learning(together, type(self).__name__, known=self.comparisons_, repeats=self._repeats_matter)
+        data = read(self, together, exact=self.likelihood_.margins)
+        known = self._choice.at(self._solution.problem)
+        evidence = self._evidence_of(data, self._choose(together, data, known), self.likelihood_)
+        evidence.hyperprior = self.hyperprior_
+        self._take_over(evidence, data)
+        improve = hyperparameters == "improve" and self._searches and evidence.theta.shape[0] > 0
+        points = None if improve else self._learned.points
+        first = Starts([evidence.theta], evidence.bounds) if improve else None
+        self._learn(together, data, evidence, first, self._generator(), points)
+        return self
+
+    def _take_over(self, evidence: Evidence, data: Statements) -> None:
+        """Start from what is known: cells that were there before start where they were."""
+        before = self.comparisons_
+        counted = slice(None) if before.weight is None else np.flatnonzero(before.weight)
+        g = np.zeros(evidence.problem.n_cells)
+        g[data.cell[: len(before)][counted]] = self._solution.posterior.g[self._statements.cell[counted]]
+        evidence.warm = evidence.method.at_cells(g)
+
+    def _evidence_of(self, data: Statements, choice: Choice, likelihood: Any) -> Evidence:
+        """Add the terms up over what was said."""
+        method = self._method
+        problem = choice.problem(data, dense=np.inf if method.exact_only else self._dense)
+        return Evidence(problem, likelihood, data.seen, method, about=choice)
+
+    def _learn(
+        self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any, points: Any = None
+    ) -> None:
+        """Choose hyperparameters from the given starts, infer, and keep what prediction needs."""
+        how = self._how(X, data, evidence, first, rng)
+        learned = learn(evidence, first, n_points=how.n_points, seed=how.seed, points=points, search=how.search)
+        self._keep(X, data, learned)
+        self._warn(learned.points)
+
+    def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
+        """Set what a fitted model says about itself; nothing else does."""
+        evidence, solution, parts = learned.evidence, learned.solution, learned.solution.problem.parts
+        self._learned, self._choice, self.comparisons_ = learned, evidence.about, X
+        self._solution: Solution = solution
+        self._mixture, self._used = learned.mixture, data.used
+        self._statements = self._answered = data
+        self.optima_ = learned.optima
+        for name in ("hyperposterior_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+        if learned.points is not None:
+            self.hyperposterior_ = learned.points
+        if self._knows_judges:
+            self.judges_ = object_array(data.judges)
+        self.clusters_ = object_array(data.clusters)
+        self.cluster_variance_ = float(parts["clusters"].variance.constant_value) if "clusters" in parts else None
+        self.likelihood_ = solution.likelihood
+        self.log_evidence_ = solution.posterior.log_evidence
+        self.info_ = replace(solution.info, **_latents(self._choice, solution.problem, data))
+        self.theta_, self.bounds_, self.theta_names_ = learned.theta, evidence.bounds, evidence.names
+        self.featureless_, self.on_bags_ = X.items is None, isinstance(X.items, Bags)
+        self.n_items_, self.n_features_in_, self.item_names_ = X.n_items, X.n_features, X.names
+        if X.feature_names is not None:
+            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
+        self.classes_ = np.array([-1.0, 1.0])
+
+    @property
+    def side_effect_(self) -> Effect:
+        """Advantage of the first side, where ``side`` is learned."""
+        check_is_fitted(self)
+        if "side" not in self._solution.problem.parts:
+            raise AttributeError(f"{type(self).__name__}: there is no side_effect_ without a side. Fit with side=True.")
+        return self._effects(["first side"], side=np.ones(1))[0]
+
+    @property
+    def covariate_effects_(self) -> list[Effect]:
+        """Effects of one unit of every covariate of the comparisons."""
+        check_is_fitted(self)
+        names, width = self.comparisons_.covariate_names, self._statements.rows.covariates
+        if width is None:
+            raise AttributeError(
+                f"{type(self).__name__}: there are no covariate_effects_ where comparisons have no covariates."
+            )
+        q = width.shape[1]
+        return self._effects(
+            [f"covariate {k}" for k in range(q)] if names is None else list(names), covariates=np.eye(q)
+        )
+
+    def _effects(self, names: list[str], **beside: Any) -> list[Effect]:
+        """Return what rows of an item against itself still see."""
+        item = Items(None if self.comparisons_.items is None else self.comparisons_.items[:1], np.full(1, 10**9))
+        here = np.zeros(len(names), dtype=np.intp)
+        who = Who(np.full(len(names), POPULATION)) if self._knows_judges else None
+        mean, variance = mix(self._pairs(item, here, here, who, len(names), **beside))
+        away = -ndtri((1 - LEVEL) / 2) * np.sqrt(variance)
+        rows = zip(names, mean.tolist(), np.sqrt(variance).tolist(), mean - away, mean + away, strict=True)
+        return [Effect(name, m, s, float(a), float(b)) for name, m, s, a, b in rows]
+
+    def log_evidence(self, theta: Any = None, *, gradient: bool = True) -> Any:
+        """Return the log evidence at log parameters ``theta`` (default: the chosen ones), with its gradient."""
+        check_is_fitted(self)
+        given = check_theta("log_evidence", self.theta_ if theta is None else theta, self.theta_names_)
+        with few_threads(self._learned.evidence.order):
+            value, slope = self._learned.evidence(given)
+        return (value, slope) if gradient else value
+
+
+def _latents(choice: Choice, problem: Any, data: Statements) -> dict[str, Any]:
+    """Return what the latents of preferences are, and what share of the variance of circles they lose."""
+    words = {"items": "items", "pairs": "pairs", "effects": "effects of pairs", "functions": "skew functions"}
+    functions = problem.parts.get("functions")
+    lost = 0.0 if functions is None else 1.0 - functions.kept_share(data.pairs)
+    return {"latents": words[choice.kind], "n_latents": problem.n_latents, "lost": max(lost, 0.0)}
