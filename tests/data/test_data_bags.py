@@ -149,12 +149,12 @@ def test_without_names_the_same_bags_are_the_same_items():
 
 
 def test_bags_are_known_by_their_distribution():
-    key = Bags([ARRAYS[0]])._keys()[0]
-    assert key == Bags([ARRAYS[0][[2, 0, 1]]])._keys()[0]
-    assert key == Bags([np.repeat(ARRAYS[0], 2, axis=0)])._keys()[0]
-    assert key != Bags([ARRAYS[0][[0, 0, 1, 2]]])._keys()[0]
-    assert Bags([[[0.0]]])._keys() == Bags([[[-0.0]]])._keys()
-    assert Bags([[[1.0, 2.0]]])._keys() != Bags([[[1.0], [2.0]]])._keys()
+    key = Bags([ARRAYS[0]]).keys()[0]
+    assert key == Bags([ARRAYS[0][[2, 0, 1]]]).keys()[0]
+    assert key == Bags([np.repeat(ARRAYS[0], 2, axis=0)]).keys()[0]
+    assert key != Bags([ARRAYS[0][[0, 0, 1, 2]]]).keys()[0]
+    assert Bags([[[0.0]]]).keys() == Bags([[[-0.0]]]).keys()
+    assert Bags([[[1.0, 2.0]]]).keys() != Bags([[[1.0], [2.0]]]).keys()
 
 
 @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])

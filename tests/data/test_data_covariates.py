@@ -20,9 +20,8 @@ from sklearn.model_selection import GroupKFold, train_test_split
 import preflearn
 from preflearn import PreferenceGP
 from preflearn.data import Comparisons, from_frame, from_winners
-from preflearn.data._graph import exact_repeats
 from preflearn.data.join import concatenate
-from preflearn.data.learning import warn_before_learning
+from preflearn.data.pairs import exact_repeats, warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, FileFormatError
 
 FIELDS = ("first", "second", "outcome", "weight", "group", "judge", "cluster", "covariates")

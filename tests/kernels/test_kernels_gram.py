@@ -23,8 +23,7 @@ from sklearn.gaussian_process.kernels import (
 from preflearn.exceptions import DataError
 from preflearn.kernels import distances as distances_module
 from preflearn.kernels import gram, gram_and_pullback, gram_diag
-from preflearn.kernels.distances import contract_squared_differences, squared_distances
-from preflearn.kernels.radial import bessel_matern
+from preflearn.kernels.distances import bessel_matern, contract_squared_differences, squared_distances
 
 
 def assert_same(actual, expected, tolerance=1e-10):

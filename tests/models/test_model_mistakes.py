@@ -298,9 +298,9 @@ def test_tied_scores_are_not_passed_over_in_silence():
 
 
 def test_a_matrix_larger_than_the_machine_is_refused_before_it_is_made(monkeypatch):
-    from preflearn.models import _space
+    from preflearn.models import _least_squares
 
-    monkeypatch.setattr(_space, "_memory", lambda: 2000)
+    monkeypatch.setattr(_least_squares, "_memory", lambda: 2000)
     with pytest.raises(ValueError, match=r"12 rows need a matrix .* Use approximation=Nystroem"):
         RankRLS(kernel="rbf").fit(X, y)
     wide = np.random.default_rng(0).normal(size=(12, 20))

@@ -28,7 +28,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from preflearn.likelihoods import Flipped, Gaussian
-from preflearn.likelihoods.ties import ThresholdLikelihood
+from preflearn.likelihoods.probit import ThresholdLikelihood
 from preflearn.operators import FloatArray
 
 __all__ = ["Link", "Table", "check_likelihood", "curvature", "information", "link_of", "outcomes_of"]

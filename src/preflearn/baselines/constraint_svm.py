@@ -15,9 +15,10 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Bags, Comparisons
-from preflearn.data.learning import warn_before_learning
+from preflearn.data import Comparisons
+from preflearn.data.pairs import warn_before_learning
 from preflearn.exceptions import DataError
+from preflearn.items import as_items
 from preflearn.kernels import gram, resolve_kernel
 from preflearn.metrics.pairs import score_of_margins
 from preflearn.models._match import item_table, match_columns
@@ -45,7 +46,7 @@ class Wins(NamedTuple):
             )
         if X.items is None:
             raise DataError(f"{owner}: the items have no features. Give Comparisons an item table.")
-        if isinstance(X.items, Bags):
+        if not as_items(X.items).one_row_each:
             raise DataError(
                 f"{owner}: the items are Bags and this baseline takes rows. Use PreferenceGP, or means of bags: "
                 "comparisons.with_items(bags.means())."

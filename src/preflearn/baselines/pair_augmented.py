@@ -11,8 +11,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from preflearn.data import Bags, Comparisons
+from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, first_few
+from preflearn.items import as_items
 from preflearn.metrics.pairs import score_of_margins
 
 __all__ = ["PairAugmented"]
@@ -112,7 +113,7 @@ class PairAugmented(BaseEstimator):
             raise TypeError(f"PairAugmented: expected Comparisons of two items each; got {type(X).__name__}.")
         if X.items is None:
             raise DataError("PairAugmented: the items have no features. Give Comparisons an item table.")
-        if isinstance(X.items, Bags):
+        if not as_items(X.items).one_row_each:
             raise DataError(
                 "PairAugmented: the items are Bags and this baseline takes rows. Use PreferenceGP, or the means of the "
                 "bags: comparisons.with_items(bags.means())."

@@ -27,7 +27,6 @@ __all__ = [
     "check_names",
     "check_real",
     "check_weight",
-    "codes",
     "is_missing",
     "label_array",
     "lock",
@@ -282,16 +281,6 @@ def check_weight(values: Any, n_rows: int, owner: str, per: str) -> NDArray[np.f
             f"{owner}: all {n_rows} weights are zero, so nothing is left to learn from. Raise some of them."
         )
     return weight
-
-
-def codes(labels: NDArray[Any] | None, n_rows: int) -> NDArray[np.intp]:
-    """Return labels as numbers 0, 1, ... (all 0 without labels); equal labels get equal numbers."""
-    if labels is None:
-        return np.zeros(n_rows, dtype=np.intp)
-    if labels.dtype.kind != "O":
-        return np.unique(labels, return_inverse=True)[1].astype(np.intp, copy=False)
-    numbers: dict[Any, int] = {}
-    return np.fromiter((numbers.setdefault(label, len(numbers)) for label in labels), dtype=np.intp, count=n_rows)
 
 
 def row_selector(key: Any, n_rows: int) -> slice | NDArray[Any]:

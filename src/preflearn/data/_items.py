@@ -12,6 +12,7 @@ from scipy import sparse
 
 from preflearn.data._checks import unmask
 from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.items import as_items
 
 if TYPE_CHECKING:
     from preflearn.data.bags import Bags
@@ -38,12 +39,11 @@ class ItemTable(NamedTuple):
 
 def check_items(items: Any, owner: str, names: Any = None) -> ItemTable:
     """Return the item table; ``names`` are only used to speak of items in messages."""
-    from preflearn.data.bags import Bags  # which is built from frames by this module
-
     if isinstance(items, ItemTable):
         return items
-    if isinstance(items, Bags):
-        return ItemTable(items._bare(), items.names, items.feature_names, len(items))
+    given = as_items(items)
+    if not given.one_row_each:
+        return ItemTable(given.bare(), given.names, given.feature_names, items.shape[0])
     if isinstance(items, bool | np.bool_ | str | bytes):
         raise TypeError(f"{owner}: items must be a table, a number of items or None; got {type(items).__name__}.")
     if isinstance(items, int | np.integer):

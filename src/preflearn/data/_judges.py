@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from preflearn.data._checks import lock
 from preflearn.data._items import ItemTable, check_items, frame_of
-from preflearn.data.bags import Bags
 from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.items import as_items, is_sparse
 
 __all__ = ["check_judges", "join_judges"]
 
@@ -26,10 +27,10 @@ def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTab
     table = _read(judges, owner)
     if table.values is None:
         raise DataError(f"{owner}: judges has no features. Leave it out: judge=... alone tells judges apart.")
-    if isinstance(table.values, Bags):
+    if not as_items(table.values).one_row_each:
         raise TypeError(f"{owner}: judges are Bags; give one row of features per judge, for example their means().")
-    if not isinstance(table.values, np.ndarray):
-        table = table._replace(values=np.asarray(table.values.todense()))
+    if is_sparse(table.values):
+        table = table._replace(values=sparse.csr_array(table.values).toarray())
     names = np.arange(table.n_items).astype(object) if table.names is None else table.names
     repeated = [name for name in dict.fromkeys(names) if list(names).count(name) > 1] if _repeats(names) else []
     if repeated:

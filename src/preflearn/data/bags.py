@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -12,11 +12,12 @@ from scipy import sparse
 from preflearn.data._checks import Frozen, as_list, check_labels, check_names, object_array, row_selector, unmask
 from preflearn.data._items import frame_columns, frame_of, numeric_columns
 from preflearn.exceptions import DataError, first_few
+from preflearn.items import Items
 
 __all__ = ["Bags"]
 
 
-class Bags(Frozen):
+class Bags(Frozen, Items):
     """Items that are bags of vectors: a patient's measurements, a photo's patches, a player's matches.
 
     Usable wherever an item table is. Two bags are compared by their distributions: the kernel between them is the mean
@@ -76,6 +77,7 @@ class Bags(Frozen):
 
     _ROW_FIELDS: ClassVar = ("offsets",)
     ndim: ClassVar = 2
+    one_row_each: ClassVar = False
 
     points: NDArray[np.float64]
     offsets: NDArray[np.intp]
@@ -227,19 +229,27 @@ class Bags(Frozen):
             "points, or a model that takes Bags, such as PreferenceGP or RankRLS with a kernel."
         )
 
-    def means(self) -> NDArray[np.float64]:
-        """Return the mean of every bag, (n_items, n_features): all that a linear kernel sees of it."""
-        return np.asarray(np.add.reduceat(self.points, self.offsets[:-1], axis=0) / self.sizes[:, np.newaxis])
+    def average(self, values: Any) -> NDArray[np.float64]:
+        """Return the means (n_items, r) over every bag's points of values (n_points, r)."""
+        return np.asarray(np.add.reduceat(values, self.offsets[:-1], axis=0) / self.sizes[:, np.newaxis])
+
+    def point_weights(self, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return weights of points (n_points,) from those of bags, each shared equally among its points."""
+        return np.repeat(weight / self.sizes, self.sizes)
 
     def to_list(self) -> list[NDArray[np.float64]]:
         """Return the points of every item, arrays of shape (n_points, n_features)."""
         return [self.points[start:stop] for start, stop in zip(self.offsets[:-1], self.offsets[1:], strict=True)]
 
-    def _bare(self) -> Self:
+    def bare(self) -> Self:
         """Return the bags alone: names are kept where the items are used."""
         return self._from_fields(points=self.points, offsets=self.offsets, names=None, feature_names=None)
 
-    def _with_points(self, points: Any, owner: str) -> Self:
+    def checked(self) -> Self:
+        """Return the bags: they were checked when they were built."""
+        return self
+
+    def with_points(self, points: Any, owner: str) -> Self:
         """Return the same bags with every point changed, as a transformer of rows does."""
         points = np.array(points.toarray() if hasattr(points, "toarray") else points, dtype=np.float64)
         if points.ndim != 2 or len(points) != self.n_points:
@@ -251,7 +261,7 @@ class Bags(Frozen):
         built._prepare(points, self.offsets, self.names, None, owner)
         return built
 
-    def _joined(self, other: Bags) -> Self:
+    def joined(self, other: Bags) -> Self:
         """Return these bags and then those of another."""
         return self._from_fields(
             points=np.concatenate([self.points, other.points]),
@@ -260,13 +270,27 @@ class Bags(Frozen):
             feature_names=None,
         )
 
-    def _keys(self) -> list[tuple[tuple[float, ...], tuple[int, ...]]]:
+    def keys(self) -> list[Hashable]:
         """Return what is equal for bags with the same distribution: distinct points, in lexical order, and shares."""
-        keys = []
+        keys: list[Hashable] = []
         for array in self.to_list():
             distinct, counts = np.unique(array + 0.0, axis=0, return_counts=True)  # + 0.0: -0 is 0
             keys.append((tuple(distinct.ravel().tolist()), tuple((counts // np.gcd.reduce(counts)).tolist())))
         return keys
+
+    def distinct(self) -> NDArray[np.intp]:
+        """Return numbers of distinct bags, in the lexical order of their keys."""
+        keys: list[Any] = self.keys()
+        place = {key: row for row, key in enumerate(sorted(set(keys)))}
+        return np.array([place[key] for key in keys], dtype=np.intp)
+
+    def all_equal(self) -> bool:
+        """Say whether all bags have the same distribution."""
+        return len(set(self.keys())) == 1
+
+    def equal(self, other: Any) -> bool:
+        """Say whether others are bags with, one by one, the same distributions."""
+        return isinstance(other, Bags) and self.keys() == other.keys()
 
 
 def _arrays(

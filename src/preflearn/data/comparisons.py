@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data import _graph
-from preflearn.data._checks import Frozen, as_column, check_choice, check_labels, check_weight, codes, rows_text
+from preflearn.data._checks import Frozen, as_column, check_choice, check_labels, check_weight, rows_text
 from preflearn.data._covariates import check_covariates
 from preflearn.data._items import ItemTable, check_items
 from preflearn.data._judges import check_judges
 from preflearn.data._sides import check_outcome, check_rows, named_items
-from preflearn.data.pairs import PairTable
+from preflearn.data.pairs import PairTable, codes, connected_parts, describe, merge_pairs, warn_zero_one
 from preflearn.exceptions import DataError, DataWarning, first_few
 
 if TYPE_CHECKING:
@@ -156,7 +155,7 @@ class Comparisons(Frozen):
             names=names,
             self_comparisons=self_comparisons,
         )
-        _graph.warn_zero_one(self.outcome, stacklevel=3)
+        warn_zero_one(self.outcome, stacklevel=3)
 
     @classmethod
     def _build(cls, items: Any, first: Any, second: Any, outcome: Any, **options: Any) -> Self:
@@ -240,6 +239,9 @@ class Comparisons(Frozen):
             keys.extend(self.pairs.sign * column for column in self.covariates.T)  # seen from the lower item
         return keys
 
+    def __len__(self) -> int:
+        return len(self.first)
+
     def _label(self, row: int) -> Any:
         return row if self.names is None else self.names[row]
 
@@ -298,11 +300,11 @@ class Comparisons(Frozen):
         """
         if keep_labels:
             apart = [] if self.cluster is None else [self.clusters()]
-            found = _graph.merge_pairs(self, [*self._label_keys(), *apart])
+            found = merge_pairs(self, [*self._label_keys(), *apart])
             turned = None if self.covariates is None else self.covariates[found.source]
             changed: dict[str, Any] = {"covariates": _signed(turned, self.pairs.sign[found.source])}
         else:
-            found = _graph.merge_pairs(self, [])
+            found = merge_pairs(self, [])
             changed = dict.fromkeys((*_LABELS, "covariate_names", "judges"))
         return self._take(
             found.source,
@@ -319,7 +321,7 @@ class Comparisons(Frozen):
 
     def parts(self) -> NDArray[np.intp]:
         """Return the connected part (0, 1, ...) of each item; items never compared are parts of their own."""
-        return _graph.connected_parts(self.first, self.second, self.n_items)
+        return connected_parts(self.first, self.second, self.n_items)
 
     def clusters(self) -> NDArray[np.intp]:
         """Return the cluster (0, 1, ...) of each comparison; those of unknown cluster are clusters of their own."""
@@ -342,7 +344,7 @@ class Comparisons(Frozen):
 
     def summary(self) -> str:
         """Return a short text: counts, ties, labels, parts, repeats and contradictions."""
-        return _graph.describe(self)
+        return describe(self)
 
 
 def _signed(covariates: NDArray[np.float64] | None, sign: NDArray[np.float64]) -> NDArray[np.float64] | None:

@@ -16,12 +16,12 @@ from preflearn.data._checks import (
     check_names,
     check_real,
     check_weight,
-    codes,
 )
 from preflearn.data._drawn_pairs import draw_pairs
 from preflearn.data._items import check_items, frame_columns, frame_of
 from preflearn.data._sides import outcomes_of_winners
 from preflearn.data.comparisons import Comparisons
+from preflearn.data.pairs import codes
 from preflearn.exceptions import DataError
 
 __all__ = ["from_frame", "from_scores", "from_winners"]

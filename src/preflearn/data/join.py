@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from preflearn.data._checks import label_array
 from preflearn.data._covariates import join_covariates
 from preflearn.data._judges import join_judges
-from preflearn.data.bags import Bags
 from preflearn.data.comparisons import Comparisons
 from preflearn.exceptions import DataError, first_few
+from preflearn.items import as_items
 
 __all__ = ["concatenate"]
 
@@ -44,7 +43,7 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
         raise DataError("update: the old and the new comparisons must both have item features, or both have none.")
     if (old.names is None) != (new.names is None):
         raise DataError("update: the items of the old or the new comparisons have no names. Name both or neither.")
-    if isinstance(old.items, Bags) != isinstance(new.items, Bags):
+    if as_items(old.items).one_row_each != as_items(new.items).one_row_each:
         raise DataError(
             "update: the items of the old or the new comparisons are bags. Give Bags to both or to neither."
         )
@@ -53,12 +52,12 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
         place, extra = _match_names(old, new, table)
     elif old.items is None:
         place, extra = np.arange(new.n_items), np.arange(old.n_items, new.n_items)
-    elif _same(old.items, table):
+    elif as_items(old.items).equal(table):
         place, extra = np.arange(new.n_items), np.arange(0)
     else:
         place, extra = old.n_items + np.arange(new.n_items), np.arange(new.n_items)
     fields: dict[str, Any] = {
-        "items": old.items if old.items is None or not len(extra) else _stack(old.items, table[extra]),
+        "items": old.items if old.items is None or not len(extra) else as_items(old.items).joined(table[extra]),
         "names": old.names if old.names is None else np.concatenate([old.names, new.names[extra]]),  # type: ignore[index]
         "n_items": max(old.n_items + len(extra), old.n_items),
         "feature_names": old.feature_names,
@@ -100,7 +99,7 @@ def _match_names(old: Comparisons, new: Comparisons, table: Any) -> tuple[NDArra
     place = np.array([known.get(name, -1) for name in new.names], dtype=np.intp)
     extra = np.flatnonzero(place < 0)
     there = np.flatnonzero(place >= 0)
-    if old.items is not None and len(there) and not _same(old.items[place[there]], table[there]):
+    if old.items is not None and len(there) and not as_items(old.items[place[there]]).equal(table[there]):
         bad = [
             name
             for row, name in zip(there.tolist(), new.names[there], strict=True)
@@ -116,25 +115,7 @@ def _match_names(old: Comparisons, new: Comparisons, table: Any) -> tuple[NDArra
 
 def _same_row(old: Comparisons, place: NDArray[np.intp], table: Any, row: int) -> bool:
     assert old.items is not None
-    return _same(old.items[[place[row]]], table[[row]])
-
-
-def _same(a: Any, b: Any) -> bool:
-    if isinstance(a, Bags) or isinstance(b, Bags):
-        return isinstance(a, Bags) and isinstance(b, Bags) and a._keys() == b._keys()
-    if a.shape != b.shape:
-        return False
-    if sparse.issparse(a) or sparse.issparse(b):
-        return abs(sparse.csr_array(a) - sparse.csr_array(b)).nnz == 0
-    return bool(np.array_equal(a, b))
-
-
-def _stack(a: Any, b: Any) -> Any:
-    if isinstance(a, Bags):
-        return a._joined(b)
-    if sparse.issparse(a) or sparse.issparse(b):
-        return sparse.csr_array(sparse.vstack([a, b]))
-    return np.concatenate([a, b])
+    return as_items(old.items[[place[row]]]).equal(table[[row]])
 
 
 def _labels(data: Comparisons, what: str) -> list[Any]:

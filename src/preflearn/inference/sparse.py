@@ -416,7 +416,7 @@ class SparseCurve:
         n = self.system.design.n
         if not self._columns.shape[1]:
             return self.precision.forms(E)
-        return self.precision.forms(E[:, :n]) + np.square(self._lifted(E)).sum(axis=0)
+        return np.asarray(self.precision.forms(E[:, :n]) + np.square(self._lifted(E)).sum(axis=0))
 
     @cached_property
     def variances(self) -> FloatArray:

@@ -1,16 +1,15 @@
 """Kernels: Gram matrices, their pullbacks, centring and factors, for scikit-learn's kernel objects.
 
-In reading order: ``resolve`` (names to kernel objects), ``rules`` (one entry for each kernel, over ``radial``,
-``distances`` and ``parts``), ``gram`` and ``pullback`` (what the rules are asked for), ``centre``, ``factor`` and
-``approximate`` (Gram matrix or rows to factors).
+In reading order: ``resolve`` (names to kernel objects), ``rules`` (Gram matrices and pullbacks, by a rule for each
+kernel, over ``distances``), ``bags`` (the same between samples of rows), ``centre``, ``factor`` and ``approximate``
+(Gram matrix or rows to factors).
 """
 
 from preflearn.kernels.approximate import Nystroem, RandomFourier
 from preflearn.kernels.centre import centre_cross, centre_gram
 from preflearn.kernels.factor import FeatureMap, LinearMap, cholesky_factor, leading_components, linear_map
-from preflearn.kernels.gram import gram, gram_diag
-from preflearn.kernels.pullback import gram_and_pullback, pullback
 from preflearn.kernels.resolve import KERNEL_NAMES, resolve_kernel
+from preflearn.kernels.rules import gram, gram_and_pullback, gram_diag, pullback
 
 __all__ = [
     "KERNEL_NAMES",

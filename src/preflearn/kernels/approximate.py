@@ -16,11 +16,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, Produc
 from sklearn.utils import check_random_state
 
 from preflearn.exceptions import DataError
-from preflearn.kernels.bags import bag_means, is_bags
-from preflearn.kernels.distances import is_sparse
-from preflearn.kernels.gram import gram
-from preflearn.kernels.parts import Space, as_rows
+from preflearn.items import as_items, as_rows, is_sparse
 from preflearn.kernels.resolve import resolve_kernel
+from preflearn.kernels.rules import Space, gram
 from preflearn.linalg import eigh_full, numerical_rank
 
 __all__ = ["BasisMap", "FourierMap", "Nystroem", "RandomFourier"]
@@ -87,7 +85,7 @@ class Nystroem(BaseEstimator):
 
     def fit_map(self, kernel: Any, X: Any) -> BasisMap:
         """Pick the basis from the rows of X and return the map of the kernel (an object or a name)."""
-        X = X if is_bags(X) else as_rows(X)
+        X = as_items(X).checked()
         kernel = resolve_kernel(kernel, X)
         n = X.shape[0]
         n_basis = min(_count(self.n_components, "Nystroem"), n)
@@ -97,8 +95,7 @@ class Nystroem(BaseEstimator):
         elif self.method == "kmeans++":
             from sklearn.cluster import kmeans_plusplus
 
-            rows = bag_means(X, X.points) if is_bags(X) else X
-            _, picked = kmeans_plusplus(rows, n_basis, random_state=random)
+            _, picked = kmeans_plusplus(as_items(X).means(), n_basis, random_state=random)
         else:
             raise ValueError(f'Nystroem: method is {self.method!r}; it must be "random" or "kmeans++".')
         basis = X[np.unique(picked)]
@@ -122,9 +119,8 @@ class FourierMap:
 
         Cost: n_items n_features r / 2 multiplications, n_items r sines.
         """
-        if is_bags(X):
-            return bag_means(X, self.transform(X.points))
-        X = as_rows(X)
+        items = as_items(X)
+        X = as_rows(items.points)
         n_features, r = self.frequencies.shape
         if X.shape[1] != n_features:
             raise DataError(f"RandomFourier: X has {X.shape[1]} features; the map was fitted on {n_features}.")
@@ -136,7 +132,7 @@ class FourierMap:
         np.cos(angles, out=Z[:, :r])
         np.sin(angles, out=Z[:, r:])
         Z *= self.amplitude
-        return Z
+        return np.asarray(items.average(Z))
 
     def n_features_out(self, n_features: int) -> int:
         """Return the number of feature columns."""
@@ -178,7 +174,7 @@ class RandomFourier(BaseEstimator):
     def fit_map(self, kernel: Any, X: Any) -> FourierMap:
         """Draw the frequencies for the features of X and return the map of the kernel (an object or a name)."""
         kernel = resolve_kernel(kernel, X)
-        X = as_rows(X.points if is_bags(X) else X)
+        X = as_rows(as_items(X).points)
         constant, leaf = _scaled_radial(kernel)
         n_frequencies = (_count(self.n_components, "RandomFourier") + 1) // 2
         random = check_random_state(self.random_state)

@@ -1,24 +1,23 @@
 """Kernels between bags of points: the mean of a kernel over all pairs of their points.
 
 With S the matrix that averages the points of every bag, K = S k(points, points) S', so that <M, dK> = <S'MS, dk>: any
-kernel between vectors is one between bags, with its gradient. Bags are whatever has ``points`` (N, d) and ``offsets``
-(n + 1,), as `preflearn.data.Bags` has. The N x N matrix is worked through in blocks and never held, neither for the
-values nor for a gradient.
+kernel between vectors is one between bags, with its gradient. Bags have ``points`` (N, d) and ``offsets`` (n + 1,), as
+`preflearn.data.Bags` has; the kernel between points is given as functions of these (`PointKernel`). The N x N matrix is
+worked through in blocks and never held, neither for the values nor for a gradient.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.exceptions import DataError
-from preflearn.kernels.parts import Space
-from preflearn.kernels.rules import evaluate, n_free
+from preflearn.items import as_items
 
-__all__ = ["bag_diag", "bag_gram", "bag_gram_and_pullback", "bag_means", "bag_paired", "is_bags", "point_weights"]
+__all__ = ["PointKernel", "bag_diag", "bag_gram", "bag_gram_and_pullback", "bag_paired"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -27,34 +26,20 @@ BLOCK = 512  # points on each side of a block: 2 MiB of kernel values
 RUN = 128  # points of bags that are evaluated together where only the diagonal of what comes out is wanted
 
 
-def is_bags(X: Any) -> bool:
-    """Say whether items are bags of points.
+class PointKernel(NamedTuple):
+    """A kernel between points, as functions of them; others are None for points against themselves."""
 
-    Examples
-    --------
-    >>> is_bags([[1.0]])
-    False
-    """
-    return hasattr(X, "points") and hasattr(X, "offsets")
+    values: Callable[[FloatArray, FloatArray | None], FloatArray]
+    both: Callable[[FloatArray], tuple[FloatArray, Callable[[FloatArray], FloatArray]]]  # values and their pullback
+    pull: Callable[[FloatArray, FloatArray, FloatArray | None], FloatArray]  # of points, weights and others
 
 
-def bag_means(X: Any, rows: FloatArray) -> FloatArray:
-    """Return the means (n, r) over bags of something that every point has, (N, r)."""
-    return np.asarray(np.add.reduceat(rows, X.offsets[:-1], axis=0) / np.diff(X.offsets)[:, np.newaxis])
-
-
-def point_weights(X: Any, weight: FloatArray) -> FloatArray:
-    """Return weights of points (N,) from those of bags, each shared equally among its points."""
-    sizes = np.diff(X.offsets)
-    return np.repeat(weight / sizes, sizes)
-
-
-def bag_gram(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
+def bag_gram(k: PointKernel, X: Any, Y: Any = None) -> FloatArray:
     """Return the kernel matrix of bags, or between the bags of X and those of Y.
 
     Cost N_x N_y d for N points in d features; memory a block of 512 x 512 points and the answer.
     """
-    if not is_bags(X) or not (Y is None or is_bags(Y)):
+    if as_items(X).one_row_each or (Y is not None and as_items(Y).one_row_each):
         raise DataError(
             "kernel: bags are compared with bags, and here one side is a table of rows. A row alone is a bag of one "
             "point: Bags(table[:, None, :])."
@@ -66,7 +51,7 @@ def bag_gram(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
             if Y is None and b.start < a.start:
                 continue
             same = Y is None and a == b
-            values = _values(kernel, X.points[a], None if same else other.points[b])
+            values = k.values(X.points[a], None if same else other.points[b])
             rows, columns, sums = _sums(values, X, a, other, b)
             K[rows, columns] += sums
             if Y is None and not same:
@@ -75,24 +60,24 @@ def bag_gram(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
     return K if Y is not None else (K + K.T) / 2  # exactly symmetric
 
 
-def bag_diag(kernel: Any, X: Any) -> FloatArray:
+def bag_diag(k: PointKernel, X: Any) -> FloatArray:
     """Return the diagonal of `bag_gram`; cost the squares of the bags' sizes, times d."""
     out = np.empty(X.shape[0])
     sizes = np.diff(X.offsets)
     for run in _runs(sizes, sizes):
-        out[run] = bag_gram(kernel, X[run]).diagonal()
+        out[run] = bag_gram(k, X[run]).diagonal()
     return out
 
 
-def bag_paired(kernel: Any, X: Any, Y: Any) -> FloatArray:
+def bag_paired(k: PointKernel, X: Any, Y: Any) -> FloatArray:
     """Return the kernel of bags with bags paired by position; cost the products of their sizes, times d."""
     out = np.empty(X.shape[0])
     for run in _runs(np.diff(X.offsets), np.diff(Y.offsets)):
-        out[run] = bag_gram(kernel, X[run], Y[run]).diagonal()
+        out[run] = bag_gram(k, X[run], Y[run]).diagonal()
     return out
 
 
-def bag_gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+def bag_gram_and_pullback(k: PointKernel, X: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
     """Return the kernel matrix of bags and ``pull(M) = <M, dK/dtheta>``.
 
     Cost N² d each; memory as of `bag_gram`. The kernel values of a single block of points are kept for the pullback,
@@ -100,37 +85,27 @@ def bag_gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Callable[[Fl
     """
     N = X.points.shape[0]
     if N > BLOCK:
-        return bag_gram(kernel, X), lambda M: _pull_blocks(kernel, X, _checked(M, X) / _counts(X, X))
-    space = Space.build(kernel, X.points)
-    part, pull = evaluate(kernel, space, keep=True)
+        return bag_gram(k, X), lambda M: _pull_blocks(k, X, _checked(M, X) / _counts(X, X))
+    values, pull = k.both(X.points)
     everything = slice(0, N)
-    _, _, K = _sums(part.toarray(space.shape, keep=True), X, everything, X, everything)
+    _, _, K = _sums(values, X, everything, X, everything)
     K /= _counts(X, X)
     bag = _bag_of(X)
     return (K + K.T) / 2, lambda M: pull((_checked(M, X) / _counts(X, X))[bag[:, np.newaxis], bag])
 
 
-def _pull_blocks(kernel: Any, X: Any, M: FloatArray) -> FloatArray:
+def _pull_blocks(k: PointKernel, X: Any, M: FloatArray) -> FloatArray:
     """Return <S'MS, dk/dtheta>, M divided by the sizes already; (i, j) and (j, i) have the same kernel value."""
-    total = np.zeros(n_free(kernel))
+    total: Any = 0.0
     bag = _bag_of(X)
     both = M + M.T
     blocks = list(_blocks(X.points.shape[0]))
     for number, a in enumerate(blocks):
-        total += _pull(kernel, X.points[a], M[bag[a, np.newaxis], bag[a]])
+        total = total + k.pull(X.points[a], M[bag[a, np.newaxis], bag[a]], None)
         for b in blocks[number + 1 :]:
             W = both[bag[a, np.newaxis], bag[b]]
-            total += _pull(kernel, X.points[a], W, X.points[b])
-    return total
-
-
-def _pull(kernel: Any, points: FloatArray, W: FloatArray, others: FloatArray | None = None) -> FloatArray:
-    return evaluate(kernel, Space.build(kernel, points, others), keep=True)[1](W)
-
-
-def _values(kernel: Any, points: FloatArray, others: FloatArray | None) -> FloatArray:
-    space = Space.build(kernel, points, others)
-    return evaluate(kernel, space, keep=False)[0].toarray(space.shape, keep=False)
+            total = total + k.pull(X.points[a], W, X.points[b])
+    return np.asarray(total)
 
 
 def _sums(values: FloatArray, X: Any, a: slice, Y: Any, b: slice) -> tuple[slice, slice, FloatArray]:

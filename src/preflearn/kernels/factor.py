@@ -11,10 +11,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.gaussian_process.kernels import ConstantKernel, DotProduct, Exponentiation, Product, Sum
 
-from preflearn.kernels.bags import bag_means, is_bags
-from preflearn.kernels.distances import is_sparse
-from preflearn.kernels.gram import gram
-from preflearn.kernels.parts import as_rows
+from preflearn.items import as_items, as_rows, is_sparse
+from preflearn.kernels.rules import gram
 from preflearn.linalg import cholesky_psd, eigh_leading
 
 __all__ = ["FeatureMap", "LinearMap", "cholesky_factor", "leading_components", "linear_map"]
@@ -58,7 +56,7 @@ class LinearMap:
 
         Those of bags are the features of their means.
         """
-        X = bag_means(X, X.points) if is_bags(X) else as_rows(X)
+        X = as_rows(as_items(X).means())
         Z = X if self.scale == 1.0 else X * self.scale
         if self.bias == 0.0:
             return Z

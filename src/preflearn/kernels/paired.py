@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk
 
-from preflearn.kernels.bags import bag_paired, is_bags
-from preflearn.kernels.distances import is_sparse
-from preflearn.kernels.gram import gram
-from preflearn.kernels.radial import PROFILES
+from preflearn.items import as_items, is_sparse
+from preflearn.kernels.bags import bag_paired
+from preflearn.kernels.distances import PROFILES
+from preflearn.kernels.rules import gram, of_points
 
 __all__ = ["gram_listed", "gram_paired"]
 
@@ -46,8 +46,8 @@ def gram_paired(kernel: Any, X: Any, Y: Any) -> FloatArray:
     >>> gram_paired(RBF(1.0), np.zeros((2, 1)), np.array([[0.0], [1.0]])).round(4)
     array([1.    , 0.6065])
     """
-    if is_bags(X):
-        return bag_paired(kernel, X, Y)
+    if not as_items(X).one_row_each:
+        return bag_paired(of_points(kernel), X, Y)
     out = np.empty(X.shape[0])
     for i in range(0, X.shape[0], _ROWS):
         out[i : i + _ROWS] = _values(kernel, X[i : i + _ROWS], Y[i : i + _ROWS])
@@ -67,7 +67,7 @@ def gram_listed(kernel: Any, X: Any, first: IntArray, second: IntArray) -> Float
     >>> gram_listed(DotProduct(0.0), np.array([[1.0], [2.0], [3.0]]), np.array([0, 1]), np.array([2, 1]))
     array([3., 4.])
     """
-    if is_bags(X) and 8 * first.shape[0] > X.shape[0] ** 2:
+    if not as_items(X).one_row_each and 8 * first.shape[0] > X.shape[0] ** 2:
         return np.asarray(gram(kernel, X, X)[first, second])
     return gram_paired(kernel, X[first], X[second])
 

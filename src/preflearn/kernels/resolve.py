@@ -19,10 +19,8 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from preflearn.exceptions import DataError, nearest_names
-from preflearn.kernels.bags import is_bags, point_weights
+from preflearn.items import as_items, as_rows, is_sparse
 from preflearn.kernels.centre import probability
-from preflearn.kernels.distances import is_sparse
-from preflearn.kernels.parts import as_rows
 
 __all__ = ["KERNEL_NAMES", "resolve_kernel"]
 
@@ -115,9 +113,9 @@ def resolve_kernel(kernel: Any, X: Any, weight: ArrayLike | None = None) -> Any:
 
 def _length_scale(X: Any, weight: ArrayLike | None) -> float:
     """Return l with 1 / (2 l^2) = 1 / (n_features * X.var()), or with 1 on the right if X does not vary."""
-    rows = as_rows(X.points if is_bags(X) else X)
-    p = probability(weight, X.shape[0], "resolve_kernel")
-    X, p = rows, point_weights(X, p) if is_bags(X) else p
+    items = as_items(X)
+    rows = as_rows(items.points)
+    X, p = rows, items.point_weights(probability(weight, X.shape[0], "resolve_kernel"))
     if not p.all():
         X, p = X[p > 0.0], p[p > 0.0]
     p = p / X.shape[1]  # weights of the entries

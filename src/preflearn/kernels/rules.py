@@ -1,10 +1,17 @@
-"""The table of rules: for each kernel its Gram matrix, its diagonal and its pullback.
+"""Gram matrices of scikit-learn's kernel objects, their diagonals and their pullbacks, through BLAS, dense or sparse.
 
-A rule has two functions. ``evaluate(kernel, space, keep)`` returns the Gram matrix as a `Part` and a function
-``pull(M) -> <M, dK/dtheta>`` over the kernel's free hyperparameters, in scikit-learn's order; the second is there
-only if ``keep`` is True, because it needs arrays that are otherwise overwritten. ``diag(kernel, X)`` returns the
-diagonal. A kernel is looked up by its exact type, so that a subclass never inherits a rule that is not its own;
-kernels without a rule are asked themselves.
+A *pullback* is ``<M, dK/dtheta>`` without an n x n x p array: the gradient of any function of a Gram matrix by the
+kernel's hyperparameters is such a product, with M the function's derivative by K. scikit-learn's ``eval_gradient``
+returns all of dK/dtheta instead, n^2 numbers for every hyperparameter.
+
+A Gram matrix is kept as a `Part`, ``constant * 1 1' + diag(diagonal) + dense``, so that ``2.0 * RBF() +
+WhiteKernel()`` needs one n x n array and not five. Sums and entrywise products of parts are parts.
+
+The table of rules says for each kernel what its Gram matrix and its pullback are. A rule has two functions.
+``evaluate(kernel, space, keep)`` returns the Gram matrix as a `Part` and a function ``pull(M) -> <M, dK/dtheta>``
+over the kernel's free hyperparameters, in scikit-learn's order; the second is there only if ``keep`` is True, because
+it needs arrays that are otherwise overwritten. ``diag(kernel, X)`` returns the diagonal. A kernel is looked up by its
+exact type, so that a subclass never inherits a rule that is not its own; kernels without a rule are asked themselves.
 """
 
 from __future__ import annotations
@@ -15,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
@@ -27,23 +35,345 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
+from preflearn.exceptions import DataError
+from preflearn.items import as_items, as_rows, is_sparse
+from preflearn.kernels.bags import PointKernel, bag_diag, bag_gram, bag_gram_and_pullback
 from preflearn.kernels.distances import (
+    PROFILES,
     contract_squared_differences,
     dot,
-    is_sparse,
     row_blocks,
+    rq_alpha_slope,
     squared_distances,
     squared_norms,
 )
-from preflearn.kernels.parts import Part, Space
-from preflearn.kernels.radial import PROFILES, rq_alpha_slope
 
-__all__ = ["GRADIENT_LIMIT", "RULES", "Rule", "diagonal", "evaluate"]
+__all__ = [
+    "GRADIENT_LIMIT",
+    "RULES",
+    "Part",
+    "Rule",
+    "Space",
+    "gram",
+    "gram_and_pullback",
+    "gram_diag",
+    "of_points",
+    "pullback",
+]
 
 FloatArray = NDArray[np.float64]
 Pull = Callable[[FloatArray], FloatArray]
 
 GRADIENT_LIMIT = 2**30  # bytes that the n x n x p gradient of a kernel without a rule may take
+
+
+def gram(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
+    """Return the Gram matrix of X, or the kernel values of the rows of X against those of Y.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Kernel object; see `resolve_kernel` for names.
+    X : array-like, sparse matrix or Bags of shape (n_x, n_features)
+        Rows, or bags of points; the kernel of two bags is its mean over all pairs of their points.
+    Y : array-like, sparse matrix or Bags of shape (n_y, n_features), default=None
+        Other rows (the items of fit, if X are new ones). With None, X against itself, including the
+        ``WhiteKernel``; with Y the noise is left out, even if Y equals X, as in scikit-learn.
+
+    Returns
+    -------
+    K : ndarray of shape (n_x, n_x) or (n_x, n_y)
+        A new array; exactly symmetric if Y is None. The same numbers as ``kernel(X, Y)``: to 1e-10 of the largest
+        entry, also if features have offsets a million times their spread, where dense rows are concerned. Sparse
+        rows are not shifted (that would fill them), so there large offsets cost digits.
+
+    Notes
+    -----
+    Cost: one matrix product, n_x n_y n_features multiplications, for every dot product or radial kernel in the
+    expression, and a few passes over the answer in blocks. Memory: one n_x x n_y array for every such kernel.
+    Kernels without a rule (see ``RULES``) are called themselves, dense rows only.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import RBF, WhiteKernel
+    >>> X = np.array([[0.0], [1.0]])
+    >>> gram(2.0 * RBF() + WhiteKernel(0.5), X).round(4)
+    array([[2.5   , 1.2131],
+           [1.2131, 2.5   ]])
+    >>> gram(2.0 * RBF() + WhiteKernel(0.5), np.array([[0.0]]), X).round(4)
+    array([[2.    , 1.2131]])
+    """
+    if not (as_items(X).one_row_each and as_items(Y).one_row_each):
+        return bag_gram(of_points(kernel), X, Y)
+    return _values(kernel, X, Y)
+
+
+def gram_diag(kernel: Any, X: Any) -> FloatArray:
+    """Return the diagonal of the Gram matrix of X without the rest of it.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Kernel object.
+    X : array-like, sparse matrix or Bags of shape (n_items, n_features)
+        Rows, or bags of points.
+
+    Returns
+    -------
+    diagonal : ndarray of shape (n_items,)
+
+    Notes
+    -----
+    Cost: n_items n_features multiplications at most.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import RBF, DotProduct
+    >>> gram_diag(DotProduct(sigma_0=1.0) + RBF(), np.array([[0.0], [2.0]]))
+    array([2., 6.])
+    """
+    if not as_items(X).one_row_each:
+        return bag_diag(of_points(kernel), X)
+    return diagonal(kernel, Space.build(kernel, X).X)
+
+
+def pullback(kernel: Any, X: Any, M: FloatArray) -> FloatArray:
+    """Return ``sum_ij M_ij dK_ij/dtheta`` for every free hyperparameter.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Kernel object.
+    X : array-like, sparse matrix or Bags of shape (n_items, n_features)
+        Rows, or bags of points.
+    M : ndarray of shape (n_items, n_items)
+        Weights; they need not be symmetric, and are neither copied nor changed.
+
+    Returns
+    -------
+    gradient : ndarray of shape (n_free,)
+        In the order of ``kernel.theta``: logarithms of hyperparameters, fixed ones left out.
+
+    Notes
+    -----
+    A radial kernel with d length scales needs one product: with ``P = M o slope(D)``, row sums r and column sums c,
+    ``sum_ij P_ij (x_il - x_jl)^2 = (r + c)'x_l^2 - 2 x_l'P x_l``. Sums, products and powers follow the rules of
+    differentiation. Cost: O(n_items^2 n_features) time and a few n_items x n_items arrays, whatever the number of
+    hyperparameters. Kernels without a rule fall back to ``eval_gradient``; MemoryError if that would take
+    more than 1 GiB.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> X = np.array([[0.0, 0.0], [1.0, 2.0]])
+    >>> kernel = 2.0 * RBF([1.0, 2.0])
+    >>> M = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> pullback(kernel, X, M).round(6)
+    array([1.471518, 1.471518, 1.471518])
+    >>> np.einsum("ij,ijk->k", M, kernel(X, eval_gradient=True)[1]).round(6)
+    array([1.471518, 1.471518, 1.471518])
+    """
+    if not as_items(X).one_row_each:
+        return bag_gram_and_pullback(of_points(kernel), X)[1](M)
+    space = Space.build(kernel, X)
+    return evaluate(kernel, space, keep=True)[1](_checked(M, space))
+
+
+def gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Return the Gram matrix of X together with ``pull(M) = <M, dK/dtheta>``, which uses the same parts.
+
+    Parameters
+    ----------
+    kernel : sklearn.gaussian_process.kernels.Kernel
+        Kernel object; not to be changed before the last call of ``pull``.
+    X : array-like, sparse matrix or Bags of shape (n_items, n_features)
+        Rows, or bags of points.
+
+    Returns
+    -------
+    K : ndarray of shape (n_items, n_items)
+        A new array, as from `gram`.
+    pull : callable
+        ``pull(M)`` as in `pullback`. It holds two n_items x n_items arrays for every radial kernel.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.gaussian_process.kernels import RBF
+    >>> K, pull = gram_and_pullback(RBF(), np.array([[0.0], [1.0]]))
+    >>> pull(np.ones((2, 2))).round(6)
+    array([1.213061])
+    """
+    if not as_items(X).one_row_each:
+        return bag_gram_and_pullback(of_points(kernel), X)
+    space = Space.build(kernel, X)
+    part, pull = evaluate(kernel, space, keep=True)
+    return part.toarray(space.shape, keep=True), lambda M: pull(_checked(M, space))
+
+
+def of_points(kernel: Any) -> PointKernel:
+    """Return a kernel as the arithmetic of bags asks for it."""
+
+    def both(points: FloatArray) -> tuple[FloatArray, Pull]:
+        space = Space.build(kernel, points)
+        part, pull = evaluate(kernel, space, keep=True)
+        return part.toarray(space.shape, keep=True), pull
+
+    def pull(points: FloatArray, W: FloatArray, others: FloatArray | None = None) -> FloatArray:
+        return evaluate(kernel, Space.build(kernel, points, others), keep=True)[1](W)
+
+    return PointKernel(lambda points, others: _values(kernel, points, others), both, pull)
+
+
+def _values(kernel: Any, X: Any, Y: Any) -> FloatArray:
+    space = Space.build(kernel, X, Y)
+    return evaluate(kernel, space, keep=False)[0].toarray(space.shape, keep=False)
+
+
+def _checked(M: FloatArray, space: Space) -> FloatArray:
+    M = np.asarray(M, dtype=np.float64)
+    if M.shape != space.shape:
+        raise DataError(f"pullback: M has shape {M.shape}; {space.shape} is needed, a weight for every entry of K.")
+    return M
+
+
+# --- what a kernel is evaluated on, and what comes out --------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Space:
+    """The rows a kernel is evaluated on: X against itself (Y is None) or against Y."""
+
+    X: Any
+    Y: Any = None
+
+    @classmethod
+    def build(cls, kernel: Any, X: Any, Y: Any = None) -> Space:
+        """Check the rows and give them the form that the rules expect."""
+        if not kernel.requires_vector_input and not is_sparse(X) and not isinstance(X, np.ndarray):
+            return cls(X, Y)  # a kernel on texts, graphs, ...: its own business
+        X = as_rows(X)
+        if Y is None:
+            return cls(X)
+        Y = as_rows(Y, "Y")
+        if X.shape[1] != Y.shape[1]:
+            raise DataError(f"kernel: X has {X.shape[1]} features and Y has {Y.shape[1]}; they must have the same.")
+        if is_sparse(X) != is_sparse(Y):
+            X, Y = sparse.csr_array(X), sparse.csr_array(Y)
+        return cls(X, Y)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the Gram matrix."""
+        return _length(self.X), _length(self.X if self.Y is None else self.Y)
+
+    def scaled(self, length_scale: Any) -> tuple[Any, Any]:
+        """Return the rows divided by the length scales, dense ones first shifted by a common point.
+
+        The shift (the mean of Y if there is one, else of X) changes no distance, but without it features with a
+        large offset lose their digits in the matrix product. It is taken from Y, the items of fit, so that what
+        a new row gets does not depend on the rows that come with it.
+        """
+        reference = self.X if self.Y is None else self.Y
+        scale = self.length_scales(length_scale)
+        if is_sparse(self.X):
+            scaled = [
+                rows if rows is None else rows.multiply(1.0 / scale[np.newaxis]).tocsr() for rows in (self.X, self.Y)
+            ]
+        else:
+            shift = reference.mean(axis=0) if len(reference) else 0.0
+            scaled = [rows if rows is None else (rows - shift) / scale for rows in (self.X, self.Y)]
+        return scaled[0], scaled[1]
+
+    def length_scales(self, length_scale: Any) -> FloatArray:
+        """Return the length scale of every feature, having checked how many there are."""
+        n_features = self.X.shape[1]
+        scale = np.asarray(length_scale, dtype=np.float64).ravel()
+        if scale.size not in (1, n_features):
+            raise DataError(
+                f"kernel: there are {scale.size} length scales and X has {n_features} features; give one length "
+                "scale, or one for each feature."
+            )
+        return np.broadcast_to(scale, (n_features,))
+
+
+def _length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A matrix kept as ``constant * 1 1' + diag(diagonal) + dense``.
+
+    Where a method takes ``keep``, False allows it to work in the memory of the operands.
+    """
+
+    constant: float = 0.0
+    diagonal: Any = 0.0  # a number or (n,)
+    dense: FloatArray | None = None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all entries are the same number."""
+        return self.dense is None and not np.any(self.diagonal)
+
+    def add(self, other: Part, keep: bool) -> Part:
+        """Return the sum."""
+        dense = self.dense if other.dense is None else other.dense
+        if self.dense is not None and other.dense is not None:
+            dense = np.add(self.dense, other.dense, out=None if keep else self.dense)
+        return Part(self.constant + other.constant, self.diagonal + other.diagonal, dense)
+
+    def multiply(self, other: Part, keep: bool) -> Part:
+        """Return the entrywise product."""
+        first, second = (other, self) if self.dense is None else (self, other)
+        # (A + diag a) o (B + diag b) = A o B + diag(a (diag B + b) + b diag A)
+        diagonal = first.diagonal * (second._off(second.diagonal)) + second.diagonal * first._off(0.0)
+        if first.dense is None:
+            return Part(first.constant * second.constant, diagonal)
+        if second.dense is None:
+            scaled = np.multiply(first.dense, second.constant, out=None if keep else first.dense)
+            return Part(first.constant * second.constant, diagonal, scaled)
+        product = first._filled(keep)
+        product = np.multiply(product, second._filled(keep), out=None if product is first.dense and keep else product)
+        return Part(0.0, diagonal, product)
+
+    def weigh(self, M: FloatArray) -> FloatArray:
+        """Return a new array, the entrywise product with M."""
+        out: FloatArray = M * self.constant if self.dense is None else M * self._filled(keep=True)
+        if np.any(self.diagonal):
+            out.flat[:: out.shape[1] + 1] += self.diagonal * np.diagonal(M)
+        return out
+
+    def toarray(self, shape: tuple[int, int], keep: bool) -> FloatArray:
+        """Return the matrix itself."""
+        if self.dense is None:
+            out = np.full(shape, self.constant)
+        else:
+            out = self.dense.copy() if keep else self.dense
+            if self.constant != 0.0:
+                out += self.constant
+        if np.any(self.diagonal):
+            out.flat[:: shape[1] + 1] += self.diagonal
+        return out
+
+    def _filled(self, keep: bool) -> FloatArray:
+        """Return constant + dense."""
+        assert self.dense is not None
+        if self.constant == 0.0:
+            return self.dense
+        return np.add(self.dense, self.constant, out=None if keep else self.dense)
+
+    def _off(self, extra: Any) -> Any:
+        """Return the diagonal of constant + dense, plus something."""
+        own = self.constant if self.dense is None else self.constant + np.diagonal(self.dense)
+        return own + extra
+
+
+# --- the rules ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

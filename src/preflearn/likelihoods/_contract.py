@@ -13,14 +13,12 @@ parameters and not the data, except in ``check_outcomes``.
 
 from __future__ import annotations
 
-import math
-from numbers import Real
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Derivatives", "FloatArray", "Likelihood", "Smoothed", "Tilted", "check_flag", "check_positive", "is_number"]
+__all__ = ["Derivatives", "FloatArray", "Likelihood", "Smoothed", "Tilted"]
 
 FloatArray = NDArray[np.float64]
 
@@ -54,23 +52,6 @@ class Smoothed(NamedTuple):
     first: FloatArray
     second: FloatArray
     rest: FloatArray
-
-
-def is_number(value: Any) -> bool:
-    """Say whether it is a real number, and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def check_positive(owner: str, name: str, value: Any, more: str = "") -> None:
-    """Refuse what is not a positive finite number."""
-    if not is_number(value) or not 0 < value < math.inf:
-        raise ValueError(f"{owner}: {name} is {value!r}; it must be a positive finite number{more}.")
-
-
-def check_flag(owner: str, name: str, value: Any) -> None:
-    """Refuse what is neither True nor False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{owner}: {name} is {value!r}; it must be True or False.")
 
 
 @runtime_checkable

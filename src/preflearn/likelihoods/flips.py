@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted, check_flag, is_number
+from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted
 from preflearn.likelihoods._link_normal import normal_nodes
-from preflearn.likelihoods.probit import Probit
-from preflearn.likelihoods.ties import ThresholdLikelihood
+from preflearn.likelihoods.probit import Probit, ThresholdLikelihood, check_flag, is_number
 
 __all__ = ["Flipped"]
 

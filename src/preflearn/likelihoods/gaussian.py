@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted, check_positive
+from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted
+from preflearn.likelihoods.probit import check_positive
 
 __all__ = ["Gaussian"]
 

@@ -17,7 +17,7 @@ from scipy.special import expit, log_expit
 
 from preflearn.likelihoods._contract import FloatArray
 from preflearn.likelihoods._link_normal import Hill, Nodes, tilt
-from preflearn.likelihoods.ties import Curve, ThresholdLikelihood
+from preflearn.likelihoods.probit import Curve, ThresholdLikelihood
 
 __all__ = ["Logit", "log_cdf", "log_interval"]
 

@@ -1,7 +1,14 @@
 """Judge predictions: pairs ordered rightly, rankings good at the top, and scorers for model selection."""
 
-from preflearn.metrics.margins import squared_difference_error, squared_margin_error
-from preflearn.metrics.pairs import concordance_index, disagreement_error, kendall_tau_b, pairwise_accuracy, spearman
+from preflearn.metrics.pairs import (
+    concordance_index,
+    disagreement_error,
+    kendall_tau_b,
+    pairwise_accuracy,
+    spearman,
+    squared_difference_error,
+    squared_margin_error,
+)
 from preflearn.metrics.probabilities import (
     Calibration,
     calibration_curve,
@@ -9,8 +16,7 @@ from preflearn.metrics.probabilities import (
     expected_calibration_error,
 )
 from preflearn.metrics.rankings import mean_average_precision, ndcg, precision_at_k
-from preflearn.metrics.registry import get_scorer, get_scorer_names, make_ranking_scorer
-from preflearn.metrics.scorers import RankingScorer
+from preflearn.metrics.scorers import RankingScorer, get_scorer, get_scorer_names, make_ranking_scorer
 
 __all__ = [
     "Calibration",

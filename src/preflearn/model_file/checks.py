@@ -15,6 +15,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from preflearn.data import Bags, Comparisons
 from preflearn.exceptions import DataError
+from preflearn.items import as_items
 from preflearn.models._components import Components
 
 __all__ = [
@@ -179,9 +180,8 @@ def _check_answer(answer: Any, shape: tuple[int, ...]) -> None:
 
 
 def _check_finite(name: str, values: Any) -> None:
-    if isinstance(values, Bags):
-        values = values.points
-    elif not isinstance(values, np.ndarray):
+    values = as_items(values).points
+    if not isinstance(values, np.ndarray):
         values = getattr(values, "data", values)  # of a sparse matrix
     if values is not None and not (np.abs(np.asarray(values)) <= LARGEST).all():
         raise DataError(f"{name} has values that are not finite")

@@ -21,15 +21,19 @@ _WHERE_THERE = ("cluster", "covariates", "covariate_names")  # files without the
 
 def fields_of(value: Any) -> dict[str, Any]:
     """Return the fields of a data object."""
-    if isinstance(value, Bags):
-        return {
-            "points": value.points,
-            "sizes": value.sizes,
-            "names": value.names,
-            "feature_names": value.feature_names,
-        }
-    if isinstance(value, ItemTable):
-        return {"values": value.values, "names": value.names, "feature_names": value.feature_names}
+    fields: dict[str, Any] = FIELDS[type(value).__name__](value)
+    return fields
+
+
+def _fields_of_bags(value: Bags) -> dict[str, Any]:
+    return {"points": value.points, "sizes": value.sizes, "names": value.names, "feature_names": value.feature_names}
+
+
+def _fields_of_table(value: ItemTable) -> dict[str, Any]:
+    return {"values": value.values, "names": value.names, "feature_names": value.feature_names}
+
+
+def _fields_of_comparisons(value: Comparisons) -> dict[str, Any]:
     fields = {name: getattr(value, name) for name in _COMPARISONS}
     fields |= {name: getattr(value, name) for name in _WHERE_THERE if getattr(value, name) is not None}
     # One byte for each item, so that no file speaks of more items than it has bytes.
@@ -103,4 +107,5 @@ def _comparisons(items: Any, **fields: Any) -> Comparisons:
     )
 
 
+FIELDS: dict[str, Any] = {"Comparisons": _fields_of_comparisons, "Bags": _fields_of_bags, "ItemTable": _fields_of_table}
 BUILDERS: dict[str, Any] = {"Comparisons": _comparisons, "Bags": _bags, "ItemTable": _item_table}

@@ -9,7 +9,7 @@ import numpy as np
 
 from preflearn.kernels import centre_cross, centre_gram, gram
 from preflearn.linalg import eigh_full, eigh_leading, numerical_rank
-from preflearn.models._space import Space
+from preflearn.models._least_squares import Space
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Components", "extract"]

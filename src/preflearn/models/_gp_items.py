@@ -8,9 +8,10 @@ import narwhals as nw
 import numpy as np
 from scipy import sparse
 
-from preflearn.data import Bags, Comparisons, ItemTable, Ratings
+from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.data._items import check_items, frame_of
 from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.items import as_items
 from preflearn.models._match import match_columns
 from preflearn.operators import IntArray
 from preflearn.terms import Items
@@ -106,7 +107,7 @@ def _read(model: Any, items: Any) -> ItemTable:
 
 
 def _is_labels(owner: str, items: Any) -> bool:
-    if isinstance(items, str | Bags) or sparse.issparse(items):
+    if isinstance(items, str) or sparse.issparse(items) or not as_items(items).one_row_each:
         return False
     if hasattr(items, "columns") or isinstance(nw.from_native(items, pass_through=True), nw.DataFrame):
         return False
@@ -207,25 +208,15 @@ def _numbers_of_rows(model: Any, rows: Any) -> IntArray:
     if not model._items_matter or sparse.issparse(rows):
         return number
     place: dict[Any, int] = {}
-    for row, key in enumerate(_keys(model.comparisons_.items)):
+    for row, key in enumerate(as_items(model.comparisons_.items).keys()):
         place[key] = -1 if key in place else row
-    for index, key in enumerate(_keys(rows)):
+    for index, key in enumerate(as_items(rows).keys()):
         row = place.get(key, -1)
         if row >= 0:
             number[index] = _numbers(model, np.array([row]))[0]
     return number
 
 
-def _keys(rows: Any) -> list[Any]:
-    return rows._keys() if isinstance(rows, Bags) else [values.tobytes() for values in np.asarray(rows) + 0.0]
-
-
 def _same_table(model: Any, rows: Any) -> bool:
     known = model.comparisons_.items
-    if rows is known:
-        return True
-    if isinstance(rows, Bags):
-        return bool(rows._keys() == known._keys())
-    if rows.shape != known.shape or sparse.issparse(rows) != sparse.issparse(known):
-        return False
-    return bool(abs(rows - known).nnz == 0 if sparse.issparse(rows) else np.array_equal(rows, known))
+    return rows is known or (sparse.issparse(rows) == sparse.issparse(known) and as_items(rows).equal(known))

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, Kernel, WhiteKernel
 
 from preflearn.exceptions import DataError
-from preflearn.kernels.bags import is_bags, point_weights
+from preflearn.items import as_items
 from preflearn.operators import FloatArray
 
 __all__ = ["check_kernel", "length_scales", "start_kernel"]
@@ -115,9 +115,9 @@ def _sizes(owner: str, items: Any) -> tuple[float, float, FloatArray, FloatArray
 
     Of bags these are distances of points, every bag counting the same.
     """
-    share = None
-    if is_bags(items):
-        share, items = point_weights(items, np.full(items.shape[0], 1 / items.shape[0])), items.points
+    given, n_items = as_items(items), items.shape[0]
+    share = None if given.one_row_each else given.point_weights(np.full(n_items, 1 / n_items))
+    items = given.points
     size = float(abs(items).max()) if items.shape[1] else 0.0
     if size > 1e100:
         raise DataError(

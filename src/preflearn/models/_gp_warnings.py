@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from preflearn.data import Bags
 from preflearn.exceptions import DataWarning, warn_user
 from preflearn.inference.methods import get_method
+from preflearn.items import as_items
 
 __all__ = ["warn_few_points", "warn_if_equal", "warn_only_noise", "warn_unfinished"]
 
@@ -17,11 +17,7 @@ NOTHING_BUT_NOISE = 30.0  # times the deviation of utilities
 
 def warn_if_equal(owner: str, items: Any) -> None:
     """Warn if all items have the same features."""
-    if isinstance(items, Bags):
-        equal = len(set(items._keys())) == 1
-    else:
-        equal = abs(items.max(axis=0) - items.min(axis=0)).max() == 0
-    if equal and items.shape[0] > 1:
+    if items.shape[0] > 1 and as_items(items).all_equal():
         warn_user(
             f"{owner}: all {items.shape[0]} items that occur have the same features, so no difference between them can "
             "be learned.\n  Give features that differ, or leave the item table out: items are then known by name.",

@@ -11,10 +11,11 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
-from preflearn.data import Bags, Comparisons, Ratings
-from preflearn.data._checks import check_labels, check_real, check_weight, codes
-from preflearn.data.learning import warn_before_learning
+from preflearn.data import Comparisons, Ratings
+from preflearn.data._checks import check_labels, check_real, check_weight
+from preflearn.data.pairs import codes, warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few
+from preflearn.items import Items, as_items
 from preflearn.operators import Edges, FloatArray, Groups, IntArray, Rows
 
 __all__ = [
@@ -155,7 +156,7 @@ def read_training(
         _no_extras(owner, "Comparisons", y=y, qid=qid, sample_weight=sample_weight, graph=graph)
         warn_before_learning(X, owner)
         return _read_pairs(estimator, X, pairwise)
-    names = X.feature_names if isinstance(X, Ratings | Bags) else None
+    names = X.feature_names if isinstance(X, Ratings) else as_items(X).feature_names
     X, y, qid, sample_weight = _unpack(owner, X, y, qid, sample_weight)
     X = _unmask(X)
     if y is None:
@@ -164,8 +165,8 @@ def read_training(
             "Call fit(X, y) with one score per row, or fit(Comparisons) or fit(Ratings)."
         )
     _note_bags(estimator, X, pairwise)
-    if isinstance(X, Bags):
-        X, y = _bags_with_scores(estimator, X, y)
+    if estimator.on_bags_:
+        X, y = _bags_with_scores(estimator, as_items(X), y)
     else:
         X, y = validate_data(
             estimator,
@@ -261,7 +262,7 @@ def identity(n: int) -> Any:
 
 def _note_bags(estimator: Any, X: Any, pairwise: bool) -> None:
     """Set ``on_bags_``, whether items are bags of points."""
-    estimator.on_bags_ = isinstance(X, Bags)
+    estimator.on_bags_ = not as_items(X).one_row_each
     if estimator.on_bags_ and pairwise:
         raise DataError(
             f'{type(estimator).__name__}: kernel="precomputed" needs a kernel matrix and got Bags. Use a kernel, '
@@ -269,12 +270,12 @@ def _note_bags(estimator: Any, X: Any, pairwise: bool) -> None:
         )
 
 
-def _bags_with_scores(estimator: Any, X: Bags, y: Any) -> tuple[Any, FloatArray]:
-    owner = type(estimator).__name__
+def _bags_with_scores(estimator: Any, given: Items, y: Any) -> tuple[Any, FloatArray]:
+    owner, X = type(estimator).__name__, given.bare()
     if len(X) < 2:
         raise DataError(f"{owner}: there is one bag, and learning needs at least two. Give more items.")
     estimator.n_features_in_ = X.shape[1]
-    return X._bare(), check_real(y, len(X), "y", owner, "item")
+    return X, check_real(y, len(X), "y", owner, "item")
 
 
 def _unpack(owner: str, X: Any, y: Any, qid: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:

@@ -6,8 +6,9 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Bags, Comparisons
+from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.items import as_items
 from preflearn.models._input import identity
 
 __all__ = ["check_kind", "item_table", "match_columns"]
@@ -55,12 +56,13 @@ def item_table(estimator: Any, comparisons: Comparisons) -> Any:
 def check_kind(estimator: Any, X: Any) -> None:
     """Raise unless new items are bags where those of training were, and rows where they were rows."""
     owner, bags = type(estimator).__name__, getattr(estimator, "on_bags_", False)
-    if bags and not isinstance(X, Bags):
+    rows = as_items(X).one_row_each
+    if bags and rows:
         raise DataError(
             f"{owner}: the model was fitted on Bags and got a table with one row per item. Give Bags; a row alone is a "
             "bag of one point: Bags(table[:, None, :])."
         )
-    if isinstance(X, Bags) and not bags:
+    if not bags and not rows:
         raise DataError(
             f"{owner}: the model was fitted on a table with one row per item and got Bags. Fit it on Bags, or give "
             "bags.means() if the rows of training were means."

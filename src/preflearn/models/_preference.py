@@ -9,16 +9,16 @@ import numpy as np
 from scipy.special import ndtri
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Bags, Comparisons
-from preflearn.data._checks import object_array
+from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
-from preflearn.data.learning import warn_before_learning
+from preflearn.data.pairs import warn_before_learning
 from preflearn.inference.evidence import Evidence, Solution
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.learn import Learned, Search, Starts, check_theta, learn
 from preflearn.inference.method import Method
 from preflearn.inference.methods import get_method
 from preflearn.inference.threads import few_threads
+from preflearn.items import as_items
 from preflearn.models._gp_read import read
 from preflearn.models._gp_terms import Choice
 from preflearn.models._mixtures import mix
@@ -163,14 +163,14 @@ class PreferenceModel(UtilityPosterior):
         if learned.points is not None:
             self.hyperposterior_ = learned.points
         if self._knows_judges:
-            self.judges_ = object_array(data.judges)
-        self.clusters_ = object_array(data.clusters)
+            self.judges_ = np.fromiter(data.judges, dtype=object)
+        self.clusters_ = np.fromiter(data.clusters, dtype=object)
         self.cluster_variance_ = float(parts["clusters"].variance.constant_value) if "clusters" in parts else None
         self.likelihood_ = solution.likelihood
         self.log_evidence_ = solution.posterior.log_evidence
         self.info_ = replace(solution.info, **_latents(self._choice, solution.problem, data))
         self.theta_, self.bounds_, self.theta_names_ = learned.theta, evidence.bounds, evidence.names
-        self.featureless_, self.on_bags_ = X.items is None, isinstance(X.items, Bags)
+        self.featureless_, self.on_bags_ = X.items is None, not as_items(X.items).one_row_each
         self.n_items_, self.n_features_in_, self.item_names_ = X.n_items, X.n_features, X.names
         if X.feature_names is not None:
             self.feature_names_in_ = np.array(X.feature_names, dtype=object)

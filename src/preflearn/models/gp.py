@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.data.learning import warn_before_learning
+from preflearn.data.pairs import warn_before_learning
 from preflearn.inference.evidence import Evidence, hyperprior_of
 from preflearn.inference.learn import Learned, Starts, learned_again
 from preflearn.inference.methods import METHODS

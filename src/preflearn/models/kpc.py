@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.inference.components import ComponentPath, component_path
-from preflearn.models._base import LeastSquares
 from preflearn.models._components import Components, extract
 from preflearn.models._input import (
     PairData,
@@ -23,8 +22,8 @@ from preflearn.models._input import (
     read_training,
     warn_if_nothing_to_learn,
 )
+from preflearn.models._least_squares import LeastSquares, Space
 from preflearn.models._match import item_table
-from preflearn.models._space import Space
 from preflearn.models.rank_rls import RLS
 from preflearn.operators import FloatArray, Rows
 

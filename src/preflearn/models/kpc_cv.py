@@ -12,8 +12,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from preflearn.inference.components import component_path
 from preflearn.models._components import Components, extract
-from preflearn.models._folds import Judge, Plan
-from preflearn.models._holdout import settle
+from preflearn.models._cross_validation import Judge, Plan, settle
 from preflearn.models._input import (
     PairData,
     RowData,
@@ -23,7 +22,7 @@ from preflearn.models._input import (
     read_training,
     warn_if_nothing_to_learn,
 )
-from preflearn.models._space import Space
+from preflearn.models._least_squares import Space
 from preflearn.models.kpc import OnComponents, component_space
 from preflearn.operators import FloatArray, IntArray
 

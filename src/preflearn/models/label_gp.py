@@ -10,12 +10,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Bags, LabelPreferences
+from preflearn.data import LabelPreferences
 from preflearn.data._checks import check_labels, label_array
 from preflearn.data.labels import label_codes
 from preflearn.inference.evidence import Evidence, Solution, numbers
 from preflearn.inference.learn import Learned, Starts, check_theta, learn, learned_again
 from preflearn.inference.search import starts
+from preflearn.items import as_items
 from preflearn.metrics import pairwise_accuracy
 from preflearn.models._gp_kernel import start_kernel
 from preflearn.models._gp_likelihood import likelihood_of
@@ -213,7 +214,7 @@ class LabelPreferenceGP(BaseEstimator):
         self.log_evidence_ = solution.posterior.log_evidence
         self.theta_, self.bounds_, self.theta_names_ = learned.theta, evidence.bounds, evidence.names
         self.labels_ = label_array(labels.tolist())
-        self.n_features_in_, self.on_bags_ = int(edges.X.shape[1]), isinstance(edges.X, Bags)
+        self.n_features_in_, self.on_bags_ = int(edges.X.shape[1]), not as_items(edges.X).one_row_each
         if feature_names is not None:
             self.feature_names_in_ = np.asarray(feature_names, dtype=object)
 

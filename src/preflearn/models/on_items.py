@@ -9,9 +9,10 @@ from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Bags, Comparisons, ItemTable, LabelPreferences, Ratings
+from preflearn.data import Comparisons, ItemTable, LabelPreferences, Ratings
 from preflearn.data._items import check_items, frame_of
 from preflearn.exceptions import DataError, first_few
+from preflearn.items import as_items
 
 __all__ = ["OnItems"]
 
@@ -74,7 +75,7 @@ class OnItems(TransformerMixin, BaseEstimator):
         self._validate_params()
         self.feature_names_ = getattr(X, "feature_names", None)
         rows = self._rows(X)
-        self.transformer_ = clone(self.transformer).fit(rows.points if isinstance(rows, Bags) else rows)
+        self.transformer_ = clone(self.transformer).fit(as_items(rows).points)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -102,17 +103,16 @@ class OnItems(TransformerMixin, BaseEstimator):
             given = check_items(X, "OnItems")
             table = self._table(self._columns(given.values, given.feature_names))
             return table._replace(names=given.names)
-        if isinstance(X, Bags):
-            table = self._table(self._columns(X._bare(), X.feature_names))
-            return table if X.names is None else table._replace(names=X.names)
+        items = as_items(X)
+        if not items.one_row_each:
+            table = self._table(self._columns(items.bare(), items.feature_names))
+            return table if items.names is None else table._replace(names=items.names)
         return self.transformer_.transform(X)
 
     def _table(self, rows: Any) -> ItemTable:
         """Transform feature rows; the new columns have the names that the transformer gives them."""
-        if isinstance(rows, Bags):
-            table = check_items(rows._with_points(self.transformer_.transform(rows.points), "OnItems"), "OnItems")
-        else:
-            table = check_items(self.transformer_.transform(rows), "OnItems")
+        items = as_items(rows)
+        table = check_items(items.with_points(self.transformer_.transform(items.points), "OnItems"), "OnItems")
         if self.feature_names_ is None:
             return table
         try:

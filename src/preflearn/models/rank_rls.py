@@ -7,9 +7,8 @@ from typing import Any, ClassVar, Self
 
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from preflearn.models._base import LeastSquares
 from preflearn.models._input import RowData, Ties, Weighting, read_training, warn_if_nothing_to_learn
-from preflearn.models._space import Solver, Space, fit_least_squares
+from preflearn.models._least_squares import LeastSquares, Solver, Space, fit_least_squares
 
 __all__ = ["RLS", "RankRLS"]
 

@@ -9,9 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from preflearn.exceptions import DataError
-from preflearn.models._base import LeastSquares
-from preflearn.models._folds import Judge
-from preflearn.models._holdout import HeldOut, hold_out_pairs, hold_out_rows
+from preflearn.models._cross_validation import HeldOut, Judge, hold_out_pairs, hold_out_rows
 from preflearn.models._input import (
     PairData,
     RowData,
@@ -21,7 +19,7 @@ from preflearn.models._input import (
     read_training,
     warn_if_nothing_to_learn,
 )
-from preflearn.models._space import Space
+from preflearn.models._least_squares import LeastSquares, Space
 from preflearn.models.rank_rls import RLS
 from preflearn.operators import FloatArray
 

@@ -28,7 +28,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["BLOCK", "Features", "FloatArray", "IntArray", "Operator", "RowIndex", "like", "project"]
+__all__ = ["BLOCK", "Features", "FloatArray", "IntArray", "Operator", "RowIndex", "project"]
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -72,8 +72,3 @@ def project(operator: Operator, K: FloatArray) -> FloatArray:
         for j in range(0, n, step):
             side[:, j : j + step] = operator.apply(side[:, j : j + step])
     return K
-
-
-def like(v: FloatArray, F: FloatArray) -> FloatArray:
-    """Return v shaped to scale the rows of F."""
-    return v[:, None] if F.ndim == 2 else v

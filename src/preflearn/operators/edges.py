@@ -10,7 +10,8 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from preflearn.operators._contract import BLOCK, FloatArray, IntArray, like
+from preflearn.operators._contract import BLOCK, FloatArray, IntArray
+from preflearn.operators.groups import like
 
 __all__ = ["Edges", "Root"]
 

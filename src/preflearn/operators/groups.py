@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from preflearn.operators._contract import FloatArray, IntArray, RowIndex, like
+from preflearn.operators._contract import FloatArray, IntArray, RowIndex
 
-__all__ = ["Groups", "Rows"]
+__all__ = ["Groups", "Rows", "like"]
 
 
 @dataclass(frozen=True)
@@ -238,3 +238,8 @@ class Groups:
         if self.level is not None:
             M += (levels.T @ levels).toarray()
         return np.asarray(M)
+
+
+def like(v: FloatArray, F: FloatArray) -> FloatArray:
+    """Return v shaped to scale the rows of F."""
+    return v[:, None] if F.ndim == 2 else v

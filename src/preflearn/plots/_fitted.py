@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import Bags
 from preflearn.exceptions import first_few, nearest_names
+from preflearn.items import as_items
 
 __all__ = ["column_of", "feature_names", "parameter_names", "require", "training_items"]
 
@@ -38,7 +38,7 @@ def training_items(model: Any, items: Any, caller: str) -> FloatArray:
             f"{caller}: the items have no features, so there is nothing to draw along. "
             "Use plot_ranking for the utilities of items by name."
         )
-    if isinstance(table, Bags):
+    if not as_items(table).one_row_each:
         raise ValueError(
             f"{caller}: the items are bags of points, which have no single value of a feature to draw along. Use "
             "plot_ranking for the utilities of items."

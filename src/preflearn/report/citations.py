@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from preflearn.data import Bags
+from preflearn.items import as_items
 from preflearn.ranking.candidates import AROUND
 from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, escape, paragraph
@@ -44,7 +44,7 @@ def references(shown: Shown) -> list[str]:
         used.append("hodge")
     if len(result) > 1:
         used.append("next")
-    if isinstance(result.data.items, Bags):
+    if not as_items(result.data.items).one_row_each:
         used.append("bags")
     return used
 

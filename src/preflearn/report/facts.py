@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from preflearn._version import __version__
-from preflearn.data._graph import contradictions, exact_repeats
+from preflearn.data.pairs import contradictions, exact_repeats
 from preflearn.plots._fitted import parameter_names
 from preflearn.ranking import MODELS
 from preflearn.ranking.asking import runs_in_circles

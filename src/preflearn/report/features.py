@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.data import Bags, Comparisons
+from preflearn.data import Comparisons
+from preflearn.items import as_items
 from preflearn.operators import FloatArray
 from preflearn.plots._fitted import feature_names
 from preflearn.ranking.asking import runs_in_circles
@@ -34,7 +35,7 @@ def features(shown: Shown) -> str:
         return paragraph("The items have no features, so each has a utility of its own.")
     if data.items is None or _ignores_features(shown):
         return paragraph("The chosen model gives each item a utility of its own and does not use the features.")
-    if isinstance(data.items, Bags):
+    if not as_items(data.items).one_row_each:
         return paragraph("The items are bags of points, along whose features a utility has no single curve.")
     if data.n_features > MOST_FEATURES:
         return paragraph(f"Not examined: {data.n_features:,} features, and at most {MOST_FEATURES} are looked at.")

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data._checks import object_array
-from preflearn.data._graph import contradictions
+from preflearn.data.pairs import contradictions
 from preflearn.exceptions import DataError
 from preflearn.models import PreferenceGP
 from preflearn.structure.graph import FloatArray, Flow, IntArray, cyclic_triads

@@ -1,0 +1,313 @@
+"""What the least-squares estimators share: the kernel as a fit sees it, the fit, prediction and the score.
+
+A kernel is seen as rows of features (primal) or as a Gram matrix (dual): `Space` chooses the form that is cheaper.
+`LeastSquares` is the base of the estimators: it keeps what prediction needs and predicts for items and for comparisons.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from preflearn.data import Comparisons, ItemTable, Ratings
+from preflearn.data._items import frame_of
+from preflearn.exceptions import DataError, GroupsLostWarning, NumericalWarning
+from preflearn.inference.exact import iterate, solve
+from preflearn.items import as_items
+from preflearn.kernels import gram, linear_map, resolve_kernel
+from preflearn.metrics import disagreement_error
+from preflearn.metrics.pairs import score_of_margins
+from preflearn.models._input import PairData, RowData, is_precomputed, read_rows
+from preflearn.models._match import check_kind, item_table, match_columns
+from preflearn.operators import (
+    Edges,
+    Features,
+    FloatArray,
+    Groups,
+    IntArray,
+    Operator,
+    Root,
+    RowIndex,
+    Rows,
+    project,
+    scatter,
+)
+
+__all__ = ["LeastSquares", "Solver", "Space", "dual_operator", "fit_least_squares", "utilities"]
+
+Solver = Literal["auto", "primal", "dual", "cg"]
+
+# Elements of one block of a Gram matrix at prediction: 128 MiB.
+_BLOCK = 1 << 24
+
+
+@dataclass(frozen=True)
+class Space:
+    """Training items X under a kernel, in the form that is cheapest for them.
+
+    ``map`` turns rows into features Z with K = ZZ' (linear kernels, Nystroem, random features) or is None. ``solver``
+    is the form that was chosen: "primal" (d x d), "dual" (n x n) or "cg" (products only).
+    """
+
+    X: Any
+    kernel: Any
+    map: Any | None
+    n_features: int
+    solver: Literal["primal", "dual", "cg"]
+
+    @classmethod
+    def build(
+        cls,
+        owner: str,
+        X: Any,
+        kernel: Any,
+        approximation: Any = None,
+        solver: Solver = "auto",
+        weight: FloatArray | None = None,
+    ) -> Space:
+        """Resolve the kernel (named ones from the rows, weighted) and choose the form."""
+        n = X.shape[0]
+        if isinstance(kernel, str) and kernel == "precomputed":
+            if approximation is not None or solver in ("primal", "cg"):
+                raise ValueError(
+                    f'{owner}: kernel="precomputed" has no features, so it cannot be combined with '
+                    f'approximation={approximation!r} and solver="{solver}". Use solver="dual" and approximation=None.'
+                )
+            return cls(X, kernel, None, 0, "dual")
+        resolved = resolve_kernel("linear" if kernel is None else kernel, X, weight)
+        if approximation is not None:
+            if not hasattr(approximation, "fit_map") or isinstance(approximation, type):
+                raise TypeError(
+                    f"{owner}: approximation must be made by preflearn.Nystroem(...) or preflearn.RandomFourier(...); "
+                    f"got {approximation!r}. A transformer of scikit-learn goes in front, in a pipeline, with "
+                    "kernel='linear'."
+                )
+            if solver == "dual":
+                raise ValueError(f'{owner}: approximation gives features for the primal; use solver="auto".')
+            feature_map = approximation.fit_map(resolved, X)
+            size = int(feature_map.transform(X[:1]).shape[1])
+            return cls(X, resolved, feature_map, size, "cg" if solver == "cg" else "primal")
+        linear = linear_map(resolved)
+        if linear is None:
+            if solver in ("primal", "cg"):
+                raise ValueError(
+                    f'{owner}: solver="{solver}" needs features, and the kernel {resolved} has none that are finite. '
+                    'Use solver="dual", or an approximation such as approximation=Nystroem(1000).'
+                )
+            _guard(owner, n, "rows", "approximation=Nystroem(1000)")
+            return cls(X, resolved, None, 0, "dual")
+        size = int(linear.n_features_out(X.shape[1]))
+        if solver == "auto":
+            solver = "primal" if size <= n else "dual"
+            if 8 * min(size, n) ** 2 > _memory() // 4:
+                solver = "cg"
+        if solver != "cg":
+            _guard(
+                owner, size if solver == "primal" else n, "features" if solver == "primal" else "rows", 'solver="cg"'
+            )
+        return cls(X, resolved, linear, size, solver)
+
+    def features(self, rows: RowIndex) -> Any:
+        """Return the feature rows Z[rows]."""
+        assert self.map is not None
+        return self.map.transform(self.X[rows])
+
+    def of(self, items: IntArray) -> Features:
+        """Return the features of some of the items, as a function of their rows."""
+        return lambda rows: self.features(items[rows])
+
+    def gram(self) -> FloatArray:
+        """Return the kernel matrix of the items, a new array."""
+        if isinstance(self.kernel, str):
+            return np.array(self.X.toarray() if hasattr(self.X, "toarray") else self.X, dtype=np.float64, order="C")
+        K = np.ascontiguousarray(gram(self.kernel, self.X))
+        if not np.isfinite(K).all():
+            raise DataError(
+                f"The kernel {self.kernel} overflows on these features. Scale them to ordinary size first, for "
+                "example with sklearn.preprocessing.StandardScaler."
+            )
+        return K
+
+    def primal_coefficients(self, dual: FloatArray) -> FloatArray:
+        """Return w = Z'A where the kernel has features, so that prediction needs no training rows."""
+        assert self.map is not None
+        return np.asarray(self.map.transform(self.X).T @ dual)
+
+
+def fit_least_squares(space: Space, operator: Rows | Groups | Edges, alpha: float) -> tuple[FloatArray, float]:
+    """Return the coefficients, primal (d,) or dual (n,) as the space says, and the relative residual."""
+    if space.solver == "cg":
+        w, _, residual = iterate(operator, space.features(slice(0, operator.n_items)), alpha)
+        return w, residual
+    if space.solver == "primal":
+        M, b = scatter(operator, space.features, space.n_features)
+        return solve(M, b, alpha), 0.0
+    root = dual_operator(operator)
+    return root.adjoint(solve(project(root, space.gram()), root.target, alpha)), 0.0
+
+
+def dual_operator(operator: Rows | Groups | Edges) -> Operator:
+    """Return the operator with the smaller root: listed pairs become an n x n root where they outnumber the items."""
+    if isinstance(operator, Edges) and operator.first.shape[0] >= operator.n_items:
+        try:
+            root: Root = operator.root
+        except np.linalg.LinAlgError:  # weights so unequal that the Laplacian is singular to rounding
+            return operator
+        return root
+    return operator
+
+
+def utilities(kernel: Any, X_fit: Any, dual: FloatArray, X: Any) -> FloatArray:
+    """Return K(X, X_fit) A, block by block of new rows; A may have several columns."""
+    if isinstance(kernel, str):
+        return np.asarray(X @ dual)
+    step = max(1, _BLOCK // max(1, X_fit.shape[0]))
+    blocks = [gram(kernel, X[i : i + step], X_fit) @ dual for i in range(0, X.shape[0], step)]
+    return np.concatenate(blocks) if blocks else np.zeros((0, *dual.shape[1:]))
+
+
+def _memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not every system tells
+        return 8 << 30
+
+
+def _guard(owner: str, size: int, what: str, cure: str) -> None:
+    needed = 8 * size * size
+    if needed > _memory() // 2:
+        raise DataError(
+            f"{owner}: {size} {what} need a matrix of {needed / 2**30:.0f} GiB, and this machine has "
+            f"{_memory() / 2**30:.0f} GiB. Use {cure}."
+        )
+
+
+class LeastSquares(RegressorMixin, BaseEstimator):
+    """Base of the least-squares estimators; not public.
+
+    A fitted estimator has either ``coef_`` (weights of features, ``map_`` makes them) or ``dual_coef_`` with
+    ``X_fit_``.
+    """
+
+    kernel: Any
+    # scikit-learn's metadata routing delivers qid without being asked to.
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
+    __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
+
+    def predict(self, X: Any) -> FloatArray:
+        """Predict utilities of items, or margins of comparisons.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix (n_items, n_features), Ratings, Comparisons, ItemTable or Bags
+            Items; for ``kernel="precomputed"`` the kernel between them and the training rows. Columns of data objects
+            are matched by name with those of training; a plain frame must have them in the same order.
+
+        Returns
+        -------
+        ndarray (n_items,) or (n_comparisons,)
+            Utilities: larger is better, and only differences within a group mean anything. For `Comparisons` the
+            predicted margins, utility of ``first`` minus utility of ``second``.
+        """
+        check_is_fitted(self)
+        if isinstance(X, Comparisons):
+            used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
+            f = self._utilities(item_table(self, X)[used])
+            return f[place[: len(X)]] - f[place[len(X) :]]
+        return self._utilities(self._read_items(X))
+
+    def _read_items(self, X: Any) -> Any:
+        """Return checked feature rows of new items, their columns matched by name."""
+        if isinstance(X, Ratings):
+            return match_columns(self, X.items, X.feature_names)
+        if isinstance(X, ItemTable) and X.values is not None:
+            return match_columns(self, X.values, X.feature_names)
+        given = as_items(X)
+        if not given.one_row_each:
+            return match_columns(self, X, given.feature_names)
+        check_kind(self, X)
+        known = getattr(self, "feature_names_in_", None)
+        frame = None if known is None else frame_of(X, type(self).__name__)
+        if known is not None and frame is not None:
+            # the frame the items came from may have a column of names, and columns named by numbers
+            X = (frame.select(list(known)) if set(known) < set(frame.columns) else frame).to_native()
+        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
+    def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
+        """Return 1 - disagreement error, averaged over groups.
+
+        Parameters
+        ----------
+        X : array-like (n_items, n_features), Ratings or Comparisons
+            What to judge on.
+        y : array-like (n_items,), default=None
+            True scores; not with Ratings or Comparisons, which carry theirs.
+        qid : array-like (n_items,), default=None
+            The group of each row; only pairs inside a group count.
+        sample_weight : array-like (n_items,), default=None
+            Weights; a pair weighs the product of its rows' weights.
+
+        Returns
+        -------
+        float
+            Share of pairs in the right order, 1 is perfect and 0.5 chance. Pairs with equal true scores are left out,
+            equal predictions count one half (`preflearn.metrics.disagreement_error`).
+        """
+        margin = self.predict(X)
+        if isinstance(X, Comparisons):
+            return score_of_margins(X, margin)
+        _, y, qid, sample_weight = read_rows(type(self).__name__, X, y, qid, sample_weight)
+        if qid is None and getattr(self, "n_groups_", 1) > 1:
+            warnings.warn(
+                f"{type(self).__name__}.score got no qid, though fit had {self.n_groups_} groups: all rows are judged "
+                "as one group.\n  In cross-validation use sklearn.set_config(enable_metadata_routing=True) and pass "
+                "params={'qid': qid}, or pass Ratings(X, y, group=qid) as X, which carries the groups.",
+                GroupsLostWarning,
+                stacklevel=2,
+            )
+        return 1.0 - float(disagreement_error(y, margin, qid=qid, sample_weight=sample_weight))
+
+    def _utilities(self, X: Any) -> FloatArray:
+        if hasattr(self, "coef_"):
+            return np.asarray(self.map_.transform(X) @ self.coef_)
+        return utilities(self.kernel_, self.X_fit_, self.dual_coef_, X)
+
+    def _store(self, data: RowData | PairData, space: Space, coefficients: FloatArray) -> None:
+        """Keep what prediction needs: features' weights where there are features, else training rows."""
+        for name in ("coef_", "map_", "dual_coef_", "X_fit_"):  # a second fit may take the other form
+            self.__dict__.pop(name, None)
+        self.kernel_ = space.kernel
+        self.solver_ = space.solver
+        self.n_groups_ = int(data.code.max()) + 1 if isinstance(data, RowData) else 1
+        if space.map is not None:
+            self.map_ = space.map
+            self.coef_ = space.primal_coefficients(coefficients) if space.solver == "dual" else coefficients
+            return
+        self.dual_coef_ = coefficients
+        self.X_fit_ = space.X
+        if isinstance(space.kernel, str):
+            self.X_fit_ = None
+            if data.kept is not None:
+                self.dual_coef_ = np.zeros(self.n_features_in_)
+                self.dual_coef_[data.kept] = coefficients
+
+    def _warn_unfinished(self, residual: float) -> None:
+        if residual > 1e-8:
+            warnings.warn(
+                f'{type(self).__name__}: solver="cg" stopped with relative residual {residual:.1e} (wanted 1e-10); '
+                "predictions are approximate. Standardise the features or raise alpha.",
+                NumericalWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
