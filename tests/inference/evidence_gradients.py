@@ -18,7 +18,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Ma
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
-from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
+from preflearn.likelihoods import Davidson, Flipped, Gaussian, Logit, Probit
 
 STEP = 1e-4
 INFERENCES = ("laplace", "ep")
@@ -27,6 +27,7 @@ LIKELIHOODS = {
     "probit, ties": lambda draw: Probit(tie=draw(0.5)),
     "logit": lambda draw: Logit(),
     "logit, ties": lambda draw: Logit(tie=draw(0.5)),
+    "davidson, ties": lambda draw: Davidson(tie=draw(0.5)),
     "gaussian": lambda draw: Gaussian(draw(2.0)),
     "flips": lambda draw: Flipped(rate=min(draw(0.1), 0.4)),
 }

@@ -14,9 +14,9 @@ from preflearn.inference.ep import ep
 from preflearn.inference.laplace import laplace
 from preflearn.inference.observed import Observed
 from preflearn.kernels import gram
-from preflearn.likelihoods import Gaussian, Logit, Probit
+from preflearn.likelihoods import Davidson, Gaussian, Logit, Probit
 
-LIKELIHOODS = [Probit(), Probit(1.0, tie=0.3), Logit(), Logit(0.7, tie=0.5), Gaussian(2.0)]
+LIKELIHOODS = [Davidson(tie=0.8), Probit(), Probit(1.0, tie=0.3), Logit(), Logit(0.7, tie=0.5), Gaussian(2.0)]
 
 
 def outcomes_of(rng, likelihood, m):

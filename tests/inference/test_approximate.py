@@ -20,13 +20,13 @@ from preflearn.inference.search import maximise, starts
 from preflearn.inference.system import Query
 from preflearn.kernels import gram, pullback
 from preflearn.kernels.paired import gram_paired
-from preflearn.likelihoods import Gaussian, Logit, Probit
+from preflearn.likelihoods import Davidson, Gaussian, Logit, Probit
 from preflearn.linalg import cholesky_pivoted
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 BOTORCH = json.loads((CASES / "botorch_preference_gp.json").read_text())
 CHOIX = json.loads((CASES / "choix_bradley_terry_ep.json").read_text())
-LIKELIHOODS = [Probit(), Probit(1.0, tie=0.3), Logit(), Logit(1.0, tie=0.5), Gaussian(2.0)]
+LIKELIHOODS = [Davidson(tie=0.8), Probit(), Probit(1.0, tie=0.3), Logit(), Logit(1.0, tie=0.5), Gaussian(2.0)]
 KERNELS = [
     ConstantKernel(1.5) * RBF(0.8),
     ConstantKernel(0.5) * RBF([0.7, 1.3]),

@@ -10,9 +10,9 @@ from preflearn.inference.design import Design, pair_operator
 from preflearn.inference.ep import ep
 from preflearn.inference.observed import Observed
 from preflearn.kernels import gram
-from preflearn.likelihoods import Gaussian, Logit, Probit
+from preflearn.likelihoods import Davidson, Gaussian, Logit, Probit
 
-LIKELIHOODS = [Probit(), Probit(1.0, tie=0.3), Logit(), Logit(1.0, tie=0.5), Gaussian(2.0)]
+LIKELIHOODS = [Davidson(tie=0.8), Probit(), Probit(1.0, tie=0.3), Logit(), Logit(1.0, tie=0.5), Gaussian(2.0)]
 every = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
 
 
@@ -70,7 +70,7 @@ def test_warm_starts_end_where_cold_ones_do(likelihood):
     np.testing.assert_allclose(warm.u, cold.u, atol=1e-7)
 
 
-@pytest.mark.parametrize("likelihood", LIKELIHOODS[:4], ids=repr)
+@pytest.mark.parametrize("likelihood", LIKELIHOODS[:-1], ids=repr)
 def test_a_million_votes_on_one_pair_converge(likelihood):
     for votes in ([1e6], [1e6, 3e5], [1e6, 0.3]):
         A = pair_operator(np.zeros(len(votes), dtype=int), np.ones(len(votes), dtype=int), 2)

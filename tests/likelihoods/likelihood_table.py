@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from preflearn.likelihoods import Gaussian, Logit, Probit
+from preflearn.likelihoods import Davidson, Gaussian, Logit, Probit
 
 LIKELIHOODS = [
     Probit(),
@@ -22,6 +22,10 @@ LIKELIHOODS = [
     Gaussian(),
     Gaussian(precision=25.0),
     Gaussian(precision=0.04, fixed=True),
+    Davidson(),
+    Davidson(scale=2.0, tie=0.01),
+    Davidson(scale=0.5, tie=50.0),
+    Davidson(tie=0.7, tie_fixed=True),
 ]
 
 

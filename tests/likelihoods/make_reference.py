@@ -10,13 +10,13 @@ import json
 from pathlib import Path
 
 LATENTS = (-1000.0, -40.0, -20.0, -6.0, -2.0, -0.3125, 0.015625, 1.5, 5.0, 12.0, 25.0, 40.0)
-LINKS = (("Probit", 1.0), ("Probit", 1.5), ("Logit", 1.0), ("Logit", 3.0))
+LINKS = (("Probit", 1.0), ("Probit", 1.5), ("Logit", 1.0), ("Logit", 3.0), ("Davidson", 1.0), ("Davidson", 3.0))
 TIES = (None, 0.0078125, 0.25, 4.0)
 
 
 def table():
     for name, scale in LINKS:
-        for tie in TIES:
+        for tie in TIES if name != "Davidson" else TIES[1:]:
             for outcome in (1, -1) if tie is None else (1, 0, -1):
                 for z in LATENTS:
                     yield name, scale, tie, outcome, z
@@ -34,6 +34,9 @@ def reference(name, scale, tie, outcome, z):
             return mp.erfc(-u / mp.sqrt(2)) / 2 if name == "Probit" else 1 / (1 + mp.exp(-u))
 
         def log_p(x, d):
+            if name == "Davidson":
+                weights = {y: mp.exp(y * x / scale / 2) if y else d for y in (1, 0, -1)}
+                return mp.log(weights[outcome] / sum(weights.values()))
             if outcome:
                 return mp.log(cdf((outcome * x - d) / scale))
             # From the side where both terms are small.

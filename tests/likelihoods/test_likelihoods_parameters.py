@@ -10,7 +10,7 @@ import pytest
 from likelihood_table import LIKELIHOODS, outcomes
 
 from preflearn.exceptions import DataError
-from preflearn.likelihoods import LIKELIHOOD_NAMES, Gaussian, Likelihood, Logit, Probit, get_likelihood
+from preflearn.likelihoods import LIKELIHOOD_NAMES, Davidson, Gaussian, Likelihood, Logit, Probit, get_likelihood
 
 every = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
 
@@ -66,6 +66,7 @@ def test_ties_without_a_threshold_are_refused_with_the_cure(kind):
         (lambda: Probit(tie=0.0), "tie is 0.0"),
         (lambda: Logit(tie=-1.0), "tie is -1.0"),
         (lambda: Gaussian(precision=np.nan), "precision is nan"),
+        (lambda: Davidson(tie=None), r"tie is None.*for no ties use Logit\(\)"),
     ],
 )
 def test_impossible_parameters_are_refused(build, message):
@@ -74,7 +75,7 @@ def test_impossible_parameters_are_refused(build, message):
 
 
 def test_names_give_defaults_and_objects_pass_through():
-    assert [get_likelihood(name) for name in LIKELIHOOD_NAMES] == [Probit(), Logit(), Gaussian()]
+    assert [get_likelihood(name) for name in LIKELIHOOD_NAMES] == [Probit(), Logit(), Gaussian(), Davidson()]
     likelihood = Probit(scale=1.0, tie=0.2)
     assert get_likelihood(likelihood) is likelihood
 

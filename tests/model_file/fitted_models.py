@@ -77,6 +77,7 @@ GP = {
     "EP": (PreferenceGP(inference="ep", n_restarts=0), WITH_FEATURES),
     "EP ties": (PreferenceGP(likelihood=Probit(), inference="ep", ties=True, n_restarts=0), TIES),
     "flipped": (PreferenceGP(likelihood=Flipped(), inference="ep", n_restarts=0), PLAIN),
+    "davidson": (PreferenceGP(likelihood="davidson", n_restarts=0), TIES),
     "average": (PreferenceGP(hyperparameters="average", n_points=8, n_restarts=0, random_state=0), PLAIN),
     "weak prior": (PreferenceGP(own_effect=True, hyperprior=1.5, n_restarts=0), WITH_FEATURES),
     "average EP": (PreferenceGP(inference="ep", hyperparameters="average", n_points=8, random_state=0), FEATURELESS),

@@ -79,6 +79,7 @@ CASES = {
     "bags": (lambda: fitted("bags")[0], of_items),
     "EP ties": (lambda: fitted("EP ties")[0], of_items),
     "flipped": (lambda: fitted("flipped")[0], of_items),
+    "davidson": (lambda: fitted("davidson")[0], of_items),
     "average EP": (lambda: fitted("average EP")[0], of_items),
     "pair effects": (lambda: fitted("pair effects")[0], of_items),
     "only skew functions": (lambda: fitted("only skew functions")[0], of_items),

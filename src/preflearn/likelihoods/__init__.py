@@ -1,6 +1,7 @@
 """How outcomes depend on latent differences; see `preflearn.likelihoods._contract`."""
 
 from preflearn.likelihoods._contract import Derivatives, Likelihood, Smoothed, Tilted
+from preflearn.likelihoods.davidson import Davidson
 from preflearn.likelihoods.flips import Flipped
 from preflearn.likelihoods.gaussian import Gaussian
 from preflearn.likelihoods.logit import Logit
@@ -9,6 +10,7 @@ from preflearn.likelihoods.resolve import LIKELIHOOD_NAMES, get_likelihood
 
 __all__ = [
     "LIKELIHOOD_NAMES",
+    "Davidson",
     "Derivatives",
     "Flipped",
     "Gaussian",

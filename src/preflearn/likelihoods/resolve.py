@@ -6,13 +6,19 @@ from collections.abc import Callable
 
 from preflearn.exceptions import DataError, nearest_names
 from preflearn.likelihoods._contract import Likelihood
+from preflearn.likelihoods.davidson import Davidson
 from preflearn.likelihoods.gaussian import Gaussian
 from preflearn.likelihoods.logit import Logit
 from preflearn.likelihoods.probit import Probit
 
 __all__ = ["LIKELIHOOD_NAMES", "get_likelihood"]
 
-_BUILDERS: dict[str, Callable[[], Likelihood]] = {"probit": Probit, "logit": Logit, "gaussian": Gaussian}
+_BUILDERS: dict[str, Callable[[], Likelihood]] = {
+    "probit": Probit,
+    "logit": Logit,
+    "gaussian": Gaussian,
+    "davidson": Davidson,
+}
 
 LIKELIHOOD_NAMES: tuple[str, ...] = tuple(_BUILDERS)
 
@@ -45,7 +51,7 @@ def get_likelihood(spec: str | Likelihood) -> Likelihood:
     Traceback (most recent call last):
         ...
     preflearn.exceptions.DataError: likelihood "probbit" is unknown (nearest names: "probit", "logit").
-      Use a likelihood object or one of "probit", "logit", "gaussian".
+      Use a likelihood object or one of "probit", "logit", "gaussian", "davidson".
     """
     if isinstance(spec, str):
         if spec not in _BUILDERS:

@@ -35,7 +35,7 @@ from preflearn.inference.posterior import Info
 from preflearn.inference.search import Optimum
 from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
 from preflearn.kernels.factor import LinearMap
-from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
+from preflearn.likelihoods import Davidson, Flipped, Gaussian, Logit, Probit
 from preflearn.model_file import checks
 from preflearn.models import (
     KPCR,
@@ -128,6 +128,7 @@ RECORDS = _table(
     Logit,
     Gaussian,
     Flipped,
+    Davidson,
     Optimum,
     Info,
     HyperPosterior,

@@ -54,8 +54,9 @@ class PreferenceGP(PreferenceModel):
         scale per feature. Bounds that were left at scikit-learn's default are tied to the distances of the items.
         For items without features None is a variance times the identity (Thurstone or Bradley-Terry with a prior).
         Beside a ``cyclic_kernel`` None means that there is no utility.
-    likelihood : {"probit", "logit", "gaussian"} or likelihood, default="probit"
+    likelihood : {"probit", "logit", "gaussian", "davidson"} or likelihood, default="probit"
         How outcomes depend on utility differences; "gaussian" regresses margins, and learns their precision;
+        "davidson" always has ties, whose weight it learns, without a threshold;
         ``Flipped()`` learns what share of outcomes is reversed whatever the difference, and needs ``inference="ep"``.
     inference : {"laplace", "ep"}, default="laplace"
         Approximation of the posterior. EP is the more accurate one where comparisons are few, and slower.
@@ -182,7 +183,7 @@ class PreferenceGP(PreferenceModel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
-        "likelihood": [StrOptions({"probit", "logit", "gaussian"}), HasMethods("log_density")],
+        "likelihood": [StrOptions({"probit", "logit", "gaussian", "davidson"}), HasMethods("log_density")],
         "inference": [StrOptions(set(METHODS))],
         "hyperparameters": [StrOptions({"maximise", "average", "fixed"})],
         "hyperprior": [Interval(Real, 0, None, closed="neither"), None],

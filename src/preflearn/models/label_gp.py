@@ -43,7 +43,7 @@ class LabelPreferenceGP(BaseEstimator):
         "rbf", a variance times a Gaussian kernel whose length scale starts at the typical distance of two items; "ard"
         has one length scale per feature. Bounds that were left at scikit-learn's default are tied to the distances of
         the items.
-    likelihood : {"probit", "logit", "gaussian"} or likelihood, default="probit"
+    likelihood : {"probit", "logit", "gaussian", "davidson"} or likelihood, default="probit"
         How outcomes of edges depend on utility differences; "gaussian" for margins.
     inference : {"laplace", "ep"}, default="laplace"
         Approximation of the posterior.
@@ -113,7 +113,7 @@ class LabelPreferenceGP(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
-        "likelihood": [StrOptions({"probit", "logit", "gaussian"}), HasMethods("log_density")],
+        "likelihood": [StrOptions({"probit", "logit", "gaussian", "davidson"}), HasMethods("log_density")],
         "inference": [StrOptions({"laplace", "ep"})],
         "shared": ["boolean"],
         "hyperparameters": [StrOptions({"maximise", "fixed"})],
