@@ -26,9 +26,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from preflearn.likelihoods._contract import FloatArray, check_flag, check_positive
+from preflearn.likelihoods._contract import FloatArray
 from preflearn.likelihoods._link_normal import Hill, Nodes, tilt
-from preflearn.likelihoods.ties import Curve, ThresholdLikelihood
+from preflearn.likelihoods.probit import Curve, ThresholdLikelihood, check_flag, check_positive
 
 __all__ = ["Davidson"]
 
