@@ -242,7 +242,7 @@ def test_an_update_starts_from_what_was_known_of_items_and_pairs(name, monkeypat
         seen["start"], seen["system"] = evidence.warm[0], evidence.problem.system()[0]
         return learn(evidence, *args, **more)
 
-    monkeypatch.setattr("preflearn.models.gp.learn", keep)
+    monkeypatch.setattr("preflearn.models._preference.learn", keep)
     model.update(data[30:])
     now = _of_pairs(model, seen["system"], seen["start"])
     assert len(now) > len(z)
