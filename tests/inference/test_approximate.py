@@ -10,10 +10,11 @@ import scipy.sparse as sp
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic
 
-from preflearn.inference.dense import Curvature, DenseSystem
-from preflearn.inference.design import Design, pair_operator
+from preflearn.inference.dense import Curvature, DenseSystem, IndependentSystem
+from preflearn.inference.design import Design, PairDesign, pair_operator
+from preflearn.inference.diagonal import Diagonal
 from preflearn.inference.ep import ep, ep_gradient
-from preflearn.inference.factor import Factor, Multiple
+from preflearn.inference.factor import Factor
 from preflearn.inference.laplace import laplace, laplace_gradient
 from preflearn.inference.observed import Observed
 from preflearn.inference.search import maximise, starts
@@ -251,18 +252,25 @@ def test_the_first_step_is_not_to_the_bounds():
     assert found.evidence == pytest.approx(0.0, abs=1e-6)
 
 
-def test_a_multiple_of_the_identity_is_a_factor_like_others():
+def test_independent_latents_have_a_factor_like_others():
     rng = np.random.default_rng(0)
-    one, other = Multiple(2.5, 6), Factor.build(2.5 * np.eye(6))
+    k = np.array([2.5, 0.4, 2.5, 1.0, 7.0, 2.5])
+    one, other = Diagonal(k), Factor.build(np.diag(k))
     A = pair_operator(np.array([0, 1, 2, 0]), np.array([3, 4, 5, 5]), 6)
     seen = Observed(np.array([1.0, -1.0, 1.0, 1.0]), np.array([1.0, 2.0, 0.5, 1.0]))
-    found, wanted = (ep(DenseSystem(Design.of(A), factor), seen, Logit())[0] for factor in (one, other))
-    assert found.log_evidence == pytest.approx(wanted.log_evidence, abs=1e-10)
-    new = Query(rng.normal(size=(3, 6)), np.full(3, 9.0))
-    for answers in zip(found.moments(new), wanted.moments(new), strict=True):
-        np.testing.assert_allclose(*answers, atol=1e-9)
-    M, N = (ep_gradient(p, seen, Logit(), ep(p.system, seen, Logit())[2]).prior for p in (found, wanted))
-    np.testing.assert_allclose(M, N, atol=1e-8)
+    E = sp.csr_array(np.round(rng.normal(size=(3, 6))))
+    systems = IndependentSystem(Design(A), one), IndependentSystem(PairDesign(A), one), DenseSystem.of(A, np.diag(k))
+    *found, wanted = (ep(system, seen, Logit())[0] for system in systems)
+    N = ep_gradient(wanted, seen, Logit(), ep(wanted.system, seen, Logit())[2]).prior
+    about = Query(E.toarray() * k, np.asarray(np.square(E.toarray()) @ k))
+    for posterior in found:
+        assert posterior.log_evidence == pytest.approx(wanted.log_evidence, abs=1e-10)
+        direct = Query(E, np.zeros(3), direct=True, rest=sp.csr_array((3, 0)))
+        for answers in zip(posterior.moments(direct), wanted.moments(about), strict=True):
+            np.testing.assert_allclose(*answers, atol=1e-9)
+        M = ep_gradient(posterior, seen, Logit(), ep(posterior.system, seen, Logit())[2]).prior
+        np.testing.assert_allclose(M, N.diagonal(), atol=1e-8)
+    assert other.rank == one.rank
 
 
 def test_a_search_begins_with_a_short_step_and_ends_on_one_that_gains_little():

@@ -29,7 +29,7 @@ KERNEL = ConstantKernel(2.0, "fixed") * RBF(1.0, "fixed")
 @pytest.fixture
 def held(monkeypatch):
     """Hold all variances of the terms at values that the written-out covariance knows."""
-    beside = _gp_terms._beside
+    beside = _gp_terms.beside
 
     def fixed(model, X, data):
         found = beside(model, X, data)
@@ -39,7 +39,7 @@ def held(monkeypatch):
                 found[name] = ConstantKernel(value, "fixed")
         return found
 
-    monkeypatch.setattr(_gp_terms, "_beside", fixed)
+    monkeypatch.setattr(_gp_terms, "beside", fixed)
 
 
 def problem(seed=0, n=7, m=60, margins=False, features=True):
@@ -184,7 +184,7 @@ def test_gradient_by_the_reliabilities(inference):
 )
 def test_without_variance_a_term_is_not_there(name, constant, monkeypatch):
     data = problem()
-    beside = _gp_terms._beside
+    beside = _gp_terms.beside
 
     def none(model, X, found):
         return {
@@ -195,7 +195,7 @@ def test_without_variance_a_term_is_not_there(name, constant, monkeypatch):
     asked = {"side": {"side": True}, "cluster": {"cluster": True}, "covariates": {"covariates": True}}
     asked["judge side"] = {"side": "judge"}
     without = PreferenceGP(KERNEL, "logit", covariates=False).fit(data)
-    monkeypatch.setattr(_gp_terms, "_beside", none)
+    monkeypatch.setattr(_gp_terms, "beside", none)
     parts = {"covariates": False, **asked[name]}
     there = PreferenceGP(KERNEL, "logit", **parts).fit(data)
     assert there.log_evidence_ == pytest.approx(without.log_evidence_, abs=1e-7)

@@ -68,6 +68,10 @@ class CrossedSystem:
         """Weight of the prior, u'u/2."""
         return 1.0
 
+    def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
+        """Return roughly where the mode is; see `System.start`."""
+        return self.back(g)
+
     def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
         """Return B⁻¹ b up to a relative error; see `System.newton`."""
         return factored_step(self, tau, b, near, tol, INNER_STEPS)

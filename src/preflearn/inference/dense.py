@@ -18,7 +18,14 @@ import scipy.sparse.linalg
 from scipy.linalg.blas import dtrmm, dtrsm
 
 from preflearn.inference.design import Design
-from preflearn.inference.diagonal import direct_draws, direct_joint, direct_moments, direct_relative
+from preflearn.inference.diagonal import (
+    cholesky_at_least_one,
+    direct_draws,
+    direct_joint,
+    direct_moments,
+    direct_relative,
+    moved_mode,
+)
 from preflearn.inference.factor import Factor, PriorFactor
 from preflearn.inference.newton import diagonal_step, factored_step
 from preflearn.inference.system import Curve, Query, Touched
@@ -68,14 +75,6 @@ class Curvature:
         return 2.0 * float(np.log(self.LB.diagonal()).sum())
 
 
-def cholesky_at_least_one(G: FloatArray) -> FloatArray:
-    """Factor I + G for the lower triangle of a positive semi-definite G with rounding errors larger than 1."""
-    values, vectors = scipy.linalg.eigh(G, lower=True)
-    root = np.sqrt(1.0 + np.maximum(values, 0.0))[:, None] * vectors.T
-    upper: FloatArray = np.asarray(np.linalg.qr(root, mode="r"))
-    return np.asfortranarray((upper * np.sign(upper.diagonal())[:, None]).T)
-
-
 @dataclass(frozen=True)
 class DenseSystem:
     """S = A R for a design and a factor of the prior covariance."""
@@ -120,6 +119,10 @@ class DenseSystem:
         """Return A'g: the posterior mean of anything is its prior covariance with the latents times this."""
         return np.asarray(self.design.AT @ g)
 
+    def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
+        """Return roughly where the mode is; see `System.start`."""
+        return self.back(g)
+
     def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
         """Return B⁻¹ b up to a relative error; see `System.newton`."""
         return factored_step(self, tau, b, near, tol, self.design.inner_steps)
@@ -140,6 +143,13 @@ class IndependentSystem(DenseSystem):
     def ridge(self) -> float:
         """Weight of the prior, u'u/2."""
         return float(self.factor.ridge)
+
+    def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
+        """Return roughly where the mode is; see `System.start`."""
+        if near is None or near.system.size != self.size or not self.ridge:
+            return self.back(g)
+        before, latents = near.system.factor, self.latents(g)
+        return moved_mode(before.variances, self.factor.variances, latents, near.solve)
 
     def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
         """Return B⁻¹ b up to a relative error; see `System.newton`."""

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Design", "pair_operator", "products_of_rows"]
+__all__ = ["Design", "PairDesign", "pair_operator", "products_of_rows"]
 
 WIDE = 16  # possible places for each one that is taken, up to which a table of all beats sorting
 DENSE_SHARE = 0.03  # above this share of non-zeros a dense product is quicker than a sparse one
@@ -65,10 +65,61 @@ class Design:
     def _squares(self) -> Any:
         return self.AT.multiply(self.AT).tocsr()
 
+    def sizes(self, v: FloatArray) -> FloatArray:
+        """Return |A| v."""
+        return np.asarray(self._absolute @ v)
+
+    @cached_property
+    def _absolute(self) -> Any:
+        return abs(self.A)
+
     def spread(self, C: FloatArray) -> FloatArray:
         """Return diag(ACA') from the few entries of C that the rows of A touch."""
         products = self._value * C[self._left, self._right]
         return np.asarray(np.bincount(self._row, products, minlength=self.shape[0]), dtype=np.float64)
+
+
+class PairDesign(Design):
+    """The same where each row sees two latents, one as +1 and the other as -1; of Λ the upper triangle is formed."""
+
+    dense = True
+
+    def __init__(self, A: Any) -> None:
+        self.A = sp.csr_array(A)
+        self.A.sort_indices()
+        self.AT = sp.csr_array(self.A.T)
+        self.shape = self.A.shape
+        ends = self.A.indices.reshape(-1, 2).astype(np.intp)
+        self._low, self._high = np.ascontiguousarray(ends.T)
+        self._key = self._low * self.shape[1] + self._high
+
+    @staticmethod
+    def fits(A: Any) -> bool:
+        """Return whether rows of a sparse array are such."""
+        two = bool((np.diff(A.indptr) == 2).all())
+        return two and bool((A.data[::2] * A.data[1::2] == -1.0).all()) and bool((np.abs(A.data) == 1.0).all())
+
+    def laplacian(self, tau: FloatArray) -> FloatArray:
+        """Return the upper triangle of Λ."""
+        n = self.shape[1]
+        Lam: FloatArray = np.asarray(np.bincount(self._key, -tau, minlength=n * n), dtype=np.float64).reshape(n, n)
+        Lam.flat[:: n + 1] = self.square_sums(tau)
+        return Lam
+
+    def square_sums(self, tau: FloatArray) -> FloatArray:
+        """Return the diagonal of Λ."""
+        n = self.shape[1]
+        ends = np.bincount(self._low, tau, minlength=n) + np.bincount(self._high, tau, minlength=n)
+        return np.asarray(ends, dtype=np.float64)
+
+    def spread(self, C: FloatArray) -> FloatArray:
+        """Return diag(ACA') from the few entries of C that the rows of A touch; its lower triangle counts."""
+        v = C.diagonal()
+        return np.asarray(v[self._low] + v[self._high] - 2.0 * C[self._high, self._low])
+
+    def sizes(self, v: FloatArray) -> FloatArray:
+        """Return |A| v."""
+        return np.asarray(v[self._low] + v[self._high])
 
 
 def _distinct(key: IntArray, size: int) -> tuple[IntArray, IntArray]:

@@ -6,6 +6,7 @@ are asked about themselves (`Query.direct`), so that covariances with them need 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ import scipy.linalg
 from scipy.linalg.blas import dtrsm
 
 from preflearn.exceptions import DataError
-from preflearn.inference.design import products_of_rows
+from preflearn.inference.design import PairDesign, products_of_rows
 from preflearn.inference.system import Query
 from preflearn.linalg import SMALL
 from preflearn.operators import FloatArray
@@ -24,10 +25,13 @@ __all__ = [
     "Diagonal",
     "DiagonalCovariance",
     "Flat",
+    "IndependentCurvature",
+    "cholesky_at_least_one",
     "direct_draws",
     "direct_joint",
     "direct_moments",
     "direct_relative",
+    "moved_mode",
 ]
 
 BLOCK = 2**20  # numbers held at a time
@@ -58,13 +62,17 @@ class Diagonal:
 
     back = forward
 
-    def congruence(self, Lam: Any) -> FloatArray:
-        """Return R'ΛR."""
-        Lam = getattr(Lam, "matrix", Lam)
-        B = Lam.copy() if isinstance(Lam, np.ndarray) else Lam.toarray()
+    def curvature(self, Lam: Any) -> IndependentCurvature:
+        """Factor B = I + R'ΛR; the upper triangle of Λ counts."""
+        B = _array(Lam)
         B *= self.root
         B *= self.root[:, None]
-        return np.asarray(B.T)
+        B.flat[:: B.shape[0] + 1] += 1.0
+        LB, failed = scipy.linalg.lapack.dpotrf(B.T, lower=1, clean=1)
+        if failed:  # entries beyond 1e16 of each other: the eigenvalues below 1 are rounding
+            B.flat[:: B.shape[0] + 1] -= 1.0
+            LB = cholesky_at_least_one(B.T)
+        return IndependentCurvature(LB, 2.0 * float(np.log(LB.diagonal()).sum()))
 
     def diagonal(self, squares: FloatArray) -> FloatArray:
         """Return the diagonal of B from that of Λ."""
@@ -77,6 +85,36 @@ class Diagonal:
     def covariance(self, LB: FloatArray) -> DiagonalCovariance:
         """Return C = R B⁻¹ R'."""
         return DiagonalCovariance(LB, self)
+
+
+def _array(Lam: Any) -> FloatArray:
+    """Return Λ as an array that may be changed."""
+    if isinstance(Lam, np.ndarray):
+        return Lam  # formed for this
+    return np.asarray(Lam.matrix.copy() if hasattr(Lam, "matrix") else Lam.toarray())
+
+
+def cholesky_at_least_one(G: FloatArray) -> FloatArray:
+    """Factor I + G for the lower triangle of a positive semi-definite G with rounding errors larger than 1."""
+    values, vectors = scipy.linalg.eigh(G, lower=True)
+    root = np.sqrt(1.0 + np.maximum(values, 0.0))[:, None] * vectors.T
+    upper: FloatArray = np.asarray(np.linalg.qr(root, mode="r"))
+    return np.asfortranarray((upper * np.sign(upper.diagonal())[:, None]).T)
+
+
+@dataclass(frozen=True)
+class IndependentCurvature:
+    """B = LB LB'; without a prior P but for its level."""
+
+    LB: FloatArray
+    log_det: float
+    level: FloatArray | None = None
+    Lam: None = None  # not asked for again
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return B⁻¹ b, or without a prior Λ⁺ b."""
+        x = np.asarray(scipy.linalg.lapack.dpotrs(self.LB, b, lower=1)[0]) if b.size else b
+        return x if self.level is None else np.asarray(x - self.level * (self.level @ x))
 
 
 @dataclass(frozen=True)
@@ -93,33 +131,39 @@ class DiagonalCovariance:
         return np.asarray(T * self.prior.root)
 
     @cached_property
-    def C(self) -> FloatArray:
-        """The matrix itself."""
+    def lower(self) -> FloatArray:
+        """The lower triangle of C."""
         inverse = np.asarray(scipy.linalg.lapack.dpotri(self.LB, lower=1)[0])
-        for start in range(0, inverse.shape[0], SMALL):
-            rows = slice(start, start + SMALL)
-            inverse[:start, rows] = inverse[rows, :start].T
-            block = np.tril(inverse[rows, rows])
-            inverse[rows, rows] = block + np.tril(block, -1).T
         inverse *= self.prior.root
         inverse *= self.prior.root[:, None]
         return inverse
 
+    @cached_property
+    def C(self) -> FloatArray:
+        """The matrix itself."""
+        whole = self.lower.copy(order="F")
+        for start in range(0, whole.shape[0], SMALL):
+            rows = slice(start, start + SMALL)
+            whole[:start, rows] = whole[rows, :start].T
+            block = np.tril(whole[rows, rows])
+            whole[rows, rows] = block + np.tril(block, -1).T
+        return whole
+
     def spread(self, design: Any) -> FloatArray:
         """Return diag(A C A')."""
-        return self._checked(design.A, design.spread(self.C))
+        half = isinstance(design, PairDesign)
+        return self._checked(design.A, design.spread(self.lower if half else self.C), design.sizes)
 
     def forms(self, E: Any) -> FloatArray:
         """Return diag(E C E') for sparse rows E."""
         row, left, right, value = products_of_rows(E)
-        products = value * self.C[left, right]
-        return self._checked(E, np.asarray(np.bincount(row, products, minlength=E.shape[0]), dtype=np.float64))
+        products = value * self.lower[np.maximum(left, right), np.minimum(left, right)]
+        spread = np.asarray(np.bincount(row, products, minlength=E.shape[0]), dtype=np.float64)
+        return self._checked(E, spread, lambda v: abs(E) @ v)
 
-    def _checked(self, A: Any, spread: FloatArray) -> FloatArray:
+    def _checked(self, A: Any, spread: FloatArray, sizes: Callable[[FloatArray], FloatArray]) -> FloatArray:
         """Return variances of rows, those that are small differences of large numbers from the root instead."""
-        if not hasattr(A, "indptr"):
-            return spread
-        unsure = np.flatnonzero(spread <= CANCELLED * (abs(A) @ self.C.diagonal()))
+        unsure = np.flatnonzero(spread <= CANCELLED * sizes(self.lower.diagonal()))
         if unsure.shape[0]:
             root = np.ascontiguousarray(self.T.T)
             block = max(1, BLOCK // max(1, root.shape[1]))
@@ -142,7 +186,7 @@ class DiagonalCovariance:
         """Return the diagonal (n,) of ½ (ΛCΛ - Λ + pp' - qq')."""
         k = self.prior.variances
         squares = np.square(plus) - (0.0 if minus is None else np.square(minus))
-        return np.asarray(0.5 * ((self.C.diagonal() / k - 1.0) / k + squares))
+        return np.asarray(0.5 * ((self.lower.diagonal() / k - 1.0) / k + squares))
 
 
 @dataclass(frozen=True)
@@ -172,38 +216,24 @@ class Flat:
 
     back = forward
 
-    def curvature(self, Lam: Any) -> _FlatCurvature:
-        """Factor Λ + ee'/s, s the inverse of its typical size."""
-        Lam = getattr(Lam, "matrix", Lam)
-        B = Lam.copy() if isinstance(Lam, np.ndarray) else Lam.toarray()
+    def curvature(self, Lam: Any) -> IndependentCurvature:
+        """Factor Λ + ee'/s, s the inverse of its typical size; the upper triangle of Λ counts."""
+        B = _array(Lam)
         scale = B.shape[0] / max(float(np.trace(B)), 1e-300)
         B *= scale
         B += np.outer(self.level, self.level)
-        LB, failed = scipy.linalg.lapack.dpotrf(B, lower=1, clean=1, overwrite_a=1)
+        LB, failed = scipy.linalg.lapack.dpotrf(B.T, lower=1, clean=1)
         if failed:
             raise DataError(
-                "the comparisons hardly hold the items together, so that maximum likelihood loses all digits. Use "
-                'prior="evidence".'
+                "BradleyTerry: the comparisons hardly hold the items together, so that maximum likelihood loses all "
+                'digits. Use prior="evidence".'
             )
-        return _FlatCurvature(LB / np.sqrt(scale), self.level)
+        LB /= np.sqrt(scale)
+        return IndependentCurvature(LB, 0.0, self.level)  # a likelihood has no determinant
 
     def covariance(self, LB: FloatArray) -> _FlatCovariance:
         """Return the covariance of latents without a level."""
         return _FlatCovariance(LB, Diagonal(np.ones(self.rank)), self.level)
-
-
-@dataclass(frozen=True)
-class _FlatCurvature:
-    """Λ + ee'/s = LB LB'."""
-
-    LB: FloatArray
-    level: FloatArray
-    log_det: float = 0.0  # no part of a likelihood
-
-    def solve(self, b: FloatArray) -> FloatArray:
-        """Return Λ⁺ b."""
-        x = np.asarray(scipy.linalg.lapack.dpotrs(self.LB, b, lower=1)[0])
-        return np.asarray(x - self.level * (self.level @ x))
 
 
 @dataclass(frozen=True)
@@ -219,9 +249,13 @@ class _FlatCovariance(DiagonalCovariance):
         return np.asarray(T - np.outer(T @ self.level, self.level))
 
     @cached_property
-    def C(self) -> FloatArray:
-        """The matrix itself."""
-        return np.asarray(self.T.T @ self.T)
+    def lower(self) -> FloatArray:
+        """C itself: (LL')⁻¹ without its part along e."""
+        inverse = np.asarray(scipy.linalg.lapack.dpotri(self.LB, lower=1)[0])
+        # e is an eigenvector of LL'
+        size = float(np.sum(np.square(scipy.linalg.solve_triangular(self.LB, self.level, lower=True))))
+        inverse -= size * np.outer(self.level, self.level)
+        return inverse
 
     def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Return draws (n, count) around the mean."""
@@ -255,3 +289,17 @@ def direct_draws(covariance: Any, latent: FloatArray, query: Query, count: int, 
     """Return draws (count, p) of a direct query."""
     draws = (query.shared @ (latent[:, None] + covariance.draw(count, rng))).T
     return np.asarray(draws + (query.rest @ rng.standard_normal((query.rest.shape[1], count))).T)
+
+
+def moved_mode(
+    before: FloatArray, after: FloatArray, a: FloatArray, solve: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Return roughly where the mode is, in the coordinates u, when prior variances change from ``before`` to ``after``.
+
+    ``a`` is A'g of the mode f = ka there, and ``solve`` that with B: to first order f moves by C (a dlog k).
+    """
+    root, change = np.sqrt(before), np.clip(np.log(after / before), -1.0, 1.0)
+    f = before * a
+    if change.any():
+        f = f + root * solve(root * change * a)
+    return np.asarray(f / np.sqrt(after))

@@ -70,6 +70,11 @@ class FeatureDesign:
         A, Psi = self.A.A, self.A.Psi
         return np.concatenate([A.multiply(A).T @ tau, np.square(Psi).T @ tau])
 
+    def sizes(self, v: FloatArray) -> FloatArray:
+        """Return |[A Ψ]| v."""
+        n = self.A.A.shape[1]
+        return np.asarray(abs(self.A.A) @ v[:n] + np.abs(self.A.Psi) @ v[n:])
+
     def spread(self, C: FloatArray) -> FloatArray:
         """Return diag([A Ψ] C [A Ψ]')."""
         out = np.empty(self.shape[0])

@@ -131,6 +131,10 @@ class GroupSystem:
         own = [times(turned(R), x) for R, x in zip(self.roots, self.design.split(self.design.ownT @ g), strict=True)]
         return np.concatenate([self.factor.back(self.design.shared(g)), joined(own, g)])
 
+    def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
+        """Return roughly where the mode is; see `System.start`."""
+        return self.back(g)
+
     def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
         """Return B⁻¹ b up to a relative error; see `System.newton`."""
         return factored_step(self, tau, b, near, tol, INNER_STEPS)

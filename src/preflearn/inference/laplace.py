@@ -125,7 +125,7 @@ def laplace(
     ``start`` is a warm start, the ``g`` of an earlier posterior: at a mode u = S'g with g = Σ s w d₁ at the cells,
     whatever the prior.
     """
-    u = np.zeros(system.size) if start is None else system.back(start)
+    u = np.zeros(system.size) if start is None else system.start(start, near)
     mode = find_mode(system, seen, likelihood, u, near=near, tol=tol, max_steps=max_steps)
     return mode.found(system, seen).posterior, mode.info
 
@@ -171,7 +171,7 @@ class Laplace:
         """Find the mode and the Gaussian at it."""
         start, near = (None, None) if warm is None else warm
         near = near if system.smooth else None
-        u = np.zeros(system.size) if start is None else system.back(start)
+        u = np.zeros(system.size) if start is None else system.start(start, near)
         return find_mode(system, seen, likelihood, u, near=near, tol=self.tol).found(system, seen)
 
     def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:

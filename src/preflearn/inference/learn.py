@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 MANY_LATENTS, LITTLE = 1_000, 0.01  # latents from which a search ends with a step that gains so few nats
-FIRST_STEP = 0.3  # in a log parameter of a search by gradients
+FIRST_STEP, LONGEST_STEP = 0.3, 2.0  # in a log parameter at the start of a search by gradients
 # Its shortest step, and the nats that the last one promises: where gradients are exact, and where they are estimated.
 EXACT, ESTIMATED = (3e-6, 1e-16), (0.005, 1e-3)
 
@@ -94,18 +94,27 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
         return evidence, [replace(one, theta=one.theta[:n], gradient=one.gradient[:n]) for one in found]
 
 
-def climb_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list[Optimum]]:
-    """Search from the first start by gradients alone: few evaluations, and none of the evidence itself but the last."""
+def climb_evidence(
+    evidence: Evidence, first: Starts, bend: Callable[[Solution], FloatArray] | None = None
+) -> tuple[Evidence, list[Optimum]]:
+    """Search from the first start by gradients alone: few evaluations, and none of the evidence itself but the last.
+
+    ``bend`` says roughly how the gradient falls with each parameter, given the solution at the start.
+    """
     exact = not evidence.problem.estimated
     tol, gain = EXACT if exact else ESTIMATED
     rough = evidence if exact else evidence.over(evidence.problem.rough(), evidence.likelihood)
     with few_threads(evidence.order):
-        start = first.points[0]
+        start = np.clip(first.points[0], *first.bounds.T)
+        here = rough.slope(start)
+        step = np.full(start.shape, FIRST_STEP)
+        if bend is not None and rough.searched is not None:
+            step = np.minimum(np.abs(here) / np.maximum(bend(rough.searched[1]), 1e-6), LONGEST_STEP)
         x, slope, evaluations, done = climb(
-            lambda theta: (np.nan, rough.slope(theta)),
+            lambda theta: (np.nan, here if np.array_equal(theta, start) else rough.slope(theta)),
             start,
             first.bounds,
-            np.full(start.shape, FIRST_STEP),
+            step,
             tol=tol,
             gain=gain,
         )

@@ -24,7 +24,7 @@ import scipy.sparse as sp
 
 from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem, IndependentSystem
-from preflearn.inference.design import Design
+from preflearn.inference.design import Design, PairDesign
 from preflearn.inference.diagonal import Diagonal, Flat
 from preflearn.inference.factor import Factor
 from preflearn.inference.features import FeatureDesign
@@ -167,7 +167,7 @@ class Layout:
             return GroupDesign(self.local, self.dense, self.main.what, self.main.group, self.main.counts)
         if self.dense.shape[1]:
             return FeatureDesign(self.local, self.dense)
-        return Design(self.local)
+        return PairDesign(self.local) if self.direct and PairDesign.fits(self.local) else Design(self.local)
 
     @cached_property
     def sparse_design(self) -> SparseDesign:

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
-from preflearn.inference.diagonal import direct_draws, direct_joint, direct_relative
+from preflearn.inference.diagonal import direct_draws, direct_joint, direct_relative, moved_mode
 from preflearn.inference.krylov import conjugate, trace_of
 from preflearn.inference.system import Curve, Query, Touched
 from preflearn.operators import FloatArray, IntArray
@@ -343,6 +343,13 @@ class SparseSystem:
         if isinstance(near, SparseCurve) and near.precision.n_draws == self.n_draws:
             found.precision.start = near.precision.__dict__.get("draws")
         return found
+
+    def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
+        """Return roughly where the mode is; see `System.start`."""
+        if not isinstance(near, SparseCurve) or near.system.size != self.size or not self.ridge:
+            return self.back(g)
+        before, after = np.square(near.system.roots), np.square(self.roots)
+        return moved_mode(before, after, self.back(g) / self.roots, near.precondition)
 
     def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
         """Return B⁻¹ b up to a relative error; see `System.newton`."""

@@ -176,6 +176,10 @@ class System(Protocol):
         """
         ...
 
+    def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
+        """Return roughly where the mode is, from ``g`` of a posterior of other parameters and its B if it is known."""
+        ...
+
     def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
         """Return B⁻¹ b up to a relative error, and what may help with the next such system.
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.data.pairs import warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
-from preflearn.inference.evidence import Evidence, numbers
+from preflearn.inference.evidence import Evidence, Solution, numbers
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.laplace import Laplace
 from preflearn.inference.learn import Learned, Starts, climb_evidence, learned_again, maximise_evidence
@@ -32,6 +32,7 @@ from preflearn.models._maximum import check_maximum
 from preflearn.models._preference import How, PreferenceModel
 from preflearn.models._statements import Statements
 from preflearn.models.ranking import Ranking
+from preflearn.operators import FloatArray
 from preflearn.terms import ItemKernel
 
 __all__ = ["BradleyTerry"]
@@ -421,6 +422,15 @@ def _search(evidence: Evidence, first: Starts) -> tuple[Evidence, list[Optimum]]
         rough = replace(evidence, method=Laplace(), warm=None)
         start = maximise_evidence(rough, first)[1][0].theta
         return climb_evidence(evidence, Starts([start], first.bounds))
-    if len(first.points[0]) == 1:
-        return climb_evidence(evidence, first)
-    return maximise_evidence(evidence, first)
+    if len(first.points[0]) > 1:
+        return maximise_evidence(evidence, first)
+    alone = evidence.problem.direct and len(evidence.problem.parameters) == 1
+    return climb_evidence(evidence, first, _bend if alone else None)
+
+
+def _bend(solution: Solution) -> FloatArray:
+    """Return roughly by how much the gradient falls with the log variance: γ³/2n², γ = n - tr C/v."""
+    posterior, v = solution.posterior, solution.problem.parts["utility"].own_variance
+    n = solution.problem.layout.n_many
+    told = -2.0 * v * posterior.curve.sensitivity(np.zeros_like(posterior.g))[:n].sum()
+    return np.array([0.5 * max(float(told), 0.0) ** 3 / n**2])
