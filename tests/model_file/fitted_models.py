@@ -57,6 +57,15 @@ FEW = Comparisons(X, [0, 2, 4], [1, 3, 5], [1, -1, 1])  # fewer pairs than items
 ON_A_LINE = np.linspace(-1, 1, 34)[:, None]
 MANY = Comparisons(ON_A_LINE, *np.triu_indices(34, 1), np.sign(np.cos(np.arange(561.0))))  # skew functions
 
+BESIDE = Comparisons(
+    N,
+    np.r_[FIRST[::2], SECOND[1::2]],
+    np.r_[SECOND[::2], FIRST[1::2]],
+    np.r_[WON[::2], -WON[1::2]],
+    covariates=np.column_stack([MARGIN.round(1), np.cos(np.arange(40.0))]),
+    cluster=np.arange(40) // 4,
+)
+
 GIVEN = {"hyperparameters": "fixed"}
 CYCLIC = {"cyclic_kernel": 0.7 * RBF(1.0)}
 GP = {
@@ -106,6 +115,8 @@ MATCHES = {
     "by moments": (BradleyTerry("probit", inference="ep"), FEATURELESS),
     "average by moments": (BradleyTerry(inference="ep", hyperparameters="average"), NUMBERED),
     "thresholds": (BradleyTerry(ties=True), Comparisons(N, FIRST, SECOND, TIED)),
+    "side and covariates": (BradleyTerry(side=True), BESIDE),
+    "clusters": (BradleyTerry(cluster=True, covariates=False), BESIDE),
 }
 
 ORDERS = [["tea", "milk"], ["tea", "milk", "juice"], ["juice", "tea"], ["juice", "milk"], ["milk", "tea"]]

@@ -86,6 +86,7 @@ CASES = {
     "judges": (lambda: fitted("judges")[0], of_items),
     "judges with features": (lambda: fitted("judges with features")[0], of_items),
     "thresholds": (lambda: quietly_fitted(*MATCHES["thresholds"]), of_matches),
+    "side and covariates": (lambda: quietly_fitted(*MATCHES["side and covariates"]), of_matches),
     "labels own kernels": (lambda: quietly_fitted(LABELS["labels own kernels"][0], DRINKS), of_labels),
     "StandardScaler": (lambda: quietly_fitted(PIPELINES["StandardScaler"][0], WIDE_COMPARISONS), of_pipeline),
     "KernelPCA": (lambda: quietly_fitted(PIPELINES["KernelPCA"][0], WIDE_COMPARISONS), of_pipeline),

@@ -222,7 +222,7 @@ def test_a_file_of_a_gaussian_process_holds_no_matrix(path):
     with zipfile.ZipFile(path) as archive:
         header = json.loads(archive.read("header.json"))
     largest = max(np.prod(shape) for shape in shapes(header))
-    assert largest <= model._solution.problem.n_latents < model._solution.posterior.factor.rank**2 / 10
+    assert largest <= model._solution.problem.n_latents < model._solution.posterior.system.size**2 / 10
 
 
 def shapes(value):
