@@ -21,11 +21,12 @@ from preflearn.likelihoods import get_likelihood
 from preflearn.models._gp_kernel import check_kernel
 from preflearn.models._gp_terms import MANY_PAIRS, MOST_FUNCTIONS, Choice, choose
 from preflearn.models._statements import Statements
-from preflearn.operators import IntArray
+from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import ItemKernel, SkewBasis
 
-__all__ = ["choice_again", "choice_state", "comparisons_again", "hyperprior_again"]
+__all__ = ["choice_again", "choice_state", "comparisons_again", "hyperprior_again", "scale_again"]
 
+FAR = 1e6  # times or part of the size of covariates: what updates have added cannot be further away
 VARIANCES = ("share", "side", "judge_side", "covariates", "clusters")
 
 
@@ -73,10 +74,7 @@ def choice_again(model: Any, X: Comparisons, data: Statements, state: dict[str, 
         raise DataError("the kernel between judges is not the one that the parameters speak of")
     if more["judge_kernel"] is not None:
         check_kernel("judges", more["judge_kernel"], "judge_kernel")
-    if start.scale is not None and (
-        numbers(more["scale"], "scale").shape != start.scale.shape or more["scale"].min() <= 0
-    ):
-        raise DataError("the sizes of the covariates are not those of the comparisons")
+    more["scale"] = scale_again(state["scale"], start)
     kind = state["latents"]
     allowed = {
         "items": found["circles"] is None,
@@ -88,6 +86,18 @@ def choice_again(model: Any, X: Comparisons, data: Statements, state: dict[str, 
         raise DataError(f"latents {kind!r} do not go with these parts")
     basis = _basis(state["functions"], data.used.shape[0]) if kind == "functions" else None
     return replace(start, kind=kind, basis=basis, **found, **more)
+
+
+def scale_again(kept: Any, start: Choice) -> FloatArray | None:
+    """Return the sizes of covariates that were kept; raise where they are not about those of the comparisons."""
+    if (kept is None) != (start.scale is None):
+        raise DataError("the covariates are not those that the parameters speak of")
+    if start.scale is None:
+        return None
+    scale, here = numbers(kept, "scale"), numbers(start.scale, "covariates")
+    if scale.shape != here.shape or scale.min() <= 0 or np.abs(np.log(scale / here)).max() > np.log(FAR):
+        raise DataError("the sizes of the covariates are not those of the comparisons")
+    return scale
 
 
 def _basis(functions: Any, n_items: int) -> SkewBasis:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.data.pairs import warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
-from preflearn.inference.evidence import Evidence, Solution, numbers
+from preflearn.inference.evidence import Evidence, Solution
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.laplace import Laplace
 from preflearn.inference.learn import Learned, Starts, climb_evidence, learned_again, maximise_evidence
@@ -26,6 +26,7 @@ from preflearn.models._gp_items import items_of_table
 from preflearn.models._gp_kernel import VARIANCE
 from preflearn.models._gp_likelihood import likelihood_of
 from preflearn.models._gp_read import read
+from preflearn.models._gp_state import scale_again
 from preflearn.models._gp_terms import Choice, beside, choose
 from preflearn.models._gp_warnings import NOTHING_BUT_NOISE, warn_unfinished
 from preflearn.models._maximum import check_maximum
@@ -349,13 +350,7 @@ class BradleyTerry(PreferenceModel):
         if self.prior is None:
             check_maximum(type(self).__name__, data, X.names)
         choice = self._choose(X, data, None)
-        if (choice.scale is None) != (state["scale"] is None):
-            raise DataError("the covariates are not those that the parameters speak of")
-        if choice.scale is not None:
-            scale = numbers(state["scale"], "scale")
-            if scale.shape != choice.scale.shape or scale.min() <= 0:
-                raise DataError("the sizes of the covariates are not those of the comparisons")
-            choice = replace(choice, scale=scale)
+        choice = replace(choice, scale=scale_again(state["scale"], choice))
         evidence = self._evidence_of(data, choice, self._likelihood(X))
         evidence.hyperprior = self.hyperprior_ = self._weak_prior(evidence)
         if state["hyperposterior"] is not None and (self.hyperparameters != "average" or evidence.problem.estimated):
