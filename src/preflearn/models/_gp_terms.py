@@ -55,6 +55,7 @@ FEW_STATEMENTS = 2_000
 FEW_FUNCTIONS = 200  # most of a search that ends with all pairs, or may do so
 DENSE_COST = 3.0  # of one evaluation over pairs, in cubes of their number
 FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer latents, with room for their overhead
+LITTLE_SHARE = 0.01  # to start from beside reliabilities: tastes could take their place, and would not give it back
 SHARE = (1e-4, 1e3)  # bounds of the variance of a judge's own preferences, in units of the population's
 MOST_TOGETHER = 6_000  # latents of judges with features, whose covariance is held
 SIDE_VARIANCE = 4.0  # of the side's advantage, in squared units of the noise: two deviations of it are likely
@@ -263,7 +264,7 @@ def beside(model: Any, X: Comparisons, data: Statements) -> dict[str, Any]:
     bounds = VARIANCE[0] * unit, VARIANCE[1] * unit
     if model.judge_kernel is not None:
         own, between = judge_parts(model.judge_kernel)
-        found.update(share=_share(own), n_judges=data.n_judges)
+        found.update(share=_share(own, LITTLE_SHARE if model.judge_reliability else 1.0), n_judges=data.n_judges)
         if between is not None:
             features = _judge_features(X, data.judges, data.n_judges)
             kernel = start_kernel("PreferenceGP", between, features, parameter="judge_kernel")
@@ -310,14 +311,14 @@ def _summands(kernel: Any) -> list[Any]:
     return [*_summands(kernel.k1), *_summands(kernel.k2)] if isinstance(kernel, Sum) else [kernel]
 
 
-def _share(own: Any) -> Any:
+def _share(own: Any, start: float) -> Any:
     """Return the share to start from, with bounds where it has none of its own."""
     if own is None:
-        return ConstantKernel(1.0, SHARE)
-    start = start_kernel("PreferenceGP", own, np.zeros((2, 1)), parameter="judge_kernel")
+        return ConstantKernel(start, SHARE)
+    given = start_kernel("PreferenceGP", own, np.zeros((2, 1)), parameter="judge_kernel")
     bounds = own.constant_value_bounds
     default = not isinstance(bounds, str) and tuple(np.ravel(bounds)) == (1e-5, 1e5)
-    return ConstantKernel(start.constant_value, SHARE) if default else start
+    return ConstantKernel(given.constant_value, SHARE) if default else given
 
 
 def _judge_features(X: Comparisons, names: Any, n_judges: int) -> Any:
