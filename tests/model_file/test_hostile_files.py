@@ -406,7 +406,7 @@ def test_parts_of_two_models_do_not_make_one(path):
         preflearn.load(path)
 
 
-@pytest.mark.parametrize("name", ["tau", "nu", "a"])
+@pytest.mark.parametrize("name", ["tau", "nu", "g"])
 @pytest.mark.parametrize("case", ["features", "EP", "judges", "only skew functions", "pair effects"])
 def test_numbers_of_a_posterior_that_contradict_each_other_are_refused(case, name):
     model = fitted(case)[0]

@@ -94,7 +94,10 @@ def _groups(X: Comparisons, verdict: Rankability, wanted: int | None, seed: int)
     names, score = np.arange(X.n_items) if X.names is None else X.names, verdict.winners.score
     if wanted is None and not verdict.found:
         labels = X.parts()
-        used = X.used_items()[np.argsort(-score[X.used_items()], kind="stable")]
+        used = X.used_items()
+        # scores that are equal but for rounding keep the order of the items
+        size = max(float(np.abs(score[used]).max(initial=0.0)), 1e-300)
+        used = used[np.argsort(-np.round(score[used] / size, 9), kind="stable")]
         apart = [[names[i] for i in used if labels[i] == label] for label in dict.fromkeys(labels[used].tolist())]
         return [(members, 1.0) for members in sorted(apart, key=len, reverse=True)]
     fitted = verdict.clusters("auto" if wanted is None else wanted, random_state=seed)
