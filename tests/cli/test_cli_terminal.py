@@ -24,7 +24,8 @@ preflearn.cli.console._PATIENCE = 0.0
 SLOW = """
 def slowly(*_, progress, **__):
     progress("Thinking hard", 0.5)
-    time.sleep(60)
+    for _ in range(600):  # in pieces: a signal just before a long sleep would be seen after it
+        time.sleep(0.1)
 
 preflearn.cli.ranking.rank_comparisons = slowly
 """
