@@ -6,12 +6,14 @@ rank) is returned, and the caller decides what to say about it.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
+from threadpoolctl import ThreadpoolController
 
 __all__ = [
     "cholesky_pivoted",
@@ -20,6 +22,8 @@ __all__ = [
     "draw_normal",
     "eigh_full",
     "eigh_leading",
+    "few_threads",
+    "generator",
     "numerical_rank",
     "weighted_square",
 ]
@@ -372,3 +376,39 @@ def draw_normal(mean: FloatArray, covariance: FloatArray, count: int, rng: np.ra
     draws = np.empty((count, mean.shape[0]))
     draws[:, order] = rng.standard_normal((count, L.shape[1])) @ L.T
     return draws + mean
+
+
+# Up to this many latents two BLAS threads spend more time waiting for each other than they save.
+ONE_THREAD = 999
+
+
+def few_threads(n_latents: int) -> Any:
+    """Return a context in which BLAS uses one thread if the problem is small, and never two pools of threads at once.
+
+    Wheels of NumPy and SciPy each bring a BLAS library. Inference does its large products through SciPy's, so NumPy's
+    is kept at one thread: the threads of two pools wait for each other (n = 1,000 took twice as long as on one thread).
+    """
+    every, numpy_only = _controllers()
+    return (every if n_latents <= ONE_THREAD else numpy_only).limit(limits=1)
+
+
+@cache
+def _controllers() -> tuple[Any, Any]:
+    # looking through the loaded libraries takes milliseconds, so once
+    every = ThreadpoolController().select(user_api="blas")
+    paths = [library["filepath"] for library in every.info()]
+    own = [path for path in paths if "numpy" in path.split("site-packages")[-1]] if len(paths) > 1 else []
+    return every, every.select(filepath=own)
+
+
+def generator(random_state: Any, owner: str) -> np.random.Generator:
+    """Return a generator from an int, a RandomState, a Generator or None."""
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(int(random_state.randint(2**31)))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"{owner}: random_state={random_state!r} must be a whole number of at least 0, a RandomState, a Generator "
+            "or None."
+        ) from None

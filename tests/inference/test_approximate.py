@@ -10,13 +10,11 @@ import scipy.sparse as sp
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic
 
-from preflearn.inference.dense import Curvature, DenseSystem, IndependentSystem
-from preflearn.inference.design import Design, PairDesign, pair_operator
-from preflearn.inference.diagonal import Diagonal
+from preflearn.inference.dense import Curvature, DenseSystem, Design, Factor, pair_operator
 from preflearn.inference.ep import ep, ep_gradient
-from preflearn.inference.factor import Factor
+from preflearn.inference.independent import Diagonal, IndependentSystem, PairDesign
 from preflearn.inference.laplace import laplace, laplace_gradient
-from preflearn.inference.observed import Observed
+from preflearn.inference.method import Observed
 from preflearn.inference.search import maximise, starts
 from preflearn.inference.system import Query
 from preflearn.kernels import gram, pullback
@@ -299,7 +297,7 @@ def test_latents_that_are_seen_one_by_one_have_the_same_precision_matrix(monkeyp
     fast = scipy.linalg.lapack.dlauum
     monkeypatch.setattr(scipy.linalg.lapack, "dlauum", lambda *a, **k: called.append(1) or fast(*a, **k))
     for small in (512, 0):
-        monkeypatch.setattr("preflearn.inference.factor.SMALL", small)
+        monkeypatch.setattr("preflearn.inference.dense.SMALL", small)
         np.testing.assert_allclose(np.tril(factor.congruence(Lam)), np.tril(wanted), atol=1e-12)
         assert np.log(np.linalg.det(np.eye(7) + wanted)) == pytest.approx(Curvature.build(factor, Lam).log_det)
         negative = sp.csr_array(np.diag(tau - 1.0))  # as of likelihoods that are not log-concave

@@ -15,18 +15,17 @@ from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
-from preflearn.inference.evidence import Evidence
+from preflearn.inference.evidence import Evidence, get_method
 from preflearn.inference.laplace import laplace
-from preflearn.inference.methods import get_method
-from preflearn.inference.observed import Observed
+from preflearn.inference.method import Observed
 from preflearn.inference.problem import Problem
 from preflearn.inference.search import climb
 from preflearn.kernels.pairs import difference_gram, skew_gram
 from preflearn.likelihoods import Logit, Probit
-from preflearn.models import _gp_terms
+from preflearn.models import _gp_search
 from preflearn.models._gp_items import items_of_table
-from preflearn.models._gp_terms import Choice, with_rest
-from preflearn.models._statements import Statements
+from preflearn.models._gp_read import Statements
+from preflearn.models._gp_terms import Choice
 from preflearn.terms import ItemKernel, Items, PairPreferences, Rows, SkewBasis, SkewFunctions, Utility
 
 IDENTITY = ConstantKernel(1.0, (1e-3, 1e4))
@@ -416,7 +415,7 @@ def test_functions_are_chosen_where_a_search_starts_and_anew_where_it_leads(monk
     monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
     monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", 0)
     chosen, visited = [], []
-    choose, climb = _gp_terms.with_rest, _gp_terms.climb
+    choose, climb = Choice.with_rest, _gp_search.climb
 
     def with_rest(choice, *rest):
         chosen.append(choice.circles.parameters.theta)
@@ -430,15 +429,15 @@ def test_functions_are_chosen_where_a_search_starts_and_anew_where_it_leads(monk
 
         return climb(noted, *first, **how)
 
-    monkeypatch.setattr(_gp_terms, "with_rest", with_rest)
-    monkeypatch.setattr(_gp_terms, "climb", watched)
+    monkeypatch.setattr(Choice, "with_rest", with_rest)
+    monkeypatch.setattr(_gp_search, "climb", watched)
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(12, 1))
     first, second = np.triu_indices(12, 1)
     data = Comparisons(X, first, second, np.sign(np.sin(2 * (X[first, 0] - X[second, 0]))))
     model = PreferenceGP(cyclic_kernel=1.0 * RBF(2.0), n_restarts=2, random_state=0).fit(data)
     np.testing.assert_allclose(chosen[0], [0.0, np.log(2.0)])
-    assert all(np.abs(theta - basis).max() <= _gp_terms.AWAY for theta, basis in visited)
+    assert all(np.abs(theta - basis).max() <= _gp_search.AWAY for theta, basis in visited)
     assert 3 == len(model.optima_) < len(chosen) < len(visited)
     assert sum(one.evaluations for one in model.optima_) == len(visited)
     assert all(one.converged for one in model.optima_)
@@ -489,7 +488,7 @@ def test_functions_are_at_least_so_many_and_lose_less_the_more_statements_there_
     pairs, choice = np.triu_indices(30, 1), Choice("pairs", None, ItemKernel(X, 1.0 * RBF(1.5), None, 30))
     many = tuple(np.tile(side, 20) for side in pairs)  # 8,700 statements
     said = [one_by_one(X, *ends, np.ones(len(ends[0]))) for ends in (pairs, many)]
-    few, more = (with_rest(choice, statements, 0.05).parts["functions"] for statements in said)
+    few, more = (choice.with_rest(statements, 0.05).parts["functions"] for statements in said)
     assert few.kept_share(pairs) > 0.95
     assert few.kept_share(pairs) < 1 - 0.05 * 2_000 / 8_700 < more.kept_share(pairs)
 
@@ -498,7 +497,7 @@ def with_few(utility, cyclic, said, q, monkeypatch):
     """Return the problem of q functions and the rest of each pair."""
     monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", q)
     monkeypatch.setattr("preflearn.models._gp_terms.FEW_FUNCTIONS", q)
-    return with_rest(Choice("pairs", utility, cyclic), said, 0.0)
+    return Choice("pairs", utility, cyclic).with_rest(said, 0.0)
 
 
 PARTS = {

@@ -14,11 +14,10 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 
 from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
-from preflearn.inference.dense import DenseSystem
-from preflearn.inference.design import pair_operator
+from preflearn.inference.dense import DenseSystem, pair_operator
+from preflearn.inference.evidence import learn
 from preflearn.inference.group_design import GroupDesign
 from preflearn.inference.groups import GroupSystem
-from preflearn.inference.learn import learn
 from preflearn.inference.system import Query
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
 from preflearn.models._gp_items import items_of_table

@@ -17,7 +17,7 @@ from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
 from preflearn.inference.laplace import laplace
-from preflearn.inference.observed import Observed
+from preflearn.inference.method import Observed
 from preflearn.inference.system import Query
 from preflearn.likelihoods import Flipped, Gaussian, Probit
 

@@ -14,7 +14,7 @@ from preflearn.exceptions import DataWarning
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
 from preflearn.inference.laplace import laplace
-from preflearn.inference.observed import Observed
+from preflearn.inference.method import Observed
 from preflearn.inference.system import Query
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.models import _gp_terms

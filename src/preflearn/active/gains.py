@@ -14,7 +14,7 @@ from preflearn.active._pool import Pool
 from preflearn.active._top_k import Draws
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
-from preflearn.models._utility import generator
+from preflearn.linalg import generator
 from preflearn.operators import FloatArray
 
 __all__ = ["information_gain", "top_k_information"]

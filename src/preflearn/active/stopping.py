@@ -14,7 +14,7 @@ from preflearn.active._criteria import Criterion, Utilities
 from preflearn.active._fantasies import draw_outcomes, future_means
 from preflearn.active._pool import Pool
 from preflearn.active._top_k import Draws, TopK, draw_utilities, members
-from preflearn.models._utility import generator
+from preflearn.linalg import generator
 from preflearn.operators import FloatArray
 
 __all__ = ["RemainingValue", "remaining_value"]

@@ -20,7 +20,7 @@ from preflearn.active._pool import Pool
 from preflearn.active._top_k import Draws, TopK
 from preflearn.data._checks import label_array
 from preflearn.exceptions import DataWarning
-from preflearn.models._utility import generator
+from preflearn.linalg import generator
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Suggestions", "suggest"]

@@ -23,8 +23,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dtrmm, dtrsm
 
-from preflearn.inference.design import Design, pair_operator
-from preflearn.inference.factor import Factor
+from preflearn.inference.dense import Design, Factor, pair_operator
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["BlockCovariance", "BlockDesign", "BlockFactor", "BlockLaplacian", "between", "square_norms"]

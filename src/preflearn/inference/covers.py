@@ -25,8 +25,7 @@ from scipy.linalg.lapack import dormqr
 
 from preflearn.inference.arrow import Arrow, lower, one_plus
 from preflearn.inference.blocks import BlockLaplacian, square_norms
-from preflearn.inference.design import Design
-from preflearn.inference.factor import Factor
+from preflearn.inference.dense import Design, Factor
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["CoverCovariance", "CoverFactor", "cover_cost", "vertex_cover"]

@@ -24,10 +24,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.exceptions import DataError
+from preflearn.inference.dense import factored_step
 from preflearn.inference.group_design import GroupDesign, Stack
 from preflearn.inference.groups import GroupCurve, GroupSystem, block_diagonal, inverse_cholesky, joined, times, turned
 from preflearn.inference.krylov import conjugate
-from preflearn.inference.newton import factored_step
 from preflearn.inference.system import Curve, Query, Touched
 from preflearn.operators import FloatArray, IntArray
 

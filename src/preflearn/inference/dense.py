@@ -2,7 +2,17 @@
 
 Only B is factored, whose eigenvalues are at least 1, and R is pivoted where K is singular (`Factor`), so neither a
 singular kernel nor a saturated likelihood needs jitter. What A and K are like, a matrix or blocks, is the business of
-the design and the factor.
+two objects, of which others may take the place:
+
+    `Design`    A, prepared for the sums that inference asks for again and again: Λ, its diagonal, diag(ACA')
+    `Factor`    R, by the products with it
+        forward(u), back(f)         R u and R'f
+        congruence(Λ)               R'ΛR, of which the lower triangle counts
+        covariance(LB)              C = R B⁻¹ R' with B = LB LB', as an object that answers
+            spread(design)              diag(A C A')
+            sensitivity(Λ, p, q)        ½ (ΛCΛ - Λ + pp' - qq'), the derivative of the evidence by K
+        whiten(Q)                   covariance of new latents with u
+        curvature(Λ)                where it knows a shape of B, in place of the congruence
 """
 
 from __future__ import annotations
@@ -15,28 +25,305 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
-from scipy.linalg.blas import dtrmm, dtrsm
+from scipy.linalg.blas import dgemm, dtrmm, dtrsm
 
-from preflearn.inference.design import Design
-from preflearn.inference.diagonal import (
-    cholesky_at_least_one,
-    direct_draws,
-    direct_joint,
-    direct_moments,
-    direct_relative,
-    moved_mode,
-)
-from preflearn.inference.factor import Factor, PriorFactor
-from preflearn.inference.newton import diagonal_step, factored_step
-from preflearn.inference.system import Curve, Query, Touched
-from preflearn.linalg import cross_product
+from preflearn.inference.system import Curve, Query, System, Touched
+from preflearn.linalg import EPS, SMALL, cholesky_pivoted, cross_product
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Curvature", "DenseCurve", "DenseSystem", "IndependentSystem", "cholesky_at_least_one"]
+__all__ = [
+    "Covariance",
+    "Curvature",
+    "DenseCurve",
+    "DenseSystem",
+    "Design",
+    "Factor",
+    "cholesky_at_least_one",
+    "factored_step",
+    "pair_operator",
+    "products_of_rows",
+]
 
-BLOCK = 2**20  # numbers held at a time for combinations of new latents
+WIDE = 16  # possible places for each one that is taken, up to which a table of all beats sorting
+DENSE_SHARE = 0.03  # above this share of non-zeros a dense product is quicker than a sparse one
+
+
+class Design:
+    """The sparse operator A (m, n) with what is needed for A'diag(τ)A and diag(ACA') in O(m).
+
+    Every row of A has few entries (two for a comparison of items), so both are sums over the few products of two
+    entries of one row; where these land is worked out once.
+    """
+
+    inner_steps = 12  # conjugate gradients before a new factorisation is the better buy
+
+    def __init__(self, A: Any) -> None:
+        self.A = sp.csr_array(A)
+        self.AT = sp.csr_array(self.A.T)
+        self.shape: tuple[int, int] = self.A.shape
+        self._row, self._left, self._right, self._value = products_of_rows(self.A)
+        n = self.shape[1]
+        key: IntArray = np.asarray(self._left.astype(np.intp) * n + self._right)
+        distinct, where = _distinct(key, n * n)
+        self.dense = distinct.shape[0] > DENSE_SHARE * n * n
+        self._place: IntArray = key if self.dense else where
+        self._indices = (distinct % n).astype(np.int32)
+        self._indptr = np.searchsorted(distinct, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
+
+    @classmethod
+    def of(cls, A: Any) -> Any:
+        """Return A itself if it is prepared already (also in another way: `preflearn.inference.features`)."""
+        return A if hasattr(A, "laplacian") else cls(A)
+
+    @property
+    def size(self) -> int:
+        """Order of the matrix that is factored."""
+        return self.shape[1]
+
+    def laplacian(self, tau: FloatArray) -> Any:
+        """Return Λ = A'diag(τ)A, (n, n): an array, or a sparse array where most of it is zero."""
+        n = self.shape[1]
+        products = self._value * tau[self._row]
+        if self.dense:
+            return np.bincount(self._place, products, minlength=n * n).reshape(n, n)
+        data = np.bincount(self._place, products, minlength=self._indices.shape[0])
+        return sp.csr_array((data, self._indices, self._indptr), shape=(n, n))
+
+    def square_sums(self, tau: FloatArray) -> FloatArray:
+        """Return the diagonal of Λ."""
+        return np.asarray(self._squares @ tau)
+
+    @cached_property
+    def _squares(self) -> Any:
+        return self.AT.multiply(self.AT).tocsr()
+
+    def sizes(self, v: FloatArray) -> FloatArray:
+        """Return |A| v."""
+        return np.asarray(self._absolute @ v)
+
+    @cached_property
+    def _absolute(self) -> Any:
+        return abs(self.A)
+
+    def spread(self, C: FloatArray) -> FloatArray:
+        """Return diag(ACA') from the few entries of C that the rows of A touch."""
+        products = self._value * C[self._left, self._right]
+        return np.asarray(np.bincount(self._row, products, minlength=self.shape[0]), dtype=np.float64)
+
+
+def _distinct(key: IntArray, size: int) -> tuple[IntArray, IntArray]:
+    """Return the distinct keys below a size, in ascending order, and the place of each key among them."""
+    if size > WIDE * key.shape[0]:
+        distinct, where = np.unique(key, return_inverse=True)
+        return distinct, where.ravel()
+    there = np.zeros(size, dtype=bool)
+    there[key] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[key]
+
+
+def products_of_rows(A: Any) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    """Return row, both columns and value of all products of two entries of one row of a sparse array."""
+    size = np.diff(A.indptr)
+    parts = []
+    for width in np.unique(size):  # rows with equally many entries at once
+        rows = np.flatnonzero(size == width)
+        place = A.indptr[rows, None] + np.arange(width)
+        column, value = A.indices[place], A.data[place]
+        left, right = np.repeat(np.arange(width), width), np.tile(np.arange(width), width)
+        products = value[:, left] * value[:, right]
+        parts.append((np.repeat(rows, width**2), column[:, left], column[:, right], products))
+    row, first, second, product = (np.concatenate([np.ravel(part[k]) for part in parts]) for k in range(4))
+    return row, first, second, product
+
+
+def pair_operator(first: IntArray, second: IntArray, n_items: int) -> Any:
+    """Return the sparse operator A (m, n) with rows e_first - e_second."""
+    m = first.shape[0]
+    row = np.tile(np.arange(m), 2)
+    return sp.csr_array((np.repeat([1.0, -1.0], m), (row, np.concatenate([first, second]))), shape=(m, n_items))
+
+
+BLOCK = 2**20  # numbers held at a time for the differences of rows
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Dense K = R R': a triangular R if K is safely positive definite, else pivoted to its numerical rank."""
+
+    L: FloatArray  # rows in pivoted order, the leading r x r block lower triangular
+    order: IntArray | None  # None: not permuted
+
+    @classmethod
+    def build(cls, K: FloatArray) -> Factor:
+        """Factor a kernel matrix; n r² for rank r."""
+        largest = float(K.diagonal().max(initial=0.0))
+        if largest > 0.0:
+            # Cholesky of the transpose in C order: the upper factor is the lower one row by row
+            U, failed = scipy.linalg.lapack.dpotrf(K.T, lower=0, clean=1)
+            if failed == 0 and float(U.diagonal().min()) ** 2 > 1e2 * K.shape[0] * EPS * largest:
+                return cls(np.ascontiguousarray(U.T), None)
+        return cls(*cholesky_pivoted(K))
+
+    @property
+    def rank(self) -> int:
+        """Number of columns of R."""
+        return int(self.L.shape[1])
+
+    @cached_property
+    def R(self) -> FloatArray:
+        """R in the order of the items."""
+        if self.order is None:
+            return self.L
+        R = np.empty_like(self.L)
+        R[self.order] = self.L
+        return R
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return R u."""
+        return np.asarray(self.R @ u)
+
+    def back(self, f: FloatArray) -> FloatArray:
+        """Return R'f."""
+        return np.asarray(self.R.T @ f)
+
+    def congruence(self, Lam: Any) -> FloatArray:
+        """Return R'ΛR; n r² for the triangular part, and a third of that where each latent is seen on its own."""
+        r, Lam = self.rank, _formed(Lam)
+        if self.order is None and (tau := _diagonal(Lam)) is not None:
+            # L'L of the lower triangle L = √Λ R
+            root = np.multiply(np.sqrt(tau)[:, None], self.L, order="F")
+            return np.asarray(scipy.linalg.lapack.dlauum(root, lower=1, overwrite_c=1)[0])
+        Y = _times(self.R.T, Lam).T
+        if self.order is not None:
+            Y = Y[self.order]
+        if r == 0:
+            return np.zeros((0, 0))
+        # (Y'L)' with BLAS reading the rows of C arrays as columns
+        B = dtrmm(1.0, self.L[:r].T, Y[:r].T, side=1, lower=0, trans_a=1)
+        if r < self.L.shape[0]:
+            B += Y[r:].T @ self.L[r:]
+        return np.asarray(B)
+
+    def covariance(self, LB: FloatArray) -> Covariance:
+        """Return C = R B⁻¹ R'."""
+        return Covariance(_solve(LB, self.R.T))
+
+    def whiten(self, Q: FloatArray) -> FloatArray:
+        """Return W (r, p) with cov(f_new, u) = W' for the cross-covariance Q (p, n) of new latents with f."""
+        r = self.rank
+        if self.order is not None:
+            Q = Q[:, self.order[:r]]
+        if r == 0 or Q.shape[0] == 0:
+            return np.zeros((r, Q.shape[0]))
+        return np.asarray(dtrsm(1.0, self.L[:r].T, np.ascontiguousarray(Q).T, lower=0, trans_a=1))
+
+    def unwhitened(self, X: FloatArray) -> FloatArray:
+        """Return M (n, n) with R'MR = X."""
+        if self.order is not None:
+            back = np.linalg.pinv(self.R)
+            return np.asarray(back.T @ X @ back)
+        half = scipy.linalg.solve_triangular(self.L, X, lower=True, trans="T")
+        return np.asarray(scipy.linalg.solve_triangular(self.L, half.T, lower=True, trans="T").T)
+
+
+@dataclass(frozen=True)
+class Covariance:
+    """C = T'T, (n, n)."""
+
+    T: FloatArray
+
+    @cached_property
+    def C(self) -> FloatArray:
+        """The matrix itself; n² r."""
+        return cross_product(self.T)
+
+    def spread(self, design: Design) -> FloatArray:
+        """Return diag(A C A'); m r from T, of which differences of rows lose half the digits that those of C lose."""
+        m, n = design.shape
+        if 4 * m > n * n:
+            return design.spread(self.C)
+        rows, spread = np.ascontiguousarray(self.T.T), np.empty(m)
+        block = max(1, BLOCK // max(1, rows.shape[1]))
+        for start in range(0, m, block):
+            D = design.A[start : start + block] @ rows
+            spread[start : start + block] = np.einsum("ij,ij->i", D, D)
+        return spread
+
+    def among(self, A: Any) -> FloatArray:
+        """Return A C A' for some rows A of a design."""
+        return np.asarray(A @ (A @ self.C).T)
+
+    def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
+        """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
+        Lam = _formed(Lam)
+        M = cross_product(_times(self.T, Lam))
+        M -= Lam if isinstance(Lam, np.ndarray) else Lam.toarray()
+        M += np.outer(plus, plus)
+        if minus is not None:
+            M -= np.outer(minus, minus)
+        M *= 0.5
+        return np.asarray(M)
+
+
+def _solve(LB: FloatArray, V: FloatArray) -> FloatArray:
+    # LB⁻¹ V
+    return np.asarray(dtrsm(1.0, LB, V, lower=1)) if V.size else np.zeros(V.shape)
+
+
+def _diagonal(Lam: Any) -> FloatArray | None:
+    # the diagonal of a sparse Λ >= 0 that is nothing else
+    if isinstance(Lam, np.ndarray) or Lam.shape[0] < SMALL or Lam.nnz != Lam.shape[0]:
+        return None
+    tau: FloatArray = Lam.diagonal()
+    return tau if np.count_nonzero(tau) == Lam.nnz and tau.min(initial=0.0) >= 0.0 else None
+
+
+def _formed(Lam: Any) -> Any:
+    # a Λ that was not formed as long as products were enough
+    return getattr(Lam, "matrix", Lam)
+
+
+def _times(V: FloatArray, Lam: Any) -> FloatArray:
+    # V Λ in Fortran order for V in Fortran order and a symmetric Λ in C order
+    if not isinstance(Lam, np.ndarray):
+        return np.asarray((Lam @ V.T).T)
+    return np.asarray(dgemm(1.0, V, Lam.T)) if V.size else np.zeros(V.shape)
+
+
+FACTOR_ALWAYS = 150  # up to this rank a factorisation costs no more than a few products
+
+
+def factored_step(
+    system: System, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float, steps: int
+) -> tuple[FloatArray, Curve | None]:
+    """Solve by conjugate gradients, a product with S and S' each step, with the last factor as preconditioner.
+
+    Where that takes more than so many steps, because the precisions have changed much, the next call factors B again.
+    """
+    if near is None or min(system.size, system.order) <= FACTOR_ALWAYS:
+        near = system.curve(tau)
+        return near.solve(b), near
+    ridge = system.ridge
+    x = np.zeros_like(b)
+    residual = b.copy()
+    wanted = tol * float(np.linalg.norm(b))
+    z = near.precondition(residual)
+    direction = z
+    inner = float(residual @ z)
+    for _ in range(steps):
+        image = ridge * direction + system.back(tau * system.forward(direction))
+        length = inner / float(direction @ image)
+        x += length * direction
+        residual -= length * image
+        if float(np.linalg.norm(residual)) <= wanted:
+            return x, near
+        z = near.precondition(residual)
+        previous, inner = inner, float(residual @ z)
+        direction = z + (inner / previous) * direction
+    return x, None  # still a direction that climbs
+
+
 MANY = 3  # new latents per training latent from which one product for each is worth a factor of its own
-EPS = float(np.finfo(np.float64).eps)
 SURE = 1e-7  # bound on the relative error up to which a variance by that product is kept
 
 
@@ -48,7 +335,7 @@ class Curvature:
     LB: FloatArray  # lower Cholesky factor of B
 
     @classmethod
-    def build(cls, factor: PriorFactor, Lam: Any, *, semidefinite: bool = True) -> Curvature:
+    def build(cls, factor: Any, Lam: Any, *, semidefinite: bool = True) -> Curvature:
         """Factor B; n r² + r³/3 beyond the product ΛR. See `System.curve` for ``semidefinite``."""
         B = factor.congruence(Lam)
         B.flat[:: B.shape[0] + 1] += 1.0
@@ -136,27 +423,6 @@ class DenseSystem:
 
 
 @dataclass(frozen=True)
-class IndependentSystem(DenseSystem):
-    """The same for independent latents, or latents without a prior (`preflearn.inference.diagonal`)."""
-
-    @property
-    def ridge(self) -> float:
-        """Weight of the prior, u'u/2."""
-        return float(self.factor.ridge)
-
-    def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
-        """Return roughly where the mode is; see `System.start`."""
-        if near is None or near.system.size != self.size or not self.ridge:
-            return self.back(g)
-        before, latents = near.system.factor, self.latents(g)
-        return moved_mode(before.variances, self.factor.variances, latents, near.solve)
-
-    def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
-        """Return B⁻¹ b up to a relative error; see `System.newton`."""
-        return diagonal_step(self, tau, b, near, tol, self.design.inner_steps)
-
-
-@dataclass(frozen=True)
 class DenseCurve:
     """B factored as one matrix, or in the shape that the factor of the prior knows."""
 
@@ -179,7 +445,7 @@ class DenseCurve:
 
     @cached_property
     def covariance(self) -> Any:
-        """C = R B⁻¹ R', the posterior covariance of the latents; see `PriorFactor`."""
+        """C = R B⁻¹ R', the posterior covariance of the latents; see the module."""
         return self.system.factor.covariance(self.inner.LB)
 
     @cached_property
@@ -209,8 +475,6 @@ class DenseCurve:
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return posterior means and variances of what is asked."""
-        if query.direct:
-            return direct_moments(self.covariance, self.system.factor.forward(u), query)
         if query.operator is not None and query.operator.shape[0] < query.shared.shape[0]:
             query = query.combined()  # fewer combinations than latents: combine first
         Q = query.shared
@@ -263,22 +527,12 @@ class DenseCurve:
 
     def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return the mean (p,) and the covariance (p, p) of what is asked."""
-        if query.direct:
-            return direct_joint(self.covariance, self.system.factor.forward(u), query)
         W = self.system.factor.whiten(query.combined().shared)
         V = self.inner.whiten(W)
         rest = query.prior - W.T @ W
         np.fill_diagonal(rest, np.maximum(rest.diagonal(), 0.0))  # rounding, as in `moments`
         covariance = rest + V.T @ V
         return np.asarray(W.T @ u), np.asarray((covariance + covariance.T) / 2)
-
-    def draws(self, u: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
-        """Return joint draws (count, p) of what is asked directly."""
-        return direct_draws(self.covariance, self.system.factor.forward(u), query, count, rng)
-
-    def relative(self, u: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return means and variances of values asked directly, relative to the mean of all of them."""
-        return direct_relative(self.covariance, self.system.factor.forward(u), query)
 
 
 @dataclass(frozen=True)
@@ -314,3 +568,11 @@ class _Explained:
 
 def _square_norms(rows: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
+
+
+def cholesky_at_least_one(G: FloatArray) -> FloatArray:
+    """Factor I + G for the lower triangle of a positive semi-definite G with rounding errors larger than 1."""
+    values, vectors = scipy.linalg.eigh(G, lower=True)
+    root = np.sqrt(1.0 + np.maximum(values, 0.0))[:, None] * vectors.T
+    upper: FloatArray = np.asarray(np.linalg.qr(root, mode="r"))
+    return np.asfortranarray((upper * np.sign(upper.diagonal())[:, None]).T)

@@ -8,10 +8,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from preflearn.inference.laplace import LogConcave, laplace
-from preflearn.inference.method import Found, Slopes
+from preflearn.inference.method import Found, Info, Observed, Posterior, Slopes
 from preflearn.inference.mixing import Mixing
-from preflearn.inference.observed import Observed
-from preflearn.inference.posterior import Info, Posterior
 from preflearn.inference.system import Curve, System
 from preflearn.operators import FloatArray
 

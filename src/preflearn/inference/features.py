@@ -46,7 +46,7 @@ class _Transposed:
 
 
 class FeatureDesign:
-    """What `preflearn.inference.design.Design` answers, for [A Ψ]."""
+    """What `preflearn.inference.dense.Design` answers, for [A Ψ]."""
 
     dense = True
     inner_steps = 40  # products cost little beside forming Λ

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from preflearn.inference.design import Design, products_of_rows
+from preflearn.inference.dense import Design, products_of_rows
 from preflearn.inference.features import FeatureDesign
 from preflearn.operators import FloatArray, IntArray
 

@@ -22,10 +22,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dtrtri
 
-from preflearn.inference.dense import Curvature, cholesky_at_least_one
-from preflearn.inference.factor import Factor
+from preflearn.inference.dense import Curvature, Factor, cholesky_at_least_one, factored_step
 from preflearn.inference.group_design import GroupDesign, Stack
-from preflearn.inference.newton import factored_step
 from preflearn.inference.system import Curve, Query, Touched
 from preflearn.linalg import EPS, weighted_square
 from preflearn.operators import FloatArray, IntArray

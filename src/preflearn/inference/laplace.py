@@ -7,9 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from preflearn.inference.method import Found, Slopes
-from preflearn.inference.observed import Observed
-from preflearn.inference.posterior import Info, Posterior
+from preflearn.inference.method import Found, Info, Observed, Posterior, Slopes
 from preflearn.inference.system import Curve, System
 from preflearn.operators import FloatArray
 

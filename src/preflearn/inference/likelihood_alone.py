@@ -8,8 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from preflearn.inference.laplace import find_mode
-from preflearn.inference.method import Found, Slopes
-from preflearn.inference.observed import Observed
+from preflearn.inference.method import Found, Observed, Slopes
 from preflearn.operators import FloatArray
 
 __all__ = ["MaximumLikelihood"]

@@ -1,18 +1,120 @@
-"""What an inference method answers.
+"""What an inference method takes and returns.
 
 A method is an object: it finds a Gaussian posterior of a system, given outcomes and a likelihood, with its evidence and
-the derivatives of that. To add one write a class with these in a module of its own, and list it in `methods`.
+the derivatives of that. To add one write a class that answers `Method` in a module of its own, and list it in
+`preflearn.inference.evidence`.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
-from preflearn.inference.observed import Observed
-from preflearn.inference.posterior import Info, Posterior
-from preflearn.operators import FloatArray
+import numpy as np
 
-__all__ = ["Found", "Method", "Slopes"]
+from preflearn.inference.system import Curve, DirectCurve, Query
+from preflearn.linalg import draw_normal
+from preflearn.operators import FloatArray, IntArray
+
+__all__ = ["Found", "Info", "Method", "Observed", "Posterior", "Slopes"]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """Outcomes y with weights. Rows that see the same of every term share a cell: z = s x[cell].
+
+    ``cell`` is None where every outcome has a cell of its own; ``scale`` is s, the reliability of who judged, or None
+    where it is 1.
+    """
+
+    y: FloatArray
+    weight: FloatArray
+    cell: IntArray | None = None
+    n_cells: int = -1
+    scale: FloatArray | None = None
+
+    def see(self, x: FloatArray) -> FloatArray:
+        """Return z of every outcome."""
+        z = x if self.cell is None else x[self.cell]
+        return z if self.scale is None else self.scale * z
+
+    def sums(self, g: FloatArray) -> FloatArray:
+        """Return the adjoint of `see`: Σ s g over the outcomes of each cell."""
+        return self._sums(g if self.scale is None else self.scale * g)
+
+    def squares(self, t: FloatArray) -> FloatArray:
+        """Return Σ s² t over the outcomes of each cell: precisions of x from precisions of z."""
+        return self._sums(t if self.scale is None else self.scale**2 * t)
+
+    def spread(self, variance: FloatArray) -> FloatArray:
+        """Return the variances of z from those of x."""
+        v = variance if self.cell is None else variance[self.cell]
+        return v if self.scale is None else self.scale**2 * v
+
+    def scaled(self, scale: FloatArray | None) -> Observed:
+        """Return the same outcomes with other reliabilities."""
+        return replace(self, scale=scale)
+
+    def _sums(self, x: Any) -> FloatArray:
+        if self.cell is None:
+            return np.asarray(x)
+        return np.asarray(np.bincount(self.cell, x, minlength=self.n_cells), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Info:
+    """How an inference ended: steps, the size of what should be zero, what was wanted, and whether it got there.
+
+    Of a fitted model also what the latents of preferences are, how many latents there are in all, and the share of the
+    prior variance of circles that they lose.
+    """
+
+    steps: int
+    residual: float
+    wanted: float
+    converged: bool
+    latents: str = ""
+    n_latents: int = 0
+    lost: float = 0.0
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """u ~ N(u, B⁻¹) for what cells see, x = S u; conditioning on u extends it to whatever a `Query` asks."""
+
+    system: Any
+    curve: Curve
+    u: FloatArray
+    g: FloatArray  # (cells,): the mean of anything is its prior covariance with x times g
+    value: float  # log evidence but for the determinant of B
+
+    @property
+    def log_evidence(self) -> float:
+        """Log evidence of the outcomes."""
+        return self.value - 0.5 * self.curve.log_det
+
+    @property
+    def x(self) -> FloatArray:
+        """Posterior means at the cells."""
+        return np.asarray(self.system.forward(self.u))
+
+    def moments(self, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances of what is asked."""
+        return self.curve.moments(self.u, self.g, query)
+
+    def joint(self, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return means and the covariance of what is asked; the query's prior is a covariance."""
+        return self.curve.joint(self.u, self.g, query)
+
+    def draw(self, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return joint draws (count, p) of what is asked."""
+        if query.direct:
+            return cast(DirectCurve, self.curve).draws(self.u, query, count, rng)
+        return draw_normal(*self.joint(query), count, rng)
+
+    def relative(self, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances of what is asked directly, relative to the mean of all of it."""
+        return cast(DirectCurve, self.curve).relative(self.u, query)
 
 
 class Found(NamedTuple):

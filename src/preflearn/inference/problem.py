@@ -23,13 +23,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.inference.crossed import CrossedSystem
-from preflearn.inference.dense import DenseSystem, IndependentSystem
-from preflearn.inference.design import Design, PairDesign
-from preflearn.inference.diagonal import Diagonal, Flat
-from preflearn.inference.factor import Factor
+from preflearn.inference.dense import DenseSystem, Design, Factor
 from preflearn.inference.features import FeatureDesign
 from preflearn.inference.group_design import GroupDesign, Stack
 from preflearn.inference.groups import GroupSystem, cholesky_blocks
+from preflearn.inference.independent import Diagonal, Flat, IndependentSystem, PairDesign
 from preflearn.inference.sparse import DENSE, N_DRAWS, SparseDesign, SparseSystem
 from preflearn.inference.system import Query, System
 from preflearn.operators import FloatArray, IntArray

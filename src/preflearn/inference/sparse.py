@@ -26,7 +26,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
-from preflearn.inference.diagonal import direct_draws, direct_joint, direct_relative, moved_mode
+from preflearn.inference.independent import direct_draws, direct_joint, direct_relative, moved_mode
 from preflearn.inference.krylov import conjugate, trace_of
 from preflearn.inference.system import Curve, Query, Touched
 from preflearn.operators import FloatArray, IntArray

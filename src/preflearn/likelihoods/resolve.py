@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
-from preflearn.exceptions import DataError, nearest_names
+import numpy as np
+from numpy.typing import NDArray
+
+from preflearn.exceptions import DataError, DataWarning, first_few, nearest_names, warn_user
 from preflearn.likelihoods._contract import Likelihood
 from preflearn.likelihoods.davidson import Davidson
 from preflearn.likelihoods.gaussian import Gaussian
 from preflearn.likelihoods.logit import Logit
 from preflearn.likelihoods.probit import Probit
 
-__all__ = ["LIKELIHOOD_NAMES", "get_likelihood"]
+__all__ = ["LIKELIHOOD_NAMES", "get_likelihood", "likelihood_of"]
+
+START_TIE = 0.3  # threshold that a search for it starts from, in units of the noise
 
 _BUILDERS: dict[str, Callable[[], Likelihood]] = {
     "probit": Probit,
@@ -67,3 +74,32 @@ def get_likelihood(spec: str | Likelihood) -> Likelihood:
     if isinstance(spec, Likelihood):
         return spec
     raise TypeError(f"likelihood is a {type(spec).__name__}; pass a name or a likelihood object.")
+
+
+def likelihood_of(
+    owner: str, spec: Any, outcome: NDArray[np.float64], weight: NDArray[np.float64] | None, *, ties: bool = False
+) -> tuple[Any, float]:
+    """Return the likelihood that a parameter asks for, checked against the outcomes, and the square of utilities' unit.
+
+    Margins come in some unit: bounds and starts of variances are in multiples of their mean square. Other outcomes have
+    no unit; utilities are then in units of the noise.
+    """
+    likelihood: Any = get_likelihood(spec)
+    if ties and hasattr(likelihood, "with_ties"):
+        likelihood = likelihood.with_ties(START_TIE)
+    likelihood.check_outcomes(outcome if likelihood.margins else np.sign(outcome))
+    if not likelihood.margins:
+        shares = np.flatnonzero((np.abs(outcome) > 0) & (np.abs(outcome) < 1))
+        if shares.size:
+            warn_user(
+                f"{owner}: {shares.size} of {outcome.size} outcomes lie between 0 and 1 in size (rows "
+                f"{first_few(shares)}), of which {type(likelihood).__name__} sees the sign only: an average of 2 wins "
+                "and 1 loss counts as 3 wins.\n  List wins and losses one by one, or with weights, or regress margins "
+                'by likelihood="gaussian".',
+                DataWarning,
+            )
+        return likelihood, 1.0
+    square = float(np.average(np.square(outcome), weights=weight)) if np.sum(np.abs(outcome)) > 0 else 1.0
+    if isinstance(spec, str):
+        likelihood = replace(likelihood, precision=1.0 / square)
+    return likelihood.in_unit(square), square

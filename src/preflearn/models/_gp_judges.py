@@ -1,4 +1,4 @@
-"""Judges, clusters and covariates of a Gaussian process: what they are in training, and what is asked in prediction."""
+"""Judges, clusters and covariates that a fitted model is asked about."""
 
 from __future__ import annotations
 
@@ -8,43 +8,12 @@ import numpy as np
 
 from preflearn.data import Comparisons
 from preflearn.data._judges import join_judges
-from preflearn.exceptions import DataError, DataWarning, first_few, nearest_names, warn_user
+from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.models._gp_terms import judge_parts
-from preflearn.models._statements import sorted_labels
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import POPULATION, UNKNOWN, Who
 
-__all__ = ["asked_by", "asked_of", "cluster_names", "clusters_of", "covariates_of", "judge_names", "warn_one_judge"]
-
-
-def judge_names(owner: str, X: Comparisons, parameter: str) -> list[Any]:
-    """Return the names of those who judged, sorted; "" is nobody in particular."""
-    if X.judge is None:
-        raise DataError(
-            f"{owner}: {parameter} asks how judges differ, but the comparisons do not say who judged. Give "
-            f"Comparisons judge=..., or leave {parameter} out."
-        )
-    return sorted_labels(X.judge)
-
-
-def cluster_names(owner: str, X: Comparisons) -> list[Any]:
-    """Return the names of the clusters, sorted; "" is a cluster of its own for each comparison."""
-    if X.cluster is None:
-        raise DataError(
-            f"{owner}: cluster=True asks for the prompt, task or session of each comparison, but the comparisons "
-            "do not say. Give Comparisons cluster=..., or leave cluster=False."
-        )
-    return sorted_labels(X.cluster)
-
-
-def warn_one_judge(owner: str, X: Comparisons, names: list[Any]) -> None:
-    """Warn if there is nobody to tell a judge apart from."""
-    if len(names) == 1 and "" not in np.asarray(X.judge, dtype=object):
-        warn_user(
-            f"{owner}: all comparisons are by one judge ({first_few(names)}): what is its own and what all "
-            "share cannot be told apart, so answers for others are guesses. Leave judge_kernel=None.",
-            DataWarning,
-        )
+__all__ = ["asked_by", "asked_of", "clusters_of", "covariates_of"]
 
 
 def clusters_of(model: Any, X: Comparisons) -> IntArray | None:

@@ -13,14 +13,11 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Kernel
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
-from preflearn.inference.evidence import Evidence, hyperprior_of, numbers
+from preflearn.inference.evidence import Evidence, check_theta, get_method, hyperprior_of, numbers
 from preflearn.inference.hyperprior import HyperPrior
-from preflearn.inference.learn import check_theta
-from preflearn.inference.methods import get_method
 from preflearn.likelihoods import get_likelihood
-from preflearn.models._gp_kernel import check_kernel
-from preflearn.models._gp_terms import MANY_PAIRS, MOST_FUNCTIONS, Choice, choose
-from preflearn.models._statements import Statements
+from preflearn.models._gp_read import Statements
+from preflearn.models._gp_terms import MANY_PAIRS, MOST_FUNCTIONS, Choice, check_kernel, choose
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import ItemKernel, SkewBasis
 

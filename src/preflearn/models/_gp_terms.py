@@ -13,19 +13,16 @@ from operator import add
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.gaussian_process.kernels import ConstantKernel, Sum, WhiteKernel
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, Kernel, Sum, WhiteKernel
 
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError, first_few
-from preflearn.inference.evidence import Evidence
-from preflearn.inference.learn import Starts, maximise_evidence
+from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
 from preflearn.inference.problem import Problem
-from preflearn.inference.search import Optimum, climb
 from preflearn.inference.sparse import DENSE
-from preflearn.inference.threads import few_threads
-from preflearn.models._gp_kernel import VARIANCE, start_kernel
-from preflearn.models._gp_warnings import warn_if_equal
-from preflearn.models._statements import Statements
+from preflearn.items import as_items
+from preflearn.linalg import few_threads
+from preflearn.models._gp_read import Statements
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import (
     Clusters,
@@ -42,7 +39,18 @@ from preflearn.terms import (
     Utility,
 )
 
-__all__ = ["Choice", "Kind", "beside", "choose", "judge_parts", "search", "terms_as"]
+__all__ = [
+    "VARIANCE",
+    "Choice",
+    "Kind",
+    "beside",
+    "check_kernel",
+    "choose",
+    "judge_parts",
+    "length_scales",
+    "start_kernel",
+    "terms_as",
+]
 
 Kind = Literal["items", "pairs", "effects", "functions"]  # what the latents of preferences are
 
@@ -58,14 +66,9 @@ FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer 
 LITTLE_SHARE = 0.01  # to start from beside reliabilities: tastes could take their place, and would not give it back
 SHARE = (1e-4, 1e3)  # bounds of the variance of a judge's own preferences, in units of the population's
 MOST_TOGETHER = 6_000  # latents of judges with features, whose covariance is held
+UNTOLD = (1e-5, 1e5)  # scikit-learn's default bounds: nobody has said anything about this parameter
+VARIANCE = (1e-4, 1e4)  # of utilities, in units of the noise
 SIDE_VARIANCE = 4.0  # of the side's advantage, in squared units of the noise: two deviations of it are likely
-
-# A search with skew functions that lose this share of the variance, and are chosen anew where a log parameter of the
-# circles has changed by more than that.
-LOST_IN_SEARCH, AWAY = 0.03, 0.2
-FIRST, SHORT, LONGEST, MOST = 0.3, 1e-3, 1.0, 60  # its first, shortest and longest step, and evaluations
-WORSE, GAIN = 0.5, 0.02  # nats that a step may lose, as other functions hold more or less, and that the last promises
-TOL = 1e-5  # of a mode on the way
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,18 @@ class Choice:
     def problem(self, data: Statements, *, rest: bool = False, dense: float = DENSE) -> Problem:
         """Return the sum of the terms over statements; for ``dense`` see `preflearn.inference.problem.Layout`."""
         return Problem.of(self.terms(data, rest), data.rows, dense=dense)
+
+    def searched_by_functions(self, data: Statements) -> bool:
+        """Return whether parameters are searched for by skew functions, which are fewer than the pairs."""
+        many = self.kind == "pairs" and data.pairs[0].shape[0] > BASIS_FROM and self.share is None
+        return self.circles is not None and self.circles.X is not None and (self.kind == "functions" or many)
+
+    def with_rest(self, data: Statements, lost: float) -> Problem:
+        """Return the problem with functions that suit these parameters, and an effect of each pair for the rest."""
+        assert self.circles is not None
+        most = FEW_FUNCTIONS if data.pairs[0].shape[0] <= MANY_PAIRS else MOST_FUNCTIONS
+        basis = _basis(self.circles, data.seen.y.shape[0], lost, most)
+        return replace(self, kind="functions", basis=basis).problem(data, rest=True)
 
     def at(self, problem: Problem) -> Choice:
         """Return the same choice at the parameters of a problem."""
@@ -340,60 +355,145 @@ def _judge_features(X: Comparisons, names: Any, n_judges: int) -> Any:
     return np.concatenate([known, np.tile(known.mean(axis=0), (n_judges - len(known), 1))])
 
 
-def search(
-    choice: Choice, data: Statements, rebuild: Any, evidence: Evidence, first: Starts
-) -> tuple[Evidence, list[Optimum]]:
-    """Search from every start; return the evidence that was searched and all optima, the highest first.
+def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0, *, parameter: str = "kernel") -> Any:
+    """Return the kernel to start from: a default, or the given one with bounds where it has none of its own.
 
-    Skew functions are chosen for some parameters: for every start its own, and anew where a search ends far away.
-    ``rebuild`` returns the evidence of the same comparisons for a choice and a likelihood.
+    ``unit`` is the unit of utilities, squared, which variances are multiples of; messages call the kernel
+    ``parameter``.
+
+    A length scale is between a twentieth of the typical distance of two items and twenty times their largest (per
+    feature: of its range): below, all items are unrelated; above, the kernel is linear.
     """
-    circles = choice.circles
-    many = choice.kind == "pairs" and data.pairs[0].shape[0] > BASIS_FROM and choice.share is None
-    if circles is None or circles.X is None or not (choice.kind == "functions" or many):
-        return maximise_evidence(evidence, first)
-    found = [_search_by_functions(choice, data, rebuild, evidence, start, first.bounds) for start in first.points]
-    found.sort(key=lambda one: -one[1].evidence)
-    return found[0][0], [optimum for _, optimum in found]
+    typical, largest, spread, extent = _sizes(owner, items)
+    if kernel is None or isinstance(kernel, str):
+        ard = kernel == "ard"
+        kernel = ConstantKernel(unit) * RBF(spread * np.sqrt(2 * spread.shape[0]) if ard else typical)
+    check_kernel(owner, kernel, parameter)
+    changed: dict[str, Any] = {}
+    for name, value in kernel.get_params().items():
+        if not name.endswith("_bounds") or isinstance(value, str) or np.shape(value) != (2,):
+            continue
+        if tuple(np.asarray(value, dtype=float)) != UNTOLD:
+            continue
+        what = name.removesuffix("_bounds")
+        if what.endswith("length_scale"):
+            if np.ndim(kernel.get_params()[what]) == 1 and np.size(kernel.get_params()[what]) == extent.shape[0]:
+                changed[name] = np.column_stack([0.05 * spread, 20 * extent * np.sqrt(extent.shape[0])])
+            else:
+                changed[name] = (0.05 * typical, 20 * largest)
+        elif what.endswith("constant_value"):
+            changed[name] = VARIANCE[0] * unit, VARIANCE[1] * unit
+    return clone(kernel).set_params(**changed) if changed else kernel
 
 
-def with_rest(choice: Choice, data: Statements, lost: float) -> Problem:
-    """Return the problem with functions that suit a choice, and with an effect of each pair for what they leave."""
-    assert choice.circles is not None
-    most = FEW_FUNCTIONS if data.pairs[0].shape[0] <= MANY_PAIRS else MOST_FUNCTIONS
-    basis = _basis(choice.circles, data.seen.y.shape[0], lost, most)
-    return replace(choice, kind="functions", basis=basis).problem(data, rest=True)
+def check_kernel(owner: str, kernel: Any, parameter: str) -> None:
+    """Refuse kernels that cannot be the covariance of utilities, and parameters whose logarithms do not exist."""
+    if isinstance(kernel, type):
+        raise TypeError(f"{owner}: {parameter} is the class {kernel.__name__}; pass an object, {kernel.__name__}(...).")
+    if isinstance(kernel, CompoundKernel):
+        raise TypeError(
+            f"{owner}: {parameter} is a CompoundKernel, several kernels at once. Use a sum or a product of kernels."
+        )
+    for part in _parts(kernel):
+        if isinstance(part, WhiteKernel):
+            cure = " For what an item has beside its features use own_effect=True (PreferenceGP)."
+            raise ValueError(
+                f"{owner}: {parameter} has a WhiteKernel, noise that every observation has anew; outcomes have noise "
+                f"of their own.{cure if parameter == 'kernel' else ' Leave it out.'}"
+            )
+        if getattr(part, "metric", None) == "precomputed":
+            raise ValueError(
+                f"{owner}: {parameter} is precomputed, and a kernel between features is wanted. Give the features "
+                "themselves, or make a table whose inner products are the kernel's values and use DotProduct()."
+            )
+    _check_values(owner, kernel, parameter)
 
 
-def _search_by_functions(
-    choice: Choice, data: Statements, rebuild: Any, evidence: Evidence, theta: FloatArray, bounds: FloatArray
-) -> tuple[Evidence, Optimum]:
-    """Search by gradients, with functions chosen anew where a step leads away, and an effect of each pair.
+def _check_values(owner: str, kernel: Any, parameter: str) -> None:
+    given = kernel.get_params()
+    for name, value in given.items():
+        if name.endswith("_bounds") and not (isinstance(value, str) and value == "fixed"):
+            bounds = _numbers(value)
+            known = bounds is not None and bounds.size > 0 and bounds.shape[-1:] == (2,)
+            low, high = bounds.reshape(-1, 2).T if bounds is not None and known else (np.zeros(1), np.zeros(1))
+            if not (np.isfinite([low, high]).all() and (low > 0).all() and (low <= high).all()):
+                shown = value.tolist() if isinstance(value, np.ndarray) else value
+                raise ValueError(
+                    f"{owner}: bounds of {name.removesuffix('_bounds')} of {parameter} are {shown!r}; they must be "
+                    'pairs (low, high) of positive finite numbers, or "fixed".'
+                )
+        elif name.rpartition("__")[2] in ("nu", "exponent"):
+            number = _numbers(value)
+            if number is None or number.ndim or not number > 0:
+                raise ValueError(f"{owner}: {name} of {parameter} is {value!r}; it must be a positive number.")
+    for free in kernel.hyperparameters:
+        value = given[free.name]
+        values = _numbers(value)
+        if (
+            values is None
+            or not np.isfinite(values).all()
+            or (values < 0).any()
+            or (not free.fixed and not values.all())
+        ):
+            shown = value if values is None else values.tolist()
+            raise ValueError(f"{owner}: {free.name} of {parameter} is {shown!r}; it must be positive and finite.")
 
-    A search is content with fewer functions than the posterior, whose evidence at the end is the one returned.
+
+def _numbers(value: Any) -> FloatArray | None:
+    """Return a value as real numbers, or None where it is something else; NaN stays."""
+    try:
+        return np.asarray(value, dtype=np.float64) if value is not None and not isinstance(value, str) else None
+    except (TypeError, ValueError):
+        return None
+
+
+def _sizes(owner: str, items: Any) -> tuple[float, float, FloatArray, FloatArray]:
+    """Return typical and largest distance of two items, and the deviation and range of every feature.
+
+    Of bags these are distances of points, every bag counting the same.
     """
-    n = 0 if choice.utility is None else len(choice.utility.parameters)
-    circles = slice(n, n + len(choice.circles.parameters))  # type: ignore[union-attr]
-    here, at = evidence, theta
+    given, n_items = as_items(items), items.shape[0]
+    share = None if given.one_row_each else given.point_weights(np.full(n_items, 1 / n_items))
+    items = given.points
+    size = float(abs(items).max()) if items.shape[1] else 0.0
+    if size > 1e100:
+        raise DataError(
+            f"{owner}: features reach {size:.0e}, whose squares overflow. Scale them, for example by "
+            "OnItems(StandardScaler()), or take logarithms."
+        )
+    if hasattr(items, "tocsc"):
+        mean = np.asarray(items.mean(axis=0)).ravel()
+        square = np.asarray(items.multiply(items).mean(axis=0)).ravel()
+        variance = np.maximum(square - mean**2, 0.0)
+        extent = np.asarray((items.max(axis=0) - items.min(axis=0)).todense()).ravel()
+    else:
+        variance = items.var(axis=0) if share is None else share @ np.square(items - share @ items)
+        extent = np.ptp(items, axis=0)
+        variance = np.where(extent > 0, variance, 0.0)
+    spread = np.where(variance > 0, np.sqrt(variance), 1.0)
+    extent = np.where(extent > 0, extent, 1.0)
+    typical = float(np.sqrt(2 * variance.sum())) or 1.0
+    return typical, max(float(np.sqrt((extent[variance > 0] ** 2).sum())), typical), spread, extent
 
-    def evaluate(theta: FloatArray) -> tuple[float, FloatArray]:
-        nonlocal here, at
-        if here is evidence or np.abs(theta - at)[circles].max(initial=0.0) > AWAY:
-            problem, likelihood = evidence.split(theta)
-            here = here.over(with_rest(choice.at(problem), data, LOST_IN_SEARCH), likelihood, tol=TOL)
-            at = theta
-        with few_threads(here.order):
-            return here.believed(theta)
 
-    first = np.full(theta.shape, FIRST)
-    theta, slope, evaluations, done = climb(
-        evaluate, theta, bounds, first, tol=SHORT, gain=GAIN, longest=LONGEST, worse=WORSE, most=MOST
-    )
-    problem, likelihood = here.split(theta)
-    # what the posterior is over depends on nothing but the parameters
-    whole: Evidence = rebuild(choice.at(problem), likelihood)
-    whole.warm = here.over(whole.problem, likelihood, tol=whole.method.tol).warm
-    with few_threads(whole.order):
-        value = whole.solve(theta).posterior.log_evidence + whole.hyperprior_gain(theta)[0]
-    message = "the next step promises next to nothing" if done else f"stopped after {evaluations} evaluations"
-    return whole, Optimum(theta, value, slope, evaluations, done, message)
+def length_scales(kernel: Any, n_features: int) -> FloatArray | None:
+    """Return the length scale of every feature, if the kernel has exactly one part with length scales."""
+    found = [part for part in _parts(kernel) if hasattr(part, "length_scale")]
+    if len(found) != 1:
+        return None
+    return np.asarray(np.broadcast_to(np.asarray(found[0].length_scale, dtype=np.float64), (n_features,)))
+
+
+def _parts(kernel: Any) -> list[Any]:
+    inner = [value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel)]
+    return [part for one in inner for part in _parts(one)] if inner else [kernel]
+
+
+def warn_if_equal(owner: str, items: Any) -> None:
+    """Warn if all items have the same features."""
+    if items.shape[0] > 1 and as_items(items).all_equal():
+        warn_user(
+            f"{owner}: all {items.shape[0]} items that occur have the same features, so no difference between them can "
+            "be learned.\n  Give features that differ, or leave the item table out: items are then known by name.",
+            DataWarning,
+        )

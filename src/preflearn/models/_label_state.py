@@ -11,11 +11,10 @@ from preflearn.data._checks import check_names
 from preflearn.data._items import check_items
 from preflearn.exceptions import DataError
 from preflearn.inference.blocks import BlockDesign
-from preflearn.inference.evidence import Evidence, numbers
-from preflearn.inference.methods import get_method
-from preflearn.inference.observed import Observed
+from preflearn.inference.evidence import Evidence, get_method, numbers
+from preflearn.inference.method import Observed
 from preflearn.likelihoods import get_likelihood
-from preflearn.models._gp_kernel import check_kernel
+from preflearn.models._gp_terms import check_kernel
 from preflearn.models._label_input import Edges
 from preflearn.models._label_posterior import LabelProblem, label_prior
 

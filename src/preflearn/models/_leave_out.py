@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from preflearn.data import Comparisons
 from preflearn.inference.evidence import Solution
-from preflearn.models._statements import Statements
+from preflearn.models._gp_read import Statements
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["LeftOut", "without_comparisons", "without_items", "without_judges"]

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from preflearn.exceptions import DataError, first_few
-from preflearn.models._statements import Statements
+from preflearn.models._gp_read import Statements
 
 __all__ = ["check_maximum"]
 

@@ -7,28 +7,36 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.special import ndtri
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
 from preflearn.data.pairs import warn_before_learning
-from preflearn.inference.evidence import Evidence, Solution
+from preflearn.exceptions import DataWarning, warn_user
+from preflearn.inference.evidence import Evidence, Learned, Search, Solution, Starts, check_theta, get_method, learn
 from preflearn.inference.hyperprior import HyperPrior
-from preflearn.inference.learn import Learned, Search, Starts, check_theta, learn
 from preflearn.inference.method import Method
-from preflearn.inference.methods import get_method
-from preflearn.inference.threads import few_threads
 from preflearn.items import as_items
-from preflearn.models._gp_read import read
+from preflearn.linalg import few_threads
+from preflearn.models._gp_read import Statements, read
 from preflearn.models._gp_terms import Choice
 from preflearn.models._mixtures import mix
-from preflearn.models._statements import Statements
 from preflearn.models._utility import UtilityPosterior
 from preflearn.terms import POPULATION, Items, Who
 
-__all__ = ["Effect", "How", "PreferenceModel"]
+__all__ = [
+    "NOTHING_BUT_NOISE",
+    "Effect",
+    "How",
+    "PreferenceModel",
+    "warn_few_points",
+    "warn_only_noise",
+    "warn_unfinished",
+]
 
 LEVEL = 0.9  # probability of the intervals of effects
+NOTHING_BUT_NOISE = 30.0  # times the deviation of utilities
 
 
 class Effect(NamedTuple):
@@ -62,6 +70,10 @@ class PreferenceModel(UtilityPosterior):
     inference: str
     hyperprior_: HyperPrior | None
     _repeats_matter: bool = True  # whether exact repeats are worth a word
+
+    @property
+    def _knows_judges(self) -> bool:
+        return self.judge_kernel is not None or self.side == "judge" or bool(self.judge_reliability)
 
     def _check_data(self, X: Any) -> None:
         """Raise an error if nothing can be learned from X."""
@@ -138,6 +150,11 @@ class PreferenceModel(UtilityPosterior):
     def _evidence_of(self, data: Statements, choice: Choice, likelihood: Any) -> Evidence:
         """Add the terms up over what was said."""
         method = self._method
+        if method.log_concave_only and not likelihood.log_concave:
+            raise ValueError(
+                f"{type(self).__name__}: {type(likelihood).__name__} is not log-concave, which {method.words} needs. "
+                'Use inference="ep".'
+            )
         problem = choice.problem(data, dense=np.inf if method.exact_only else self._dense)
         return Evidence(problem, likelihood, data.seen, method, about=choice)
 
@@ -223,3 +240,39 @@ def _latents(choice: Choice, problem: Any, data: Statements) -> dict[str, Any]:
     functions = problem.parts.get("functions")
     lost = 0.0 if functions is None else 1.0 - functions.kept_share(data.pairs)
     return {"latents": words[choice.kind], "n_latents": problem.n_latents, "lost": max(lost, 0.0)}
+
+
+def warn_unfinished(owner: str, inference: str, infos: list[Any], likelihood: Any) -> None:
+    """Warn if an inference did not reach its tolerance."""
+    unfinished = [info for info in infos if not info.converged]
+    if unfinished:
+        worst = max(unfinished, key=lambda info: info.residual)
+        other = ', or use inference="laplace"' if inference == "ep" and likelihood.log_concave else ""
+        warn_user(
+            f"{owner}: {inference} stopped after {worst.steps} steps with residual {worst.residual:.1e} (wanted "
+            f"{worst.wanted:.0e}); probabilities are approximate. Check for extreme weights or bounds of the "
+            f"kernel{other}.",
+            ConvergenceWarning,
+        )
+
+
+def warn_only_noise(owner: str, inference: str, sigma: float, count: str, average: str = "") -> None:
+    """Warn if the noise that was learned is much larger than all differences of utilities."""
+    if sigma > NOTHING_BUT_NOISE:
+        better = 'inference="ep" (more accurate where there are few), ' if inference == "laplace" else ""
+        warn_user(
+            f"{owner}: by {get_method(inference).words} the evidence of these {count} is highest where all utilities "
+            "are equal: they show no differences that noise would not.\n  Probabilities are close to 1/2. Collect "
+            f"more, or use {better}{average}a kernel with a fixed variance.",
+            DataWarning,
+        )
+
+
+def warn_few_points(owner: str, n_points: int, effective_size: float) -> None:
+    """Warn if an average over hyperparameters rests on a few points."""
+    if effective_size < 5:
+        warn_user(
+            f"{owner}: the average over {n_points} points of the hyperparameters is worth only {effective_size:.1f} "
+            "draws. Raise n_points, or use fewer free parameters.",
+            ConvergenceWarning,
+        )

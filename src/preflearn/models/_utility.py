@@ -14,8 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.inference.evidence import Solution
 from preflearn.inference.sparse import DENSE
-from preflearn.inference.threads import few_threads
-from preflearn.linalg import draw_normal
+from preflearn.linalg import draw_normal, few_threads, generator
 from preflearn.metrics.pairs import score_of_margins
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
 from preflearn.models._gp_judges import asked_by, asked_of, clusters_of, covariates_of
@@ -25,7 +24,7 @@ from preflearn.models.ranking import Ranking, rank_draws, relative_deviations
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Items, Rows, Who
 
-__all__ = ["UtilityPosterior", "generator"]
+__all__ = ["UtilityPosterior"]
 
 MOST_DRAWN = 100  # items whose pairs are drawn jointly
 BLOCK = 2**22  # covariances between new and training items that are held at a time
@@ -79,10 +78,6 @@ class UtilityPosterior(BaseEstimator):
     covariates: bool = True
     _dense: float = DENSE  # independent latents up to which they are factored as one matrix
     _all_items: bool = False  # whether items that were never compared have latents
-
-    @property
-    def _knows_judges(self) -> bool:
-        return self.judge_kernel is not None or self.side == "judge" or bool(self.judge_reliability)
 
     @_OfUtilities
     def predict_utility(
@@ -506,16 +501,3 @@ def _pair_moments(s: Solution, rows: Rows, total: int) -> tuple[FloatArray, Floa
 def _check_count(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
         raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")
-
-
-def generator(random_state: Any, owner: str) -> np.random.Generator:
-    """Return a generator from an int, a RandomState, a Generator or None."""
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(int(random_state.randint(2**31)))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{owner}: random_state={random_state!r} must be a whole number of at least 0, a RandomState, a Generator "
-            "or None."
-        ) from None

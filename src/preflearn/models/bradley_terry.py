@@ -14,24 +14,28 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.data.pairs import warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
-from preflearn.inference.evidence import Evidence, Solution
+from preflearn.inference.evidence import (
+    Evidence,
+    Learned,
+    Solution,
+    Starts,
+    climb_evidence,
+    learned_again,
+    maximise_evidence,
+)
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.laplace import Laplace
-from preflearn.inference.learn import Learned, Starts, climb_evidence, learned_again, maximise_evidence
 from preflearn.inference.likelihood_alone import MaximumLikelihood
 from preflearn.inference.method import Method
 from preflearn.inference.search import Optimum
 from preflearn.inference.sparse import FEW
+from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.models._gp_items import items_of_table
-from preflearn.models._gp_kernel import VARIANCE
-from preflearn.models._gp_likelihood import likelihood_of
-from preflearn.models._gp_read import read
+from preflearn.models._gp_read import Statements, read
 from preflearn.models._gp_state import scale_again
-from preflearn.models._gp_terms import Choice, beside, choose
-from preflearn.models._gp_warnings import NOTHING_BUT_NOISE, warn_unfinished
+from preflearn.models._gp_terms import VARIANCE, Choice, beside, choose
 from preflearn.models._maximum import check_maximum
-from preflearn.models._preference import How, PreferenceModel
-from preflearn.models._statements import Statements
+from preflearn.models._preference import NOTHING_BUT_NOISE, How, PreferenceModel, warn_unfinished
 from preflearn.models.ranking import Ranking
 from preflearn.operators import FloatArray
 from preflearn.terms import ItemKernel
@@ -265,7 +269,7 @@ class BradleyTerry(PreferenceModel):
             )
 
     def _likelihood(self, X: Comparisons) -> Any:
-        return likelihood_of(type(self).__name__, self.link, self.inference, X.outcome, X.weight, ties=self.ties)[0]
+        return likelihood_of(type(self).__name__, self.link, X.outcome, X.weight, ties=self.ties)[0]
 
     @property
     def _method(self) -> Method:

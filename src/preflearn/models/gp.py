@@ -14,26 +14,28 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.pairs import warn_before_learning
-from preflearn.inference.evidence import Evidence, hyperprior_of
-from preflearn.inference.learn import Learned, Starts, learned_again
-from preflearn.inference.methods import METHODS
-from preflearn.inference.observed import Observed
+from preflearn.inference.evidence import (
+    METHODS,
+    Evidence,
+    Learned,
+    Starts,
+    hyperprior_of,
+    learned_again,
+    maximise_evidence,
+)
+from preflearn.inference.method import Observed
+from preflearn.inference.search import starts
 from preflearn.inference.system import Query
-from preflearn.inference.threads import few_threads
-from preflearn.models._gp_items import items_of_comparisons
-from preflearn.models._gp_kernel import length_scales
-from preflearn.models._gp_likelihood import likelihood_of
-from preflearn.models._gp_read import read
+from preflearn.likelihoods.resolve import likelihood_of
+from preflearn.linalg import few_threads, generator
+from preflearn.models._gp_read import Statements, read
+from preflearn.models._gp_search import search_by_functions
 from preflearn.models._gp_state import choice_again, choice_state, comparisons_again, hyperprior_again
-from preflearn.models._gp_terms import Choice, choose, search
-from preflearn.models._gp_warnings import warn_few_points, warn_only_noise, warn_unfinished
+from preflearn.models._gp_terms import Choice, choose, length_scales
 from preflearn.models._leave_out import LeftOut, without_comparisons, without_items, without_judges
 from preflearn.models._mixtures import share_ties
-from preflearn.models._preference import How, PreferenceModel
-from preflearn.models._starts import started
-from preflearn.models._statements import Statements
-from preflearn.models._utility import generator
-from preflearn.terms import Reliability, Rows
+from preflearn.models._preference import How, PreferenceModel, warn_few_points, warn_only_noise, warn_unfinished
+from preflearn.terms import Reliability
 from preflearn.terms.circles import circle_variance
 
 __all__ = ["LeftOut", "PreferenceGP"]
@@ -263,15 +265,13 @@ class PreferenceGP(PreferenceModel):
         self._validate_params()
         self._check_data(X)
         warn_before_learning(X, type(self).__name__, parts=self.cyclic_kernel is None or self.kernel is not None)
-        likelihood, self._unit = likelihood_of(
-            "PreferenceGP", self.likelihood, self.inference, X.outcome, X.weight, ties=self.ties
-        )
+        likelihood, self._unit = likelihood_of("PreferenceGP", self.likelihood, X.outcome, X.weight, ties=self.ties)
         data = read(self, X, exact=likelihood.margins)
         evidence = self._evidence_of(data, choose(self, X, data, None), likelihood)
         self.hyperprior_ = None if self.hyperprior is None else hyperprior_of(evidence, float(self.hyperprior))
         evidence.hyperprior = self.hyperprior_
         rng = self._generator()
-        first = started(self, evidence, start, rng, hold=hold)
+        first = _started(self, evidence, start, rng, hold=hold)
         self._learn(X, data, evidence, first if self.hyperparameters != "fixed" else None, rng)
         return self
 
@@ -305,9 +305,12 @@ class PreferenceGP(PreferenceModel):
             new.hyperprior = evidence.hyperprior
             return new
 
+        choice: Choice = evidence.about
         average = self.hyperparameters == "average" and first is not None and evidence.theta.shape[0] > 0
         return How(
-            partial(search, evidence.about, data, rebuild),
+            partial(search_by_functions, choice, data, rebuild)
+            if choice.searched_by_functions(data)
+            else maximise_evidence,
             self.n_points if average else 0,
             int(rng.integers(2**31)) if average else 0,
         )
@@ -392,11 +395,10 @@ class PreferenceGP(PreferenceModel):
         """Noise of one item's utility in units of the prior deviation of utilities."""
         check_is_fitted(self)
         parts = self._solution.problem.parts
-        items = items_of_comparisons(self, self.comparisons_, self._used)
-        variance = 2 * np.mean(parts["utility"].variance(items)) if "utility" in parts else 0.0
+        rows = self._statements.rows
+        variance = 2 * np.mean(parts["utility"].variance(rows.items)) if "utility" in parts else 0.0
         if "circles" in parts:
-            rows = self._statements.rows
-            variance += np.mean(circle_variance(parts["circles"], Rows(items, rows.low, rows.high)))
+            variance += np.mean(circle_variance(parts["circles"], rows))
         if "tastes" in parts:
             variance *= parts["tastes"].similarity
         return float(self.likelihood_.noise_deviation / np.sqrt(variance))
@@ -455,3 +457,42 @@ class PreferenceGP(PreferenceModel):
                 return share_ties(without_judges(self._learned.mixture, data, X))
             first, second = without_items(self._mixture, data, X)
         return LeftOut(share_ties(first), share_ties(second))
+
+
+def _started(model: Any, evidence: Evidence, start: Mapping[str, Any] | None, rng: Any, *, hold: bool) -> Starts:
+    """Return the log parameters of an evidence, with those that ``start`` names replaced by its values, and others.
+
+    With ``hold`` what ``start`` names stays there.
+    """
+    if not isinstance(hold, (bool, np.bool_)):
+        raise TypeError(f"fit: hold is {hold!r}; it must be True or False.")
+    if start is not None and not isinstance(start, Mapping):
+        raise TypeError(
+            f"fit: start is a {type(start).__name__}; give names and values, such as "
+            "dict(zip(model.theta_names_, np.exp(model.theta_)))."
+        )
+    if start is not None and model.hyperparameters == "fixed":
+        raise ValueError(
+            'fit: start is where a search starts, and hyperparameters="fixed" is none. Give the kernel these values.'
+        )
+    if hold and not start:
+        raise ValueError("fit: hold=True holds the parameters that start names; give start as well.")
+    theta, bounds, names = evidence.theta, evidence.bounds, evidence.names
+    for name, value in (start or {}).items():
+        if name not in names:
+            raise ValueError(f'fit: start has "{name}", which is not one of the free parameters ({", ".join(names)}).')
+        if isinstance(value, (bool, np.bool_)) or not (isinstance(value, Real) and 0 < float(value) < np.inf):
+            raise ValueError(
+                f'fit: start has {value!r} for "{name}"; it must be a positive number (not its logarithm).'
+            )
+        place = names.index(name)
+        low, high = bounds[place]
+        theta[place] = np.clip(np.log(float(value)), low, high)
+        if hold:
+            if abs(theta[place] - np.log(float(value))) > 1e-9:
+                raise ValueError(
+                    f'fit: hold=True with {float(value):g} for "{name}", which is outside its bounds '
+                    f"({np.exp(low):g} to {np.exp(high):g}). Give a value within them, or a kernel with wider bounds."
+                )
+            bounds[place] = theta[place]
+    return Starts(starts(theta, bounds, model.n_restarts, rng), bounds)

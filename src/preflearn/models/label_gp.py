@@ -13,18 +13,17 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import LabelPreferences
 from preflearn.data._checks import check_labels, label_array
 from preflearn.data.labels import label_codes
-from preflearn.inference.evidence import Evidence, Solution, numbers
-from preflearn.inference.learn import Learned, Starts, check_theta, learn, learned_again
+from preflearn.inference.evidence import Evidence, Learned, Solution, Starts, check_theta, learn, learned_again, numbers
 from preflearn.inference.search import starts
 from preflearn.items import as_items
+from preflearn.likelihoods.resolve import likelihood_of
+from preflearn.linalg import generator
 from preflearn.metrics import pairwise_accuracy
-from preflearn.models._gp_kernel import start_kernel
-from preflearn.models._gp_likelihood import likelihood_of
-from preflearn.models._gp_warnings import warn_only_noise, warn_unfinished
+from preflearn.models._gp_terms import start_kernel
 from preflearn.models._label_input import Edges, edge_list, label_data, merged_edges, new_items
 from preflearn.models._label_posterior import LabelPosterior
 from preflearn.models._label_state import edges_again, evidence_of
-from preflearn.models._utility import generator
+from preflearn.models._preference import warn_only_noise, warn_unfinished
 from preflearn.operators import FloatArray
 from preflearn.terms import Items
 
@@ -157,9 +156,7 @@ class LabelPreferenceGP(BaseEstimator):
         """
         self._validate_params()
         data = label_data(type(self).__name__, X, y)
-        likelihood, self._unit = likelihood_of(
-            "LabelPreferenceGP", self.likelihood, self.inference, data.outcome, data.weight
-        )
+        likelihood, self._unit = likelihood_of("LabelPreferenceGP", self.likelihood, data.outcome, data.weight)
         if not likelihood.log_concave:
             raise ValueError(
                 f"LabelPreferenceGP: {type(likelihood).__name__} is not log-concave, which its factors need. "

@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from sklearn.gaussian_process.kernels import RBF
 
 from preflearn.data import Comparisons
-from preflearn.models._gp_kernel import start_kernel
+from preflearn.models._gp_terms import start_kernel
 from preflearn.structure.graph import FloatArray, IntArray
 
 __all__ = ["FEWER", "Sign", "chance", "cyclic_residuals", "functions_of_features", "similarities", "typical_distance"]

@@ -1,16 +1,28 @@
 """Terms: what a model is a sum of. A term knows rows, items and kernels; it does not know which inference is used."""
 
-from preflearn.terms._contract import Asked, Combined, Direct, Given, Multiple, Own, Seen, Term
+from preflearn.terms._contract import (
+    POPULATION,
+    UNKNOWN,
+    Asked,
+    Combined,
+    Direct,
+    Given,
+    Items,
+    Multiple,
+    Own,
+    Parameters,
+    Rows,
+    Seen,
+    Term,
+    Who,
+)
 from preflearn.terms.circles import PairEffects, PairPreferences, SkewBasis, SkewFunctions
 from preflearn.terms.clusters import Clusters
 from preflearn.terms.covariates import Covariates
-from preflearn.terms.item_kernel import ItemKernel
-from preflearn.terms.parameters import Parameters
 from preflearn.terms.reliability import Reliability, ReliabilityError
-from preflearn.terms.rows import POPULATION, UNKNOWN, Items, Rows, Who
 from preflearn.terms.side import Side
 from preflearn.terms.tastes import Tastes, TastesByFeatures
-from preflearn.terms.utility import Utility
+from preflearn.terms.utility import ItemKernel, Utility
 
 __all__ = [
     "POPULATION",

@@ -30,11 +30,8 @@ from preflearn.kernels.pairs import (
     skew_pullback,
 )
 from preflearn.linalg import eigh_leading, weighted_square
-from preflearn.terms._contract import Asked, Given, Own, Seen
-from preflearn.terms.item_kernel import ItemKernel
-from preflearn.terms.parameters import Parameters
-from preflearn.terms.rows import FloatArray, IntArray, Items, Rows
-from preflearn.terms.utility import Utility
+from preflearn.terms._contract import Asked, FloatArray, Given, IntArray, Items, Own, Parameters, Rows, Seen
+from preflearn.terms.utility import ItemKernel, Utility
 
 __all__ = ["PairEffects", "PairPreferences", "SkewBasis", "SkewFunctions", "circle_variance"]
 

@@ -11,9 +11,20 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.terms._contract import Asked, Given, Own, Seen, pair_design, scatter
-from preflearn.terms.parameters import Parameters, constant_parameters
-from preflearn.terms.rows import POPULATION, FloatArray, Items, Rows
+from preflearn.terms._contract import (
+    POPULATION,
+    Asked,
+    FloatArray,
+    Given,
+    Items,
+    Own,
+    Parameters,
+    Rows,
+    Seen,
+    constant_parameters,
+    pair_design,
+    scatter,
+)
 
 __all__ = ["Clusters"]
 

@@ -10,9 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.terms._contract import Asked, Direct, Given, Multiple, Seen
-from preflearn.terms.parameters import Parameters, constant_parameters
-from preflearn.terms.rows import FloatArray, Items, Rows
+from preflearn.terms._contract import (
+    Asked,
+    Direct,
+    FloatArray,
+    Given,
+    Items,
+    Multiple,
+    Parameters,
+    Rows,
+    Seen,
+    constant_parameters,
+)
 
 __all__ = ["Covariates"]
 

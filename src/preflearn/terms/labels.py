@@ -21,9 +21,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from preflearn.terms.item_kernel import ItemKernel
-from preflearn.terms.parameters import Parameters
-from preflearn.terms.rows import FloatArray, IntArray, Items
+from preflearn.terms._contract import FloatArray, IntArray, Items, Parameters
+from preflearn.terms.utility import ItemKernel
 
 __all__ = ["Labels", "contrasts", "selection"]
 

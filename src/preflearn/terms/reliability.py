@@ -15,9 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import logsumexp
 
-from preflearn.terms._contract import Asked, Given, Own, Seen
-from preflearn.terms.parameters import Parameters
-from preflearn.terms.rows import FloatArray, IntArray, Items, Rows
+from preflearn.terms._contract import Asked, FloatArray, Given, IntArray, Items, Own, Parameters, Rows, Seen
 
 __all__ = ["Reliability", "ReliabilityError"]
 

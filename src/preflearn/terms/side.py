@@ -13,9 +13,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from preflearn.terms._contract import Asked, Direct, Given, Multiple, Own, Seen
-from preflearn.terms.parameters import Parameters, constant_parameters
-from preflearn.terms.rows import POPULATION, FloatArray, Items, Rows
+from preflearn.terms._contract import (
+    POPULATION,
+    Asked,
+    Direct,
+    FloatArray,
+    Given,
+    Items,
+    Multiple,
+    Own,
+    Parameters,
+    Rows,
+    Seen,
+    constant_parameters,
+)
 
 __all__ = ["Side"]
 

@@ -17,9 +17,26 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.kernels import gram, gram_and_pullback, gram_diag
-from preflearn.terms._contract import Asked, Combined, Direct, Given, Own, Seen, Term, scatter
-from preflearn.terms.parameters import Parameters, constant_parameters, kernel_parameters
-from preflearn.terms.rows import POPULATION, UNKNOWN, FloatArray, IntArray, Items, Rows, Who
+from preflearn.terms._contract import (
+    POPULATION,
+    UNKNOWN,
+    Asked,
+    Combined,
+    Direct,
+    FloatArray,
+    Given,
+    IntArray,
+    Items,
+    Own,
+    Parameters,
+    Rows,
+    Seen,
+    Term,
+    Who,
+    constant_parameters,
+    kernel_parameters,
+    scatter,
+)
 
 __all__ = ["Tastes", "TastesByFeatures", "dense_rows"]
 

@@ -13,29 +13,82 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from scipy.linalg.blas import dtrsm
 
 from preflearn.exceptions import DataError
-from preflearn.inference.design import PairDesign, products_of_rows
-from preflearn.inference.system import Query
+from preflearn.inference.dense import (
+    FACTOR_ALWAYS,
+    DenseCurve,
+    DenseSystem,
+    Design,
+    cholesky_at_least_one,
+    factored_step,
+    products_of_rows,
+)
+from preflearn.inference.krylov import conjugate
+from preflearn.inference.system import Curve, Query
 from preflearn.linalg import SMALL
 from preflearn.operators import FloatArray
 
 __all__ = [
     "Diagonal",
-    "DiagonalCovariance",
     "Flat",
-    "IndependentCurvature",
-    "cholesky_at_least_one",
+    "IndependentCurve",
+    "IndependentSystem",
+    "PairDesign",
     "direct_draws",
     "direct_joint",
-    "direct_moments",
     "direct_relative",
     "moved_mode",
 ]
 
 BLOCK = 2**20  # numbers held at a time
+MORE_STEPS = 60  # with the diagonal alone, before a factor is the better buy
 CANCELLED = 1e-6  # of the variances of single latents, below which that of a difference is worked out from a root
+
+
+class PairDesign(Design):
+    """The same where each row sees two latents, one as +1 and the other as -1; of Λ the upper triangle is formed."""
+
+    dense = True
+
+    def __init__(self, A: Any) -> None:
+        self.A = sp.csr_array(A)
+        self.A.sort_indices()
+        self.AT = sp.csr_array(self.A.T)
+        self.shape = self.A.shape
+        ends = self.A.indices.reshape(-1, 2).astype(np.intp)
+        self._low, self._high = np.ascontiguousarray(ends.T)
+        self._key = self._low * self.shape[1] + self._high
+
+    @staticmethod
+    def fits(A: Any) -> bool:
+        """Return whether rows of a sparse array are such."""
+        two = bool((np.diff(A.indptr) == 2).all())
+        return two and bool((A.data[::2] * A.data[1::2] == -1.0).all()) and bool((np.abs(A.data) == 1.0).all())
+
+    def laplacian(self, tau: FloatArray) -> FloatArray:
+        """Return the upper triangle of Λ."""
+        n = self.shape[1]
+        Lam: FloatArray = np.asarray(np.bincount(self._key, -tau, minlength=n * n), dtype=np.float64).reshape(n, n)
+        Lam.flat[:: n + 1] = self.square_sums(tau)
+        return Lam
+
+    def square_sums(self, tau: FloatArray) -> FloatArray:
+        """Return the diagonal of Λ."""
+        n = self.shape[1]
+        ends = np.bincount(self._low, tau, minlength=n) + np.bincount(self._high, tau, minlength=n)
+        return np.asarray(ends, dtype=np.float64)
+
+    def spread(self, C: FloatArray) -> FloatArray:
+        """Return diag(ACA') from the few entries of C that the rows of A touch; its lower triangle counts."""
+        v = C.diagonal()
+        return np.asarray(v[self._low] + v[self._high] - 2.0 * C[self._high, self._low])
+
+    def sizes(self, v: FloatArray) -> FloatArray:
+        """Return |A| v."""
+        return np.asarray(v[self._low] + v[self._high])
 
 
 @dataclass(frozen=True)
@@ -92,14 +145,6 @@ def _array(Lam: Any) -> FloatArray:
     if isinstance(Lam, np.ndarray):
         return Lam  # formed for this
     return np.asarray(Lam.matrix.copy() if hasattr(Lam, "matrix") else Lam.toarray())
-
-
-def cholesky_at_least_one(G: FloatArray) -> FloatArray:
-    """Factor I + G for the lower triangle of a positive semi-definite G with rounding errors larger than 1."""
-    values, vectors = scipy.linalg.eigh(G, lower=True)
-    root = np.sqrt(1.0 + np.maximum(values, 0.0))[:, None] * vectors.T
-    upper: FloatArray = np.asarray(np.linalg.qr(root, mode="r"))
-    return np.asfortranarray((upper * np.sign(upper.diagonal())[:, None]).T)
 
 
 @dataclass(frozen=True)
@@ -267,9 +312,51 @@ class _FlatCovariance(DiagonalCovariance):
         return np.zeros_like(plus)
 
 
-def direct_moments(covariance: DiagonalCovariance, latent: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-    """Return means and variances of a direct query, given the covariance of the latents and their means."""
-    return np.asarray(query.shared @ latent), covariance.forms(query.shared) + query.prior
+@dataclass(frozen=True)
+class IndependentSystem(DenseSystem):
+    """The same for independent latents, or latents without a prior."""
+
+    @property
+    def ridge(self) -> float:
+        """Weight of the prior, u'u/2."""
+        return float(self.factor.ridge)
+
+    def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
+        """Return roughly where the mode is; see `System.start`."""
+        if near is None or near.system.size != self.size or not self.ridge:
+            return self.back(g)
+        before, latents = near.system.factor, self.latents(g)
+        return moved_mode(before.variances, self.factor.variances, latents, near.solve)
+
+    def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
+        """Return B⁻¹ b up to a relative error; see `System.newton`."""
+        return diagonal_step(self, tau, b, near, tol, self.design.inner_steps)
+
+    def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> IndependentCurve:
+        """Factor B; see `System.curve`."""
+        return IndependentCurve(self, tau, self.factor.curvature(self.design.laplacian(tau)))
+
+
+@dataclass(frozen=True)
+class IndependentCurve(DenseCurve):
+    """B of independent latents, which are asked about themselves."""
+
+    def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return posterior means and variances of what is asked."""
+        mean = np.asarray(query.shared @ self.system.factor.forward(u))
+        return mean, np.asarray(self.covariance.forms(query.shared) + query.prior)
+
+    def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return the mean (p,) and the covariance (p, p) of what is asked."""
+        return direct_joint(self.covariance, self.system.factor.forward(u), query)
+
+    def draws(self, u: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return joint draws (count, p) of what is asked directly."""
+        return direct_draws(self.covariance, self.system.factor.forward(u), query, count, rng)
+
+    def relative(self, u: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances of values asked directly, relative to the mean of all of them."""
+        return direct_relative(self.covariance, self.system.factor.forward(u), query)
 
 
 def direct_joint(covariance: Any, latent: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
@@ -303,3 +390,25 @@ def moved_mode(
     if change.any():
         f = f + root * solve(root * change * a)
     return np.asarray(f / np.sqrt(after))
+
+
+def diagonal_step(
+    system: Any, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float, steps: int
+) -> tuple[FloatArray, Curve | None]:
+    """Solve with the diagonal of B as preconditioner; where that is slow by `factored_step`.
+
+    For independent latents that rows see few of each, in a graph without bottlenecks a few products will do.
+    """
+    if min(system.size, system.order) > FACTOR_ALWAYS:
+        diagonal = system.factor.diagonal(system.design.square_sums(tau))
+        centred, ridge = system.factor.centred, system.ridge
+        x, solved = conjugate(
+            lambda x: ridge * x + system.back(tau * system.forward(x)),
+            centred(b),
+            lambda r: centred(r / diagonal),
+            tol,
+            MORE_STEPS,
+        )
+        if solved:
+            return x, near
+    return factored_step(system, tau, b, near, tol, steps)
