@@ -8,10 +8,10 @@ from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from fast_share import mostly_slow
+from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem, pair_operator
 from preflearn.inference.ep import ep
 from preflearn.inference.laplace import laplace
-from preflearn.inference.method import Observed
 from preflearn.kernels import gram
 from preflearn.likelihoods import Davidson, Gaussian, Logit, Probit
 

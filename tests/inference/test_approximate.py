@@ -10,13 +10,12 @@ import scipy.sparse as sp
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic
 
+from preflearn.inference.contract import Observed, Query
 from preflearn.inference.dense import Curvature, DenseSystem, Design, Factor, pair_operator
 from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.independent import Diagonal, IndependentSystem, PairDesign
 from preflearn.inference.laplace import laplace, laplace_gradient
-from preflearn.inference.method import Observed
 from preflearn.inference.search import maximise, starts
-from preflearn.inference.system import Query
 from preflearn.kernels import gram, pullback
 from preflearn.kernels.paired import gram_paired
 from preflearn.likelihoods import Davidson, Gaussian, Logit, Probit

@@ -5,9 +5,9 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
+from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem, Design, pair_operator
 from preflearn.inference.ep import ep
-from preflearn.inference.method import Observed
 from preflearn.kernels import gram
 from preflearn.likelihoods import Davidson, Gaussian, Logit, Probit
 

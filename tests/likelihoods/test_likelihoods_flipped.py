@@ -7,9 +7,9 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
 from preflearn import Comparisons, PreferenceGP
+from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem, pair_operator
 from preflearn.inference.ep import ep
-from preflearn.inference.method import Observed
 from preflearn.likelihoods import Flipped, Likelihood, Logit, Probit
 
 pytestmark = pytest.mark.slow

@@ -13,11 +13,11 @@ from sklearn.model_selection import cross_val_score
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
+from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
 from preflearn.inference.evidence import Evidence, get_method
 from preflearn.inference.laplace import laplace
-from preflearn.inference.method import Observed
 from preflearn.inference.problem import Problem
 from preflearn.inference.search import climb
 from preflearn.kernels.pairs import difference_gram, skew_gram

@@ -18,7 +18,7 @@ from fast_share import mostly_slow
 from preflearn import Bags, Comparisons, LabelPreferenceGP, PreferenceGP
 from preflearn.data import from_class_labels
 from preflearn.exceptions import DataError, DataWarning
-from preflearn.inference.method import Info
+from preflearn.inference.contract import Info
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
 from preflearn.models._preference import warn_unfinished
 

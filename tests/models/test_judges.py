@@ -14,11 +14,10 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 from inference.hostile_problems import problem as problem_of
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataError, DataWarning
+from preflearn.inference.contract import Observed, Query
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
 from preflearn.inference.laplace import laplace
-from preflearn.inference.method import Observed
-from preflearn.inference.system import Query
 from preflearn.likelihoods import Flipped, Gaussian, Probit
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")

@@ -19,12 +19,11 @@ from preflearn.data import (
     from_ordinal_labels,
 )
 from preflearn.inference.blocks import BlockDesign, BlockFactor
+from preflearn.inference.contract import Observed, Query
 from preflearn.inference.covers import CoverFactor, vertex_cover
 from preflearn.inference.dense import DenseSystem, pair_operator
 from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.laplace import laplace
-from preflearn.inference.method import Observed
-from preflearn.inference.system import Query
 from preflearn.likelihoods import Gaussian, Probit
 from preflearn.models.label_gp import LabelPreferenceGP
 

@@ -11,11 +11,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 import preflearn
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
+from preflearn.inference.contract import Observed, Query
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
 from preflearn.inference.laplace import laplace
-from preflearn.inference.method import Observed
-from preflearn.inference.system import Query
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.models import _gp_terms
 from preflearn.structure import judge_report

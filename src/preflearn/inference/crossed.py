@@ -24,11 +24,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.exceptions import DataError
-from preflearn.inference.dense import factored_step
+from preflearn.inference.contract import Curve, Query, System, Touched
 from preflearn.inference.group_design import GroupDesign, Stack
 from preflearn.inference.groups import GroupCurve, GroupSystem, block_diagonal, inverse_cholesky, joined, times, turned
 from preflearn.inference.krylov import conjugate
-from preflearn.inference.system import Curve, Query, Touched
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["CrossedCurve", "CrossedSystem"]
@@ -36,12 +35,11 @@ __all__ = ["CrossedCurve", "CrossedSystem"]
 DRAWS, PROBES = 32, 16
 EXACT, ROUGH = 1e-10, 1e-4  # relative residuals of solutions, and of draws
 MOST_STEPS = 1_000
-INNER_STEPS = 60  # conjugate gradient steps before a new factorisation is the better buy
 AT_ONCE = 64  # values that are solved for together
 
 
 @dataclass(frozen=True)
-class CrossedSystem:
+class CrossedSystem(System):
     """S of the outer system, and of the inner groups beside it; see the module."""
 
     outer: GroupSystem
@@ -59,22 +57,14 @@ class CrossedSystem:
         return self.outer.order
 
     @property
+    def inner_steps(self) -> int:
+        """Steps of conjugate gradients before a new factorisation is the better buy."""
+        return 60
+
+    @property
     def smooth(self) -> bool:
         """Whether S changes smoothly with the parameters."""
         return self.outer.smooth
-
-    @property
-    def ridge(self) -> float:
-        """Weight of the prior, u'u/2."""
-        return 1.0
-
-    def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
-        """Return roughly where the mode is; see `System.start`."""
-        return self.back(g)
-
-    def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
-        """Return B⁻¹ b up to a relative error; see `System.newton`."""
-        return factored_step(self, tau, b, near, tol, INNER_STEPS)
 
     def own(self, u: FloatArray) -> FloatArray:
         """Return the latents of the inner groups."""
@@ -115,7 +105,7 @@ class CrossedSystem:
 
 
 @dataclass(frozen=True)
-class CrossedCurve:
+class CrossedCurve(Curve):
     """B with the inner groups eliminated; see the module."""
 
     system: CrossedSystem

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 from scipy.linalg.blas import dgemm, dtrmm, dtrsm
 
-from preflearn.inference.system import Curve, Query, System, Touched
+from preflearn.inference.contract import Curve, Query, System, Touched
 from preflearn.linalg import EPS, SMALL, cholesky_pivoted, cross_product
 from preflearn.operators import FloatArray, IntArray
 
@@ -39,7 +39,6 @@ __all__ = [
     "Design",
     "Factor",
     "cholesky_at_least_one",
-    "factored_step",
     "pair_operator",
     "products_of_rows",
 ]
@@ -55,7 +54,7 @@ class Design:
     entries of one row; where these land is worked out once.
     """
 
-    inner_steps = 12  # conjugate gradients before a new factorisation is the better buy
+    inner_steps = 12  # see `System.inner_steps`
 
     def __init__(self, A: Any) -> None:
         self.A = sp.csr_array(A)
@@ -290,39 +289,6 @@ def _times(V: FloatArray, Lam: Any) -> FloatArray:
     return np.asarray(dgemm(1.0, V, Lam.T)) if V.size else np.zeros(V.shape)
 
 
-FACTOR_ALWAYS = 150  # up to this rank a factorisation costs no more than a few products
-
-
-def factored_step(
-    system: System, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float, steps: int
-) -> tuple[FloatArray, Curve | None]:
-    """Solve by conjugate gradients, a product with S and S' each step, with the last factor as preconditioner.
-
-    Where that takes more than so many steps, because the precisions have changed much, the next call factors B again.
-    """
-    if near is None or min(system.size, system.order) <= FACTOR_ALWAYS:
-        near = system.curve(tau)
-        return near.solve(b), near
-    ridge = system.ridge
-    x = np.zeros_like(b)
-    residual = b.copy()
-    wanted = tol * float(np.linalg.norm(b))
-    z = near.precondition(residual)
-    direction = z
-    inner = float(residual @ z)
-    for _ in range(steps):
-        image = ridge * direction + system.back(tau * system.forward(direction))
-        length = inner / float(direction @ image)
-        x += length * direction
-        residual -= length * image
-        if float(np.linalg.norm(residual)) <= wanted:
-            return x, near
-        z = near.precondition(residual)
-        previous, inner = inner, float(residual @ z)
-        direction = z + (inner / previous) * direction
-    return x, None  # still a direction that climbs
-
-
 MANY = 3  # new latents per training latent from which one product for each is worth a factor of its own
 SURE = 1e-7  # bound on the relative error up to which a variance by that product is kept
 
@@ -363,7 +329,7 @@ class Curvature:
 
 
 @dataclass(frozen=True)
-class DenseSystem:
+class DenseSystem(System):
     """S = A R for a design and a factor of the prior covariance."""
 
     design: Any
@@ -385,14 +351,14 @@ class DenseSystem:
         return int(self.design.size)
 
     @property
+    def inner_steps(self) -> int:
+        """Steps of conjugate gradients before a new factorisation is the better buy."""
+        return int(self.design.inner_steps)
+
+    @property
     def smooth(self) -> bool:
         """Triangular factors change smoothly with the parameters, pivoted ones jump."""
         return self.factor.order is None
-
-    @property
-    def ridge(self) -> float:
-        """Weight of the prior, u'u/2."""
-        return 1.0
 
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
@@ -406,14 +372,6 @@ class DenseSystem:
         """Return A'g: the posterior mean of anything is its prior covariance with the latents times this."""
         return np.asarray(self.design.AT @ g)
 
-    def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
-        """Return roughly where the mode is; see `System.start`."""
-        return self.back(g)
-
-    def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
-        """Return B⁻¹ b up to a relative error; see `System.newton`."""
-        return factored_step(self, tau, b, near, tol, self.design.inner_steps)
-
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> DenseCurve:
         """Factor B; see `System.curve`."""
         Lam = self.design.laplacian(tau)
@@ -423,7 +381,7 @@ class DenseSystem:
 
 
 @dataclass(frozen=True)
-class DenseCurve:
+class DenseCurve(Curve):
     """B factored as one matrix, or in the shape that the factor of the prior knows."""
 
     system: DenseSystem
@@ -438,10 +396,6 @@ class DenseCurve:
     def solve(self, b: FloatArray) -> FloatArray:
         """Return B⁻¹ b."""
         return np.asarray(self.inner.solve(b))
-
-    def precondition(self, b: FloatArray) -> FloatArray:
-        """Return B⁻¹ b."""
-        return self.solve(b)
 
     @cached_property
     def covariance(self) -> Any:

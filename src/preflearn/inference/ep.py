@@ -7,10 +7,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from preflearn.inference.contract import Curve, Found, Info, Method, Observed, Posterior, Slopes, System
 from preflearn.inference.laplace import LogConcave, laplace
-from preflearn.inference.method import Found, Info, Observed, Posterior, Slopes
 from preflearn.inference.mixing import Mixing
-from preflearn.inference.system import Curve, System
 from preflearn.operators import FloatArray
 
 __all__ = ["EP", "Sites", "ep", "ep_at", "ep_gradient", "own_gradient"]
@@ -256,7 +255,7 @@ def own_gradient(
 
 
 @dataclass(frozen=True)
-class EP:
+class EP(Method):
     """Expectation propagation as an inference; a warm start are sites."""
 
     name: ClassVar[str] = "ep"
@@ -277,10 +276,6 @@ class EP:
     def warm(self, found: Found, before: Any) -> Any:
         """Return the warm start for nearby parameters: sites that match, or the last that did."""
         return (found.tau, found.nu) if found.info.converged else before
-
-    def at_cells(self, g: FloatArray) -> Any:
-        """Return the warm start that the ``g`` of cells makes."""
-        return None
 
     def kept(self, warm: Any) -> Any:
         """Return a warm start as numbers."""

@@ -10,10 +10,10 @@ import numpy as np
 
 from preflearn.exceptions import DataError
 from preflearn.inference.average import HyperPosterior, average
+from preflearn.inference.contract import Found, Info, Method, Observed, Posterior
 from preflearn.inference.ep import EP
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.laplace import Laplace
-from preflearn.inference.method import Found, Info, Method, Observed, Posterior
 from preflearn.inference.problem import Problem
 from preflearn.inference.search import Optimum, climb, maximise
 from preflearn.linalg import few_threads

@@ -22,9 +22,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.lapack import dtrtri
 
-from preflearn.inference.dense import Curvature, Factor, cholesky_at_least_one, factored_step
+from preflearn.inference.contract import Curve, Query, System, Touched
+from preflearn.inference.dense import Curvature, Factor, cholesky_at_least_one
 from preflearn.inference.group_design import GroupDesign, Stack
-from preflearn.inference.system import Curve, Query, Touched
 from preflearn.linalg import EPS, weighted_square
 from preflearn.operators import FloatArray, IntArray
 
@@ -43,7 +43,6 @@ __all__ = [
 
 SMALL = 8  # latents of a group up to which matrices are inverted together, by a method that is slower for large ones
 BLOCK = 2**22  # numbers held at a time
-INNER_STEPS = 12  # conjugate gradient steps before a new factorisation is the better buy
 
 Blocks = list[FloatArray]  # for every stack: (G, k, k)
 Sensitivity = tuple[FloatArray, list[tuple[Stack, FloatArray]]]
@@ -72,7 +71,7 @@ def times(A: FloatArray, B: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class GroupSystem:
+class GroupSystem(System):
     """S for shared latents with covariance R R' and groups with covariances R_g R_g'."""
 
     design: GroupDesign
@@ -110,11 +109,6 @@ class GroupSystem:
         """Whether S changes smoothly with the parameters."""
         return self.factor.order is None
 
-    @property
-    def ridge(self) -> float:
-        """Weight of the prior, u'u/2."""
-        return 1.0
-
     def own(self, u: FloatArray) -> FloatArray:
         """Return the latents of groups, R_g u_g."""
         return joined([times(R, x) for R, x in zip(self.roots, self.design.split(u), strict=True)], u)
@@ -128,14 +122,6 @@ class GroupSystem:
         """Return S'g."""
         own = [times(turned(R), x) for R, x in zip(self.roots, self.design.split(self.design.ownT @ g), strict=True)]
         return np.concatenate([self.factor.back(self.design.shared(g)), joined(own, g)])
-
-    def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
-        """Return roughly where the mode is; see `System.start`."""
-        return self.back(g)
-
-    def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
-        """Return B⁻¹ b up to a relative error; see `System.newton`."""
-        return factored_step(self, tau, b, near, tol, INNER_STEPS)
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> GroupCurve:
         """Eliminate the groups, and factor what is left; see `System.curve`."""
@@ -226,7 +212,7 @@ class _Eliminated:
 
 
 @dataclass(frozen=True)
-class GroupCurve:
+class GroupCurve(Curve):
     """B = I + S'TS with the groups eliminated."""
 
     system: GroupSystem
@@ -259,10 +245,6 @@ class GroupCurve:
         rest = design.split(half - halves @ f[:n] - dense @ f[n:])
         own = [times(turned(one.inverse), x) for one, x in zip(self.stacks, rest, strict=True)]
         return np.concatenate([v, joined(own, b)])
-
-    def precondition(self, b: FloatArray) -> FloatArray:
-        """Return B⁻¹ b."""
-        return self.solve(b)
 
     @cached_property
     def _covariance(self) -> Any:

@@ -17,17 +17,15 @@ import scipy.sparse as sp
 from scipy.linalg.blas import dtrsm
 
 from preflearn.exceptions import DataError
+from preflearn.inference.contract import FACTOR_ALWAYS, Curve, DirectCurve, Query
 from preflearn.inference.dense import (
-    FACTOR_ALWAYS,
     DenseCurve,
     DenseSystem,
     Design,
     cholesky_at_least_one,
-    factored_step,
     products_of_rows,
 )
 from preflearn.inference.krylov import conjugate
-from preflearn.inference.system import Curve, Query
 from preflearn.linalg import SMALL
 from preflearn.operators import FloatArray
 
@@ -330,7 +328,19 @@ class IndependentSystem(DenseSystem):
 
     def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
         """Return B⁻¹ b up to a relative error; see `System.newton`."""
-        return diagonal_step(self, tau, b, near, tol, self.design.inner_steps)
+        if min(self.size, self.order) > FACTOR_ALWAYS:
+            # in a graph without bottlenecks a few products will do, with the diagonal of B as preconditioner
+            diagonal, centred = self.factor.diagonal(self.design.square_sums(tau)), self.factor.centred
+            x, solved = conjugate(
+                lambda x: self.ridge * x + self.back(tau * self.forward(x)),
+                centred(b),
+                lambda r: centred(r / diagonal),
+                tol,
+                MORE_STEPS,
+            )
+            if solved:
+                return x, near
+        return super().newton(tau, b, near, tol)
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> IndependentCurve:
         """Factor B; see `System.curve`."""
@@ -338,7 +348,7 @@ class IndependentSystem(DenseSystem):
 
 
 @dataclass(frozen=True)
-class IndependentCurve(DenseCurve):
+class IndependentCurve(DenseCurve, DirectCurve):
     """B of independent latents, which are asked about themselves."""
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
@@ -390,25 +400,3 @@ def moved_mode(
     if change.any():
         f = f + root * solve(root * change * a)
     return np.asarray(f / np.sqrt(after))
-
-
-def diagonal_step(
-    system: Any, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float, steps: int
-) -> tuple[FloatArray, Curve | None]:
-    """Solve with the diagonal of B as preconditioner; where that is slow by `factored_step`.
-
-    For independent latents that rows see few of each, in a graph without bottlenecks a few products will do.
-    """
-    if min(system.size, system.order) > FACTOR_ALWAYS:
-        diagonal = system.factor.diagonal(system.design.square_sums(tau))
-        centred, ridge = system.factor.centred, system.ridge
-        x, solved = conjugate(
-            lambda x: ridge * x + system.back(tau * system.forward(x)),
-            centred(b),
-            lambda r: centred(r / diagonal),
-            tol,
-            MORE_STEPS,
-        )
-        if solved:
-            return x, near
-    return factored_step(system, tau, b, near, tol, steps)

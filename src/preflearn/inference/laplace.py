@@ -7,8 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from preflearn.inference.method import Found, Info, Observed, Posterior, Slopes
-from preflearn.inference.system import Curve, System
+from preflearn.inference.contract import Curve, Found, Info, Method, Observed, Posterior, Slopes, System
 from preflearn.operators import FloatArray
 
 __all__ = ["Laplace", "LogConcave", "Mode", "find_mode", "laplace", "laplace_gradient"]
@@ -156,7 +155,7 @@ def laplace_gradient(posterior: Posterior, seen: Observed, likelihood: LogConcav
 
 
 @dataclass(frozen=True)
-class Laplace:
+class Laplace(Method):
     """Laplace's method as an inference; a warm start is ``g`` of an earlier posterior and a factor of its B."""
 
     name: ClassVar[str] = "laplace"

@@ -7,15 +7,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from preflearn.inference.contract import Found, Method, Observed, Slopes
 from preflearn.inference.laplace import find_mode
-from preflearn.inference.method import Found, Observed, Slopes
-from preflearn.operators import FloatArray
 
 __all__ = ["MaximumLikelihood"]
 
 
 @dataclass(frozen=True)
-class MaximumLikelihood:
+class MaximumLikelihood(Method):
     """The maximum of the likelihood, with the inverse of the information there as covariance.
 
     For systems without a prior (`preflearn.terms.Multiple` of infinite variance). The ``log_evidence`` of what is found
@@ -43,15 +42,3 @@ class MaximumLikelihood:
     def warm(self, found: Found, before: Any) -> Any:
         """Return the warm start for nearby parameters."""
         return found.posterior
-
-    def at_cells(self, g: FloatArray) -> Any:
-        """Return the warm start that the ``g`` of cells makes."""
-        return None
-
-    def kept(self, warm: Any) -> Any:
-        """Return nothing: a search starts anew."""
-        return None
-
-    def again(self, kept: Any, found: list[Found]) -> Any:
-        """Return nothing."""
-        return None

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from preflearn.inference.contract import Query, System
 from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem, Design, Factor
 from preflearn.inference.features import FeatureDesign
@@ -29,7 +30,6 @@ from preflearn.inference.group_design import GroupDesign, Stack
 from preflearn.inference.groups import GroupSystem, cholesky_blocks
 from preflearn.inference.independent import Diagonal, Flat, IndependentSystem, PairDesign
 from preflearn.inference.sparse import DENSE, N_DRAWS, SparseDesign, SparseSystem
-from preflearn.inference.system import Query, System
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Asked, Combined, Direct, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term
 

@@ -26,9 +26,9 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
+from preflearn.inference.contract import Curve, DirectCurve, Query, System, Touched
 from preflearn.inference.independent import direct_draws, direct_joint, direct_relative, moved_mode
 from preflearn.inference.krylov import conjugate, trace_of
-from preflearn.inference.system import Curve, Query, Touched
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["DENSE", "FEW", "SparseCurve", "SparseDesign", "SparseSystem"]
@@ -293,7 +293,7 @@ class Precision:
 
 
 @dataclass(frozen=True)
-class SparseSystem:
+class SparseSystem(System):
     """S = [A √v, D √k]; without a prior [A, D]."""
 
     design: SparseDesign
@@ -357,7 +357,7 @@ class SparseSystem:
 
 
 @dataclass(frozen=True)
-class SparseCurve:
+class SparseCurve(DirectCurve):
     """B = R'PR, P with the columns of D as its border."""
 
     system: SparseSystem
@@ -506,7 +506,7 @@ class SparseCurve:
 
 @dataclass(frozen=True)
 class _Among:
-    """The posterior covariance of all latents, as `diagonal` asks for it."""
+    """The posterior covariance of all latents, as `direct_joint` and others ask for it."""
 
     curve: SparseCurve
 

@@ -30,8 +30,8 @@ from sklearn.preprocessing import (
 from preflearn import metrics
 from preflearn.baselines import ConstraintSVM, ConstraintSVMCV, PairAugmented
 from preflearn.inference.average import HyperPosterior
+from preflearn.inference.contract import Info
 from preflearn.inference.hyperprior import HyperPrior
-from preflearn.inference.method import Info
 from preflearn.inference.search import Optimum
 from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
 from preflearn.kernels.factor import LinearMap

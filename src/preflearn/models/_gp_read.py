@@ -16,7 +16,7 @@ from scipy.sparse.linalg import lsqr
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
-from preflearn.inference.method import Observed
+from preflearn.inference.contract import Observed
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Items, Rows, Who
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from preflearn.inference.blocks import BlockDesign, BlockFactor, between
+from preflearn.inference.contract import Posterior
 from preflearn.inference.covers import CoverFactor, cover_cost, vertex_cover
 from preflearn.inference.dense import DenseSystem
-from preflearn.inference.method import Posterior
 from preflearn.models._label_input import Edges
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import ItemKernel, Parameters

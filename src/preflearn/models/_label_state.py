@@ -11,8 +11,8 @@ from preflearn.data._checks import check_names
 from preflearn.data._items import check_items
 from preflearn.exceptions import DataError
 from preflearn.inference.blocks import BlockDesign
+from preflearn.inference.contract import Observed
 from preflearn.inference.evidence import Evidence, get_method, numbers
-from preflearn.inference.method import Observed
 from preflearn.likelihoods import get_likelihood
 from preflearn.models._gp_terms import check_kernel
 from preflearn.models._label_input import Edges

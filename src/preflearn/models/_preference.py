@@ -14,9 +14,9 @@ from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
 from preflearn.data.pairs import warn_before_learning
 from preflearn.exceptions import DataWarning, warn_user
+from preflearn.inference.contract import Method
 from preflearn.inference.evidence import Evidence, Learned, Search, Solution, Starts, check_theta, get_method, learn
 from preflearn.inference.hyperprior import HyperPrior
-from preflearn.inference.method import Method
 from preflearn.items import as_items
 from preflearn.linalg import few_threads
 from preflearn.models._gp_read import Statements, read

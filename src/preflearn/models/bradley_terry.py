@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.data.pairs import warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.inference.contract import Method
 from preflearn.inference.evidence import (
     Evidence,
     Learned,
@@ -26,7 +27,6 @@ from preflearn.inference.evidence import (
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.laplace import Laplace
 from preflearn.inference.likelihood_alone import MaximumLikelihood
-from preflearn.inference.method import Method
 from preflearn.inference.search import Optimum
 from preflearn.inference.sparse import FEW
 from preflearn.likelihoods.resolve import likelihood_of

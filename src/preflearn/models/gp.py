@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.pairs import warn_before_learning
+from preflearn.inference.contract import Observed, Query
 from preflearn.inference.evidence import (
     METHODS,
     Evidence,
@@ -23,9 +24,7 @@ from preflearn.inference.evidence import (
     learned_again,
     maximise_evidence,
 )
-from preflearn.inference.method import Observed
 from preflearn.inference.search import starts
-from preflearn.inference.system import Query
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import few_threads, generator
 from preflearn.models._gp_read import Statements, read
