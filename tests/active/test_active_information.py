@@ -15,9 +15,9 @@ from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
 @pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
 @pytest.mark.parametrize("variance", [0.9e-4, 1.1e-4, 5e-3, 0.99, 1.01, 7.0, 300.0])
 def test_information_is_the_integral(likelihood, variance):
-    v = variance * likelihood.scale**2
+    v = variance * likelihood.bend.length**2
     for mean in (0.0, 0.4, -2.5, 6.0):
-        m = mean * likelihood.scale
+        m = mean * likelihood.bend.length
         exact = information_by_quad(likelihood, m, v)
         assert information(likelihood, np.array([m]), np.array([v]))[0] == pytest.approx(exact, abs=3e-11)
 
@@ -32,8 +32,8 @@ def test_extremes_are_integrated_too(likelihood, variance, mean):
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
 def test_little_variance_tells_half_of_it_times_the_fisher_information(likelihood):
-    mean, variance = np.array([0.0, 0.5, -1.5]) * likelihood.scale, np.full(3, 1e-12 * likelihood.scale**2)
-    step = 1e-4 * likelihood.scale
+    mean, variance = np.array([0.0, 0.5, -1.5]) * likelihood.bend.length, np.full(3, 1e-12 * likelihood.bend.length**2)
+    step = 1e-4 * likelihood.bend.length
     p = probabilities(likelihood, mean)
     slope = (probabilities(likelihood, mean + step) - probabilities(likelihood, mean - step)) / (2 * step)
     fisher = np.sum(np.where(p > 0, slope**2 / np.where(p > 0, p, 1), 0), axis=1)
@@ -47,7 +47,7 @@ def test_information_has_bounds_and_does_not_know_sides(likelihood):
         gain = information(likelihood, mean, np.full(mean.shape, variance))
         assert np.isfinite(gain).all()
         assert (gain >= 0).all()
-        assert (gain <= np.log(2 if likelihood.tie is None else 3)).all()
+        assert (gain <= np.log(len(likelihood.outcomes))).all()
         np.testing.assert_array_equal(gain, information(likelihood, -mean, np.full(mean.shape, variance)))
     np.testing.assert_array_equal(information(likelihood, mean, np.zeros(mean.shape)), 0)
 
@@ -64,11 +64,11 @@ def test_without_ties_more_variance_tells_more_and_a_clearer_pair_less(likelihoo
 def test_curvature_is_the_expected_fall_of_the_variance(likelihood):
     mean, variance = np.array([0.0, 1.0, -4.0]), np.array([0.5, 2.0, 30.0])
     J = curvature(likelihood, mean, variance)
-    if isinstance(likelihood, Gaussian):
+    if likelihood.normal:
         np.testing.assert_allclose(variance - J * variance**2, 1 / (1 / variance + 3.0))
         return
     expected = np.zeros(3)
-    for y in (1.0, -1.0) if likelihood.tie is None else (1.0, -1.0, 0.0):
+    for y in likelihood.outcomes:
         tilted = likelihood.tilted(np.full(3, y), mean, variance)
         expected += np.exp(tilted.log_z) * tilted.variance
     np.testing.assert_allclose(variance - J * variance**2, expected, rtol=1e-9)
@@ -76,12 +76,12 @@ def test_curvature_is_the_expected_fall_of_the_variance(likelihood):
 
 @pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
 def test_tabulated_probabilities_are_the_likelihoods(likelihood):
-    z = np.linspace(-70, 70, 5001) * likelihood.scale
+    z = np.linspace(-130, 130, 9001) * likelihood.bend.length
     exact = probabilities(likelihood, z)
     listed = link_of(likelihood).probabilities(z)
     np.testing.assert_allclose(listed[0], exact[:, 0], atol=1e-12)
-    assert (len(listed) == 2) == (likelihood.tie is not None)
-    if likelihood.tie is not None:
+    assert len(listed) == len(likelihood.outcomes) - 1
+    if 0.0 in likelihood.outcomes:
         np.testing.assert_allclose(listed[1], exact[:, 1], atol=1e-12)
 
 
@@ -170,7 +170,7 @@ def test_mistakes_are_explained():
     with pytest.raises(ValueError, match="not fitted"):
         information_gain(type(model)(), [("ann", "bob")])
     model.likelihood_ = object()
-    with pytest.raises(TypeError, match="known for Probit, Logit"):
+    with pytest.raises(TypeError, match="known for likelihoods of wins, losses and ties"):
         information_gain(model, [("ann", "bob")])
 
 

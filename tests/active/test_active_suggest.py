@@ -16,11 +16,11 @@ from preflearn.active._candidates import _choose, consider
 from preflearn.active._outcomes import curvature, information
 from preflearn.active._pool import Pool
 from preflearn.exceptions import DataWarning
-from preflearn.likelihoods import Gaussian, Logit, Probit
+from preflearn.likelihoods import Davidson, Gaussian, Logit, Probit
 
 pytestmark = pytest.mark.slow
 
-LIKELIHOODS = [Probit(), Logit(), Gaussian(2.0, fixed=True)]
+LIKELIHOODS = [Probit(), Logit(), Davidson(tie=3.0, tie_fixed=True), Gaussian(2.0, fixed=True)]
 
 
 def all_pairs(n):

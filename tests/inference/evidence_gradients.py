@@ -1,6 +1,6 @@
 """Random problems on which gradients of the evidence are compared with fourth-order differences.
 
-    python tests/inference/evidence_gradients.py --problems 500 [--likelihoods logit ...]
+    PYTHONPATH=tests python tests/inference/evidence_gradients.py --problems 500 [--likelihoods logit ...]
 
 prints the largest relative error for every likelihood, kernel and inference. An error is relative to the gradient, but
 to no less than 1: the evidence is a sum that is rounded to about 1e-15 of its terms, so that differences over 4e-4
@@ -16,23 +16,13 @@ import warnings
 import numpy as np
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic
 
+from likelihood_table import TYPICAL
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
-from preflearn.likelihoods import Davidson, Flipped, Gaussian, Logit, Probit
 
 STEP = 1e-4
 INFERENCES = ("laplace", "ep")
-LIKELIHOODS = {
-    "probit": lambda draw: Probit(),
-    "probit, ties": lambda draw: Probit(tie=draw(0.5)),
-    "logit": lambda draw: Logit(),
-    "logit, ties": lambda draw: Logit(tie=draw(0.5)),
-    "davidson, ties": lambda draw: Davidson(tie=draw(0.5)),
-    "gaussian": lambda draw: Gaussian(draw(2.0)),
-    "flips": lambda draw: Flipped(rate=min(draw(0.1), 0.4)),
-}
-# Flips are not log-concave: EP only.
-COMBINATIONS = [(l, i) for l in LIKELIHOODS for i in INFERENCES if (l, i) != ("flips", "laplace")]
+COMBINATIONS = [(l, i) for l in TYPICAL for i in INFERENCES if TYPICAL[l].log_concave or i == "ep"]
 KERNELS = {
     "RBF": lambda draw: ConstantKernel(draw(1.0)) * RBF(draw(0.8)),
     "RBF, ARD": lambda draw: ConstantKernel(draw(1.0)) * RBF([draw(0.8), draw(0.8)]),
@@ -59,14 +49,17 @@ def problem(seed, likelihood, kernel):
     first = rng.integers(0, n, m)
     second = (first + rng.integers(1, n, m)) % n
     X = n if kernel == "no features" else rng.uniform(-1, 1, size=(n, 2))
-    y = rng.normal(size=m) if likelihood == "gaussian" else rng.choice([-1.0, 1.0], m)
-    if "ties" in likelihood:
+    start = TYPICAL[likelihood]
+    y = rng.choice([-1.0, 1.0], m) if start.outcomes else rng.normal(size=m)
+    if 0.0 in start.outcomes:
         y[rng.random(m) < 0.3] = 0.0
     weight = rng.uniform(0.05, 3.0, m) if seed % 2 else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ties and ones only
         data = Comparisons(X, first, second, y, weight=weight)
-    return data, KERNELS[kernel](draw), LIKELIHOODS[likelihood](draw)
+    k = KERNELS[kernel](draw)
+    theta = start.theta + rng.normal(scale=0.7, size=start.theta.shape)
+    return data, k, start.with_theta(np.clip(theta, *start.bounds.T))
 
 
 def error(seed, likelihood, kernel, inference):
@@ -89,7 +82,7 @@ def error(seed, likelihood, kernel, inference):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=int, default=20, help="problems per combination (default 20)")
-    parser.add_argument("--likelihoods", nargs="+", choices=list(LIKELIHOODS), default=list(LIKELIHOODS))
+    parser.add_argument("--likelihoods", nargs="+", choices=list(TYPICAL), default=list(TYPICAL))
     options = parser.parse_args()
     write = sys.stdout.write
     write("| likelihood | kernel | " + " | ".join(INFERENCES) + " |\n|---|---|" + "---|" * len(INFERENCES) + "\n")

@@ -4,24 +4,21 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from likelihood_table import LOG_CONCAVE, drawn_outcomes
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem, Design, pair_operator
 from preflearn.inference.ep import ep
 from preflearn.kernels import gram
-from preflearn.likelihoods import Davidson, Gaussian, Logit, Probit
 
-LIKELIHOODS = [Davidson(tie=0.8), Probit(), Probit(1.0, tie=0.3), Logit(), Logit(1.0, tie=0.5), Gaussian(2.0)]
-every = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
+every = pytest.mark.parametrize("likelihood", LOG_CONCAVE, ids=repr)
 
 
 def problem(seed, likelihood, n=7, m=12):
     rng = np.random.default_rng(seed)
     first = rng.integers(0, n, m)
     second = (first + rng.integers(1, n, m)) % n
-    y = rng.normal(size=m) if isinstance(likelihood, Gaussian) else rng.choice([-1.0, 1.0], m)
-    if getattr(likelihood, "tie", None) is not None:
-        y[::4] = 0.0
+    y = drawn_outcomes(rng, likelihood, m)
     K = gram(ConstantKernel(2.0) * RBF(0.8), rng.uniform(-1, 1, size=(n, 2)))
     return DenseSystem.of(pair_operator(first, second, n), K), y, rng
 
@@ -69,7 +66,7 @@ def test_warm_starts_end_where_cold_ones_do(likelihood):
     np.testing.assert_allclose(warm.u, cold.u, atol=1e-7)
 
 
-@pytest.mark.parametrize("likelihood", LIKELIHOODS[:-1], ids=repr)
+@pytest.mark.parametrize("likelihood", [x for x in LOG_CONCAVE if x.outcomes], ids=repr)
 def test_a_million_votes_on_one_pair_converge(likelihood):
     for votes in ([1e6], [1e6, 3e5], [1e6, 0.3]):
         A = pair_operator(np.zeros(len(votes), dtype=int), np.ones(len(votes), dtype=int), 2)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from likelihood_table import crossed
 
+from likelihood_table import crossed
 from preflearn import Comparisons, PreferenceGP
 from preflearn.likelihoods import Davidson, Logit
 
@@ -26,6 +26,16 @@ def test_it_is_log_concave_whatever_the_weight_and_all_outcomes_bend_alike(tie):
     assert np.all(bends[0][0] <= 0.0)
     np.testing.assert_array_equal(bends[0], bends[1])
     np.testing.assert_array_equal(bends[0], bends[2])
+
+
+def test_it_bends_where_a_tie_and_a_win_are_as_likely_and_not_at_the_weight():
+    for tie in (1e2, 1e5):
+        place, length, _ = Davidson(2.0, tie).bend
+        z = np.linspace(0.0, 2 * place, 20001)
+        bent = -Davidson(2.0, tie).log_density(np.zeros_like(z), z).second
+        assert abs(z[np.argmax(bent)] - place) < 0.1 * length
+        first, tied, _ = Davidson(2.0, tie).probability([place], [0.0])[0]
+        assert first == pytest.approx(tied, rel=3 / tie)
 
 
 def test_sure_ties_keep_their_digits():

@@ -9,22 +9,30 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from likelihood_table import LIKELIHOODS, crossed, outcomes, slope, theta_step
 from make_reference import reference, table
+from scipy.stats import norm
 
 import preflearn.likelihoods as module
-from preflearn.likelihoods import Gaussian
+from likelihood_table import LIKELIHOODS, TYPICAL, crossed, outcomes, slope, theta_step
 
 REFERENCE = json.loads((Path(__file__).parent / "reference.json").read_text())
+EXTREME = module.Flipped(module.Davidson(scale=0.5, tie=1e3), 0.3)
 every = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
 
 
 def test_every_likelihood_has_a_row_in_the_table():
-    classes = {x for x in vars(module).values() if isinstance(x, type) and hasattr(x, "log_density")}
-    classes -= {module.Likelihood, module.Flipped}  # not log-concave: test_likelihoods_flipped.py
-    assert classes == {type(x) for x in LIKELIHOODS}
-    for kind in classes - {Gaussian, module.Davidson}:  # margins; ties always
-        assert {x.tie is None for x in LIKELIHOODS if type(x) is kind} == {True, False}, f"{kind.__name__} and ties"
+    classes = set(module.LIKELIHOOD_CLASSES)
+    assert classes == {type(x) for x in TYPICAL.values()}
+    assert {kind for kind in classes if kind.log_concave} == {type(x) for x in LIKELIHOODS}
+    for kind in classes:  # with and without ties, if it can be both
+        if kind.log_concave and len(kind().outcomes) == 2:
+            assert {len(x.outcomes) for x in LIKELIHOODS if type(x) is kind} == {2, 3}, f"{kind.__name__} and ties"
+
+
+def test_every_likelihood_is_public():
+    public = {getattr(module, name) for name in module.__all__}
+    likelihoods = {x for x in public if isinstance(x, type) and hasattr(x, "log_density")}
+    assert likelihoods - {module.Likelihood} == set(module.LIKELIHOOD_CLASSES)
 
 
 def test_values_and_derivatives_in_420_digits():
@@ -50,7 +58,7 @@ def test_reference_is_reproducible():
 def test_each_derivative_is_the_slope_of_the_one_before(likelihood):
     y, z = crossed(outcomes(likelihood), np.linspace(-40.0, 40.0, 401))
     analytic = likelihood.log_density(y, z)
-    step = 0.02 * getattr(likelihood, "scale", 1.0)
+    step = 0.02 * likelihood.bend.length
     for order in range(3):
         numeric = slope(lambda x, k=order: likelihood.log_density(y, x)[k], z, step)
         # The error of a difference: rounding of the function over the step.
@@ -84,7 +92,7 @@ def test_densities_are_log_concave_in_z(likelihood):
 
 @every
 def test_probabilities_of_the_outcomes_given_z_sum_to_one(likelihood):
-    if isinstance(likelihood, Gaussian):
+    if not likelihood.outcomes:
         y = np.linspace(-60.0, 60.0, 60001)
         density = np.exp(likelihood.log_density(y, np.full_like(y, 1.7)).value)
         assert np.isclose(density.sum() * (y[1] - y[0]), 1.0, rtol=1e-12)
@@ -92,6 +100,44 @@ def test_probabilities_of_the_outcomes_given_z_sum_to_one(likelihood):
     z = np.linspace(-40.0, 40.0, 201)
     total = sum(np.exp(likelihood.log_density(np.full_like(z, y), z).value) for y in outcomes(likelihood))
     np.testing.assert_allclose(total, 1.0, rtol=4e-15)
+
+
+def test_normal_ones_are_normal():
+    y, z = crossed(np.linspace(-3.0, 3.0, 7), np.linspace(-40.0, 40.0, 11))
+    for likelihood in [*LIKELIHOODS, *TYPICAL.values()]:
+        if likelihood.normal:
+            expected = norm.logpdf(y, z, likelihood.noise_deviation)
+            np.testing.assert_allclose(likelihood.log_density(y, z).value, expected, rtol=1e-12)
+        else:
+            assert likelihood.outcomes
+
+
+every_listed = pytest.mark.parametrize(
+    "likelihood", [x for x in (*LIKELIHOODS, *TYPICAL.values(), EXTREME) if x.outcomes], ids=repr
+)
+
+
+@every_listed
+def test_no_probability_changes_where_outcomes_are_settled(likelihood):
+    place, length, settled = likelihood.bend
+    assert 0.0 <= place < place + length < settled < np.inf
+    z = settled * np.array([1.0, 1.01, 2.0, 1e3, 1e6])
+    for y in likelihood.outcomes:
+        p = np.exp(likelihood.log_density(np.full_like(z, y), z).value)
+        np.testing.assert_allclose(p, p[-1], rtol=4e-16, atol=1e-20)
+
+
+@every_listed
+def test_the_entropy_of_outcomes_bends_most_within_a_few_lengths_of_the_bends(likelihood):
+    place, length, settled = likelihood.bend
+    z = np.linspace(0.0, settled, 4001)
+    entropy = np.zeros_like(z)
+    for y in likelihood.outcomes:
+        value = likelihood.log_density(np.full_like(z, y), z).value
+        entropy -= np.exp(value) * value
+    bent = np.abs(np.gradient(np.gradient(entropy, z), z))
+    where = z[np.argmax(bent[2:-2]) + 2]
+    assert min(where, abs(where - place)) < 4.0 * length
 
 
 @every

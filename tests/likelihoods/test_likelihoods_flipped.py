@@ -10,7 +10,7 @@ from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem, pair_operator
 from preflearn.inference.ep import ep
-from preflearn.likelihoods import Flipped, Likelihood, Logit, Probit
+from preflearn.likelihoods import Davidson, Flipped, Gaussian, Likelihood, Logit, Probit
 
 pytestmark = pytest.mark.slow
 
@@ -23,6 +23,7 @@ CASES = [
     Flipped(Logit(), 0.1),
     Flipped(Logit(scale=3.0, tie=5.0), 0.1),
     Flipped(Probit(tie=0.5)),
+    Flipped(Davidson(scale=0.5, tie=200.0), 0.1),
 ]
 
 
@@ -31,14 +32,10 @@ def density(likelihood, y, z, power=1.0):
     return np.exp(power * np.logaddexp(np.log(1 - likelihood.rate) + right, np.log(likelihood.rate) + wrong))
 
 
-def outcomes(likelihood):
-    return [1.0, -1.0] if likelihood.base.tie is None else [1.0, -1.0, 0.0]
-
-
 @pytest.mark.parametrize("likelihood", CASES)
 @pytest.mark.parametrize("power", POWERS)
 def test_tilted_moments_are_those_of_a_fine_sum(likelihood, power):
-    for y in outcomes(likelihood):
+    for y in likelihood.outcomes:
         tilted = likelihood.tilted(np.full(len(MEAN), y), MEAN, VARIANCE, power)
         for k, (m, v) in enumerate(zip(MEAN, VARIANCE, strict=True)):
             z = m + np.sqrt(v) * np.linspace(-12, 12, 8_001)
@@ -54,7 +51,7 @@ def test_tilted_moments_are_those_of_a_fine_sum(likelihood, power):
 @pytest.mark.parametrize("power", POWERS)
 def test_derivatives_are_central_differences(likelihood, power):
     h = 1e-4
-    for y in outcomes(likelihood):
+    for y in likelihood.outcomes:
         y = np.full(len(MEAN), y)
         at = likelihood.smoothed(y, MEAN, VARIANCE, power)
         up, down = (likelihood.smoothed(y, MEAN + step, VARIANCE, power) for step in (h, -h))
@@ -72,7 +69,7 @@ def test_derivatives_are_central_differences(likelihood, power):
 @pytest.mark.parametrize("likelihood", CASES)
 def test_density_derivatives_are_central_differences(likelihood):
     z, h = np.linspace(-9, 9, 19), 1e-4
-    for y in outcomes(likelihood):
+    for y in likelihood.outcomes:
         y = np.full(len(z), y)
         at, up, down = (likelihood.log_density(y, z + step) for step in (0.0, h, -h))
         np.testing.assert_allclose(np.exp(at.value), density(likelihood, y[0], z), rtol=1e-12)
@@ -108,6 +105,12 @@ def test_evidence_is_close_to_a_fine_sum_over_two_differences(rate, y):
     exact = (density(likelihood, y[0], a) * density(likelihood, y[1], b) * prior).sum() * (32 / 400) ** 2
     assert info.converged
     assert posterior.log_evidence == pytest.approx(np.log(exact), abs=2e-3)
+
+
+@pytest.mark.parametrize("base", [Probit, "probit", Gaussian(), Flipped()], ids=repr)
+def test_only_outcomes_that_can_be_reversed_once_are_flipped(base):
+    with pytest.raises(TypeError, match="Flipped: base is"):
+        Flipped(base)
 
 
 def test_without_flips_it_is_the_base():

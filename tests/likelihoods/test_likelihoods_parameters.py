@@ -7,8 +7,8 @@ import pickle
 
 import numpy as np
 import pytest
-from likelihood_table import LIKELIHOODS, outcomes
 
+from likelihood_table import LIKELIHOODS, TYPICAL, outcomes
 from preflearn.exceptions import DataError
 from preflearn.likelihoods import LIKELIHOOD_NAMES, Davidson, Gaussian, Likelihood, Logit, Probit, get_likelihood
 
@@ -42,6 +42,29 @@ def test_a_fixed_parameter_is_not_free():
     assert Probit(tie=0.2, tie_fixed=True).theta.size == 0
     assert Gaussian(fixed=True).names == ()
     assert Logit(tie=0.2).names == ("tie",)
+
+
+@pytest.mark.parametrize("likelihood", TYPICAL.values(), ids=TYPICAL)
+def test_ties_are_added_once_and_only_to_outcomes_that_can_be_listed(likelihood):
+    tied = likelihood.with_ties(0.3)
+    assert set(tied.outcomes) == ({1.0, 0.0, -1.0} if likelihood.outcomes else set())
+    assert tied.with_ties(0.7) == tied
+    if likelihood.margins or 0.0 in likelihood.outcomes:
+        assert tied is likelihood
+    else:
+        assert len(tied.theta) == len(likelihood.theta) + 1
+
+
+@pytest.mark.parametrize("likelihood", TYPICAL.values(), ids=TYPICAL)
+def test_only_margins_have_a_unit(likelihood):
+    if not likelihood.margins:
+        assert likelihood.in_unit(100.0, start=True) is likelihood
+        return
+    one, other = likelihood.in_unit(1.0, start=True), likelihood.in_unit(100.0, start=True)
+    # margins ten times as large are the same margins in another unit
+    np.testing.assert_allclose(other.log_density([20.0], [10.0])[0] + np.log(10.0), one.log_density([2.0], [1.0])[0])
+    np.testing.assert_allclose(other.bounds - other.theta[:, None], one.bounds - one.theta[:, None])
+    np.testing.assert_array_equal(likelihood.in_unit(100.0, start=False).theta, likelihood.theta)
 
 
 @pytest.mark.parametrize("kind", [Probit, Logit])
@@ -85,5 +108,8 @@ def test_unknown_names_and_kinds_are_refused():
         get_likelihood("probitt")
     with pytest.raises(TypeError, match=r"pass an object, Probit\(\)"):
         get_likelihood(Probit)
+    halfway = type("Halfway", (), {"log_density": None, "theta": None})()
+    with pytest.raises(TypeError, match="likelihood is a Halfway, which does not answer bend, bounds, check_outcomes"):
+        get_likelihood(halfway)
     with pytest.raises(TypeError, match="likelihood is a int"):
         get_likelihood(3)

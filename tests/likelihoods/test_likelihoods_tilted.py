@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from likelihood_table import LIKELIHOODS, crossed, outcomes, slope, theta_step
 from scipy.special import ndtr
 
 from fast_share import mostly_slow
-from preflearn.likelihoods import Gaussian, Probit
+from likelihood_table import LIKELIHOODS, crossed, outcomes, slope, theta_step
+from preflearn.likelihoods import Probit
 
 every = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
 every_fifth = pytest.mark.parametrize("likelihood", mostly_slow(LIKELIHOODS, 5), ids=repr)
@@ -25,8 +25,8 @@ def by_brute_force(likelihood, y, mean, variance, power=1.0):
     def exponents(z):
         return power * likelihood.log_density(np.full(z.size, y), z).value - (z - mean) ** 2 / 2 / variance
 
-    scale = likelihood.precision**-0.5 if isinstance(likelihood, Gaussian) else likelihood.scale
-    bends = [y] if isinstance(likelihood, Gaussian) else [-(likelihood.tie or 0.0), likelihood.tie or 0.0]
+    place, scale, _ = likelihood.bend
+    bends = [-place, 0.0, place] if likelihood.outcomes else [y]
     width = np.sqrt(variance)
     low, high = min(mean, *bends) - 10 * width - 30 * scale, max(mean, *bends) + 10 * width + 30 * scale
     while high - low > 1e-3 * width:
@@ -94,7 +94,7 @@ def test_powers_just_below_one_are_the_density_itself(likelihood):
 def test_smoothed_derivatives_of_powers_are_slopes_and_flip_exactly(likelihood):
     y, mean, variance, power = crossed(outcomes(likelihood), MEANS, VARIANCES[::2], POWERS)
     smoothed = likelihood.smoothed(y, mean, variance, power)
-    step = 0.02 * np.sqrt(variance + getattr(likelihood, "scale", 1.0) ** 2)
+    step = 0.02 * np.sqrt(variance + likelihood.bend.length**2)
     for order in range(2):
         numeric = slope(lambda m, k=order: likelihood.smoothed(y, m, variance, power)[k], mean, step)
         noise = 1e-14 * np.abs(smoothed[order]) / step + 1e-15 / step
@@ -115,7 +115,7 @@ def test_smoothed_derivatives_are_the_tilted_moments_and_slopes_of_log_z(likelih
     assert np.all(np.abs(mean + variance * smoothed.first - tilted.mean) <= 1e-9 * deviation + 1e-13 * np.abs(mean))
     np.testing.assert_allclose(variance * (1 + variance * smoothed.second), tilted.variance, rtol=1e-7)
     assert np.all(smoothed.second <= 0.0)
-    step = 0.02 * np.sqrt(variance + getattr(likelihood, "scale", 1.0) ** 2)
+    step = 0.02 * np.sqrt(variance + likelihood.bend.length**2)
     for order in range(2):
         numeric = slope(lambda m, k=order: likelihood.smoothed(y, m, variance)[k], mean, step)
         noise = 1e-12 * np.abs(smoothed[order]) / step
@@ -157,7 +157,7 @@ def test_rows_of_probability_sum_to_one_and_swap_bit_for_bit(likelihood):
     assert np.all(p >= 0.0)
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=0, atol=1e-15)
     np.testing.assert_array_equal(likelihood.probability(-mean, variance), p[:, ::-1])
-    if getattr(likelihood, "tie", None) is None:
+    if 0.0 not in likelihood.outcomes:
         assert np.all(p[:, 1] == 0.0)
         assert np.all(p[:, 0] + p[:, 2] == 1.0)
         assert np.all(p[mean == 0.0, 0] == 0.5)
@@ -180,8 +180,10 @@ def test_answers_do_not_depend_on_what_else_is_asked(likelihood):
 def test_probability_is_z_of_each_outcome(likelihood):
     mean, variance = crossed(MEANS, VARIANCES)
     p = likelihood.probability(mean, variance)
-    if isinstance(likelihood, Gaussian):
-        np.testing.assert_allclose(p[:, 0], ndtr(mean / np.sqrt(variance + 1 / likelihood.precision)), rtol=1e-12)
+    if likelihood.normal:
+        np.testing.assert_allclose(
+            p[:, 0], ndtr(mean / np.hypot(np.sqrt(variance), likelihood.noise_deviation)), rtol=1e-12
+        )
         return
     for y in outcomes(likelihood):
         z = np.exp(likelihood.tilted(np.full_like(mean, y), mean, variance).log_z)

@@ -12,6 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, OneHotEncoder, RobustScaler, StandardScaler
 
+from likelihood_table import TYPICAL
 from preflearn import (
     RLS,
     Bags,
@@ -26,7 +27,7 @@ from preflearn import (
 )
 from preflearn.baselines import ConstraintSVM, ConstraintSVMCV, PairAugmented
 from preflearn.data import from_label_rankings
-from preflearn.likelihoods import Flipped, Logit, Probit
+from preflearn.likelihoods import Logit, Probit
 from preflearn.structure import ComparableClusters
 
 RNG = np.random.RandomState(3)
@@ -68,7 +69,15 @@ BESIDE = Comparisons(
 
 GIVEN = {"hyperparameters": "fixed"}
 CYCLIC = {"cyclic_kernel": 0.7 * RBF(1.0)}
+OF_LIKELIHOODS = {
+    f"likelihood {name}": (
+        PreferenceGP(likelihood=one, inference="laplace" if one.log_concave else "ep", n_restarts=0),
+        MARGINS if one.margins else TIES if 0.0 in one.outcomes else PLAIN,
+    )
+    for name, one in TYPICAL.items()
+}
 GP = {
+    **OF_LIKELIHOODS,
     "features": (PreferenceGP(n_restarts=0), WITH_FEATURES),
     "frame": (PreferenceGP("ard", n_restarts=0, random_state=1), FRAME),
     "numbered rows": (PreferenceGP(2.0 * Matern(1.5, nu=2.5) + DotProduct(0.3), **GIVEN), PLAIN),
@@ -79,14 +88,11 @@ GP = {
     "few pairs": (PreferenceGP(**GIVEN), FEW),
     "bags": (PreferenceGP(n_restarts=0), BAGGED),
     "linear": (PreferenceGP(DotProduct(1.0), **GIVEN), PLAIN),  # a singular kernel matrix
-    "logit": (PreferenceGP(likelihood="logit", n_restarts=0), PLAIN),
     "gaussian": (PreferenceGP(likelihood="gaussian", n_restarts=0), MARGINS),
     "ties": (PreferenceGP(ties=True, n_restarts=0), TIES),
     "fixed tie": (PreferenceGP(likelihood=Logit(tie=0.3, tie_fixed=True), **GIVEN), TIES),
     "EP": (PreferenceGP(inference="ep", n_restarts=0), WITH_FEATURES),
     "EP ties": (PreferenceGP(likelihood=Probit(), inference="ep", ties=True, n_restarts=0), TIES),
-    "flipped": (PreferenceGP(likelihood=Flipped(), inference="ep", n_restarts=0), PLAIN),
-    "davidson": (PreferenceGP(likelihood="davidson", n_restarts=0), TIES),
     "average": (PreferenceGP(hyperparameters="average", n_points=8, n_restarts=0, random_state=0), PLAIN),
     "weak prior": (PreferenceGP(own_effect=True, hyperprior=1.5, n_restarts=0), WITH_FEATURES),
     "average EP": (PreferenceGP(inference="ep", hyperparameters="average", n_points=8, random_state=0), FEATURELESS),

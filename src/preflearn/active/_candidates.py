@@ -20,7 +20,6 @@ from scipy.special import ndtr, xlogy
 from preflearn.active._outcomes import information
 from preflearn.active._pool import Pool, pair_codes
 from preflearn.exceptions import DataError
-from preflearn.likelihoods import Gaussian, Logit
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Considered", "consider"]
@@ -151,11 +150,12 @@ def _choose(
 
 
 def _screen(likelihood: Any, mean: FloatArray, variance: FloatArray) -> FloatArray:
-    """Return about the information of an outcome: normal noise, entropy given z as a bell curve, ties left aside."""
-    if isinstance(likelihood, Gaussian):
+    """Return about the information of an outcome: normal noise, entropy given z as a bell curve."""
+    if likelihood.normal:
         return variance
-    logistic = isinstance(getattr(likelihood, "base", likelihood), Logit)
-    noise = likelihood.scale * (1.7 if logistic else 1.0)
+    # the normal noise under which P(first) rises as steeply between equals: φ(0) / noise = dP(first) / dz
+    between_equals = likelihood.log_density(np.ones(1), np.zeros(1))
+    noise = float(1.0 / (math.sqrt(2.0 * math.pi) * np.exp(between_equals.value) * between_equals.first)[0])
     m2, v = np.square(mean) / noise**2, variance / noise**2
     upset = ndtr(-np.sqrt(m2 / (1.0 + v)))
     entropy = -xlogy(upset, upset) - xlogy(1.0 - upset, 1.0 - upset)

@@ -17,7 +17,6 @@ import numpy as np
 from scipy.special import ndtri
 
 from preflearn.active._outcomes import link_of
-from preflearn.likelihoods import Gaussian
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["draw_outcomes", "future_means"]
@@ -35,8 +34,8 @@ def draw_outcomes(
     """
     z = truth[:, first] - truth[:, second]
     uniform = rng.random(z.shape[::-1]).T
-    if isinstance(likelihood, Gaussian):
-        return np.asarray(z + ndtri(uniform) / np.sqrt(likelihood.precision))
+    if likelihood.normal:
+        return np.asarray(z + ndtri(uniform) * likelihood.noise_deviation)
     wins, *ties = link_of(likelihood).probabilities(z)
     loses = -1.0 if not ties else np.where(uniform < wins + ties[0], 0.0, -1.0)
     return np.where(uniform < wins, 1.0, loses)

@@ -22,7 +22,6 @@ from preflearn.active._beliefs import Beliefs
 from preflearn.active._criteria import Utilities, highest
 from preflearn.active._outcomes import information
 from preflearn.active._pool import Pool
-from preflearn.likelihoods import Gaussian
 from preflearn.models._mixtures import DifferencePosterior
 from preflearn.operators import FloatArray, IntArray
 
@@ -50,7 +49,7 @@ def mixture_information(points: list[DifferencePosterior]) -> FloatArray:
         return gains[0]
     weight = np.array([point.weight for point in points])
     told = np.asarray(weight @ np.array(gains))
-    if isinstance(points[0].likelihood, Gaussian):
+    if points[0].likelihood.normal:
         return np.asarray(told + _between_normals(points, weight))
     # whichever item is named first, the better one is put first
     side = np.where(np.sum([point.weight * point.mean for point in points], axis=0) < 0, -1.0, 1.0)
@@ -65,7 +64,7 @@ def _entropy(p: FloatArray) -> FloatArray:
 
 def _between_normals(points: list[DifferencePosterior], weight: FloatArray) -> FloatArray:
     mean = np.array([point.mean for point in points])
-    deviation = np.sqrt([np.square(point.std) + 1.0 / point.likelihood.precision for point in points])
+    deviation = np.sqrt([np.square(point.std) + point.likelihood.noise_deviation**2 for point in points])
     own = weight @ (np.log(deviation) + 0.5 * np.log(2.0 * np.pi * np.e))
     side = np.where(weight @ mean < 0, -1.0, 1.0)
     whole = [normals_entropy(weight, m, d) for m, d in zip((side * mean).T, deviation.T, strict=True)]

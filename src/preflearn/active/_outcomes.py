@@ -6,7 +6,7 @@ With z ~ N(m, v) and outcomes y of probability p_y(z), the mutual information of
 
 p̄ is the likelihood's own predictive probability. h is an even function of z alone, so it is tabulated once (quintic
 pieces through its values and first two derivatives, which the likelihood supplies) and only E[h] is left to integrate.
-In units of the noise:
+In units of the length over which the likelihood's curves bend:
 
 - v <= 1e-4: I = v/2 Σ p g'² + v²/8 Σ p (4 g' g''' + 10 g'² g'' + 2 g''² + 2 g'⁴) + O(v³) with g = log p; the two
   entropies would cancel;
@@ -27,19 +27,18 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from preflearn.likelihoods import Flipped, Gaussian
-from preflearn.likelihoods.probit import ThresholdLikelihood
+from preflearn.likelihoods import Likelihood
 from preflearn.operators import FloatArray
 
-__all__ = ["Link", "Table", "check_likelihood", "curvature", "information", "link_of", "outcomes_of"]
+__all__ = ["Link", "Table", "check_likelihood", "curvature", "information", "link_of"]
 
-# Variances, in units of the noise, up to which the series and the rule over the normal density are used.
+# Variances, in these units, up to which the series and the rule over the normal density are used.
 _SERIES, _NARROW = 1e-4, 1.0
 # The normal density is below 4e-19 of its peak beyond 9.2 standard deviations.
 _NODES = np.linspace(-9.2, 9.2, 45)
 _WEIGHTS = np.exp(-0.5 * _NODES**2) / np.exp(-0.5 * _NODES**2).sum()
-# Pieces per unit of noise, how far beyond the threshold outcomes are still uncertain, and the step of the wide rule.
-_PIECES, _REACH, _STEP = 32, 50, 12
+# Pieces per length over which curves bend, and how many of them are a step of the wide rule.
+_PIECES, _STEP = 32, 12
 # Elements of one block of nodes.
 _BLOCK = 1 << 17
 
@@ -64,10 +63,13 @@ class Table:
         return np.where(np.abs(t) >= self.end, self.floor, value + self.floor)
 
     @classmethod
-    def through(
-        cls, value: FloatArray, first: FloatArray, second: FloatArray, step: float, floor: float = 0.0
-    ) -> Table:
-        """Return the quintic Hermite interpolant of values above a floor and two derivatives at equal steps from 0."""
+    def through(cls, value: FloatArray, first: FloatArray, second: FloatArray, step: float) -> Table:
+        """Return the quintic Hermite interpolant of values and two derivatives at equal steps from 0.
+
+        The last value is the floor.
+        """
+        floor = float(value[-1])
+        value = value - floor
         a, b, c = value[:-1], first[:-1] * step, second[:-1] * (0.5 * step * step)
         # what is missing at the right end of a piece: value, slope and curvature
         r0 = value[1:] - (a + b + c)
@@ -81,16 +83,16 @@ class Table:
 
 @dataclass(frozen=True)
 class Link:
-    """Entropy of the outcome, probability that the better item loses, and that of a tie, given |z| / scale."""
+    """Entropy of the outcome, probability that the better item loses, and that of a tie, given |z| / unit."""
 
     entropy: Table
     upset: Table
     tie: Table | None
-    scale: float
+    unit: float
 
     def probabilities(self, z: FloatArray) -> list[FloatArray]:
         """Return P(first | z) and, where there are ties, P(tie | z); error about 1e-12."""
-        t = z / self.scale
+        t = z / self.unit
         upset = self.upset(t)
         if self.tie is None:
             return [np.where(t > 0, 1.0 - upset, upset)]
@@ -100,26 +102,21 @@ class Link:
 
 def check_likelihood(likelihood: Any, owner: str) -> None:
     """Raise TypeError for a likelihood whose outcomes are not known here."""
-    if not isinstance(likelihood, ThresholdLikelihood | Flipped | Gaussian):
+    if not isinstance(likelihood, Likelihood) or not (likelihood.normal or likelihood.outcomes):
         raise TypeError(
-            f"{owner}: the likelihood is a {type(likelihood).__name__}; information is known for Probit, Logit (with "
-            "or without ties), these Flipped, and Gaussian. Fit the model with one of these."
+            f"{owner}: the likelihood is a {type(likelihood).__name__}; information is known for likelihoods of wins, "
+            "losses and ties, and for margins under normal noise. Fit the model with one of these."
         )
 
 
-def outcomes_of(likelihood: Any) -> tuple[float, ...]:
-    """Return the outcomes that are possible: first preferred, second preferred, and a tie where there are ties."""
-    return (1.0, -1.0) if likelihood.tie is None else (1.0, -1.0, 0.0)
-
-
-def information(likelihood: Any, mean: FloatArray, variance: FloatArray) -> FloatArray:
+def information(likelihood: Likelihood, mean: FloatArray, variance: FloatArray) -> FloatArray:
     """Return the mutual information (m,) of outcome and difference z ~ N(mean, variance), in nats.
 
     The sign of ``mean`` does not matter, to the last bit. About 100 operations per comparison.
     """
-    if isinstance(likelihood, Gaussian):
-        return np.asarray(0.5 * np.log1p(np.asarray(variance) * likelihood.precision))
-    s = likelihood.scale
+    if likelihood.normal:
+        return np.asarray(0.5 * np.log1p(np.asarray(variance) / likelihood.noise_deviation**2))
+    s = likelihood.bend.length
     m, v = np.broadcast_arrays(
         np.abs(np.asarray(mean, dtype=np.float64)) / s, np.asarray(variance, dtype=np.float64) / s**2
     )
@@ -134,7 +131,7 @@ def information(likelihood: Any, mean: FloatArray, variance: FloatArray) -> Floa
     return np.maximum(gain, 0.0)
 
 
-def curvature(likelihood: Any, mean: FloatArray, variance: FloatArray) -> FloatArray:
+def curvature(likelihood: Likelihood, mean: FloatArray, variance: FloatArray) -> FloatArray:
     """Return J (m,): an outcome shrinks the variance of its difference from v to v - J v² on average.
 
     Notes
@@ -144,39 +141,36 @@ def curvature(likelihood: Any, mean: FloatArray, variance: FloatArray) -> FloatA
     Gaussian margins, where no outcome matters.
     """
     m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
-    if isinstance(likelihood, Gaussian):
-        return np.asarray(likelihood.precision / (1.0 + v * likelihood.precision))
+    if likelihood.normal:
+        return np.asarray(1.0 / (likelihood.noise_deviation**2 + v))
     total = np.zeros(np.broadcast(m, v).shape)
-    for y in outcomes_of(likelihood):
+    for y in likelihood.outcomes:
         smoothed = likelihood.smoothed(np.full(total.shape, y), m, v)
         total += np.exp(smoothed.log_z) * np.square(smoothed.first)
     return total
 
 
 @lru_cache(maxsize=16)
-def link_of(likelihood: Any) -> Link:
-    """Return what a likelihood says of outcomes given z, as tables over |z| / scale."""
-    rate = likelihood.rate if isinstance(likelihood, Flipped) else 0.0
-    threshold = 0.0 if likelihood.tie is None else likelihood.tie / likelihood.scale
-    t = np.arange(math.ceil((threshold + _REACH) * _PIECES) + 1) / _PIECES
+def link_of(likelihood: Likelihood) -> Link:
+    """Return what a likelihood says of outcomes given z, as tables over |z| in units of the length of its bends."""
+    _, unit, settled = likelihood.bend
+    t = np.arange(math.ceil(settled / unit * _PIECES) + 1) / _PIECES
     entropy = np.zeros((3, t.shape[0]))
     tables = {}
-    for y in outcomes_of(likelihood):
-        g, g1, g2, _ = likelihood.log_density(np.full(t.shape, y), t * likelihood.scale)
-        g1, g2, p = g1 * likelihood.scale, g2 * likelihood.scale**2, np.exp(g)
+    for y in likelihood.outcomes:
+        g, g1, g2, _ = likelihood.log_density(np.full(t.shape, y), t * unit)
+        g1, g2, p = g1 * unit, g2 * unit**2, np.exp(g)
         curved = g2 + g1 * g1
-        floor = rate if y < 0 else 0.0
-        tables[y] = Table.through(p - floor, p * g1, p * curved, 1.0 / _PIECES, floor)
+        tables[y] = Table.through(p, p * g1, p * curved, 1.0 / _PIECES)
         entropy -= p * g, p * g1 * (g + 1.0), p * (curved * (g + 1.0) + g1 * g1)
-    floor = -float(xlogy(rate, rate) + xlogy(1 - rate, 1 - rate))
-    h = Table.through(entropy[0] - floor, entropy[1], entropy[2], 1.0 / _PIECES, floor)
-    return Link(h, tables[-1.0], tables.get(0.0), likelihood.scale)
+    h = Table.through(entropy[0], entropy[1], entropy[2], 1.0 / _PIECES)
+    return Link(h, tables[-1.0], tables.get(0.0), unit)
 
 
-def _series(likelihood: Any, m: FloatArray, v: FloatArray) -> FloatArray:
+def _series(likelihood: Likelihood, m: FloatArray, v: FloatArray) -> FloatArray:
     order1, order2 = np.zeros(m.shape), np.zeros(m.shape)
-    s = likelihood.scale
-    for y in outcomes_of(likelihood):
+    s = likelihood.bend.length
+    for y in likelihood.outcomes:
         g, g1, g2, g3 = likelihood.log_density(np.full(m.shape, y), m * s)
         p, a, b, c = np.exp(g), g1 * s, g2 * s**2, g3 * s**3
         order1 += p * a * a

@@ -25,7 +25,6 @@ from scipy.special import entr
 from preflearn.active._beliefs import Beliefs
 from preflearn.active._criteria import Criterion
 from preflearn.active._outcomes import link_of
-from preflearn.likelihoods import Gaussian
 from preflearn.linalg import cholesky_pivoted
 from preflearn.operators import FloatArray, IntArray
 
@@ -94,8 +93,8 @@ class Draws:
 
         count = per_cell()
         likelihood = self.beliefs.likelihood
-        if isinstance(likelihood, Gaussian):
-            return _of_margins(z, count, per_cell, 1.0 / likelihood.precision)
+        if likelihood.normal:
+            return _of_margins(z, count, per_cell, likelihood.noise_deviation**2)
         gain = np.zeros(rows.shape[0])
         listed = link_of(likelihood).probabilities(z)
         for p in [*listed, 1.0 - np.sum(listed, axis=0)]:

@@ -28,7 +28,7 @@ def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
     Parameters
     ----------
     model : PreferenceGP
-        Fitted, with the likelihood Probit or Logit, with or without ties, these Flipped, or Gaussian.
+        Fitted, with any of `preflearn.likelihoods`.
     pairs : Comparisons, array-like of shape (m, 2) or sequence of pairs
         What might be compared. Outcomes in ``Comparisons`` are not looked at. Pairs are of names, or of row numbers of
         the pool.
@@ -89,7 +89,7 @@ def top_k_information(
     Parameters
     ----------
     model : PreferenceGP
-        Fitted, with the likelihood Probit or Logit, with or without ties, these Flipped, or Gaussian.
+        Fitted, with any of `preflearn.likelihoods`.
     pairs : Comparisons, array-like of shape (m, 2) or sequence of pairs
         What might be compared, by names or row numbers of the pool.
     k : int

@@ -148,7 +148,7 @@ def remaining_value(
     Parameters
     ----------
     model : PreferenceGP
-        Fitted, with the likelihood Probit or Logit, with or without ties, these Flipped, or Gaussian.
+        Fitted, with any of `preflearn.likelihoods`.
     n : int
         How many more comparisons could be made.
     items : None, table, names or Comparisons, default=None

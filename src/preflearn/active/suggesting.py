@@ -110,7 +110,7 @@ def suggest(
     Parameters
     ----------
     model : PreferenceGP
-        Fitted, with the likelihood Probit or Logit, with or without ties, these Flipped, or Gaussian.
+        Fitted, with any of `preflearn.likelihoods`.
     items : None, table (n_items, n_features), names or Comparisons, default=None
         The pool. None: the items that the model was fitted on. With features: a table (array, sparse matrix or data
         frame), of items seen in training or new. Without features: names, or row numbers where there are no names.

@@ -266,7 +266,7 @@ class EP(Method):
 
     def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Any = None) -> Found:
         """Match the moments."""
-        posterior, info, sites = ep(system, seen, likelihood, start=warm)
+        posterior, info, sites = ep(system, seen, likelihood, start=warm, tol=self.tol)
         return Found(posterior, info, *sites)
 
     def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:

@@ -158,7 +158,7 @@ class Evidence:
                 found = found._replace(posterior=replace(found.posterior, value=unknown))
                 return found, np.full(theta.shape, np.nan), np.full(seen.y.shape, np.nan)
             if found.posterior.log_evidence > self.highest[0]:
-                self.highest = found.posterior.log_evidence, (found.tau, found.nu)
+                self.highest = found.posterior.log_evidence, self.method.warm(found, self.warm)
         slopes = self.method.gradient(found, seen, likelihood)
         return found, np.concatenate([pull(slopes.prior), slopes.likelihood]), slopes.scale
 

@@ -1,15 +1,17 @@
 """How outcomes depend on latent differences; see `preflearn.likelihoods._contract`."""
 
-from preflearn.likelihoods._contract import Derivatives, Likelihood, Smoothed, Tilted
+from preflearn.likelihoods._contract import Bend, Derivatives, Likelihood, Smoothed, Tilted
 from preflearn.likelihoods.davidson import Davidson
 from preflearn.likelihoods.flips import Flipped
 from preflearn.likelihoods.gaussian import Gaussian
 from preflearn.likelihoods.logit import Logit
 from preflearn.likelihoods.probit import Probit
-from preflearn.likelihoods.resolve import LIKELIHOOD_NAMES, get_likelihood
+from preflearn.likelihoods.resolve import LIKELIHOOD_CLASSES, LIKELIHOOD_NAMES, get_likelihood
 
 __all__ = [
+    "LIKELIHOOD_CLASSES",
     "LIKELIHOOD_NAMES",
+    "Bend",
     "Davidson",
     "Derivatives",
     "Flipped",

@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Derivatives", "FloatArray", "Likelihood", "Smoothed", "Tilted"]
+__all__ = ["Bend", "Derivatives", "FloatArray", "Likelihood", "Smoothed", "Tilted"]
 
 FloatArray = NDArray[np.float64]
 
@@ -54,6 +54,18 @@ class Smoothed(NamedTuple):
     rest: FloatArray
 
 
+class Bend(NamedTuple):
+    """Where log p(y | z) is neither straight nor settled, in units of z: what rules of integration and tables need.
+
+    It bends about 0 and ``±place``, over lengths of about ``length`` (analytic at least as far off the real axis), and
+    beyond ``±settled`` no probability changes by more than 1e-20.
+    """
+
+    place: float
+    length: float
+    settled: float
+
+
 @runtime_checkable
 class Likelihood(Protocol):
     """p(y | z) of an outcome y given a latent difference z.
@@ -64,6 +76,7 @@ class Likelihood(Protocol):
 
     log_concave: ClassVar[bool]
     margins: ClassVar[bool]  # whether more of an outcome counts than its sign
+    normal: ClassVar[bool]  # whether p(y | z) = N(y; z, noise_deviation²), which has closed forms
 
     @property
     def theta(self) -> FloatArray:
@@ -81,12 +94,33 @@ class Likelihood(Protocol):
         ...
 
     @property
+    def outcomes(self) -> tuple[float, ...]:
+        """All outcomes of positive probability: 1 and -1, and 0 where there are ties; empty where y is continuous."""
+        ...
+
+    @property
     def noise_deviation(self) -> float:
         """Standard deviation of the noise on the difference."""
         ...
 
+    @property
+    def bend(self) -> Bend:
+        """Where the curves bend, and from where on they are settled."""
+        ...
+
     def with_theta(self, theta: ArrayLike) -> Likelihood:
         """Return the same likelihood with other hyperparameters."""
+        ...
+
+    def with_ties(self, tie: float) -> Likelihood:
+        """Return the same likelihood with a free threshold ``tie`` for ties; itself if it has ties or knows none."""
+        ...
+
+    def in_unit(self, square: float, *, start: bool) -> Likelihood:
+        """Return the same likelihood for margins of this mean square: bounds and, if ``start``, parameters.
+
+        Itself where outcomes have no unit.
+        """
         ...
 
     def check_outcomes(self, y: ArrayLike) -> None:

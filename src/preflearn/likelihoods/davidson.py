@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from preflearn.likelihoods._contract import FloatArray
+from preflearn.likelihoods._contract import Bend, FloatArray
 from preflearn.likelihoods._link_normal import Hill, Nodes, tilt
 from preflearn.likelihoods.probit import Curve, ThresholdLikelihood, check_flag, check_positive
 
@@ -96,6 +96,12 @@ class Davidson(ThresholdLikelihood):
     def noise_deviation(self) -> float:
         """Standard deviation of the noise that decides where there is no tie, the logit's."""
         return self.scale * math.pi / math.sqrt(3.0)
+
+    @property
+    def bend(self) -> Bend:
+        """Where D is smallest in the complex plane, not at ν; ties fall as exp(-t/2), twice as far as with `Logit`."""
+        place = self._bend * self.scale
+        return Bend(place, self.scale, place + 2.0 * self._SETTLED * self.scale)
 
     @property
     def bounds(self) -> FloatArray:

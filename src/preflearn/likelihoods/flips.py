@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted
+from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Likelihood, Smoothed, Tilted
 from preflearn.likelihoods._link_normal import normal_nodes
-from preflearn.likelihoods.probit import Probit, ThresholdLikelihood, check_flag, is_number
+from preflearn.likelihoods.probit import Probit, check_flag, is_number
 
 __all__ = ["Flipped"]
 
@@ -27,8 +27,8 @@ class Flipped:
 
     Parameters
     ----------
-    base : Probit or Logit, default=Probit()
-        Likelihood of outcomes that are written down rightly.
+    base : likelihood, default=Probit()
+        Likelihood of outcomes that are written down rightly: log-concave, of wins, losses and ties.
     rate : float in (0, 1/2), default=0.05
         Probability ε that an outcome is reversed, however large the difference.
     rate_fixed : bool, default=False
@@ -54,14 +54,16 @@ class Flipped:
 
     log_concave: ClassVar[bool] = False
     margins: ClassVar[bool] = False
+    normal: ClassVar[bool] = False
 
-    base: ThresholdLikelihood = field(default_factory=Probit)
+    base: Likelihood = field(default_factory=Probit)
     rate: float = 0.05
     rate_fixed: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.base, ThresholdLikelihood):
-            raise TypeError(f"Flipped: base is {self.base!r}; pass Probit(...) or Logit(...).")
+        base = self.base
+        if isinstance(base, type) or not isinstance(base, Likelihood) or not (base.log_concave and base.outcomes):
+            raise TypeError(f"Flipped: base is {base!r}; pass Probit(...), Logit(...) or Davidson(...).")
         check_flag("Flipped", "rate_fixed", self.rate_fixed)
         if not is_number(self.rate) or not 0 < self.rate < 0.5:
             raise ValueError(f"Flipped: rate is {self.rate!r}; it must lie between 0 and 1/2.")
@@ -83,14 +85,14 @@ class Flipped:
         return (*self.base.names, *(() if self.rate_fixed else ("flip rate",)))
 
     @property
-    def scale(self) -> float:
-        """That of the base."""
-        return self.base.scale
+    def outcomes(self) -> tuple[float, ...]:
+        """Those of the base."""
+        return self.base.outcomes
 
     @property
-    def tie(self) -> float | None:
-        """That of the base."""
-        return self.base.tie
+    def bend(self) -> Bend:
+        """That of the base; where it is settled, probabilities are 1 - ε and ε."""
+        return self.base.bend
 
     @property
     def noise_deviation(self) -> float:
@@ -109,6 +111,10 @@ class Flipped:
     def with_ties(self, tie: float) -> Self:
         """Return the same likelihood with this threshold for ties, if it has none."""
         return replace(self, base=self.base.with_ties(tie))
+
+    def in_unit(self, square: float, *, start: bool) -> Self:
+        """Return itself: outcomes that can be reversed have no unit."""
+        return self
 
     def check_outcomes(self, y: ArrayLike) -> None:
         """Raise DataError where the base does."""
@@ -202,9 +208,9 @@ class Flipped:
         A tie is the same either way round, so powers of ties are the base's.
         """
         rows = np.flatnonzero((np.asarray(1.0 if power is None else power) != 1.0) & (np.asarray(y) != 0))
-        s = self.base.scale
+        place, s, _ = self.bend
         m, v = (np.asarray(x, dtype=np.float64)[rows] / unit for x, unit in ((mean, s), (variance, s * s)))
-        t, log_weight = normal_nodes(m, v, 0.0 if self.base.tie is None else self.base.tie / s)
+        t, log_weight = normal_nodes(m, v, place / s)
         if not rows.size:
             return rows, t, t, m
         value = self.log_density(np.asarray(y)[rows, None], s * t).value

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted
+from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Smoothed, Tilted
 from preflearn.likelihoods.probit import check_positive
 
 __all__ = ["Gaussian"]
@@ -56,6 +56,7 @@ class Gaussian:
 
     log_concave: ClassVar[bool] = True
     margins: ClassVar[bool] = True
+    normal: ClassVar[bool] = True
 
     precision: float = 1.0
     fixed: bool = False
@@ -67,11 +68,27 @@ class Gaussian:
             check_positive("Gaussian", "precision_bounds[0]", self.precision_bounds[0])
             check_positive("Gaussian", "precision_bounds[1]", self.precision_bounds[1])
 
-    def in_unit(self, square: float) -> Self:
-        """Return the same likelihood with bounds for margins of this mean square, if it has none of its own."""
-        if self.precision_bounds is not None:
-            return self
-        return replace(self, precision_bounds=(_BOUNDS[0] / square, _BOUNDS[1] / square))
+    def in_unit(self, square: float, *, start: bool) -> Self:
+        """Return the same likelihood with bounds for margins of this mean square, if it has none of its own.
+
+        With ``start`` also with the precision 1 / square.
+        """
+        bounds = self.precision_bounds or (_BOUNDS[0] / square, _BOUNDS[1] / square)
+        return replace(self, precision=1.0 / square if start else self.precision, precision_bounds=bounds)
+
+    def with_ties(self, tie: float) -> Self:
+        """Return itself: a margin of zero is one among others."""
+        return self
+
+    @property
+    def outcomes(self) -> tuple[float, ...]:
+        """None that can be listed."""
+        return ()
+
+    @property
+    def bend(self) -> Bend:
+        """Nowhere in particular: log p is a parabola, and never settled."""
+        return Bend(0.0, self.noise_deviation, math.inf)
 
     @property
     def noise_deviation(self) -> float:

@@ -1,13 +1,14 @@
-"""Likelihoods of who was preferred: a noisy difference against a threshold; and probit, where the noise is normal.
+"""Likelihoods of who was preferred, a noisy difference against a threshold; and the probit, with normal noise.
 
 The noisy difference z + scale * e, with e from a symmetric distribution F, is compared with a threshold δ >= 0:
 
     P(first) = F((z - δ) / s),   P(second) = F((-z - δ) / s),   P(tie) = F((z + δ) / s) - F((z - δ) / s).
 
 Without a threshold δ = 0 and there are no ties. In units of the scale, t = z / s and h = δ / s, two curves say
-everything: the *side* log F(u) at u = ±t - h, and the *interval* log [F(t + h) - F(t - h)], even in t. A link
-(`Probit` here, `preflearn.likelihoods.logit`) supplies them; `ThresholdLikelihood` turns them into outcomes. The last
-part has the curves of the normal distribution, accurate into both tails.
+everything: the *side* log F(u) at u = ±t - h, and the *interval* log [F(t + h) - F(t - h)], even in t. A link supplies
+them (`Probit`, `Logit`); `ThresholdLikelihood` turns them into outcomes.
+
+The last part of this module has the curves of the normal distribution, accurate into both tails.
 
 **One side.** With g(u) = log Φ(u) and the hazard λ = φ(u) / Φ(u),
 
@@ -41,27 +42,31 @@ from numpy.typing import ArrayLike
 from scipy.special import erfcx, log_ndtr, ndtr
 
 from preflearn.exceptions import DataError, first_few
-from preflearn.likelihoods._contract import Derivatives, FloatArray, Smoothed, Tilted
+from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Smoothed, Tilted
 from preflearn.likelihoods._link_normal import Hill, Nodes, tilt
 
 __all__ = ["Curve", "Probit", "ThresholdLikelihood", "check_flag", "check_positive", "is_number"]
 
+
+def is_number(value: Any) -> bool:
+    """Say whether it is a real number, and no truth value."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def check_positive(owner: str, name: str, value: Any, more: str = "") -> None:
+    """Refuse what is not a positive finite number."""
+    if not is_number(value) or not 0 < value < math.inf:
+        raise ValueError(f"{owner}: {name} is {value!r}; it must be a positive finite number{more}.")
+
+
+def check_flag(owner: str, name: str, value: Any) -> None:
+    """Refuse what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{owner}: {name} is {value!r}; it must be True or False.")
+
+
 # A free threshold stays between these multiples of the scale.
 _TIE_BOUNDS = 1e-4, 1e2
-# The tail of a power is deep where all of N(u, v) that matters is below -_DEEP; it ends _AWAY deviations from its mean.
-_DEEP, _AWAY = 30.0, 10.0
-_TAIL_NODES = np.linspace(-_AWAY, _AWAY, 49)
-_TAIL_WEIGHTS = np.exp(-0.5 * _TAIL_NODES**2) * (_TAIL_NODES[1] - _TAIL_NODES[0]) / math.sqrt(2.0 * math.pi)
-_ROOT_2PI = math.sqrt(2.0 * math.pi)
-# Below this point the continued fraction replaces the closed forms; 50 terms of it are exact to rounding there.
-_TAIL, _TERMS = -3.5, 50
-# The same where the third derivative is not asked for and speed is.
-_NODES_TAIL, _NODES_TERMS = -8.0, 12
-# An interval is short up to this half-width, and its far end is negligible beyond 2th of _FAR (exp(-60) = 9e-27).
-_SHORT, _FAR = 2.0, 60.0
-# The integrand spans at most exp(±30) over the interval; 48 nodes integrate it to rounding.
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
-_BLOCK = 4096
 
 
 class Curve(NamedTuple):
@@ -89,6 +94,9 @@ class ThresholdLikelihood(ABC):
 
     log_concave: ClassVar[bool] = True
     margins: ClassVar[bool] = False
+    normal: ClassVar[bool] = False
+    # Multiples of the scale beyond the threshold where F is 1 to 1e-20; of exponential tails exp(-50) = 2e-22.
+    _SETTLED: ClassVar[float] = 50.0
 
     scale: float = 1.0
     tie: float | None = None
@@ -135,6 +143,17 @@ class ThresholdLikelihood(ABC):
         return 0.0 if self.tie is None else self.tie / self.scale
 
     @property
+    def outcomes(self) -> tuple[float, ...]:
+        """First preferred, second preferred, and a tie where there are ties."""
+        return (1.0, -1.0) if self.tie is None else (1.0, -1.0, 0.0)
+
+    @property
+    def bend(self) -> Bend:
+        """At the threshold, over the scale."""
+        place = self._h * self.scale
+        return Bend(place, self.scale, place + self._SETTLED * self.scale)
+
+    @property
     def theta(self) -> FloatArray:
         """Logarithm of δ where the threshold is free, else empty."""
         return np.log([self.tie]) if self.tie is not None and not self.tie_fixed else np.empty(0)
@@ -161,6 +180,10 @@ class ThresholdLikelihood(ABC):
     def with_ties(self, tie: float) -> Self:
         """Return the same likelihood with this threshold for ties, if it has none."""
         return replace(self, tie=tie) if self.tie is None else self
+
+    def in_unit(self, square: float, *, start: bool) -> Self:
+        """Return itself: signs have no unit."""
+        return self
 
     def check_outcomes(self, y: ArrayLike) -> None:
         """Raise DataError if there are ties and no threshold."""
@@ -307,24 +330,20 @@ def _mirrored(hill: Hill, sign: FloatArray) -> Hill:
     return hill._replace(first=sign * hill.first)
 
 
-def is_number(value: Any) -> bool:
-    """Say whether it is a real number, and no truth value."""
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def check_positive(owner: str, name: str, value: Any, more: str = "") -> None:
-    """Refuse what is not a positive finite number."""
-    if not is_number(value) or not 0 < value < math.inf:
-        raise ValueError(f"{owner}: {name} is {value!r}; it must be a positive finite number{more}.")
-
-
-def check_flag(owner: str, name: str, value: Any) -> None:
-    """Refuse what is neither True nor False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{owner}: {name} is {value!r}; it must be True or False.")
-
-
-# --- probit ---------------------------------------------------------------------------------------------------------
+# The tail of a power is deep where all of N(u, v) that matters is below -_DEEP; it ends _AWAY deviations from its mean.
+_DEEP, _AWAY = 30.0, 10.0
+_TAIL_NODES = np.linspace(-_AWAY, _AWAY, 49)
+_TAIL_WEIGHTS = np.exp(-0.5 * _TAIL_NODES**2) * (_TAIL_NODES[1] - _TAIL_NODES[0]) / math.sqrt(2.0 * math.pi)
+_ROOT_2PI = math.sqrt(2.0 * math.pi)
+# Below this point the continued fraction replaces the closed forms; 50 terms of it are exact to rounding there.
+_TAIL, _TERMS = -3.5, 50
+# The same where the third derivative is not asked for and speed is.
+_NODES_TAIL, _NODES_TERMS = -8.0, 12
+# An interval is short up to this half-width, and its far end is negligible beyond 2th of _FAR (exp(-60) = 9e-27).
+_SHORT, _FAR = 2.0, 60.0
+# The integrand spans at most exp(±30) over the interval; 48 nodes integrate it to rounding.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
+_BLOCK = 4096
 
 
 @dataclass(frozen=True)
@@ -364,6 +383,8 @@ class Probit(ThresholdLikelihood):
     >>> likelihood.probability([1.0], [2.0]).round(4).tolist()
     [[0.5987, 0.1747, 0.2266]]
     """
+
+    _SETTLED: ClassVar[float] = 10.0  # Φ(-10) = 8e-24
 
     scale: float = math.sqrt(2.0)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,22 +10,29 @@ from numpy.typing import NDArray
 from preflearn.exceptions import DataError, DataWarning, first_few, nearest_names, warn_user
 from preflearn.likelihoods._contract import Likelihood
 from preflearn.likelihoods.davidson import Davidson
+from preflearn.likelihoods.flips import Flipped
 from preflearn.likelihoods.gaussian import Gaussian
 from preflearn.likelihoods.logit import Logit
 from preflearn.likelihoods.probit import Probit
 
-__all__ = ["LIKELIHOOD_NAMES", "get_likelihood", "likelihood_of"]
+__all__ = ["LIKELIHOOD_CLASSES", "LIKELIHOOD_NAMES", "get_likelihood", "likelihood_of"]
 
 START_TIE = 0.3  # threshold that a search for it starts from, in units of the noise
 
-_BUILDERS: dict[str, Callable[[], Likelihood]] = {
+# The one list of likelihoods: estimators take these names, and model files hold objects of these classes.
+_NAMED: dict[str, type[Likelihood]] = {
     "probit": Probit,
     "logit": Logit,
     "gaussian": Gaussian,
     "davidson": Davidson,
 }
 
-LIKELIHOOD_NAMES: tuple[str, ...] = tuple(_BUILDERS)
+_NAMELESS: tuple[type[Likelihood], ...] = (Flipped,)  # not an estimator's option: EP alone can use it
+
+LIKELIHOOD_NAMES: tuple[str, ...] = tuple(_NAMED)
+LIKELIHOOD_CLASSES: tuple[type[Likelihood], ...] = (*_NAMED.values(), *_NAMELESS)
+
+_QUESTIONS = {name for name in (*vars(Likelihood), *Likelihood.__annotations__) if not name.startswith("_")}
 
 
 def get_likelihood(spec: str | Likelihood) -> Likelihood:
@@ -61,18 +66,24 @@ def get_likelihood(spec: str | Likelihood) -> Likelihood:
       Use a likelihood object or one of "probit", "logit", "gaussian", "davidson".
     """
     if isinstance(spec, str):
-        if spec not in _BUILDERS:
+        if spec not in _NAMED:
             hint = nearest_names(spec, LIKELIHOOD_NAMES)
             names = ", ".join(f'"{name}"' for name in LIKELIHOOD_NAMES)
             raise DataError(
                 f'likelihood "{spec}" is unknown{f" ({hint})" if hint else ""}.\n'
                 f"  Use a likelihood object or one of {names}."
             )
-        return _BUILDERS[spec]()
+        return _NAMED[spec]()
     if isinstance(spec, type):
         raise TypeError(f"likelihood is the class {spec.__name__}; pass an object, {spec.__name__}().")
-    if isinstance(spec, Likelihood):
+    missing = sorted(name for name in _QUESTIONS if not hasattr(spec, name))
+    if not missing:
         return spec
+    if hasattr(spec, "log_density"):
+        raise TypeError(
+            f"likelihood is a {type(spec).__name__}, which does not answer {', '.join(missing)}.\n"
+            "  Answer all questions of preflearn.likelihoods.Likelihood."
+        )
     raise TypeError(f"likelihood is a {type(spec).__name__}; pass a name or a likelihood object.")
 
 
@@ -85,7 +96,7 @@ def likelihood_of(
     no unit; utilities are then in units of the noise.
     """
     likelihood: Any = get_likelihood(spec)
-    if ties and hasattr(likelihood, "with_ties"):
+    if ties:
         likelihood = likelihood.with_ties(START_TIE)
     likelihood.check_outcomes(outcome if likelihood.margins else np.sign(outcome))
     if not likelihood.margins:
@@ -100,6 +111,4 @@ def likelihood_of(
             )
         return likelihood, 1.0
     square = float(np.average(np.square(outcome), weights=weight)) if np.sum(np.abs(outcome)) > 0 else 1.0
-    if isinstance(spec, str):
-        likelihood = replace(likelihood, precision=1.0 / square)
-    return likelihood.in_unit(square), square
+    return likelihood.in_unit(square, start=isinstance(spec, str)), square

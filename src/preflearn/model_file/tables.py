@@ -35,7 +35,7 @@ from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.search import Optimum
 from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
 from preflearn.kernels.factor import LinearMap
-from preflearn.likelihoods import Davidson, Flipped, Gaussian, Logit, Probit
+from preflearn.likelihoods import LIKELIHOOD_CLASSES
 from preflearn.model_file import checks
 from preflearn.models import (
     KPCR,
@@ -124,11 +124,7 @@ RECORDS = _table(
     BasisMap,
     FourierMap,
     Components,
-    Probit,
-    Logit,
-    Gaussian,
-    Flipped,
-    Davidson,
+    *LIKELIHOOD_CLASSES,
     Optimum,
     Info,
     HyperPosterior,

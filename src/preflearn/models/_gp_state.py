@@ -46,7 +46,7 @@ def comparisons_again(state: dict[str, Any], inference: str) -> tuple[Comparison
     if not isinstance(X, Comparisons):
         raise DataError("there are no comparisons")
     if not likelihood.log_concave and get_method(inference).log_concave_only:
-        raise DataError("the likelihood needs EP")
+        raise DataError("the likelihood is not one for this inference")
     likelihood.check_outcomes(X.outcome if likelihood.margins else np.sign(X.outcome))
     return X, likelihood, float(numbers(state["unit"], "unit"))
 

@@ -15,8 +15,19 @@ from preflearn.data.join import concatenate
 from preflearn.data.pairs import warn_before_learning
 from preflearn.exceptions import DataWarning, warn_user
 from preflearn.inference.contract import Method
-from preflearn.inference.evidence import Evidence, Learned, Search, Solution, Starts, check_theta, get_method, learn
+from preflearn.inference.evidence import (
+    METHODS,
+    Evidence,
+    Learned,
+    Search,
+    Solution,
+    Starts,
+    check_theta,
+    get_method,
+    learn,
+)
 from preflearn.inference.hyperprior import HyperPrior
+from preflearn.inference.laplace import Laplace
 from preflearn.items import as_items
 from preflearn.linalg import few_threads
 from preflearn.models._gp_read import Statements, read
@@ -153,7 +164,7 @@ class PreferenceModel(UtilityPosterior):
         if method.log_concave_only and not likelihood.log_concave:
             raise ValueError(
                 f"{type(self).__name__}: {type(likelihood).__name__} is not log-concave, which {method.words} needs. "
-                'Use inference="ep".'
+                f"Use inference={' or '.join(repr(name) for name, one in METHODS.items() if not one.log_concave_only)}."
             )
         problem = choice.problem(data, dense=np.inf if method.exact_only else self._dense)
         return Evidence(problem, likelihood, data.seen, method, about=choice)
@@ -247,7 +258,7 @@ def warn_unfinished(owner: str, inference: str, infos: list[Any], likelihood: An
     unfinished = [info for info in infos if not info.converged]
     if unfinished:
         worst = max(unfinished, key=lambda info: info.residual)
-        other = ', or use inference="laplace"' if inference == "ep" and likelihood.log_concave else ""
+        other = ', or use inference="laplace"' if inference != Laplace.name and likelihood.log_concave else ""
         warn_user(
             f"{owner}: {inference} stopped after {worst.steps} steps with residual {worst.residual:.1e} (wanted "
             f"{worst.wanted:.0e}); probabilities are approximate. Check for extreme weights or bounds of the "
@@ -259,7 +270,7 @@ def warn_unfinished(owner: str, inference: str, infos: list[Any], likelihood: An
 def warn_only_noise(owner: str, inference: str, sigma: float, count: str, average: str = "") -> None:
     """Warn if the noise that was learned is much larger than all differences of utilities."""
     if sigma > NOTHING_BUT_NOISE:
-        better = 'inference="ep" (more accurate where there are few), ' if inference == "laplace" else ""
+        better = 'inference="ep" (more accurate where there are few), ' if inference == Laplace.name else ""
         warn_user(
             f"{owner}: by {get_method(inference).words} the evidence of these {count} is highest where all utilities "
             "are equal: they show no differences that noise would not.\n  Probabilities are close to 1/2. Collect "

@@ -16,6 +16,7 @@ from preflearn.data.pairs import warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
 from preflearn.inference.contract import Method
 from preflearn.inference.evidence import (
+    METHODS,
     Evidence,
     Learned,
     Solution,
@@ -159,7 +160,7 @@ class BradleyTerry(PreferenceModel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "link": [StrOptions({"logit", "probit"})],
-        "inference": [StrOptions({"laplace", "ep"})],
+        "inference": [StrOptions(set(METHODS))],
         "hyperparameters": [StrOptions({"maximise", "average"})],
         "prior": [StrOptions({"auto", "evidence"}), Interval(Real, 0, None, closed="neither"), None],
         "ties": ["boolean"],
@@ -181,7 +182,7 @@ class BradleyTerry(PreferenceModel):
         link: Literal["logit", "probit"] = "logit",
         prior: Literal["auto", "evidence"] | float | None = "auto",
         *,
-        inference: Literal["laplace", "ep"] = "laplace",
+        inference: str = "laplace",
         hyperparameters: Literal["maximise", "average"] = "maximise",
         ties: bool = False,
         side: bool | Literal["judge"] = False,
@@ -258,8 +259,8 @@ class BradleyTerry(PreferenceModel):
             return
         if self._method.exact_only:
             raise DataError(
-                f'{owner}: inference="ep" factors a matrix of all items at every sweep; {X.n_items} items are '
-                f'more than {self._dense}. Use inference="laplace".'
+                f'{owner}: inference="{self.inference}" factors a matrix of all items at every sweep; {X.n_items} '
+                f'items are more than {self._dense}. Use inference="laplace".'
             )
         if self.cluster or self.side == "judge":
             which = "cluster=True" if self.cluster else 'side="judge"'

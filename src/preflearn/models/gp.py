@@ -25,6 +25,7 @@ from preflearn.inference.evidence import (
     maximise_evidence,
 )
 from preflearn.inference.search import starts
+from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import few_threads, generator
 from preflearn.models._gp_read import Statements, read
@@ -184,7 +185,7 @@ class PreferenceGP(PreferenceModel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
-        "likelihood": [StrOptions({"probit", "logit", "gaussian", "davidson"}), HasMethods("log_density")],
+        "likelihood": [StrOptions(set(LIKELIHOOD_NAMES)), HasMethods("log_density")],
         "inference": [StrOptions(set(METHODS))],
         "hyperparameters": [StrOptions({"maximise", "average", "fixed"})],
         "hyperprior": [Interval(Real, 0, None, closed="neither"), None],
@@ -206,7 +207,7 @@ class PreferenceGP(PreferenceModel):
         self,
         kernel: Any = None,
         likelihood: Any = "probit",
-        inference: Literal["laplace", "ep"] = "laplace",
+        inference: str = "laplace",
         *,
         hyperparameters: Literal["maximise", "average", "fixed"] = "maximise",
         hyperprior: float | None = None,

@@ -13,9 +13,20 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import LabelPreferences
 from preflearn.data._checks import check_labels, label_array
 from preflearn.data.labels import label_codes
-from preflearn.inference.evidence import Evidence, Learned, Solution, Starts, check_theta, learn, learned_again, numbers
+from preflearn.inference.evidence import (
+    METHODS,
+    Evidence,
+    Learned,
+    Solution,
+    Starts,
+    check_theta,
+    learn,
+    learned_again,
+    numbers,
+)
 from preflearn.inference.search import starts
 from preflearn.items import as_items
+from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import generator
 from preflearn.metrics import pairwise_accuracy
@@ -112,8 +123,8 @@ class LabelPreferenceGP(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
-        "likelihood": [StrOptions({"probit", "logit", "gaussian", "davidson"}), HasMethods("log_density")],
-        "inference": [StrOptions({"laplace", "ep"})],
+        "likelihood": [StrOptions(set(LIKELIHOOD_NAMES)), HasMethods("log_density")],
+        "inference": [StrOptions(set(METHODS))],
         "shared": ["boolean"],
         "hyperparameters": [StrOptions({"maximise", "fixed"})],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
@@ -124,7 +135,7 @@ class LabelPreferenceGP(BaseEstimator):
         self,
         kernel: Any = None,
         likelihood: Any = "probit",
-        inference: Literal["laplace", "ep"] = "laplace",
+        inference: str = "laplace",
         *,
         shared: bool = True,
         hyperparameters: Literal["maximise", "fixed"] = "maximise",

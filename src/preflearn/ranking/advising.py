@@ -86,7 +86,7 @@ def advise(
 
 def _noise(data: Comparisons, choice: Choice) -> list[Advice]:
     """Return whether chance explains comparisons as well as any model, where circles were not looked for."""
-    guessed = chance(data, None) - PRICE * bool((data.outcome == 0).any())
+    guessed = chance(data, normal=False) - PRICE * bool((data.outcome == 0).any())
     if max(one.earned for one in choice.candidates) - guessed >= NOISE - PRICE:
         return []
     return [Advice("noise", f"These comparisons do not show that items differ: chance could have made them. {_MORE}")]

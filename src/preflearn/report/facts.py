@@ -134,7 +134,7 @@ def reading_guide(shown: Shown) -> str:
 def _meaning(model: Any) -> str:
     """Return what a difference of 1 means, as far as the likelihood says it."""
     likelihood = getattr(model, "likelihood_", None)
-    if likelihood is None or not hasattr(likelihood, "probability"):
+    if likelihood is None:
         return ""
     first, tie, _ = np.asarray(likelihood.probability(np.ones(1), np.zeros(1)))[0]
     ties = f" (ties, {share(float(tie))} of cases, counted half)" if tie > 0.005 else ""

@@ -118,7 +118,7 @@ def rankability(
     screened = Screen(max_pairs) if screen else None
     models, p_value, along = learn_rivals(X, flow.low.shape[0], like, screened, random_state)
     evidence = {name: model.log_evidence_ for name, model in models.items()}
-    evidence["chance"] = chance(X, models["ranking"].likelihood_)
+    evidence["chance"] = chance(X, normal=models["ranking"].likelihood_.normal)
     worth = {name: earned(model) for name, model in models.items()}
     # chance knows how frequent ties are, or how large margins, as all models do
     guessed = evidence["chance"] - PRICE * models["ranking"].likelihood_.theta.shape[0]

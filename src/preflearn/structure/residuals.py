@@ -32,11 +32,14 @@ WEIGHTS = (1.0, 0.6, 0.4)  # of the functions of a single feature
 LEAST_FEATURES, MOST_FEATURES = 3, 60  # between which circles are also looked for along one or two of them
 
 
-def chance(X: Comparisons, likelihood: Any) -> float:
-    """Return the log evidence of no preferences at all, ties and margins being as frequent and as large as they are."""
+def chance(X: Comparisons, *, normal: bool) -> float:
+    """Return the log evidence of no preferences at all, ties being as frequent as they are.
+
+    With ``normal`` outcomes are margins, as large as they are, under normal noise; else their signs count.
+    """
     weight = np.ones(len(X)) if X.weight is None else X.weight
     total = float(weight.sum())
-    if hasattr(likelihood, "precision"):
+    if normal:
         square = float(weight @ np.square(X.outcome)) / total
         return -0.5 * total * (math.log(2 * math.pi * square) + 1.0) if square > 0 else math.inf
     tied = float(weight[X.outcome == 0].sum())
@@ -119,7 +122,7 @@ def cyclic_residuals(
     used, numbers = np.unique(np.concatenate([pairs.low, pairs.high]), return_inverse=True)
     m, n = len(pairs), len(used)
     ends = numbers[:m], numbers[m:]
-    trials = _trials(place, weight, exact=hasattr(likelihood, "precision"))
+    trials = _trials(place, weight, exact=likelihood.normal)
     turn = sign[trials.row]  # the sides of a trial are those of its first row
     z = ranking.predict_difference(X[trials.row])
     slopes = likelihood.log_density(_signs(X, likelihood), z[trials.of] * (sign * turn[trials.of])).first
@@ -199,7 +202,7 @@ def _smallest_p(seen: FloatArray) -> float:
 
 
 def _signs(X: Comparisons, likelihood: Any) -> FloatArray:
-    return X.outcome if hasattr(likelihood, "precision") else np.sign(X.outcome)
+    return X.outcome if likelihood.margins else np.sign(X.outcome)
 
 
 class Trials(NamedTuple):
@@ -233,11 +236,11 @@ def _trials(place: IntArray, weight: FloatArray, *, exact: bool) -> Trials:
 def _simulator(likelihood: Any, z: FloatArray, trials: Trials, rng: np.random.Generator) -> tuple[Any, FloatArray]:
     """Return a function that draws outcomes several times and returns their residuals, and the variances of these."""
     times, weight = trials.times, trials.weight
-    if hasattr(likelihood, "precision"):
-        information = weight * likelihood.precision
+    if likelihood.normal:
+        information = weight / likelihood.noise_deviation**2
         return lambda size: np.sqrt(information)[:, None] * rng.standard_normal((len(z), size)), information
     p = likelihood.probability(z, np.zeros(z.shape))  # first, tie, second
-    slopes = np.column_stack([likelihood.log_density(np.full(z.shape, y), z).first for y in _outcomes(likelihood)])
+    slopes = np.column_stack([likelihood.log_density(np.full(z.shape, y), z).first for y in likelihood.outcomes])
     p = p[:, [0, 2]] if slopes.shape[1] == 2 else p[:, [0, 2, 1]]
     scale, share = weight / times, p / p.sum(axis=1, keepdims=True)
     information = weight * np.einsum("ij,ij->i", share, slopes**2)
@@ -250,10 +253,6 @@ def _simulator(likelihood: Any, z: FloatArray, trials: Trials, rng: np.random.Ge
         return np.asarray(scale[:, None] * np.einsum("sij,ij->is", outcomes, slopes))
 
     return draw, information
-
-
-def _outcomes(likelihood: Any) -> tuple[float, ...]:
-    return (1.0, -1.0) if likelihood.tie is None else (1.0, -1.0, 0.0)
 
 
 def _statistic(n: int, ends: tuple[Any, Any], K: FloatArray | None) -> tuple[Any, float]:
