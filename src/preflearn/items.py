@@ -1,9 +1,9 @@
 """Items through one interface, whatever they are made of: dense rows, sparse rows or bags of points.
 
 Every item is a sample of points, and a row is a sample of one. `as_items` gives arrays and sparse matrices the answers
-of `Rows`; other kinds of items (`preflearn.data.Bags`) are `Items` themselves. So no other module asks of which type
-items are: it asks `Items`. Taking items (``X[rows]``), columns (``X[:, columns]``) and ``X.shape`` need no help: all
-kinds have them.
+of `ItemRows`; other kinds of items (`preflearn.data.Bags`) are an `ItemSet` themselves. So no other module asks of
+which type items are: it asks `ItemSet`. Taking items (``X[rows]``), columns (``X[:, columns]``) and ``X.shape`` need no
+help: all kinds have them.
 
 ================  ==============================  ===================================
 question          rows                            bags
@@ -29,13 +29,13 @@ from scipy import sparse
 
 from preflearn.exceptions import DataError
 
-__all__ = ["Items", "Rows", "as_items", "as_rows", "is_sparse"]
+__all__ = ["ItemRows", "ItemSet", "as_items", "as_rows", "is_sparse"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 
-class Items(ABC):
+class ItemSet(ABC):
     """What all kinds of items answer; ``values`` that a method takes or returns are one for every point."""
 
     one_row_each: ClassVar[bool]  # whether an item is a single vector, which has a value of every feature
@@ -88,13 +88,13 @@ class Items(ABC):
         return self.average(self.points)
 
 
-class Rows(Items):
+class ItemRows(ItemSet):
     """Items with one row each, dense or sparse; rows that are neither (a list of texts) can be passed on to kernels.
 
     Examples
     --------
     >>> import numpy as np
-    >>> Rows(np.array([[2.0], [1.0], [2.0]])).distinct()
+    >>> ItemRows(np.array([[2.0], [1.0], [2.0]])).distinct()
     array([1, 0, 1])
     """
 
@@ -168,15 +168,15 @@ class Rows(Items):
         return points
 
 
-def as_items(X: Any) -> Items:
-    """Return what answers for items: themselves, or `Rows` of an array, a sparse matrix or whatever else has rows.
+def as_items(X: Any) -> ItemSet:
+    """Return what answers for items: themselves, or `ItemRows` of an array, a sparse matrix or whatever else has rows.
 
     Examples
     --------
     >>> as_items([[1.0]]).one_row_each
     True
     """
-    return X if isinstance(X, Items) else Rows(X)
+    return X if isinstance(X, ItemSet) else ItemRows(X)
 
 
 def is_sparse(X: Any) -> bool:

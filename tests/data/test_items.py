@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from preflearn import Bags
-from preflearn.items import Items, Rows, as_items
+from preflearn.items import ItemRows, ItemSet, as_items
 
 SRC = Path(__file__).resolve().parents[2] / "src" / "preflearn"
 TABLE = np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 2.0], [-1.0, 3.0]])
@@ -63,7 +63,7 @@ def test_dense_and_sparse_rows_are_one_kind_and_bags_another():
 def test_items_that_answer_themselves_are_not_wrapped():
     bags = Bags(TABLE[:, None, :])
     assert as_items(bags) is bags
-    assert isinstance(as_items(TABLE), Rows)
+    assert isinstance(as_items(TABLE), ItemRows)
     assert as_items(None).one_row_each  # items without features are no samples of points
 
 
@@ -79,6 +79,6 @@ def test_nobody_asks_whether_items_are_bags():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
                 asked = {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}
-                if asked & {"Bags", Items.__name__}:
+                if asked & {"Bags", ItemSet.__name__}:
                     askers.add(str(path.relative_to(SRC)))
     assert askers <= {"items.py", "data/bags.py"}

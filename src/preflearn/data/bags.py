@@ -12,12 +12,12 @@ from scipy import sparse
 from preflearn.data._checks import Frozen, as_list, check_labels, check_names, object_array, row_selector, unmask
 from preflearn.data._items import frame_columns, frame_of, numeric_columns
 from preflearn.exceptions import DataError, first_few
-from preflearn.items import Items
+from preflearn.items import ItemSet
 
 __all__ = ["Bags"]
 
 
-class Bags(Frozen, Items):
+class Bags(Frozen, ItemSet):
     """Items that are bags of vectors: a patient's measurements, a photo's patches, a player's matches.
 
     Usable wherever an item table is. Two bags are compared by their distributions: the kernel between them is the mean

@@ -15,7 +15,7 @@ from preflearn.data import Comparisons, Ratings
 from preflearn.data._checks import check_labels, check_real, check_weight
 from preflearn.data.pairs import codes, warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few
-from preflearn.items import Items, as_items
+from preflearn.items import ItemSet, as_items
 from preflearn.operators import Edges, FloatArray, Groups, IntArray, Rows
 
 __all__ = [
@@ -270,7 +270,7 @@ def _note_bags(estimator: Any, X: Any, pairwise: bool) -> None:
         )
 
 
-def _bags_with_scores(estimator: Any, given: Items, y: Any) -> tuple[Any, FloatArray]:
+def _bags_with_scores(estimator: Any, given: ItemSet, y: Any) -> tuple[Any, FloatArray]:
     owner, X = type(estimator).__name__, given.bare()
     if len(X) < 2:
         raise DataError(f"{owner}: there is one bag, and learning needs at least two. Give more items.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Self
 
@@ -71,7 +72,7 @@ class How(NamedTuple):
     seed: int = 0
 
 
-class PreferenceModel(UtilityPosterior):
+class PreferenceModel(UtilityPosterior, ABC):
     """Base of estimators that learn a sum of terms from comparisons; not public.
 
     An estimator says which terms (`_choose`), how to learn their parameters (`_how`), and what it sees of data that it
@@ -86,21 +87,21 @@ class PreferenceModel(UtilityPosterior):
     def _knows_judges(self) -> bool:
         return self.judge_kernel is not None or self.side == "judge" or bool(self.judge_reliability)
 
+    @abstractmethod
     def _check_data(self, X: Any) -> None:
         """Raise an error if nothing can be learned from X."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _choose(self, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
         """Return the terms over statements; ``known`` has parameters to take over."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _how(self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any) -> How:
         """Return how to learn parameters, if ``first`` says from where."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _warn(self, points: Any) -> None:
         """Say what is odd about what was learned."""
-        raise NotImplementedError
 
     def _generator(self) -> Any:
         """Return the source of random starts and points."""
