@@ -10,6 +10,7 @@ from preflearn.likelihoods import get_likelihood
 from preflearn.ranking import rank, ranker
 from preflearn.report import report_html
 from preflearn.structure import _learned, _rivals, rankability, residuals
+from preflearn.structure.graph import pairs_in_circles
 from preflearn.structure.residuals import _smallest_p, _strongest, cyclic_residuals, similarities, typical_distance
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
@@ -352,3 +353,57 @@ def test_noise_has_no_cycles_to_tell():
     assert found.verdict in ("only noise", "rankable")
     assert found.cycles == []
     assert found.along == ()
+
+
+def shuffled(n, first, second, seed=0):
+    """Return comparisons of these pairs by a utility and noise, two of each."""
+    rng = np.random.default_rng(seed)
+    u = rng.normal(size=n)
+    first, second = np.tile(first, 2), np.tile(second, 2)
+    return Comparisons(n, first, second, np.where(u[first] - u[second] + rng.logistic(size=len(first)) > 0, 1, -1))
+
+
+def test_residuals_of_many_items_by_sparse_systems_are_those_by_a_dense_matrix(monkeypatch):
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 60, 110)
+    second = (first + rng.integers(1, 60, 110)) % 60
+    data = shuffled(60, first, second)
+    pairs = data.pairs
+    used, numbers = np.unique(np.concatenate([pairs.low, pairs.high]), return_inverse=True)
+    ends, n = tuple(np.split(numbers, 2)), len(used)
+    inside = pairs_in_circles(*ends, n)
+    W, r = np.exp(rng.normal(size=len(pairs))), rng.normal(size=(len(pairs), 4))
+    dense = residuals._without_utilities(ends, n, W, inside)(r)
+    ranking = rankability(data, screen=True, n_samples=10).models["ranking"]
+    p_value = cyclic_residuals(ranking, [None], 0).p_value
+    monkeypatch.setattr(residuals, "DENSE", 0)
+    assert not inside.all()
+    assert np.abs(dense[~inside]).max() < 1e-9
+    np.testing.assert_allclose(residuals._without_utilities(ends, n, W, inside)(r), dense, atol=1e-4)
+    assert cyclic_residuals(ranking, [None], 0).p_value == pytest.approx(p_value, abs=0.01)
+
+
+@pytest.mark.parametrize("what", ["a forest", "wins in order"])
+def test_where_no_circle_could_be_seen_nothing_is_simulated(what, monkeypatch):
+    if what == "a forest":
+        data = shuffled(20, np.arange(19) // 2, np.arange(1, 20))
+    else:
+        first, second = np.triu_indices(8, 1)
+        data = Comparisons(8, first, second)
+    ranking = rankability(data, screen=True, n_samples=10).models["ranking"]
+    found = cyclic_residuals(ranking, [None], 0)
+    # as it is by simulation
+    monkeypatch.setattr(residuals, "pairs_in_circles", lambda low, high, n: np.ones(len(low), dtype=bool))
+    monkeypatch.setattr(residuals, "wins_in_order", lambda X: False)
+    assert found == cyclic_residuals(ranking, [None], 0) == (1.0, 0, ())
+
+
+def test_circles_of_too_many_items_are_not_learned_in_passing_and_that_is_said(monkeypatch):
+    first, second = np.arange(12), (np.arange(12) + 1) % 12
+    around = Comparisons(12, first, second, weight=np.full(12, 9))
+    monkeypatch.setattr(ranker, "MOST_ITEMS_LEARNED", 11)
+    found = rank(around)
+    assert found.rankability.hint
+    assert set(found.rankability.models) == {"ranking"}
+    assert any("too many items to learn circles in passing: not tried" in one.text for one in found.warnings)
+    assert rank(around, circles=True).rankability.found

@@ -31,7 +31,7 @@ from preflearn.inference.independent import direct_draws, direct_joint, direct_r
 from preflearn.inference.krylov import conjugate, trace_of
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["DENSE", "FEW", "SparseCurve", "SparseDesign", "SparseSystem"]
+__all__ = ["DENSE", "FEW", "Precision", "SparseCurve", "SparseDesign", "SparseSystem"]
 
 DENSE = 3_000  # latents up to which a dense factor is the quickest, whatever the graph
 FEW = 256  # latents whose joint covariance is solved for, one system each
@@ -83,6 +83,14 @@ class SparseDesign:
         indptr, indices, source = self._pattern
         values = np.concatenate([-pairs, diagonal])[source]
         return sp.csr_array((values, indices, indptr), shape=(self.n, self.n))
+
+    @cached_property
+    def pair_differences(self) -> Any:
+        """A with one row for each distinct pair, (pairs, n)."""
+        low, high = self.pairs
+        p = low.shape[0]
+        ends = np.column_stack([low, high]).ravel()
+        return sp.csr_array((np.tile([1.0, -1.0], p), ends, np.arange(0, 2 * p + 1, 2)), shape=(p, self.n))
 
     @cached_property
     def _pattern(self) -> tuple[Any, Any, IntArray]:
@@ -176,12 +184,11 @@ class Precision:
 
     def _draw(self, count: int, rng: np.random.Generator, start: FloatArray | None = None) -> FloatArray:
         """Return draws without the levels of parts."""
-        (low, high), n = self.design.pairs, self.design.n
+        n = self.design.n
         b = rng.standard_normal((n, count)) * np.sqrt(self.ridge) if self.ridge else np.zeros((n, count))
         root = np.sqrt(self.pairs)
-        for k in range(count):
-            noise = root * rng.standard_normal(root.shape[0])
-            b[:, k] += np.bincount(low, noise, n) - np.bincount(high, noise, n)
+        noise = np.stack([root * rng.standard_normal(root.shape[0]) for _ in range(count)], axis=1)
+        b += self.design.pair_differences.T @ noise
         known = start if start is not None and start.shape == b.shape else None
         return self.design.without_level(self.solve(self.design.without_level(b), ROUGH, known))
 

@@ -123,7 +123,7 @@ def rank_draws(
     tail = (1 - level) / 2
     low, high = (_quantile(parts, p) for p in (tail, 1 - tail))
     draws = _apart(draws, utility, std)
-    places = np.empty(draws.shape, dtype=np.intp)
+    places = np.empty(draws.shape, dtype=np.int32)
     np.put_along_axis(places, np.argsort(-draws, axis=1, kind="stable"), np.arange(1, n + 1)[None, :], axis=1)
     rank_low, rank_high = np.quantile(places, [tail, 1 - tail], axis=0, method="closest_observation").astype(np.intp)
     sorted_draws = draws[:, order]

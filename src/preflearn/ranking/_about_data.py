@@ -8,8 +8,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtr
 
 from preflearn.data import Comparisons
@@ -18,6 +16,7 @@ from preflearn.models import BradleyTerry, Effect
 from preflearn.ranking.advice import Advice
 from preflearn.ranking.candidates import as_seen
 from preflearn.ranking.record import Record, short_number
+from preflearn.structure.graph import wins_in_order
 
 __all__ = [
     "FEW",
@@ -42,12 +41,7 @@ LOPSIDED = 0.02  # share of outcomes on one side below which sides were sorted b
 
 def in_order(data: Comparisons) -> bool:
     """Return whether many comparisons have no ties and no chain of wins that leads back to where it began."""
-    if len(data) < MANY or not data.outcome.all():
-        return False
-    won = data.outcome > 0
-    winner, loser = np.where(won, data.first, data.second), np.where(won, data.second, data.first)
-    beats = sp.csr_array((np.ones(len(data)), (winner, loser)), shape=(data.n_items, data.n_items))
-    return int(connected_components(beats, directed=True, connection="strong")[0]) == data.n_items
+    return len(data) >= MANY and wins_in_order(data)
 
 
 def parts(data: Comparisons, names: Any) -> list[Advice]:

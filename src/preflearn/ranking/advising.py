@@ -107,10 +107,11 @@ def _circles(rankability: Rankability) -> list[Advice]:
         )
         return [Advice("circles", text)]
     if rankability.hint:
+        what = "items" if rankability.models["ranking"].comparisons_.items is None else "pairs"
         text = (
             "What a ranking leaves unexplained runs in circles more than chance would make it (p = "
-            f"{rankability.p_value:.1g}), but there are too many pairs to learn circles in passing: preflearn rank "
-            "--circles (in Python circles=True) or preflearn inspect does it."
+            f"{rankability.p_value:.1g}), but there are too many {what} to learn circles in passing: not tried. "
+            "preflearn rank --circles (in Python circles=True) or preflearn inspect does it."
         )
         return [Advice("circles", text)]
     cycle = groups = ""

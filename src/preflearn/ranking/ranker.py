@@ -24,12 +24,12 @@ from preflearn.ranking.prepared import prepare
 from preflearn.ranking.result import RankResult
 from preflearn.structure import JudgeReport, Rankability, judge_report, rankability
 from preflearn.structure._rivals import CHEAP
-from preflearn.structure.rankability import MOST_LEARNED
+from preflearn.structure.rankability import MOST_ITEMS_LEARNED, MOST_LEARNED
 
 __all__ = ["decide", "from_rows", "judges_of", "quietly", "rank", "rank_comparisons"]
 
 MOST_PAIRS = 20_000  # distinct pairs up to which circles are looked for
-DRAWN = 4 * 10**7  # utilities drawn for places and P(best)
+DRAWN = 10**7  # utilities drawn for places and P(best)
 
 Progress = Callable[[str, float], None]
 
@@ -66,8 +66,9 @@ def rank(
         Probability of the intervals.
     circles : bool or None, default=None
         Whether to examine if preferences run in circles, which are learned where what a ranking leaves unexplained
-        hints at them. None: up to 20,000 different pairs (with features also at most 1,500 items), and with features
-        circles are learned up to 2,500 pairs (else the hint is a warning); True: whatever it costs.
+        hints at them. None: up to 20,000 different pairs (with features also at most 1,500 items), and circles are
+        learned up to 2,500 pairs of items with features, or 1,000 items without (else the hint is a warning); True:
+        whatever it costs.
     random_state : int, default=0
         Seed of random starts and draws.
     progress : callable, default=None
@@ -183,8 +184,10 @@ def decide(
     if circles or (circles is None and _examinable(data)):
         tell("Looking for circles", 0.3)
         known = _known(data, utilities)
-        most = MOST_LEARNED if circles is None else math.inf
-        verdict = quietly(lambda: rankability(known or data, screen=True, max_pairs=most, random_state=random_state))
+        most: dict[str, float] = {"max_pairs": MOST_LEARNED, "max_items": MOST_ITEMS_LEARNED}
+        if circles is not None:
+            most = dict.fromkeys(most, math.inf)
+        verdict = quietly(lambda: rankability(known or data, screen=True, random_state=random_state, **most))
         both = verdict.models.get("both") if known is not None else None
     found = verdict is not None and verdict.found
     choice = choose_model(

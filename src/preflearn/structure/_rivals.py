@@ -36,9 +36,14 @@ ROUGHEST = 0.1  # at which a search for circles that items have nothing in commo
 
 
 class Screen(NamedTuple):
-    """That circles are learned only after a hint, and of items with features up to so many distinct pairs only."""
+    """That circles are learned only after a hint, and how far: distinct pairs with features, items without."""
 
     max_pairs: float
+    max_items: float
+
+    def allows(self, X: Comparisons, n_pairs: int) -> bool:
+        """Return whether circles are learned where there is a hint at them."""
+        return len(X.used_items()) <= self.max_items if X.items is None else n_pairs <= self.max_pairs
 
 
 class Rivals(NamedTuple):
@@ -79,7 +84,7 @@ def learn_rivals(X: Comparisons, n_pairs: int, like: PreferenceGP, screen: Scree
         p_value = sign.p_value
         if screen:
             hint = p_value < (NO_SIGN if n_pairs <= FEW_PAIRS else HINT)
-            if not hint or (X.items is not None and n_pairs > screen.max_pairs):
+            if not hint or not screen.allows(X, n_pairs):
                 return Rivals({"ranking": ranking}, p_value)
         cyclic = bare if like.cyclic_kernel is None else like.cyclic_kernel
 

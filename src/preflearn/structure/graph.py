@@ -13,10 +13,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from preflearn.data import Comparisons
 
-__all__ = ["Flow", "average_clustering", "cyclic_triads", "smith_sizes", "strongest_cycles"]
+__all__ = [
+    "Flow",
+    "average_clustering",
+    "cyclic_triads",
+    "pairs_in_circles",
+    "smith_sizes",
+    "strongest_cycles",
+    "wins_in_order",
+]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -54,6 +63,49 @@ class Flow:
         first = np.where(self.net > 0, self.low, self.high)[self.net != 0]
         second = np.where(self.net > 0, self.high, self.low)[self.net != 0]
         return sp.csr_array((np.ones(first.shape[0]), (first, second)), shape=(self.n_items, self.n_items))
+
+
+def pairs_in_circles(low: IntArray, high: IntArray, n_items: int) -> NDArray[np.bool_]:
+    """Return which pairs are left when items with one opponent are dropped, again and again: none of a forest.
+
+    These are the pairs on a circle of the comparison graph, whoever won, and on the ways between two circles.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs_in_circles(np.array([0, 0, 1, 2, 3]), np.array([1, 2, 2, 3, 4]), 5)
+    array([ True,  True,  True, False, False])
+    """
+    ends = np.stack([low, high])
+    left = np.arange(low.shape[0])
+    while left.shape[0]:
+        opponents = np.bincount(ends[:, left].ravel(), minlength=n_items)
+        stays = (opponents[ends[:, left]] > 1).all(axis=0)
+        if stays.all():
+            break
+        left = left[stays]
+    inside = np.zeros(low.shape[0], dtype=bool)
+    inside[left] = True
+    return inside
+
+
+def wins_in_order(X: Comparisons) -> bool:
+    """Return whether there are no ties and no chain of wins that leads back to where it began.
+
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> wins_in_order(Comparisons(None, ["a", "b", "a"], ["b", "c", "c"]))
+    True
+    >>> wins_in_order(Comparisons(None, ["a", "b", "c"], ["b", "c", "a"]))
+    False
+    """
+    if not X.outcome.all():
+        return False
+    won = X.outcome > 0
+    winner, loser = np.where(won, X.first, X.second), np.where(won, X.second, X.first)
+    beats = sp.csr_array((np.ones(len(X)), (winner, loser)), shape=(X.n_items, X.n_items))
+    return int(connected_components(beats, directed=True, connection="strong")[0]) == X.n_items
 
 
 def cyclic_triads(flow: Flow) -> tuple[int, int]:

@@ -18,13 +18,14 @@ from preflearn.structure.hodge import hodge
 from preflearn.structure.residuals import chance
 from preflearn.structure.verdict import CYCLES, SURE, Rankability, cyclic_or_partly
 
-__all__ = ["MOST_LEARNED", "NOISE", "rankability"]
+__all__ = ["MOST_ITEMS_LEARNED", "MOST_LEARNED", "NOISE", "rankability"]
 
 ALL = 0.95  # share of preferences from which on a ranking explains all of them, whatever model they are from
 NOISE = 3.0  # nats above chance below which there is nothing to explain
 EP_UP_TO = 400  # distinct pairs for which EP is affordable several times
 HEAVY = 1e4  # weight of one comparison from which on EP takes long, and is not needed
-MOST_LEARNED = 2_500  # pairs of items with features up to which circles are learned after a hint, by default
+# What circles are learned from after a hint, by default: pairs of items with features, items without.
+MOST_LEARNED, MOST_ITEMS_LEARNED = 2_500, 1_000
 
 
 def rankability(
@@ -36,6 +37,7 @@ def rankability(
     n_samples: int = 2000,
     screen: bool = False,
     max_pairs: float = MOST_LEARNED,
+    max_items: float = MOST_ITEMS_LEARNED,
     random_state: Any = 0,
 ) -> Rankability:
     """Say whether comparisons can be ranked, by comparing what a ranking and circles explain.
@@ -61,6 +63,8 @@ def rankability(
     max_pairs : float, default=2500
         With ``screen``: different pairs of items with features above which circles are not learned even after a hint,
         which leaves the verdict "undecided".
+    max_items : float, default=1000
+        The same for compared items without features, as the cost grows with the cube of their number.
     random_state : int, RandomState, Generator or None, default=0
         Source of random starts and draws.
 
@@ -115,7 +119,7 @@ def rankability(
     if like is None:
         ties = bool((X.outcome == 0).any())
         like = PreferenceGP(likelihood=likelihood, inference=inference, ties=ties)
-    screened = Screen(max_pairs) if screen else None
+    screened = Screen(max_pairs, max_items) if screen else None
     models, p_value, along = learn_rivals(X, flow.low.shape[0], like, screened, random_state)
     evidence = {name: model.log_evidence_ for name, model in models.items()}
     evidence["chance"] = chance(X, normal=models["ranking"].likelihood_.normal)

@@ -14,8 +14,9 @@ from scipy.stats import rankdata
 from sklearn.gaussian_process.kernels import RBF
 
 from preflearn.data import Comparisons
+from preflearn.inference.sparse import Precision, SparseDesign
 from preflearn.models._gp_terms import start_kernel
-from preflearn.structure.graph import FloatArray, IntArray
+from preflearn.structure.graph import FloatArray, IntArray, pairs_in_circles, wins_in_order
 
 __all__ = ["FEWER", "Sign", "chance", "cyclic_residuals", "functions_of_features", "similarities", "typical_distance"]
 
@@ -24,6 +25,8 @@ LARGE = 2e6  # multiplications of one simulation from which on there are fewer
 TOGETHER = 111  # simulations at a time, fewer where they would be more outcomes than these:
 BLOCK = 2_500_000
 FEW_ROWS = 20_000  # up to which every row is drawn on its own; beyond, rows about one pair are drawn as counts
+DENSE = 1_000  # compared items up to which a dense matrix of them is the quickest
+CLOSE = 1e-6  # relative residual of systems with more
 FEW_PAIRS = 700  # up to which their covariance is written out
 NEARLY = 0.8  # share of the strongest sign of circles that is nearly as strong
 LOST = 1e-3  # share of a kernel's variance that its leading functions may lose
@@ -107,8 +110,9 @@ def cyclic_residuals(
     Φ centred; without a kernel (None) pairs are independent. Outcomes of simulations come from the same z. Of all
     residuals that part is taken out that a utility of each item would explain, whatever its prior (a Newton step
     without one): r - WA (A'WA)⁻ A'r, W the information of the pairs. What a prior holds back is no circle, and where
-    the compared pairs close none, as on a ladder on which only neighbours met, nothing is left. Of several kernels the
-    smallest p-value counts, in the simulations as well.
+    the compared pairs close none, as on a ladder on which only neighbours met, nothing is left: the p-value is 1, and
+    nothing is simulated. It is also 1 where one order of items without features agrees with all outcomes, as hardly any
+    simulation is as orderly. Of several kernels the smallest p-value counts, in the simulations as well.
 
     With ``functions`` of single features circles along one or two of them count as one more kernel: the statistic is
     the largest, over features a and b, of the squared norm of Φ_a'RΦ_b in units of its own deviation. It sees what
@@ -122,6 +126,10 @@ def cyclic_residuals(
     used, numbers = np.unique(np.concatenate([pairs.low, pairs.high]), return_inverse=True)
     m, n = len(pairs), len(used)
     ends = numbers[:m], numbers[m:]
+    inside = pairs_in_circles(*ends, n)
+    by_name = functions is None and all(kernel is None for kernel in kernels)
+    if not inside.any() or (by_name and not likelihood.normal and wins_in_order(X)):
+        return Sign(1.0, 0)
     trials = _trials(place, weight, exact=likelihood.normal)
     turn = sign[trials.row]  # the sides of a trial are those of its first row
     z = ranking.predict_difference(X[trials.row])
@@ -130,14 +138,7 @@ def cyclic_residuals(
     of_pairs = sp.csr_array((turn, (place[trials.row], np.arange(len(z)))), shape=(m, len(z)))
     draw, information = _simulator(likelihood, z, trials, rng)
     W = abs(of_pairs) @ information
-    A = sp.csr_array((np.tile([1.0, -1.0], m), (np.repeat(np.arange(m), 2), np.ravel(np.column_stack(ends)))), (m, n))
-    values, V = np.linalg.eigh((A.T @ sp.diags_array(W) @ A).toarray())
-    known = values > ROUNDING * max(float(values[-1]), SMALLEST)
-    root = V[:, known] / np.sqrt(values[known])
-
-    def cyclic(r: FloatArray) -> FloatArray:
-        return np.asarray(r - W[:, None] * (A @ (root @ (root.T @ (A.T @ r)))))
-
+    cyclic = _without_utilities(ends, n, W, inside)
     parts = [_statistic(n, ends, kernel) for kernel in kernels]
     if functions is not None:
         parts.append(_along_features(n, ends, functions))
@@ -155,6 +156,38 @@ def cyclic_residuals(
     a, b = (side[int(np.argmax(some))] for side in np.triu_indices(functions.shape[1]))
     along = tuple(sorted({int(a), int(b)})) if some.max() - math.log(len(some)) > whole.max() else ()
     return Sign(_smallest_p(np.column_stack([alone, _units(each).max(axis=1)])), _strongest(alone), along)
+
+
+def _without_utilities(ends: tuple[Any, Any], n: int, W: FloatArray, inside: Any) -> Any:
+    """Return r -> r - WA (A'WA)⁻ A'r for columns of residuals: what no utility of each item explains.
+
+    It is zero but for pairs ``inside`` circles. The cube of the items is paid up to a thousand of them; beyond, systems
+    with the sparse A'WA are solved by conjugate gradients.
+    """
+    if n <= DENSE:
+        A = _differences(ends, n)
+        values, V = np.linalg.eigh((A.T @ sp.diags_array(W) @ A).toarray())
+        known = values > ROUNDING * max(float(values[-1]), SMALLEST)
+        root = V[:, known] / np.sqrt(values[known])
+        return lambda r: np.asarray(r - W[:, None] * (A @ (root @ (root.T @ (A.T @ r)))))
+    used, numbers = np.unique(np.stack([side[inside] for side in ends]), return_inverse=True)
+    low, high = numbers.reshape(2, -1)
+    A = _differences((low, high), len(used))
+    precision = Precision(SparseDesign(A, np.zeros((A.shape[0], 0))), W[inside], math.inf, 0)
+
+    def cyclic(r: FloatArray) -> FloatArray:
+        some, out = r[inside], np.zeros(r.shape)
+        out[inside] = some - W[inside, None] * (A @ precision.solve(np.asarray(A.T @ some), CLOSE))
+        return out
+
+    return cyclic
+
+
+def _differences(ends: tuple[Any, Any], n: int) -> Any:
+    m = len(ends[0])
+    return sp.csr_array(
+        (np.tile([1.0, -1.0], m), (np.repeat(np.arange(m), 2), np.ravel(np.column_stack(ends)))), (m, n)
+    )
 
 
 def _stacked(parts: Any, r: FloatArray) -> FloatArray:

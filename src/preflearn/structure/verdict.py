@@ -99,7 +99,7 @@ class Rankability:
 
     @property
     def hint(self) -> bool:
-        """Whether residuals hint at circles that were not learned, since there are too many pairs (``screen``)."""
+        """Whether residuals hint at circles that were not learned, since pairs or items are too many (``screen``)."""
         return "both" not in self.models and self.p_value < HINT
 
     @property
