@@ -132,6 +132,16 @@ COMMANDS = {
         ["fit", "train.txt", "--save", "m", "--model", "gp"],
         ["train.txt", "rows with scores", "--model rankrls"],
     ),
+    "rank: feature numbers": (
+        write("b.txt", "1 qid:1 2000000000:1\n0 qid:1 1:1\n"),
+        ["rank", "b.txt"],
+        ["b.txt", "largest feature number is 2,000,000,000", "Number them"],
+    ),
+    "inspect: feature numbers": (
+        write("b.txt", "1 qid:1 2000000000:1\n0 qid:1 1:1\n"),
+        ["inspect", "b.txt"],
+        ["b.txt", "largest feature number is 2,000,000,000", "Number them"],
+    ),
     "fit: a feature number with too many digits": (
         write("b.txt", "1 qid:1 999999999:1\n0 qid:1 1:1\n"),
         ["fit", "b.txt", "--save", "m", "--alpha", "1"],

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import scipy.sparse as sp
 from ranking_data import NAMES, by_utility, circular
 from sklearn.base import clone
 
@@ -614,3 +615,10 @@ def test_a_refined_model_of_features_starts_where_the_chosen_one_ended(monkeypat
     learned = found.candidates[0].model
     assert starts[0] is None
     np.testing.assert_allclose([starts[1][name] for name in learned.theta_names_], np.exp(learned.theta_))
+
+
+def test_more_features_than_a_model_can_have_are_refused_before_memory_is_taken():
+    wide = sp.csr_array((np.ones(2), ([0, 1], [0, 1_999_999_999])), shape=(3, 2_000_000_000))
+    for data in (Comparisons(wide, [0, 1], [1, 2]), Ratings(wide, [1.0, 2.0, 3.0])):
+        with pytest.raises(DataError, match="largest feature number is 2,000,000,000"):
+            rank(data)

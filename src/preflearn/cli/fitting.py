@@ -8,7 +8,6 @@ from typing import Any
 from preflearn.cli.console import facts, progress, working
 from preflearn.cli.sources import Read, about, describe_data, is_svmlight, read_again, read_any, save_notes, titled
 from preflearn.cli.training import (
-    MOST_FEATURES,
     Choices,
     check_data,
     check_no_least_squares,
@@ -19,6 +18,7 @@ from preflearn.cli.training import (
     train,
 )
 from preflearn.data import Comparisons, Ratings, Reading
+from preflearn.data.svmlight import MOST_FEATURES
 from preflearn.exceptions import DataError, FileFormatError
 from preflearn.model_file import save
 from preflearn.ranking.ranker import rank_comparisons

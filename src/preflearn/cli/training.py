@@ -12,6 +12,7 @@ from preflearn.cli.console import count
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.search import alpha_candidates, component_candidates, search
 from preflearn.data import Comparisons, Ratings
+from preflearn.data.svmlight import check_feature_numbers
 from preflearn.exceptions import DataError
 from preflearn.kernels import Nystroem
 from preflearn.metrics import RankingScorer, get_scorer, pairwise_accuracy
@@ -19,7 +20,6 @@ from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV
 
 __all__ = [
     "LEAST_SQUARES",
-    "MOST_FEATURES",
     "Choices",
     "Result",
     "check_data",
@@ -31,7 +31,6 @@ __all__ = [
     "train",
 ]
 
-MOST_FEATURES = 20_000_000  # a linear model has a weight of 8 bytes for each
 LEAST_SQUARES = {"rankrls": "RankRLS", "rls": "RLS", "kpcrank": "KPCRank", "kpcr": "KPCR"}
 
 
@@ -218,11 +217,7 @@ def check_data(path: str, data: Ratings | Comparisons, choices: Choices) -> None
     if isinstance(data, Ratings):
         if scorer.metric is pairwise_accuracy:
             raise DataError(f"{path}: --scoring {choices.scoring} is for comparisons. Use --scoring concordance.")
-        if data.n_features > MOST_FEATURES:
-            raise DataError(
-                f"{path}: the largest feature number is {data.n_features:,}, and a model can have {MOST_FEATURES:,} "
-                "features. Number them 1, 2, 3, ..."
-            )
+        check_feature_numbers(data.n_features, path)
         if len(data) < 2:
             raise DataError(f"{path}: there is one row, and nothing to compare it with. Give at least two rows.")
         return

@@ -25,8 +25,9 @@ from preflearn.exceptions import DataError, DataWarning, FileFormatError
 if TYPE_CHECKING:
     from preflearn.data._items import ItemArray
 
-__all__ = ["parse_svmlight", "read_svmlight"]
+__all__ = ["MOST_FEATURES", "check_feature_numbers", "parse_svmlight", "read_svmlight"]
 
+MOST_FEATURES = 20_000_000  # of a model: a linear one has a weight of 8 bytes for each
 _BLOCK = 1 << 23  # bytes parsed at once: large enough for speed, small against the result
 _DOCID = re.compile(rb"#[^\n]*?docid\s*=\s*(\S+)")
 
@@ -94,6 +95,18 @@ def read_svmlight(
             stacklevel=2,
         )
     return ratings
+
+
+def check_feature_numbers(n_features: int, source: str) -> None:
+    """Raise DataError where features are more than a model can have, before it takes memory for each of them.
+
+    A file of sparse rows is small whatever its largest feature number is.
+    """
+    if n_features > MOST_FEATURES:
+        raise DataError(
+            f"{source}: the largest feature number is {n_features:,}, and a model can have {MOST_FEATURES:,} features. "
+            "Number them 1, 2, 3, ..."
+        )
 
 
 def parse_svmlight(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data import Comparisons
+from preflearn.data.svmlight import check_feature_numbers
 from preflearn.exceptions import DataError
 from preflearn.operators import IntArray
 from preflearn.ranking.advice import Advice
@@ -40,6 +41,7 @@ def prepare(data: Comparisons, *, again: bool = False) -> Prepared:
     >>> found.data.names.tolist(), found.data.outcome.tolist(), [one.kind for one in found.notes]
     (['ann', 'bob', 'cy'], [1.0, 1.0], ['outcomes'])
     """
+    check_feature_numbers(data.n_features, "Comparisons")
     if data.weight is not None and data.weight.max() > HEAVIEST:
         raise DataError(
             f"weight {data.weight.max():g} is larger than {HEAVIEST:g}: a comparison counts as often as its weight "

@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from preflearn.data import Comparisons, ItemEncoder, Ratings, from_scores, read_preferences
+from preflearn.data.svmlight import check_feature_numbers
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.models import PreferenceGP
 from preflearn.models.ranking import Ranking
@@ -184,10 +185,12 @@ def decide(
     if circles or (circles is None and _examinable(data)):
         tell("Looking for circles", 0.3)
         known = _known(data, utilities)
-        most: dict[str, float] = {"max_pairs": MOST_LEARNED, "max_items": MOST_ITEMS_LEARNED}
-        if circles is not None:
-            most = dict.fromkeys(most, math.inf)
-        verdict = quietly(lambda: rankability(known or data, screen=True, random_state=random_state, **most))
+        pairs, ranked = (MOST_LEARNED, MOST_ITEMS_LEARNED) if circles is None else (math.inf, math.inf)
+        verdict = quietly(
+            lambda: rankability(
+                known or data, screen=True, max_pairs=pairs, max_items=ranked, random_state=random_state
+            )
+        )
         both = verdict.models.get("both") if known is not None else None
     found = verdict is not None and verdict.found
     choice = choose_model(
@@ -208,6 +211,7 @@ def decide(
 
 def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]:
     """Return comparisons of rows within their groups by their scores, and a sentence about it."""
+    check_feature_numbers(data.n_features, source)
     if len(data) > MOST_ITEMS:
         raise DataError(
             f"{source}: {len(data):,} rows with scores are too many to rank with their uncertainty (at most "
