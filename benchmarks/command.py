@@ -101,6 +101,9 @@ def main():
         aim = 5.0 if (n, m) == (200, 2000) else None
         jobs.append((f"rank {what}", (n, m), ["rank", "matches.csv"], aim))
         jobs.append((f"rank {what}, report", (n, m), ["rank", "matches.csv", "--report", "r.html", "--force"], None))
+    if not options.small:
+        for n, m in ((5000, 5000), (5000, 20_000)):
+            jobs.append((f"rank {m:,} comparisons of {n:,} items", (n, m), ["rank", "matches.csv"], 30.0))
     n, m = sizes[0]
     aim = 5.0 if (n, m) == (200, 2000) else None
     for name, told in (

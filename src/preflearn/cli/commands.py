@@ -95,7 +95,8 @@ def rank(
     level
         Probability of the intervals.
     circles
-        Look for circles whatever it costs (default: up to 20,000 pairs, with features learned up to 2,500).
+        Look for circles whatever it costs (default: up to 20,000 pairs; learned up to 1,000 items, with
+        features up to 2,500 pairs).
     force
         Replace files that exist.
     """
