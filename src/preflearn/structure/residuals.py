@@ -14,7 +14,7 @@ from scipy.stats import rankdata
 from sklearn.gaussian_process.kernels import RBF
 
 from preflearn.data import Comparisons
-from preflearn.inference.sparse import Precision, SparseDesign
+from preflearn.models._differences import utilities_by_least_squares
 from preflearn.models._gp_terms import start_kernel
 from preflearn.structure.graph import FloatArray, IntArray, pairs_in_circles, wins_in_order
 
@@ -26,7 +26,6 @@ TOGETHER = 111  # simulations at a time, fewer where they would be more outcomes
 BLOCK = 2_500_000
 FEW_ROWS = 20_000  # up to which every row is drawn on its own; beyond, rows about one pair are drawn as counts
 DENSE = 1_000  # compared items up to which a dense matrix of them is the quickest
-CLOSE = 1e-6  # relative residual of systems with more
 FEW_PAIRS = 700  # up to which their covariance is written out
 NEARLY = 0.8  # share of the strongest sign of circles that is nearly as strong
 LOST = 1e-3  # share of a kernel's variance that its leading functions may lose
@@ -173,11 +172,11 @@ def _without_utilities(ends: tuple[Any, Any], n: int, W: FloatArray, inside: Any
     used, numbers = np.unique(np.stack([side[inside] for side in ends]), return_inverse=True)
     low, high = numbers.reshape(2, -1)
     A = _differences((low, high), len(used))
-    precision = Precision(SparseDesign(A, np.zeros((A.shape[0], 0))), W[inside], math.inf, 0)
+    explained = utilities_by_least_squares(A, W[inside])
 
     def cyclic(r: FloatArray) -> FloatArray:
-        some, out = r[inside], np.zeros(r.shape)
-        out[inside] = some - W[inside, None] * (A @ precision.solve(np.asarray(A.T @ some), CLOSE))
+        out = np.zeros(r.shape)
+        out[inside] = r[inside] - W[inside, None] * (A @ explained(r[inside]))
         return out
 
     return cyclic
