@@ -50,9 +50,16 @@ LAYOUTS = {
         "left,right,outcome",
         [(A, B, 1), (A, C, -1)],
     ),
-    "crowd label with grades": (
-        "worker,left,right,label\nw1,ann,bob,2\nw2,ann,cy,-1\nw2,bob,cy,0\n",
-        "left,right,outcome",
+    "AlpacaEval": (
+        "instruction,generator_1,output_1,generator_2,output_2,preference\n"
+        "q,ann,Hello.,bob,Hi.,1\nq,ann,Hello.,cy,Ho.,2.0\nr,cy,No.,bob,Yes.,1.5\n",
+        "generator_1,generator_2,outcome",
+        [(A, B, 1), (A, C, -1), (C, B, 0)],
+    ),
+    "Tournesol": (
+        "public_username,video_a,video_b,criteria,score,week_date\n"
+        "u,ann,bob,reliability,-7,2021-01-04\nu,ann,cy,reliability,10,2021-01-04\nv,bob,cy,reliability,0,2021-01-11\n",
+        "video_a,video_b,outcome",
         [(A, B, 1), (A, C, -1), (B, C, 0)],
     ),
     "home and away": (

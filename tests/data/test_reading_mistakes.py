@@ -150,22 +150,23 @@ MISTAKES = {
     "winner 0 and 1": (
         "m.csv",
         b"left,right,winner\nann,bob,0\nann,cy,1\n",
-        r"not clear which side.*--columns outcome=winner",
+        r'not clear which side.*If 1 says.*use outcomes="first=1,second=0" and if 0 does, use outcomes="first=0,second=1"$',
     ),
     "scale from 1 to 5": (
         "m.csv",
         b"left,right,label\nann,bob,1\nann,cy,5\nbob,cy,3\n",
-        r"holds 1, 3, 5: which.*second side.*Write first, second or tie.*subtract its middle \(3 of.*outcome=label$",
+        r"holds 1, 3, 5 \(line 2: 1, line 3: 5\).*second side.*\"first=1,second=5\".*codes.*write first, second or tie.*"
+        r'use outcomes="first=positive"$',
     ),
     "1, 2 and 3": (
         "m.csv",
         b"left,right,label\nann,bob,1\nann,cy,2\nbob,cy,3\n",
-        r"holds 1, 2, 3: which.*second side won.*Write first, second or tie.*middle \(2 of a scale from 1 to 3\)",
+        r"holds 1, 2, 3 \(line.*second side won.*\"first=1,second=3\".*codes.*write first, second or tie",
     ),
     "1 and 2": (
         "m.csv",
         b"left,right,label\nann,bob,1\nann,cy,2\n",
-        r"holds 1, 2: which.*--columns winner=label and if the first.*--columns outcome=label$",
+        r'holds 1, 2 \(line.*clear win of the first \("left"\).*"first=1,second=2".*"first=2,second=1".*"first=positive"$',
     ),
     "winner 0, 1 and 2": (
         "m.csv",
@@ -175,7 +176,43 @@ MISTAKES = {
     "shares": (
         "m.csv",
         b"first,second,outcome\nann,bob,0.7\nann,cy,0.2\n",
-        r"only numbers from 0 to 1.*subtract 0.5.*--columns outcome=outcome",
+        r'holds 0.2, 0.7 \(line 2: 0.7, line 3: 0.2\), nothing below 0.*"first=0,second=1" or.*"first=1,second=0"',
+    ),
+    "a slider": (
+        "m.csv",
+        b"left,right,score\nann,bob,-3\nann,cy,7\nbob,cy,-10\n",
+        r"holds -10, -3, 7 \(line 2: -3, line 3: 7, line 4: -10\): does a positive number mean the first side or the "
+        r'second.*first \("left"\), use outcomes="first=positive".*second \("right"\), use outcomes="second=positive"$',
+    ),
+    "grades of both signs": (
+        "m.csv",
+        b"worker,left,right,label\nw1,ann,bob,2\nw2,ann,cy,-1\nw2,bob,cy,0\n",
+        r'does a positive number mean.*outcomes="first=positive".*outcomes="second=positive"',
+    ),
+    "signs of a preference": (
+        "m.csv",
+        b"response1,response2,overall_preference\nann,bob,-3\nann,cy,1\nbob,cy,2\n",
+        r'does a positive number mean.*outcomes="second=positive"',
+    ),
+    "0 and 1 of a label": (
+        "m.csv",
+        b"left,right,label\nann,bob,0\nann,cy,1\n",
+        r'holds 0, 1 .*second side won.*"first=0,second=1" or the other way round, outcomes="first=1,second=0"',
+    ),
+    "a score without sign": (
+        "m.csv",
+        b"left,right,score\nann,bob,35\nann,cy,82.5\nbob,cy,50\n",
+        r'holds 35, 50, 82.5 .*nothing below 0.*outcomes="first=35,second=83"',
+    ),
+    "a margin without sign": (
+        "m.csv",
+        b"first,second,margin\nann,bob,12\nann,cy,0.5\n",
+        r'nothing below 0.*If the first side won every time, use outcomes="first=positive"',
+    ),
+    "always 1": (
+        "m.csv",
+        b"left,right,preference\nann,bob,1\nann,cy,1\n",
+        r'holds 1 \(line 2: 1\), nothing below 0.*outcomes="first=positive"',
     ),
     "winner number": (
         "m.csv",
@@ -238,7 +275,7 @@ MISTAKES = {
     "0, 1 and 2": (
         "m.csv",
         b"first,second,outcome\na,b,0\na,c,1\nb,c,2\n",
-        r"holds 0, 1, 2: which.*second side won.*Write first, second or tie.*middle \(1 of a scale from 0 to 2\)",
+        r"holds 0, 1, 2 \(line.*second side won.*\"first=0,second=2\".*write first, second or tie",
     ),
     "preflib of another type": ("m.toc", b"# DATA TYPE: wmd\n1: 1,2\n", r'line 1: the data type is "wmd".*Give a file'),
     "league table": ("m.csv", b"team,won,lost\nann,3,1\nbob,1,3\n", r"do not say who was preferred.*--columns"),

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from preflearn.data import Comparisons, Ratings, read_preferences
-from preflearn.exceptions import FileFormatError
+from preflearn.exceptions import DataError, FileFormatError
 
 pytestmark = pytest.mark.data
 BT = "bradleyterry2_other"
@@ -137,6 +137,8 @@ def test_judgements_of_photos_need_one_row_each(data_dir: Path) -> None:
         rows = [line.rstrip("\n").split(",") for line in handle]
     long = [(int(row[0]), int(row[1]), float(value)) for row in rows for value in row[3:]]
     frame = pl.DataFrame(long, schema=["left", "right", "label"], orient="row")
-    reading = read_preferences(frame)
+    with pytest.raises(DataError, match="does a positive number mean"):
+        read_preferences(frame)
+    reading = read_preferences(frame, outcomes="first=positive")
     assert (len(reading.data), reading.data.n_items) == (339203, 200)
     np.testing.assert_array_equal(reading.data.outcome, np.sign(frame["label"].to_numpy()))

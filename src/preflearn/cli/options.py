@@ -69,29 +69,38 @@ class ReadOptions:
         Table of the compared items: a column of names and their features, numbers or words.
     columns
         Which column plays which part, where that is not recognised, such as first=home,second=away,winner=result.
+    outcomes
+        What the numbers of an outcome column mean: a clear win of each side, such as first=1,second=2, or the side of
+        positive numbers, such as second=positive.
     format
         How to read the file, if it is not recognised.
     lower_wins
         Of two scores the lower one wins, as in golf.
     drop
         Leave out rows without a side or an outcome, and comparisons of an item with itself.
+    keep_repeats
+        Count rows that repeat an earlier one in every column, a judge or time or id among them, as further answers.
     """
 
     items: File | None = None
     columns: str | None = None
+    outcomes: str | None = None
     format: Form | None = None
     lower_wins: Flag = False
     drop: Flag = False
+    keep_repeats: Flag = False
 
     def keywords(self) -> dict[str, Any]:
         """Return the options of `preflearn.data.read_preferences`."""
         incomplete = "drop" if self.drop else "error"
         return {
             "columns": self.columns,
+            "outcomes": self.outcomes,
             "form": self.format,
             "lower_wins": self.lower_wins,
             "missing": incomplete,
             "self_comparisons": incomplete,
+            "repeated_rows": "keep" if self.keep_repeats else "drop",
         }
 
 

@@ -101,8 +101,10 @@ def _check_rows_options(source: str, options: ReadOptions) -> None:
         raise DataError(f"{titled(source)}: rows of an SVMlight file bring their own features. Leave out --items.")
     for option, given in (
         ("--columns", options.columns is not None),
+        ("--outcomes", options.outcomes is not None),
         ("--lower-wins", options.lower_wins),
         ("--drop", options.drop),
+        ("--keep-repeats", options.keep_repeats),
     ):
         if given:
             raise DataError(f"{titled(source)}: {option} is for tables, and this is an SVMlight file. Leave it out.")
@@ -194,9 +196,11 @@ def comparisons_of(source: str, options: ReadOptions) -> Read:
     for option, given in (
         ("--items", options.items),
         ("--columns", options.columns),
+        ("--outcomes", options.outcomes),
         ("--format", options.format),
         ("--lower-wins", options.lower_wins or None),
         ("--drop", options.drop or None),
+        ("--keep-repeats", options.keep_repeats or None),
     ):
         if given is not None:
             raise DataError(f"{source}: a model file brings its own data. Leave out {option}.")

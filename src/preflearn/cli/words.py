@@ -25,6 +25,9 @@ _OPTIONS = [
     (r" Give n_features if they are all zero\.", " Write index:value after the qid."),
     (r', or build with self_comparisons="drop"', ""),
     (r'with (missing|self_comparisons)="drop"', "with --drop"),
+    (r'outcomes="([^" ]*)"', r"--outcomes \1"),
+    (r"Leave out outcomes\.", "Leave out --outcomes."),
+    (r'repeated_rows="keep"', "--keep-repeats"),
     (r'ties="(include|exclude)"', r"--ties \1"),
     (r"fewer folds \(cv\), or groups \(qid\)", "groups (qid), or a number for --alpha or --components"),
     (r"Make one with preflearn\.save", "Make one with preflearn fit DATA --save FILE"),
@@ -42,7 +45,7 @@ _OPTIONS = [
     (r"between the parts, give features", "between the parts, or give features (--items)"),
     (r"is not in the items \(", "is not among the items of the model ("),
     (r"Check that y \(or outcome\) is the right column", "Check the scores (or outcomes) in the file"),
-    (r"\bread_\w+: columns: ", "--columns: "),
+    (r"\bread_\w+: (columns|outcomes): ", r"--\1: "),
     (
         r"learn scores without uncertainty by RankRLSCV, which lists no pairs\.",
         "learn scores without uncertainty: preflearn fit DATA --save MODEL, and then preflearn predict MODEL DATA "

@@ -37,7 +37,21 @@ _LONG = sorted({word for pair in (*DECIDED, *_SIDES) for word in pair if len(wor
 ITEM_STEMS = (
     *("", "name", "item", "itemname", "team", "teamname", "player", "playername", "model", "modelname", "option"),
     *("alternative", "candidate", "competitor", "system", "school", "product", "image", "photo", "document", "doc"),
-    *("stimulus", "sample", "side", "id", "itemid", "teamid", "playerid", "modelid", "optionid", "response", "text"),
+    *(
+        "generator",
+        "video",
+        "stimulus",
+        "sample",
+        "side",
+        "id",
+        "itemid",
+        "teamid",
+        "playerid",
+        "modelid",
+        "optionid",
+        "response",
+        "text",
+    ),
 )
 SCORE_STEMS = ("score", "scores", "teamscore", "goals", "goal", "points", "pts", "runs", "finalscore", "sets")
 WIN_STEMS = ("wins", "win", "winner", "winnermodel", "votes", "nwins", "winscount")
@@ -69,6 +83,7 @@ _JUDGED_BY = (
     "reviewedby",
     "evaluatedby",
     "assessedby",
+    "publicusername",
 )
 _JUDGE_WORDS = {f"{who}{end}": (who, place) for who in (*_JUDGES, *_PERSONS) for place, end in enumerate(_ENDS)}
 _FLAGS = frozenset(("0", "1", "yes", "no", "true", "false", "y", "n"))
@@ -80,7 +95,7 @@ _WORDS = {
     ),
     "outcome": (
         *("outcome", "result", "label", "preference", "verdict", "judgement", "judgment", "vote", "answer", "decision"),
-        "ftr",
+        *("ftr", "overallpreference"),
     ),
     "weak_outcome": ("margin", "grade", "score", "rating", "y"),  # where nothing else says who won
     "ties": ("tie", "ties", "tied", "draw", "draws", "drawn", "istie", "winnertie"),

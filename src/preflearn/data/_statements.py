@@ -20,6 +20,7 @@ from preflearn.data._objects import table_of
 from preflearn.data._outcomes import Outcomes, check_agreement, read_outcomes, read_scores, side_words, word_value
 from preflearn.data._ranking_tables import Rankings
 from preflearn.data._roles import DECIDED, listed
+from preflearn.data._scales import Scale
 from preflearn.data._tables import Table, is_absent, read_table
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.encoding import ItemEncoder
@@ -28,6 +29,7 @@ from preflearn.exceptions import first_few
 __all__ = ["Options", "Statements", "compare", "rank"]
 
 MANY, NEARLY_ALL = 20, 0.98  # outcomes, and the share of them on one side that is as good as all
+NO_NUMBERS = "outcomes say what the numbers of one column mean, and {} has no such column. Leave out outcomes."
 _YES = {"1": True, "true": True, "yes": True, "y": True, "0": False, "false": False, "no": False, "n": False}
 
 
@@ -43,6 +45,8 @@ class Options(NamedTuple):
     scale: bool
     owner: str
     items_name: str = "the items"
+    scale_of_outcomes: Scale | None = None
+    keep_repeats: bool = False
 
 
 @dataclass
@@ -172,6 +176,8 @@ def compare(table: Table, layout: Layout, options: Options, *, known: bool) -> t
     ``known`` is whether there is a table of items: features on the rows are then not used.
     """
     if layout.name.startswith("ranking"):
+        if options.scale_of_outcomes is not None:
+            raise table.refuse(NO_NUMBERS.format(layout.name))
         return _rankings(table, layout), table
     if known:
         if layout.name.startswith("features"):
@@ -262,6 +268,8 @@ def _set_outcomes(
     options: Options,
 ) -> None:
     told = statements.told
+    if options.scale_of_outcomes is not None and not {"winner", "outcome"} & layout.sources.keys():
+        raise table.refuse(NO_NUMBERS.format(layout.name))
     if layout.sides in DECIDED:
         ties = _ties(table, layout.roles.get("ties"))
         statements.outcome = np.where(ties, 0.0, 1.0)
@@ -286,15 +294,26 @@ def _set_outcomes(
         else:
             given = source in options.given
             found[source] = read_outcomes(
-                table, columns[source], source, sides, words, given=given, margins=options.margins
+                table,
+                columns[source],
+                source,
+                sides,
+                words,
+                titles,
+                given=given,
+                margins=options.margins,
+                scale=options.scale_of_outcomes,
             )
     check_agreement(table, found, layout.sources)
     read = found["scores"] if "scores" in found and options.margins else next(iter(found.values()))
     statements.outcome = read.value + 0.0
-    counts = [int(np.count_nonzero(np.sign(read.value) == sign)) for sign in (1, -1, 0)]
+    if read.share is not None:
+        counts = _split_votes(statements, read.share)
+    else:
+        counts = [float(np.count_nonzero(np.sign(read.value) == sign)) for sign in (1, -1, 0)]
     told.append(
-        f'Outcomes: {read.how}. First ("{titles[0]}") won {counts[0]}, second ("{titles[1]}") {counts[1]}, '
-        f"ties {counts[2]}."
+        f'Outcomes: {read.how}. First ("{titles[0]}") won {_short(counts[0])}, second ("{titles[1]}") '
+        f"{_short(counts[1])}, ties {_short(counts[2])}."
     )
     decided, most = counts[0] + counts[1], max(counts[:2])
     if decided >= MANY and most >= NEARLY_ALL * decided:
@@ -303,6 +322,20 @@ def _set_outcomes(
             f'Careful: "{side}" won {"every time" if most == decided else "nearly every time"}. If rows were not '
             "written down by who won, answers depend on the side and say little about the items."
         )
+
+
+def _split_votes(statements: Statements, share: NDArray[np.float64]) -> list[float]:
+    """Turn shares of one vote into two comparisons with weights; return the votes of each side and the ties."""
+    weight = np.stack([share, 1.0 - share], axis=1).ravel()
+    kept = np.flatnonzero(weight)
+    row = kept // 2
+    statements.first, statements.second, statements.row = statements.first[row], statements.second[row], row
+    statements.outcome, statements.weight = np.where(kept % 2, -1.0, 1.0), weight[kept]
+    return [float(share.sum()), float((1.0 - share).sum()), 0.0]
+
+
+def _short(count: float) -> str:
+    return f"{count:.1f}".removesuffix(".0")
 
 
 def _ties(table: Table, column: str | None) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ from preflearn.data._files import path_text
 from preflearn.data._item_tables import check_distinct, name_column
 from preflearn.data._items import ItemTable, check_items
 from preflearn.data._roles import named_roles
+from preflearn.data._scales import named_scale
 from preflearn.data._statements import Options
 from preflearn.data._tables import read_table
 from preflearn.data.comparisons import Comparisons
@@ -71,8 +72,10 @@ def read_comparisons(
     items: Any = None,
     *,
     columns: Mapping[str, Any] | str | None = None,
+    outcomes: Mapping[str, Any] | str | None = None,
     missing: Literal["error", "drop"] = "error",
     self_comparisons: Literal["error", "drop"] = "error",
+    repeated_rows: Literal["drop", "keep"] = "drop",
 ) -> Comparisons:
     r"""Read comparisons; `read_preferences` without its description, features used as they are, margins kept.
 
@@ -84,8 +87,12 @@ def read_comparisons(
         The items: a file for `read_items`, its result, or any table `Comparisons` takes. None: the names that occur.
     columns : mapping or str, default=None
         Columns by role, where they are not found by name, as in `read_preferences`.
+    outcomes : mapping or str, default=None
+        What the numbers of an outcome column mean, as in `read_preferences`.
     missing, self_comparisons : {"error", "drop"}, default="error"
         What to do with rows that lack a side or an outcome, and with comparisons of an item with itself.
+    repeated_rows : {"drop", "keep"}, default="drop"
+        What to do with copies of whole rows, as in `read_preferences`.
 
     Returns
     -------
@@ -111,6 +118,7 @@ def read_comparisons(
     owner = "read_comparisons"
     for option, value in (("missing", missing), ("self_comparisons", self_comparisons)):
         check_choice(value, ("error", "drop"), option, owner)
+    check_choice(repeated_rows, ("drop", "keep"), "repeated_rows", owner)
     source = path_text(path, owner)
     options = Options(
         named_roles(columns, owner),
@@ -121,6 +129,8 @@ def read_comparisons(
         drop_self=self_comparisons == "drop",
         scale=False,
         owner=owner,
+        scale_of_outcomes=named_scale(outcomes, owner),
+        keep_repeats=repeated_rows == "keep",
     )
     if isinstance(items, str | os.PathLike):
         options = options._replace(items_name=path_text(items, owner))

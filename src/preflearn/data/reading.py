@@ -13,7 +13,8 @@ from preflearn.data._layouts import find_layout
 from preflearn.data._objects import table_of
 from preflearn.data._ranking_tables import preflib_rankings
 from preflearn.data._roles import named_roles
-from preflearn.data._statements import Options, Statements, compare, rank
+from preflearn.data._scales import named_scale
+from preflearn.data._statements import NO_NUMBERS, Options, Statements, compare, rank
 from preflearn.data._tables import Table, parse_table
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.encoding import ItemEncoder
@@ -71,12 +72,14 @@ def read_preferences(
     items: Any = None,
     *,
     columns: Mapping[str, Any] | str | None = None,
+    outcomes: Mapping[str, Any] | str | None = None,
     form: Literal["comparisons", "rankings", "preflib", "svmlight"] | None = None,
     need_outcomes: bool = True,
     lower_wins: bool = False,
     margins: bool = False,
     missing: Literal["error", "drop"] = "error",
     self_comparisons: Literal["error", "drop"] = "error",
+    repeated_rows: Literal["drop", "keep"] = "drop",
     scale: bool = True,
     n_features: int | None = None,
     zero_based: bool = False,
@@ -99,6 +102,11 @@ def read_preferences(
         winner, outcome, score_first and score_second, or wins_first and wins_second (counts, with ties); weight, group,
         judge; ranking; item and place; name (of the items' table) and without (its columns to leave out); features
         (pairs on each row, as in "x+y", or "none").
+    outcomes : mapping or str, default=None
+        What the numbers of an outcome column mean, where neither its name nor a known layout says it. The number of a
+        clear win of each side, as in "first=1,second=2" or ``{"first": 1, "second": 2}``: halfway is a tie, or half a
+        vote each if other numbers are between, which are shares of one vote (margins with ``margins=True``). Or the
+        side that positive numbers mean, "first=positive" or "second=positive": then only the sign is used.
     form : {"comparisons", "rankings", "preflib", "svmlight"}, default=None
         What the file holds; by default it is recognised.
     need_outcomes : bool, default=True
@@ -109,6 +117,10 @@ def read_preferences(
         Whether differences of scores and numbers in an outcome column are kept; by default only who won.
     missing, self_comparisons : {"error", "drop"}, default="error"
         What to do with rows that lack a side or an outcome, and with comparisons of an item with itself.
+    repeated_rows : {"drop", "keep"}, default="drop"
+        What to do with rows that repeat an earlier one in every column where a judge, a time or an id tells real
+        answers apart: by default such copies count once, with a warning. Rows that say nothing but who won are
+        answers of their own, and stay.
     scale : bool, default=True
         Divide numeric features of files and frames by their standard deviations, recorded in ``encoder``.
     n_features, zero_based
@@ -141,8 +153,19 @@ def read_preferences(
     owner = "read_preferences"
     for option, value in (("missing", missing), ("self_comparisons", self_comparisons)):
         check_choice(value, ("error", "drop"), option, owner)
+    check_choice(repeated_rows, ("drop", "keep"), "repeated_rows", owner)
     drop = missing == "drop", self_comparisons == "drop"
-    options = Options(named_roles(columns, owner), need_outcomes, lower_wins, margins, *drop, scale, owner)
+    options = Options(
+        named_roles(columns, owner),
+        need_outcomes,
+        lower_wins,
+        margins,
+        *drop,
+        scale,
+        owner,
+        scale_of_outcomes=named_scale(outcomes, owner),
+        keep_repeats=repeated_rows == "keep",
+    )
     return read_with(options, source, items, form=form, n_features=n_features, zero_based=zero_based)
 
 
@@ -194,6 +217,8 @@ def read_content(
         if told:
             raise DataError(f"{name}: {option} is for SVMlight files, and this is a table. Leave it out.")
     if form == "preflib" or (form is None and kind == "preflib"):
+        if options.scale_of_outcomes is not None:
+            raise DataError(f"{name}: {NO_NUMBERS.format('a PrefLib file')}")
         rows, rankings, names = preflib_rankings(decode(data, name), name)
         suffix = os.path.splitext(path.removesuffix(".gz"))[1].lstrip(".").lower()  # noqa: PTH122 - of any text
         layout = f"preflib {suffix}" if suffix in ("soc", "soi", "toc", "toi") else "preflib"
@@ -224,6 +249,8 @@ def _of_svmlight(
         raise DataError(f"{name}: rows of an SVMlight file bring their own features. Leave out the items.")
     if options.given:
         raise DataError(f"{name}: an SVMlight file has no columns to name. Leave out columns.")
+    if options.scale_of_outcomes is not None:
+        raise DataError(f"{name}: {NO_NUMBERS.format('an SVMlight file')}")
     ratings, grouped = parse_svmlight(data, name, n_features=n_features, zero_based=zero_based)
     groups = f"in {ratings.n_groups} groups (qid)" if grouped else "in one group, as no line has a qid"
     told = (
