@@ -150,12 +150,12 @@ MISTAKES = {
     "winner 0 and 1": (
         "m.csv",
         b"left,right,winner\nann,bob,0\nann,cy,1\n",
-        r'not clear which side.*If 1 says.*use outcomes="first=1,second=0" and if 0 does, use outcomes="first=0,second=1"$',
+        r'not clear which side.*If 1 says.*"first=1,second=0" and if 0 does, use outcomes="first=0,second=1"$',
     ),
     "scale from 1 to 5": (
         "m.csv",
         b"left,right,label\nann,bob,1\nann,cy,5\nbob,cy,3\n",
-        r"holds 1, 3, 5 \(line 2: 1, line 3: 5\).*second side.*\"first=1,second=5\".*codes.*write first, second or tie.*"
+        r'holds 1, 3, 5 \(line 2: 1, line 3: 5\).*second side.*"first=1,second=5".*codes.*write first, second or tie.*'
         r'use outcomes="first=positive"$',
     ),
     "1, 2 and 3": (
@@ -166,7 +166,7 @@ MISTAKES = {
     "1 and 2": (
         "m.csv",
         b"left,right,label\nann,bob,1\nann,cy,2\n",
-        r'holds 1, 2 \(line.*clear win of the first \("left"\).*"first=1,second=2".*"first=2,second=1".*"first=positive"$',
+        r'holds 1, 2 \(line.*win of the first \("left"\).*"first=1,second=2".*"first=2,second=1".*"first=positive"$',
     ),
     "winner 0, 1 and 2": (
         "m.csv",

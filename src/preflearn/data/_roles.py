@@ -14,7 +14,19 @@ from typing import Any, NamedTuple
 from preflearn.data._tables import Table, normal
 from preflearn.exceptions import DataError, first_few, nearest_names
 
-__all__ = ["DECIDED", "ROLES", "Pair", "follows_outcome", "listed", "named_roles", "override", "pairs_of", "single"]
+__all__ = [
+    "DECIDED",
+    "ROLES",
+    "Pair",
+    "follows_outcome",
+    "listed",
+    "named_roles",
+    "override",
+    "pairs_of",
+    "row_columns",
+    "says_outcome",
+    "single",
+]
 
 ROLES = (
     *("winner", "loser", "first", "second", "outcome", "score_first", "score_second", "wins_first", "wins_second"),
@@ -112,6 +124,12 @@ _WORDS = {
 }
 
 
+_ROW_WORDS = frozenset(
+    ("id", "uid", "uuid", "guid", "time", "timestamp", "tstamp", "datetime", "date", "created", "submitted")
+)
+_ITEM_WORDS = frozenset(("winner", "loser", "item", "model", "team", "player", "video", "option", "candidate"))
+
+
 class Pair(NamedTuple):
     """Two columns that say the same of two sides: x_left and x_right have stem x and words left, right."""
 
@@ -153,6 +171,28 @@ def follows_outcome(pair: Pair) -> bool:
     """Return whether two columns say who won, or were made from what does, by the words of their name."""
     words = [word for word in _split(pair.first) if word not in pair.words]
     return any(word in _OUTCOME_WORDS for word in (*words, pair.stem)) or pair.stem.startswith(_OUTCOME_STARTS)
+
+
+def row_columns(columns: Sequence[str]) -> list[str]:
+    """Return the columns that number or date their rows: id, timestamp, or one without a name, as of row numbers.
+
+    A column for a side (winner_id, model_id_a) is about an item.
+    """
+    of_sides = {name for pair in pairs_of(columns) for name in (pair.first, pair.second)}
+    found = []
+    for name in columns:
+        words = set(_split(name))
+        unnamed = not normal(name) or normal(name) == "unnamed0"
+        if unnamed or (words & _ROW_WORDS and not words & _ITEM_WORDS and name not in of_sides):
+            found.append(name)
+    return found
+
+
+def says_outcome(name: str) -> bool:
+    """Return whether a column could say who won, or follow from it, by its name."""
+    return any(normal(name) in _WORDS[role] for role in ("winner", "outcome", "weak_outcome", "ties")) or bool(
+        _OUTCOME_WORDS & set(_split(name))
+    )
 
 
 def single(table: Table, role: str, used: Sequence[str]) -> str | None:

@@ -19,6 +19,7 @@ from preflearn.data._layouts import Layout
 from preflearn.data._objects import table_of
 from preflearn.data._outcomes import Outcomes, check_agreement, read_outcomes, read_scores, side_words, word_value
 from preflearn.data._ranking_tables import Rankings
+from preflearn.data._repeats import Asked, without_copies
 from preflearn.data._roles import DECIDED, listed
 from preflearn.data._scales import Scale
 from preflearn.data._tables import Table, is_absent, read_table
@@ -178,7 +179,12 @@ def compare(table: Table, layout: Layout, options: Options, *, known: bool) -> t
     if layout.name.startswith("ranking"):
         if options.scale_of_outcomes is not None:
             raise table.refuse(NO_NUMBERS.format(layout.name))
-        return _rankings(table, layout), table
+        about_repeats: list[str] = []
+        if "item" not in layout.roles:  # there, an item that is listed again is a mistake
+            table = without_copies(table, _asked(layout), about_repeats, keep=options.keep_repeats)
+        statements = _rankings(table, layout)
+        statements.told += about_repeats
+        return statements, table
     if known:
         if layout.name.startswith("features"):
             raise table.refuse(
@@ -192,6 +198,9 @@ def compare(table: Table, layout: Layout, options: Options, *, known: bool) -> t
     )
     used = [*roles.values(), *(column for pair in layout.features for column in (pair.first, pair.second))]
     decided = layout.sides in DECIDED
+    repeats: list[str] = []
+    if options.need_outcomes:
+        table = without_copies(table, _asked(layout), repeats, keep=options.keep_repeats)
     spare = ("weight", "group", "judge", *(("ties",) if decided else ()))  # beside a winner, nothing means no tie
     table = _without_empty(table, {role: roles[role] for role in roles if role not in spare}, options, told)
     sides = ("winner", "loser") if decided else ("first", "second")
@@ -212,12 +221,25 @@ def compare(table: Table, layout: Layout, options: Options, *, known: bool) -> t
         layout.name, roles, list(codes), first, second, np.ones(len(one)), np.arange(len(one)), named=named, told=told
     )
     _set_outcomes(statements, table, layout, (one, other), titles, options)
+    told += repeats
     if layout.features:
         features, about = _item_tables.row_features(table, layout.features, (first, second), statements.names)
         statements.features = features
         told += about
     told += _item_tables.unused(table, used)
     return statements, table
+
+
+def _asked(layout: Layout) -> Asked:
+    """Return which columns of a row ask, and which answer."""
+    roles = layout.roles
+    if layout.name.startswith("ranking"):
+        return Asked((), layout.places or (roles["ranking"],), roles.get("judge"), decided=False)
+    decided = layout.sides in DECIDED
+    sides = [roles[role] for role in (("winner", "loser") if decided else ("first", "second")) if role in roles]
+    answer = [column for source in layout.sources.values() for column in source.values()]
+    answer += [roles["ties"]] if "ties" in roles else []
+    return Asked(sides, answer, roles.get("judge"), decided=decided and len(sides) == 2)
 
 
 def _without_empty(table: Table, needed: dict[str, str], options: Options, told: list[str]) -> Table:
