@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.cli.console import facts, plain, progress, prose
+from preflearn.cli.console import count, facts, plain, progress, prose
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import about, comparisons_of, describe_data
 from preflearn.data import Comparisons
@@ -22,8 +22,10 @@ from preflearn.structure import Rankability, judge_report
 __all__ = ["run"]
 
 
-def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, seed: int) -> None:
-    """Read, examine and print."""
+def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, top: int, seed: int) -> None:
+    """Read, examine and print; of long tables the first ``top`` rows."""
+    if top < 1:
+        raise DataError(f"--top is {top}; it must be 1 or more.")
     with progress("Reading") as tell:
         read = comparisons_of(data, reading)
         X = prepare(read.data, again=read.model is not None).data
@@ -73,11 +75,16 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, se
         around = clusters is not None or verdict.found
         which = "groups of items" if around else "groups of items that never met"
         prose(f"{len(found)} {which}, each from best to worst:" if len(found) > 1 else _ONE_GROUP)
-        for number, (members, share) in enumerate(found if len(found) > 1 else [], start=1):
+        for number, (members, share) in enumerate(found[:top] if len(found) > 1 else [], start=1):
             told = f" (a ranking explains {share:.0%} of their preferences)" if len(members) > 1 and around else ""
-            facts([(f"{number}", ", ".join(str(name) for name in members) + told)])
+            more = f" and {count(len(members) - top, 'more item')}" if len(members) > top else ""
+            facts([(f"{number}", ", ".join(str(name) for name in members[:top]) + more + told)])
+        if len(found) > top:
+            prose(f"... and {count(len(found) - top, 'more group')}, none larger. --top {len(found)} prints all.")
     if judges is not None:
-        plain(f"\n{judges}")
+        plain(f"\n{judges.text(top)}")
+        if len(judges) > top:
+            prose(f"--top {len(judges)} prints all judges.")
         for advice in apart:
             plain("")
             prose(advice.text)

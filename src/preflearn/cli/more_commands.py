@@ -25,6 +25,7 @@ def inspect(
     *,
     clusters: Whole | None = None,
     json: Flag = False,
+    top: Whole = 30,
     machine: Machine = Machine(),  # noqa: B008 - frozen
 ) -> None:
     """Say whether comparisons can be ranked at all, and if not, what is going on.
@@ -46,12 +47,14 @@ def inspect(
     clusters
         Look for this many groups of comparable items.
     json
-        Print JSON instead of text.
+        Print JSON instead of text; it has all rows of all tables.
+    top
+        How many judges, groups and items of a group to print.
     """
     machine.apply()
     from preflearn.cli.inspecting import run
 
-    run(data, reading, clusters, json, machine.seed)
+    run(data, reading, clusters, json, top, machine.seed)
 
 
 @app.command(usage="Usage: preflearn suggest DATA [OPTIONS]")

@@ -72,11 +72,16 @@ class JudgeReport:
         return {name: list(getattr(self, name)) for name in self.__dataclass_fields__}
 
     def __str__(self) -> str:
-        wide = max(5, *(len(str(name)) for name in self.judge))
+        return self.text()
+
+    def text(self, top: int | None = None) -> str:
+        """Return a table of the first ``top`` judges, the least reliable, and how many more there are; None: of all."""
+        shown = len(self) if top is None else min(top, len(self))
+        wide = max(5, *(len(str(name)) for name in self.judge[:shown]))
         lines = [
             f"{'judge':<{wide}}  answers  reliability   consistency   agrees  expected  likeness  circles  verdict"
         ]
-        for i, name in enumerate(self.judge):
+        for i, name in enumerate(self.judge[:shown]):
             circles = "" if np.isnan(self.circles[i]) else f"{self.circles[i]:.0%}"
             slopes = f"{self.reliability[i]:5.2f} ± {self.std[i]:4.2f}  {self.consistency[i]:5.2f} ± "
             lines.append(
@@ -84,6 +89,8 @@ class JudgeReport:
                 f"{self.agreement[i]:6.0%}  {self.expected[i]:8.0%}  {self.likeness[i]:8.2f}  {circles:>7}  "
                 f"{self.verdict[i]}"
             )
+        if shown < len(self):
+            lines.append(f"... and {len(self) - shown:,} more, more reliable ones")
         return "\n".join(lines)
 
 
