@@ -42,8 +42,8 @@ def convert(rows, layout, ending, run, folder):
         assert code == 2, err
         assert not out.exists()
         return None
-    text = "outcome=outcome" if layout == "first-second-outcome" and min(v for *_, v in rows) > 0 else None
-    data = read_preferences(out, margins=True, columns=text).data
+    text = "first=positive" if layout == "first-second-outcome" and min(v for *_, v in rows) > 0 else None
+    data = read_preferences(out, margins=True, outcomes=text).data
     names = [str(name) for name in data.names]
     return [(names[i], names[j], v) for i, j, v in zip(data.first, data.second, data.outcome, strict=True)]
 

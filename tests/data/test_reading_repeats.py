@@ -133,10 +133,20 @@ def test_one_judge_of_all_rows_tells_nothing_apart() -> None:
 
 
 def test_a_winner_and_a_loser_who_changed_places_are_another_answer() -> None:
-    asked = pd.DataFrame({"judge": list("uuuvvv"), "winner": list("aabaab"), "loser": list("bbabba")})
-    assert len(read(asked)[0]) == 6
-    agreed = pd.DataFrame({"judge": list("uuuvvv"), "winner": list("aababb"), "loser": list("bbcbcc")})
-    assert len(read(agreed)[0]) == 4
+    once = pd.DataFrame({"judge": [f"j{k}" for k in range(20)], "winner": "a", "loser": "b"})
+    twice = pd.concat([once, once[:15]], ignore_index=True)
+    assert len(read(twice)[0]) == 20
+    twice.loc[20:25, ["winner", "loser"]] = ["b", "a"]
+    assert len(read(twice)[0]) == 35
+
+
+def test_judges_of_one_mind_who_are_asked_at_random_stay() -> None:
+    rng = np.random.default_rng(0)
+    pairs = np.sort([rng.choice(6, 2, replace=False) for _ in range(90)])
+    votes = pd.DataFrame({"worker": rng.choice(list("uvw"), 90), "winner": pairs[:, 0], "loser": pairs[:, 1]})
+    data, told, warned = read(votes)
+    assert (len(data), warned) == (90, [])
+    assert "They count as further answers: the same may have been asked again." in told
 
 
 def test_ids_of_items_number_no_rows() -> None:

@@ -15,6 +15,7 @@ from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import about, read_any
 from preflearn.cli.tables import csv_text, write_text
 from preflearn.data import Comparisons, Ratings, from_scores
+from preflearn.data._scales import Scale
 from preflearn.data._statements import Options
 from preflearn.data.reading import read_content
 from preflearn.exceptions import DataError, first_few
@@ -31,7 +32,8 @@ _LAYOUTS = {
     "left-right-winner": ("left", "right", "winner"),
 }
 _TIES = ("tie", "draw", "equal", "same")  # the first that is no item
-_PLAIN = Options({}, True, False, True, False, False, True, "convert")  # no columns named, margins kept
+# No columns named, margins and repeats kept.
+_PLAIN = Options({}, True, False, True, False, False, True, "convert", keep_repeats=True)
 _WITHOUT_FEATURES = "Features of the items were left out, as this layout has no place for them. Keep their table."
 MOST_PAIRS = 2_000_000  # of scored rows that are listed
 
@@ -130,7 +132,7 @@ def _check_back(content: bytes, data: Comparisons, label: list[str], out: Path, 
         if not data.outcome.all() or set(data.outcome.tolist()) & {0.5}:
             cure = "Use --layout left-right-winner."
         elif (data.outcome != 1).any():
-            options = options._replace(given={"outcome": "outcome"})  # the reader asks whether it is a scale
+            options = options._replace(scale_of_outcomes=Scale(1.0, -1.0, ends=False))  # the reader asks
     try:
         found = read_content(options, content, str(out)).data
     except DataError as error:

@@ -2,9 +2,9 @@
 
 A table that was pasted twice, or exports that overlap, state every answer more than once. Taken for further answers,
 copies make chance certain: what a ranking leaves unexplained grows with their number while its noise does not, and
-becomes a circle. Where a judge, a time or an id stands on the rows, equal rows are copies, unless rows that are alike
-in everything but the outcome often differ in it: then the same was asked again. Rows that say only who won may always
-be answers of their own.
+becomes a circle. Where a judge, a time or an id stands on the rows, equal rows are copies, unless there are no more of
+them than judges who are asked at random give, or rows that are alike in everything but the outcome often differ in it:
+then the same was asked again. Rows that say only who won may always be answers of their own.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from preflearn.exceptions import DataWarning, first_few, warn_user
 __all__ = ["Asked", "without_copies"]
 
 DISAGREEING = 0.1  # share of questions asked again with different answers from which on equal rows are answers too
+DEVIATIONS = 3  # standard deviations above the number of equal rows that chance gives, from which on it is not chance
 MANY = 10  # different rows from which on it is no chance that each occurs equally often
 
 IntArray = NDArray[np.int64]
@@ -65,13 +66,11 @@ def without_copies(table: Table, asked: Asked, told: list[str], *, keep: bool) -
             )
         return table
     allowed = count // times if whole else count  # a table that was pasted is as it was before
-    if _asked_once(table, asked, code, allowed):
+    if _asked_once(table, asked, telling, code, allowed):
         allowed = np.ones_like(count)
     rows = np.flatnonzero(occurrence < allowed[code])
     if len(rows) == n_rows:
-        told.append(
-            f"Repeats: {repeated}. They count as further answers, since the same question often got another answer."
-        )
+        told.append(f"Repeats: {repeated}. They count as further answers: the same may have been asked again.")
         return table
     gone = n_rows - len(rows)
     copy = int(np.flatnonzero(occurrence >= allowed[code])[0])
@@ -119,23 +118,48 @@ def _occurrence(code: IntArray) -> IntArray:
     return place
 
 
-def _asked_once(table: Table, asked: Asked, code: IntArray, count: IntArray) -> bool:
-    """Return whether equal rows are copies: what was asked more than once seldom got another answer.
+def _asked_once(table: Table, asked: Asked, telling: Sequence[str], code: IntArray, count: IntArray) -> bool:
+    """Return whether equal rows are copies: the same is seldom asked by chance, and seldom got another answer.
 
     ``count`` is how often each different row counts.
     """
     if count.max() == 1:
         return False
-    start = None
+    pair = np.zeros(len(table), dtype=np.int64)
     if asked.decided:  # the sides without who of them won
         names: dict[frozenset[str], int] = {}
-        pairs = zip(*(table.cells(column) for column in asked.sides), strict=True)
-        start = np.array([names.setdefault(frozenset(pair), len(names)) for pair in pairs], dtype=np.int64)
-    answers = {*asked.answer, *(asked.sides if asked.decided else ())}
-    rest = [column for column in table.columns if column not in answers and not says_outcome(column)]
-    question, _ = _numbered(table, rest, start)
+        sides = zip(*(table.cells(column) for column in asked.sides), strict=True)
+        pair = np.array([names.setdefault(frozenset(both), len(names)) for both in sides], dtype=np.int64)
+    elif asked.sides:
+        pair, _ = _numbered(table, asked.sides)
     row = np.flatnonzero(_occurrence(code) == 0)  # one of each different row
-    asked_for = np.bincount(question[row], count[code[row]])
-    different = np.bincount(question[row])
-    again = asked_for > 1
-    return float(np.mean(different[again] > 1)) < DISAGREEING
+    n_rows = int(count.sum())
+    by_chance = n_rows * (n_rows - 1) / 2 * _alike(pair[row], own=True) * _told_apart(table, asked, telling, row)
+    if float(np.sum(count * (count - 1) / 2)) <= by_chance + DEVIATIONS * by_chance**0.5:
+        return False
+    answers = {*asked.answer, *asked.sides}
+    rest = [column for column in table.columns if column not in answers and not says_outcome(column)]
+    question, _ = _numbered(table, rest, pair)
+    again = np.bincount(question[row], count[code[row]]) > 1
+    return float(np.mean(np.bincount(question[row])[again] > 1)) < DISAGREEING
+
+
+def _told_apart(table: Table, asked: Asked, telling: Sequence[str], row: IntArray) -> float:
+    """Return how likely it is that two different rows are not told apart by the column that tells most.
+
+    A judge may be asked the same again, so that it counts that a row is like itself, unless each is there once.
+    """
+    chance = 1.0
+    for column in telling:
+        number = _numbered(table, [column])[0][row]
+        others = _alike(number, own=False)
+        chance = min(chance, _alike(number, own=True) if column == asked.judge and others else others)
+    return chance
+
+
+def _alike(number: IntArray, *, own: bool) -> float:
+    """Return how likely it is that two rows drawn at random have the same number; ``own``: drawn with replacement."""
+    n, count = len(number), np.bincount(number).astype(np.float64)
+    if own:
+        return float(np.sum(count**2) / n**2)
+    return float(np.sum(count * (count - 1)) / max(n * (n - 1), 1))
