@@ -24,6 +24,7 @@ __all__ = ["Asked", "without_copies"]
 DISAGREEING = 0.1  # share of questions asked again with different answers from which on equal rows are answers too
 DEVIATIONS = 3  # standard deviations above the number of equal rows that chance gives, from which on it is not chance
 MANY = 10  # different rows from which on it is no chance that each occurs equally often
+DENSE = 8  # numbers for each row up to which all of them are counted
 
 IntArray = NDArray[np.int64]
 
@@ -104,7 +105,12 @@ def _numbered(
             break
         numbers: dict[str, int] = {}
         cells = [numbers.setdefault(cell, len(numbers)) for cell in table.cells(column)]
-        _, code, count = np.unique(code * len(numbers) + np.array(cells), return_inverse=True, return_counts=True)
+        code = code * len(numbers) + np.array(cells)
+        if len(count) * len(numbers) <= DENSE * len(code):  # counting is quicker than sorting
+            held = np.bincount(code)
+            code, count = (np.cumsum(held > 0) - 1)[code], held[held > 0]
+        else:
+            _, code, count = np.unique(code, return_inverse=True, return_counts=True)
     return code.astype(np.int64), count.astype(np.int64)
 
 
