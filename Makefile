@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # -n 2: two workers; BLAS threads are held at one per worker so that they do not fight over the cores.
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
 
-.PHONY: demo test test-fast check bench format clean
+.PHONY: demo test test-fast test-thorough check bench format clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,10 @@ test: $(VENV)/.dev
 
 test-fast: $(VENV)/.dev
 	$(PYTEST) -m "not slow"
+
+# As many random cases, kills and simulations as ever found something; about twice as long.
+test-thorough: $(VENV)/.dev
+	PREFLEARN_THOROUGH=1 $(PYTEST)
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

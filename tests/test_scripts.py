@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from fast_share import THOROUGH
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -122,6 +124,8 @@ def test_the_power_of_the_verdict_is_counted_in_small():
     found = {name: [float(cell) for cell in cells.split("|")] for name, cells in rows}
     assert found["circles"][-1] == 1.0  # without features, the last of the two
     assert found["ranking"][-1] == 0.0
+    if not THOROUGH:
+        return
     assert "| a plane | 6 |" in run("-W", "ignore", "examples/rankability_power.py", "--small", "--along")
     out = run("-W", "ignore", "examples/rankability_power.py", "--small", "--large")
     assert len(re.findall(r"^\| \d+% \|.*\| [01]\.\d\d \|$", out, flags=re.MULTILINE)) == 6
@@ -148,12 +152,14 @@ def test_the_coverage_of_rankings_is_counted_in_small():
     shares = re.findall(r"\| rank \| ([\d.]+)%", out)
     assert len(shares) == 11
     assert min(map(float, shares)) > 50
+    if not THOROUGH:
+        return
     rows = re.findall(r"^\| \d+, .*\|$", run("-W", "ignore", "examples/rank_coverage.py", "--small", "--methods"), re.M)
     assert len(rows) == 3
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("about", ["circles", "weights", "matched"])
+@pytest.mark.parametrize("about", ["circles", "weights", "matched"] if THOROUGH else ["weights"])
 def test_circles_weights_and_matched_pairs_are_counted_in_small(about):
     out = run("-W", "ignore", "examples/rank_coverage.py", "--small", f"--{about}")
     assert len(re.findall(r"^\| .*\d.*\|$", out, re.MULTILINE)) >= 3

@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from fast_share import cases
 from preflearn import Comparisons, PreferenceGP, rank
 from preflearn.structure import ComparableClusters, rankability, residuals
 from preflearn.structure.verdict import cyclic_or_partly
@@ -168,7 +169,7 @@ def test_twenty_thousand_distinct_pairs_without_features(kind):
 @pytest.mark.parametrize("features", [False, True])
 def test_rankings_are_seldom_called_cyclic_and_circles_are_found(features):
     wrong, right, n = 0, 0, 10
-    for seed in range(60):
+    for seed in range(cases(20, 60)):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(n, 2)) if features else n
         truth = rankable(n, rng)
@@ -185,7 +186,7 @@ def test_rankings_are_seldom_called_cyclic_and_circles_are_found(features):
             truth = 4 * (X[:, :1] * X[:, 1] - X[:, 1:] * X[:, 0])
         data = Comparisons(X, *votes(truth, 5, rng))
         right += rankability(data, inference="laplace", n_samples=10).verdict in ("cyclic", "partly cyclic")
-    assert wrong <= 3
+    assert wrong <= cases(2, 3)
     assert right >= 9
 
 

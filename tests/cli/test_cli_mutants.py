@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from mutate_commands import check, run
 
+from fast_share import cases
+
 PATIENCE = 50  # seconds: what hangs is found on slow machines, too
 
 
@@ -17,8 +19,8 @@ def test_damaged_files_are_answered(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_many_damaged_files_are_answered(tmp_path: Path) -> None:
-    counts, _ = run(144, 2, tmp_path, limit=PATIENCE)
-    assert counts["exit 0"] + counts["exit 2"] == 144
+    counts, _ = run(cases(48, 144), 2, tmp_path, limit=PATIENCE)
+    assert counts["exit 0"] + counts["exit 2"] == cases(48, 144)
 
 
 @pytest.mark.parametrize(

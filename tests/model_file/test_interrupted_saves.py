@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from fast_share import cases
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are copied by fork")
 
 
@@ -22,18 +24,18 @@ def outcome(folder, how, count):
 
 
 @pytest.mark.slow
-def test_two_hundred_kills_leave_no_torn_file(tmp_path):
-    left = outcome(tmp_path, "kill", 200)
-    assert sum(left["found"].values()) == 200
+def test_kills_leave_no_torn_file(tmp_path):
+    left = outcome(tmp_path, "kill", cases(60, 200))
+    assert sum(left["found"].values()) == cases(60, 200)
     assert min(left["found"].values()) > 0  # saves came through between the kills, of both models
     assert left["codes"] == [-signal.SIGKILL]
     assert all(name.endswith(".preflearn-tmp") for name in left["others"])
 
 
 @pytest.mark.slow
-def test_two_hundred_interrupts_leave_no_torn_file_and_nothing_else(tmp_path):
-    left = outcome(tmp_path, "interrupt", 200)
-    assert sum(left["found"].values()) == 200
+def test_interrupts_leave_no_torn_file_and_nothing_else(tmp_path):
+    left = outcome(tmp_path, "interrupt", cases(60, 200))
+    assert sum(left["found"].values()) == cases(60, 200)
     assert min(left["found"].values()) > 0
     assert left["codes"] == [0]
     assert left["others"] == []
