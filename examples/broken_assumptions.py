@@ -98,7 +98,7 @@ def judges(rng, s, n=20, answers=40):
 
 
 def kinds(rng, n_judges=20, deviation=0.5):
-    """Return reliabilities as the model believes them to be."""
+    """Return reliabilities of careful, careless and contrary judges, of the distribution that the model has."""
     return rng.choice([1.0, 0.0, -1.0], p=[0.8, 0.1, 0.1], size=n_judges) + deviation * rng.normal(size=n_judges)
 
 

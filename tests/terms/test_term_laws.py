@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -275,19 +276,59 @@ def test_what_is_not_known_of_reliabilities_is_a_term(inference):
     model = PreferenceGP(KERNEL, "logit", inference, covariates=False, judge_reliability=True).fit(data)
     s = np.append(model.reliability_, 1.0)[[int(name[1:]) if name else -1 for name in data.judge]]
     K = covariance({"covariates": False}, data, 1.0)
-    evidence, solution = model._learned.evidence, model._solution
+    solution, wide, believed = model._solution, model._mixture[0][1], model._learned.evidence.reliability
+    error = wide.problem.parts["reliability"]
+    before = np.where(data.judge[:, None] == model.judges_, error.deviation, 0.0)  # of the row's own judge
     x = solution.posterior.x[model._statements.cell] * np.where(data.first > data.second, -1.0, 1.0)
-    same = (data.judge[:, None] == data.judge) & (data.judge != "")
-    z = np.outer(s, s) * K + evidence.reliability.deviation**2 * np.outer(x, x) * same
-    tau = solution.tau[model._statements.row]
+    z = np.outer(s, s) * K + np.outer(x, x) * (before @ before.T)
+    tau = wide.tau[model._statements.row]
     # var f = prior less what rows explain, with the precisions of the fit; questions are the items' utilities
     F = KERNEL(data.items)
     Q = s[:, None] * (F[data.first] - F[data.second])
     wanted = F - Q.T @ np.linalg.solve(z + np.diag(1 / tau), Q)
-    np.testing.assert_allclose(model.predict_utility(return_cov=True)[1], wanted, atol=1e-8)
-    D = evidence.reliability.deviation**2 * x[:, None] * (data.judge[:, None] == model.judges_)
-    left = evidence.reliability.deviation**2 - np.einsum("ij,ij->j", D, np.linalg.solve(z + np.diag(1 / tau), D))
+    mean, found = model.predict_utility(return_cov=True)
+    np.testing.assert_allclose(found, wanted + error.size**2 * np.outer(mean, mean), atol=1e-8)
+    D = x[:, None] * before**2
+    left = error.deviation**2 - np.einsum("ij,ij->j", D, np.linalg.solve(z + np.diag(1 / tau), D))
+    left = np.maximum(left + (error.size * model.reliability_) ** 2, believed.spread**2)
     np.testing.assert_allclose(model.reliability_std_**2, left, atol=1e-8)
+    np.testing.assert_allclose(wide.posterior.x, believed.scale * solution.posterior.x[model._statements.seen.cell])
+
+
+def test_the_size_of_reliabilities_is_not_shifted():
+    # where all judges are alike their reliabilities are 1 on average, and utilities of the size they are without s
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 12, 3_000)
+    second = (first + rng.integers(1, 12, 3_000)) % 12
+    judge, u = np.repeat(np.arange(15), 200), rng.normal(size=12)
+    for deviation in (0.0, 0.4):
+        s = 1 + deviation * np.resize([1.0, -1.0, 0.5, -0.5, 0.0], 15)
+        z = s[judge] * (u[first] - u[second])
+        outcome = np.where(rng.logistic(size=3_000) < z, 1.0, -1.0)
+        model = PreferenceGP(likelihood="logit", judge_reliability=True, n_restarts=0).fit(
+            Comparisons(12, first, second, outcome, judge=judge)
+        )
+        assert np.mean(model.reliability_) == pytest.approx(1, abs=0.05)
+        slope = np.polyfit(model.predict_utility(), u, 1)[0]
+        assert slope == pytest.approx(1, abs=0.1)
+        assert np.abs(model.reliability_ - s).max() < 3 * model.reliability_std_.max()
+        if deviation:  # the size is as uncertain as the mean of the judges
+            error = model._mixture[0][1].problem.parts["reliability"]
+            assert 0.02 < model._learned.evidence.reliability.size < 0.4
+            assert error.size > 0
+
+
+def test_reliabilities_that_are_known_are_seen_once():
+    data = problem()
+    model = PreferenceGP(KERNEL, "logit", judge_reliability=True, n_restarts=0).fit(data)
+    evidence = model._learned.evidence
+    once = evidence.reliability.at(evidence.reliability.value)
+    again = replace(once, spread=np.zeros(len(once.value)), before=np.ones(len(once.value)))
+    values = []
+    for evidence.reliability in (once, again):  # half at s + 0 and half at s - 0
+        evidence.warm = evidence.solved = None
+        values.append(evidence.solve(model.theta_).posterior.log_evidence)
+    assert values[0] == pytest.approx(values[1], abs=1e-9)
 
 
 @pytest.mark.parametrize("name", MODELS)

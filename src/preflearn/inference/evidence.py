@@ -18,7 +18,7 @@ from preflearn.inference.problem import Problem
 from preflearn.inference.search import Optimum, climb, maximise
 from preflearn.linalg import few_threads
 from preflearn.operators import FloatArray
-from preflearn.terms import Reliability, ReliabilityError, Rows
+from preflearn.terms import Reliability, Rows
 
 __all__ = [
     "METHODS",
@@ -50,6 +50,7 @@ def get_method(name: str) -> Method:
 # Moments of a likelihood that is not log-concave that match no better than this say nothing about the evidence.
 UNKNOWN = 1e-3
 LARGEST = 1e100  # number of a posterior that is believed
+LEAST = 1e-6  # size of a reliability that is divided by
 SAME = 1e-6  # relative difference up to which kept numbers belong together: rounding, on another machine too
 
 
@@ -137,7 +138,7 @@ class Evidence:
     @property
     def observed(self) -> Observed:
         """The outcomes, with the reliability of who judged."""
-        return self.seen if self.reliability is None else self.seen.scaled(self.reliability.scale)
+        return self.seen if self.reliability is None else self.reliability.observed(self.seen)
 
     def split(self, theta: FloatArray) -> tuple[Problem, Any]:
         """Return the problem and the likelihood at other parameters."""
@@ -224,7 +225,8 @@ class Evidence:
         singular one: where they are not of this root they are worked out from g, which is the same for all.
         """
         problem, likelihood = self.split(theta)
-        seen, weight, m = self.observed, self.seen.weight, self.seen.y.shape[0]
+        seen = self.observed
+        weight, m = seen.weight, seen.y.shape[0]
         tau, nu, g, u = (numbers(kept[name], name) for name in ("tau", "nu", "g", "u"))
         n_cells = problem.n_cells
         if tau.shape != (m,) or nu.shape != (m,) or g.shape != (n_cells,):
@@ -253,15 +255,38 @@ class Evidence:
         """
         assert self.reliability is not None
         assert self.seen.cell is not None
-        seen, cell, posterior = self.observed, self.seen.cell, solution.posterior
-        error = ReliabilityError(posterior.x[cell], self.reliability.judge, self.reliability.deviation)
-        problem = solution.problem.widened(rows.part(cell), self.reliability.scale, error)
+        seen, cell, m = self.observed, self.seen.cell, self.seen.y.shape[0]
+        x, weight, scale = solution.posterior.x[cell], self.seen.weight, self.reliability.scale
+        error = self.reliability.error(x, solution)
+        problem = solution.problem.widened(rows.part(cell), scale, error)
         system, _ = problem.system()
-        tau = seen.weight * solution.tau
+        # where half of an outcome is at s + δ and half at s - δ their sum is a part of x, and so of z = s x
+        assert seen.scale is not None
+        g = seen.scale * seen.weight * (solution.nu - solution.tau * seen.see(solution.posterior.x))
+        g = g.reshape(-1, m).sum(axis=0) / np.where(np.abs(scale) < LEAST, LEAST, scale)
+        tau = (seen.weight * solution.tau).reshape(-1, m).sum(axis=0)
         curve = system.curve(tau, semidefinite=solution.likelihood.log_concave)
-        g = seen.weight * (solution.nu - solution.tau * seen.see(posterior.x))
-        wide = Posterior(system, curve, system.back(g), g, posterior.log_evidence + 0.5 * curve.log_det)
-        return replace(solution, problem=problem, found=solution.found._replace(posterior=wide))
+        u = system.back(g)
+        u[problem.layout.places_of(len(problem.terms) - 1, error.about(), system)] = 0.0  # s is the mean already
+        wide = Posterior(system, curve, u, g, solution.posterior.log_evidence + 0.5 * curve.log_det)
+        tau = tau / weight
+        found = Found(wide, solution.info, tau, g / weight + tau * scale * x)
+        return replace(solution, problem=problem, found=found)
+
+    def believe(self, theta: FloatArray) -> tuple[float, float]:
+        """Learn what is believed of reliabilities given what is of all other latents.
+
+        Return the most that a reliability has changed, and the factor by which x should now be smaller.
+        """
+        assert self.reliability is not None
+        solution, before = self.end_search(theta), self.reliability
+        plain, posterior = self.seen.scaled(None), solution.posterior
+        free = "variance" in self.problem.parameters.kinds
+        x, variance = plain.see(posterior.x), plain.spread(posterior.curve.variances)
+        self.reliability, factor = before.believed(plain, x, variance, solution.likelihood, free=free)
+        self.warm, self.solved, self.searched = self.method.at_cells(posterior.g), None, None
+        self.highest = (-np.inf, None)
+        return float(np.abs(self.reliability.value - before.value).max(initial=0.0)), factor
 
     def warmth(self) -> Any:
         """Return the warm start of the next evaluation as data."""
@@ -271,7 +296,7 @@ class Evidence:
         """Take up a warm start of `warmth`."""
         if kept is None:
             return
-        shape = (self.problem.n_cells,) if isinstance(kept, np.ndarray) else self.seen.y.shape
+        shape = (self.problem.n_cells,) if isinstance(kept, np.ndarray) else self.observed.y.shape
         parts = [kept] if isinstance(kept, np.ndarray) else list(kept)
         if len(parts) > 2 or any(numbers(part, "warm start").shape != shape for part in parts):
             raise DataError("a warm start of other comparisons")
@@ -311,6 +336,7 @@ def numbers(value: Any, what: str) -> FloatArray:
 
 MANY_LATENTS, LITTLE = 1_000, 0.01  # latents from which a search ends with a step that gains so few nats
 FIRST_STEP, LONGEST_STEP = 0.3, 2.0  # in a log parameter at the start of a search by gradients
+TURNS, SETTLED = 40, 0.01  # of learning reliabilities and parameters, and the change of the first that ends them
 # Its shortest step, and the nats that the last one promises: where gradients are exact, and where they are estimated.
 EXACT, ESTIMATED = (3e-6, 1e-16), (0.005, 1e-3)
 
@@ -345,7 +371,7 @@ class Learned:
             "hyperposterior": self.points,
             "solutions": [solution.kept() for solution in solutions],
             "warm": self.evidence.warmth(),
-            "reliability": None if reliability is None else reliability.value,
+            "reliability": None if reliability is None else reliability.state,
         }
 
 
@@ -372,7 +398,22 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
         found += maximise(evidence.believed_together, [turned], bounds, gain=gain, max_evaluations=2_000)
         found.sort(key=lambda one: -one.evidence)
         evidence.reliability = evidence.reliability.at(found[0].theta[n:])
-        return evidence, [replace(one, theta=one.theta[:n], gradient=one.gradient[:n]) for one in found]
+        return evidence, [_in_turns(evidence, found[0].theta[:n], first.bounds, gain)]
+
+
+def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: float) -> Optimum:
+    """Learn what is believed of reliabilities, and parameters given that, in turns until neither changes."""
+    kinds = (*evidence.problem.parameters.kinds, *("likelihood",) * len(evidence.likelihood.names))
+    size = np.array([kind == "variance" for kind in kinds], dtype=bool)
+    for turn in range(TURNS):
+        change, factor = evidence.believe(theta)
+        start = np.clip(np.where(size, theta - 2 * np.log(factor), theta), *bounds.T)
+        last = change <= SETTLED or turn == TURNS - 1
+        found = maximise(evidence.believed, [start], bounds, gain=gain if last else max(gain, LITTLE))[0]
+        theta = found.theta
+        if last:
+            break
+    return found
 
 
 def climb_evidence(
@@ -444,9 +485,10 @@ def learned_again(evidence: Evidence, state: dict[str, Any]) -> Learned:
     if (kept is None) != (evidence.reliability is None):
         raise DataError("there are reliabilities where the parameters speak of none, or the other way round")
     if evidence.reliability is not None:
-        if numbers(kept, "reliabilities").shape != evidence.reliability.value.shape:
+        shape = numbers(kept, "reliabilities").shape
+        if shape not in ((1, *evidence.reliability.value.shape), (4, *evidence.reliability.value.shape)):
             raise DataError("the reliabilities are not those of the judges")
-        evidence.reliability = evidence.reliability.at(kept)
+        evidence.reliability = evidence.reliability.again(kept)
     points = check_points(state["hyperposterior"], evidence.names)
     every = [theta] if points is None else [theta, *points.theta]
     with few_threads(evidence.order):

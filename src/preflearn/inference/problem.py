@@ -311,6 +311,18 @@ class Layout:
         family, design, place = next(one for one in found if t in one[0].terms)
         return family.cross(design, t, own, n_rows), place
 
+    def places_of(self, t: int, own: Own, system: Any) -> IntArray:
+        """Return where a term's latents of groups, which have nothing to do with others a priori, stand in u."""
+        part, place = self.of_groups(t, own, len(own.row))
+        latents = np.unique(part.indices)
+        if place is not None:
+            factor = system.factor
+            order = np.arange(factor.rank) if factor.order is None else factor.order[: factor.rank]
+            return np.flatnonzero(np.isin(order, place.start + latents))
+        inner = 0 if self.inner is None else self.inner_design.n_own
+        within = self.inner is not None and t in self.inner.terms
+        return np.asarray(system.size - (inner if within else inner + self.design.n_own) + latents)
+
 
 def _n_own(family: Family) -> int:
     rows = np.repeat(np.arange(family.what.shape[0]), np.diff(family.what.indptr))

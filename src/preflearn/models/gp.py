@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -40,7 +40,7 @@ from preflearn.terms.circles import circle_variance
 
 __all__ = ["LeftOut", "PreferenceGP"]
 
-RELIABILITY = 0.5  # deviation of a judge's reliability around that of its kind, before it has said anything
+RELIABILITY = 0.1  # deviation of the reliabilities of judges of one kind that is expected before anybody has answered
 
 
 class PreferenceGP(PreferenceModel):
@@ -289,8 +289,9 @@ class PreferenceGP(PreferenceModel):
         super()._take_over(evidence, data)
         if evidence.reliability is not None:
             place = {name: number for number, name in enumerate(self.judges_)}
-            values = [self.reliability_[place[name]] if name in place else 1.0 for name in data.judges]
-            evidence.reliability = evidence.reliability.at(np.array(values))
+            known = self._learned.evidence.reliability or evidence.reliability
+            where = np.array([place.get(name, -1) for name in data.judges], dtype=np.intp)
+            evidence.reliability = known.taken_over(evidence.reliability.judge, where)
 
     def _generator(self) -> Any:
         return generator(self.random_state, "PreferenceGP")
@@ -341,13 +342,16 @@ class PreferenceGP(PreferenceModel):
         variance = np.zeros(n)
         for w, s in self._mixture:
             part, place = s.problem.layout.of_groups(
-                len(s.problem.terms) - 1, s.problem.parts["reliability"].about(n), n
+                len(s.problem.terms) - 1, s.problem.parts["reliability"].about(), n
             )
             shared = np.zeros((n, s.problem.layout.n_shared))
             if place is not None:
                 shared[:, place] = part.toarray()
-            prior = np.full(n, reliability.deviation**2)
-            variance += w * s.posterior.moments(Query(shared, prior, part if place is None else None))[1]
+            error = s.problem.parts["reliability"]
+            query = Query(shared, error.deviation**2, part if place is None else None)
+            variance += w * (s.posterior.moments(query)[1] + (error.size * reliability.value) ** 2)
+        if reliability.spread is not None:  # the most there is where it is not known which kind a judge is
+            variance = np.maximum(variance, reliability.spread**2)
         self.reliability_, self.reliability_std_ = reliability.value, np.sqrt(variance)
 
     def _check_data(self, X: Any) -> None:
@@ -453,7 +457,9 @@ class PreferenceGP(PreferenceModel):
                 return share_ties(without_comparisons(self._mixture, data, X))
             if by == "judge":
                 # what others lead to expect of a judge like most: nothing that was learned of this one's reliability
-                data = replace(self._statements, seen=self._learned.evidence.observed)
+                seen = self._learned.evidence.observed
+                halves = len(seen.y) // len(self._statements.seen.y)
+                data = replace(self._statements, seen=seen, judge=np.tile(cast(Any, self._statements.judge), halves))
                 return share_ties(without_judges(self._learned.mixture, data, X))
             first, second = without_items(self._mixture, data, X)
         return LeftOut(share_ties(first), share_ties(second))

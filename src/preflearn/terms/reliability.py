@@ -1,26 +1,56 @@
 """How much each judge's answers depend on the items: z = s_judge x.
 
 A reliability of 1 is that of the judges whom the scale of utilities is made for; near 0 somebody answers by chance, and
-below 0 the contrary of what others see. It multiplies the sum of all other terms. Before anybody has answered most
-judges are believed to be careful, and a few careless or contrary: a mixture of normal distributions around 1, 0 and -1.
-(One around 1 alone would rather have all utilities large and all reliabilities small than a few that are negative.)
+below 0 the contrary of what others see. It multiplies the sum of all other terms. Judges are careful, careless or
+contrary: a mixture of normal distributions around 1, 0 and -1, whose shares and whose deviation are learned.
+
+Utilities twice as large with reliabilities half as large say the same about every outcome, so that the size of both
+rests on what is believed of reliabilities alone. The most probable reliabilities are no answer to this: there is more
+room for large ones, and a deviation that is too large, or too small, shifts the size of everything. So what is kept of
+each judge is a distribution, and not a point: s has the mean and the deviation that follow from the judge's outcomes
+given what all lead to expect of the items (`Reliability.believed`), and items are learned from outcomes averaged over
+it (`Reliability.observed`), in turns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import logsumexp
+from scipy.optimize import minimize
+from scipy.special import log_softmax, logsumexp, softmax
 
 from preflearn.terms._contract import Asked, FloatArray, Given, IntArray, Items, Own, Parameters, Rows, Seen
 
 __all__ = ["Reliability", "ReliabilityError"]
 
-# Careful, careless and contrary judges: their reliability, and the share of each that is expected at first.
-CENTRES, SHARES = np.array([1.0, 0.0, -1.0]), np.array([0.8, 0.1, 0.1])
+# Careful, careless and contrary judges: their reliability, and how many judges of each have been seen at first.
+CENTRES, BEFORE = np.array([1.0, 0.0, -1.0]), np.array([1.0, 1.0, 0.5])
+SURE = 4.0  # judges who have shown the usual deviation before
+START = 0.5  # deviation at which a search starts: anybody may still be anything
+DEVIATIONS = np.geomspace(0.04, 0.6, 8)  # of the judges of a kind: with larger ones there would be no kinds
+FACTORS = (0.8, 1.25)  # bounds of a change of all reliabilities at once: what is expanded around s holds near it
+UNKNOWN = 1e-3  # share of what is known of a reliability that is then taken to be known before
+STEPS, LONGEST, SMALL = 30, 0.5, 1e-7  # Newton's steps to the most probable reliability of each kind, and their length
+
+
+class Kinds(NamedTuple):
+    """log p(outcomes | s) of every judge around its most probable s of each kind: A + B s - I s²/2, all (judges, 3)."""
+
+    s: FloatArray
+    A: FloatArray
+    B: FloatArray
+    I: FloatArray
+
+    def evidence(self, deviation: float, factor: float = 1.0) -> FloatArray:
+        """Return the log evidence of every kind, if all of x were divided by ``factor``."""
+        B, information = self.B / factor, self.I / factor**2
+        b, room = B - information * CENTRES, 1.0 + information * deviation**2
+        start = self.A + B * CENTRES - 0.5 * information * CENTRES**2
+        return np.asarray(start + 0.5 * (deviation * b) ** 2 / room - 0.5 * np.log(room))
 
 
 @dataclass(frozen=True)
@@ -28,22 +58,70 @@ class Reliability:
     """s of every judge; outcomes of nobody in particular (judge -1) have 1."""
 
     judge: IntArray  # (m,): of each outcome
-    value: FloatArray  # (n_judges,)
-    deviation: float
+    value: FloatArray  # (n_judges,): means
+    usual: float  # deviation of the judges of a kind that is expected at first
+    spread: FloatArray | None = None  # (n_judges,): deviations given all other latents; None: value is taken for known
+    before: FloatArray | None = None  # (n_judges,): those of a normal prior that leads to these; None: the usual one
+    deviation: float = START  # of the judges of a kind
+    shares: tuple[float, ...] = (0.8, 0.1, 0.1)  # of the kinds
+    size: float = 0.0  # deviation of the logarithm of the factor that all reliabilities have in common
 
     @property
     def scale(self) -> FloatArray:
-        """The reliability behind every outcome."""
+        """The mean reliability behind every outcome."""
         return np.asarray(np.append(self.value, 1.0)[self.judge])
 
+    def observed(self, seen: Any) -> Any:
+        """Return outcomes with reliabilities: where these have deviations, half of each at s + δ and half at s - δ.
+
+        To second order in δ this is the average over s.
+        """
+        if self.spread is None:
+            return seen.scaled(self.scale)
+        away = np.append(self.spread, 0.0)[self.judge]
+        return replace(
+            seen,
+            y=np.tile(seen.y, 2),
+            weight=np.tile(0.5 * seen.weight, 2),
+            cell=np.tile(seen.cell, 2),
+            scale=np.concatenate([self.scale + away, self.scale - away]),
+        )
+
     def at(self, value: FloatArray) -> Reliability:
-        """Return other reliabilities of the same judges."""
-        return replace(self, value=value)
+        """Return other reliabilities of the same judges, which are taken for known."""
+        return replace(self, value=value, spread=None, before=None, size=0.0)
+
+    @property
+    def state(self) -> FloatArray:
+        """What is believed of the judges, as numbers (k, n_judges)."""
+        if self.spread is None or self.before is None:
+            return self.value[None]
+        return np.stack([self.value, self.spread, self.before, np.full(len(self.value), self.size)])
+
+    def again(self, state: FloatArray) -> Reliability:
+        """Return the same judges with a `state`."""
+        new = self.at(state[0])
+        return new if len(state) == 1 else replace(new, spread=state[1], before=state[2], size=float(state[3, 0]))
+
+    def taken_over(self, judge: IntArray, place: IntArray) -> Reliability:
+        """Return the same for outcomes of other judges; ``place`` is where each is among these, -1 of new ones."""
+        new = replace(self.at(np.append(self.value, 1.0)[place]), judge=judge)
+        if self.spread is None or self.before is None:
+            return new
+        spread, before = (np.append(part, self.deviation)[place] for part in (self.spread, self.before))
+        return replace(new, spread=spread, before=before, size=self.size)
+
+    def error(self, x: FloatArray, centre: Any) -> ReliabilityError:
+        """Return what is not known of reliabilities as a term, at what rows see in a solution, ``centre``."""
+        before = np.full(len(self.value), self.usual) if self.before is None else self.before
+        # what the priors of s and x leave of a common factor, if the variance of x were known
+        within = 1.0 / (float(centre.posterior.u @ centre.posterior.u) + float(np.sum((self.value / before) ** 2)))
+        return ReliabilityError(x, self.judge, before, float(np.sqrt(max(self.size**2 - within, 0.0))), centre)
 
     def log_prior(self) -> tuple[float, FloatArray]:
         """Return the logarithm of the prior's density, but for a constant, and its gradient."""
         away = (self.value[:, None] - CENTRES) / self.deviation
-        parts = np.log(SHARES) - 0.5 * away**2
+        parts = np.log(self.shares) - 0.5 * away**2
         total = logsumexp(parts, axis=1)
         share = np.exp(parts - total[:, None])
         return float(total.sum()), -np.asarray((share * away).sum(axis=1)) / self.deviation
@@ -53,10 +131,109 @@ class Reliability:
         n = self.value.shape[0]
         return np.asarray(np.bincount(np.where(self.judge < 0, n, self.judge), by_scale, minlength=n + 1)[:n])
 
+    def believed(
+        self, seen: Any, x: FloatArray, variance: FloatArray, likelihood: Any, *, free: bool
+    ) -> tuple[Reliability, float]:
+        """Return what is believed of reliabilities where every outcome sees N(x, variance), independently of s.
+
+        Shares and the deviation of kinds maximise the evidence of the judges' outcomes, with their priors. Where the
+        size of x is ``free`` so does a factor of all reliabilities, which x is to be divided by, and which is returned
+        beside: this gets in one step where turns of small ones would lead.
+        """
+        half = np.sqrt(variance)
+        ends = np.concatenate([x + half, x - half])
+        # expanded where a wide prior has its mode: around that of a narrow one outcomes may say next to nothing of s
+        kinds = self._kinds(seen, ends, likelihood, self.value[:, None] + 0.0 * CENTRES, START)
+        free = free and bool((self.judge >= 0).all())
+        deviation, shares, factor, size = _averaged(kinds, self.usual, self.shares, free=free)
+        kinds = self._kinds(seen, ends / factor, likelihood, factor * kinds.s, deviation)
+        away = kinds.s - CENTRES
+        # density at the most probable s of a kind times its width
+        log_share = np.log(shares) + kinds.A + kinds.B * kinds.s - 0.5 * kinds.I * kinds.s**2
+        share = softmax(log_share - 0.5 * (away / deviation) ** 2 - 0.5 * np.log1p(kinds.I * deviation**2), axis=1)
+        value = (share * kinds.s).sum(axis=1)
+        spread = share * (1.0 / (kinds.I + deviation**-2) + np.square(kinds.s - value[:, None]))
+        precision = 1.0 / spread.sum(axis=1)
+        # of a normal prior; where it is not known which kind somebody is there is none that is wide enough
+        before = np.maximum(precision - (share * kinds.I).sum(axis=1), UNKNOWN * precision)
+        new = replace(self, value=value, spread=precision**-0.5, before=before**-0.5, deviation=deviation)
+        return replace(new, shares=tuple(shares.tolist()), size=size), factor
+
+    def _kinds(self, seen: Any, ends: FloatArray, likelihood: Any, s: FloatArray, deviation: float) -> Kinds:
+        """Return the most probable s of every kind by Newton's method; half of each outcome sees each of its ends."""
+        y, weight, judge = np.tile(seen.y, 2), np.tile(0.5 * seen.weight, 2), np.tile(self.judge, 2)
+        n, found = self.value.shape[0], []
+        place = np.where(judge < 0, n, judge)
+        for k, centre in enumerate(CENTRES):
+            t = s[:, k].copy()
+            for _ in range(STEPS):
+                d = likelihood.log_density(y, np.append(t, 1.0)[place] * ends)
+                value, first, second = (
+                    np.bincount(place, weight * part, minlength=n + 1)[:n]
+                    for part in (d.value, d.first * ends, -d.second * ends**2)
+                )
+                information = np.maximum(second, 0.0)
+                step = (first - (t - centre) / deviation**2) / (information + deviation**-2)
+                if np.abs(step).max(initial=0.0) <= SMALL:
+                    break
+                t = t + np.clip(step, -LONGEST, LONGEST)
+            slope = first + information * t
+            found.append((t, value - first * t - 0.5 * information * t**2, slope, information))
+        return Kinds(*(np.stack(part, axis=1) for part in zip(*found, strict=True)))
+
+
+def _averaged(
+    kinds: Kinds, usual: float, shares: tuple[float, ...], *, free: bool
+) -> tuple[float, FloatArray, float, float]:
+    """Return the deviation, the shares, the factor of x and the deviation of its logarithm, from all judges' evidence.
+
+    With some judges the deviation is hardly known, and the factor depends on it: both are means over a grid of the
+    first, with the others at their most probable and integrated by Laplace's method. A factor that is not free is 1.
+    """
+    first = 0 if free else 1
+
+    def lost(at: FloatArray, d: float) -> float:
+        at = np.append(np.zeros(first), at)
+        log_shares = log_softmax(np.append(at[1:], 0.0))
+        total = logsumexp(log_shares + kinds.evidence(d, float(np.exp(at[0]))), axis=1).sum()
+        return -float(total + BEFORE @ log_shares - SURE * (np.log(d) + 0.5 * (usual / d) ** 2))
+
+    bounds = np.array([np.log(FACTORS), (-9.0, 9.0), (-9.0, 9.0)])[first:]
+    start = np.append(0.0, np.log(shares[:-1]) - np.log(shares[-1]))[first:]
+    rows = []
+    for d in DEVIATIONS:
+        here: Any = partial(lost, d=float(d))
+        at = minimize(here, np.clip(start, *bounds.T), method="L-BFGS-B", bounds=bounds.tolist()).x
+        values, vectors = np.linalg.eigh(_curvature(here, at))
+        values = np.maximum(values, 1.0)  # a flat direction has deviation 1
+        variance = float(np.sum(vectors[0] ** 2 / values)) if free else 0.0
+        log_weight = -here(at) - 0.5 * float(np.log(values).sum())
+        rows.append([log_weight, np.log(d), *np.append(np.zeros(first), at), variance])
+    table = np.array(rows)
+    weight = softmax(table[:, 0])
+    mean = weight @ table
+    size = np.sqrt(mean[-1] + weight @ np.square(table[:, 2] - mean[2]))
+    return float(np.exp(mean[1])), softmax(np.append(mean[3:-1], 0.0)), float(np.exp(mean[2])), float(size)
+
+
+def _curvature(lost: Any, at: FloatArray, h: float = 0.01) -> FloatArray:
+    """Return second derivatives by differences."""
+    n = len(at)
+    step = h * np.eye(n)
+    H = np.empty((n, n))
+    for i in range(n):
+        for k in range(i + 1):
+            a, b = step[i], step[k]
+            corners = lost(at + a + b) - lost(at + a - b) - lost(at - a + b) + lost(at - a - b)
+            H[i, k] = H[k, i] = corners / (4 * h**2)
+    return H
+
 
 @dataclass(frozen=True)
 class ReliabilityError:
-    """What is not known of reliabilities, to first order: z = s x + (x at s) δ_judge, δ ~ N(0, deviation²).
+    """What is not known of reliabilities, to first order: z = s x + (x at s) δ_judge, δ_j ~ N(0, deviation_j²).
+
+    Beside it, x (1 - γ) with s (1 + γ), γ ~ N(0, size²), of which rows of training see nothing.
 
     A term like others, for the posterior at learned reliabilities: what is believed of items is then as uncertain as
     their judges are.
@@ -64,7 +241,9 @@ class ReliabilityError:
 
     x: FloatArray  # (m,): what each row sees at the learned reliabilities
     judge: IntArray  # (m,): -1 for nobody in particular
-    deviation: float
+    deviation: FloatArray  # (n_judges,): of each before its outcomes
+    size: float  # deviation of the logarithm of the common size of x, of which outcomes say nothing
+    centre: Any  # the solution at the learned reliabilities
 
     @property
     def parameters(self) -> Parameters:
@@ -82,27 +261,33 @@ class ReliabilityError:
 
     def seen(self, rows: Rows) -> Seen:
         """Return x, in the row's judge."""
-        known = np.where(self.judge < 0, 0.0, self.x)
+        known = np.append(self.deviation, 0.0)[self.judge] * self.x  # in units of the deviation all judges are alike
         return Seen(None, sp.csr_array(known[:, None]), np.maximum(self.judge, 0), "judge")
 
     def prior(self) -> Given:
-        """Return the variance of every judge."""
-        variance = self.deviation**2
-        return Given(None, lambda sets: np.full((*sets.shape, 1), variance), lambda M, own: np.zeros(0))
+        """Return the variance of every judge, in units of its own."""
+        return Given(None, lambda sets: np.ones((*sets.shape, 1)), lambda M, own: np.zeros(0))
 
     def ask(self, rows: Rows) -> Asked:
-        """Return nothing: answers are about judges of known reliability."""
-        return Asked(None, None, np.zeros(len(rows)))
+        """Return what is not known of the size: answers are about judges of known reliability."""
+        return Asked(None, None, np.square(self._sized(rows)))
 
-    def about(self, n_judges: int) -> Own:
+    def about(self) -> Own:
         """Return the question for δ of every judge."""
-        judges = np.arange(n_judges)
-        return Own(judges, judges, np.full((n_judges, 1), self.deviation**2))
+        judges = np.arange(len(self.deviation))
+        return Own(judges, judges, self.deviation[:, None])
 
     def means(self, items: Items, a: FloatArray) -> float:
         """Return nothing: the term is not about items."""
         return 0.0
 
     def covariance(self, rows: Rows) -> FloatArray:
-        """Return zero."""
-        return np.zeros((len(rows), len(rows)))
+        """Return that of the size."""
+        sized = self._sized(rows)
+        return np.outer(sized, sized)
+
+    def _sized(self, rows: Rows) -> FloatArray:
+        if not self.size:
+            return np.zeros(len(rows))
+        mean: FloatArray = self.centre.posterior.moments(self.centre.problem.query(rows))[0]
+        return self.size * mean
