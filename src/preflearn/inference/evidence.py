@@ -398,6 +398,9 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
         found += maximise(evidence.believed_together, [turned], bounds, gain=gain, max_evaluations=2_000)
         found.sort(key=lambda one: -one.evidence)
         evidence.reliability = evidence.reliability.at(found[0].theta[n:])
+        if evidence.reliability.family in evidence.problem.layout.families:
+            # a judge's reliability and own latents, such as tastes, are too entangled for turns: modes are kept
+            return evidence, [replace(one, theta=one.theta[:n], gradient=one.gradient[:n]) for one in found]
         return evidence, [_in_turns(evidence, found[0].theta[:n], first.bounds, gain)]
 
 

@@ -108,6 +108,7 @@ class Layout:
         for t, one in enumerate(seen):
             if one.own is not None:
                 by_name.setdefault(one.family, []).append((t, one))
+        self.families = frozenset(by_name)  # names of the families of groups
         families = [Family.of(parts) for parts in by_name.values()]
         size = [_n_own(one) for one in families]
         order = np.argsort(size, kind="stable")[::-1]

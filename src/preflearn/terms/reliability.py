@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -57,6 +57,7 @@ class Kinds(NamedTuple):
 class Reliability:
     """s of every judge; outcomes of nobody in particular (judge -1) have 1."""
 
+    family: ClassVar[str] = "judge"  # of groups, as terms of judges call it
     judge: IntArray  # (m,): of each outcome
     value: FloatArray  # (n_judges,): means
     usual: float  # deviation of the judges of a kind that is expected at first
@@ -113,7 +114,7 @@ class Reliability:
 
     def error(self, x: FloatArray, centre: Any) -> ReliabilityError:
         """Return what is not known of reliabilities as a term, at what rows see in a solution, ``centre``."""
-        before = np.full(len(self.value), self.usual) if self.before is None else self.before
+        before = np.full(len(self.value), self.deviation) if self.before is None else self.before
         # what the priors of s and x leave of a common factor, if the variance of x were known
         within = 1.0 / (float(centre.posterior.u @ centre.posterior.u) + float(np.sum((self.value / before) ** 2)))
         return ReliabilityError(x, self.judge, before, float(np.sqrt(max(self.size**2 - within, 0.0))), centre)
@@ -262,7 +263,7 @@ class ReliabilityError:
     def seen(self, rows: Rows) -> Seen:
         """Return x, in the row's judge."""
         known = np.append(self.deviation, 0.0)[self.judge] * self.x  # in units of the deviation all judges are alike
-        return Seen(None, sp.csr_array(known[:, None]), np.maximum(self.judge, 0), "judge")
+        return Seen(None, sp.csr_array(known[:, None]), np.maximum(self.judge, 0), Reliability.family)
 
     def prior(self) -> Given:
         """Return the variance of every judge, in units of its own."""
