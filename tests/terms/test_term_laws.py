@@ -3,6 +3,7 @@
 import pickle
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from preflearn.inference.laplace import laplace
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.models import _gp_terms
 from preflearn.structure import judge_report
+from preflearn.terms import Reliability
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")
 
@@ -255,7 +257,8 @@ def test_one_row_clusters_are_noise_of_their_own(held):
 
 def test_reliabilities_of_one_change_nothing(monkeypatch):
     data = problem()
-    monkeypatch.setattr("preflearn.models.gp.RELIABILITY", 1e-9)  # nothing is unknown about them
+    known = partial(Reliability, deviation=1e-9)  # nothing is unknown about them
+    monkeypatch.setattr("preflearn.models.gp.Reliability", known)
     plain = PreferenceGP(KERNEL, "logit", side=True, cluster=True, hyperparameters="fixed").fit(data)
     sure = clone(plain).set_params(judge_reliability=True).fit(data)
     np.testing.assert_array_equal(sure.reliability_, 1.0)

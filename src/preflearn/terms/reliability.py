@@ -62,7 +62,7 @@ class Reliability:
     value: FloatArray  # (n_judges,): means
     usual: float  # deviation of the judges of a kind that is expected at first
     spread: FloatArray | None = None  # (n_judges,): deviations given all other latents; None: value is taken for known
-    before: FloatArray | None = None  # (n_judges,): those of a normal prior that leads to these; None: the usual one
+    before: FloatArray | None = None  # (n_judges,): those of a normal prior that leads to these; None: `deviation`
     deviation: float = START  # of the judges of a kind
     shares: tuple[float, ...] = (0.8, 0.1, 0.1)  # of the kinds
     size: float = 0.0  # deviation of the logarithm of the factor that all reliabilities have in common
