@@ -17,3 +17,7 @@ def mostly_slow(values: Iterable[Any], every: int) -> list[Any]:
 def cases(few: int, many: int) -> int:
     """Return how many random cases to try: a few, or with ``make test-thorough`` as many as ever broke something."""
     return many if THOROUGH else few
+
+
+# Of tests that count something over many simulated data sets: what they find belongs to docs/results.md.
+thorough = pytest.mark.skipif(not THOROUGH, reason="counted over many data sets by make test-thorough")

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from fast_share import thorough
+
 ROOT = Path(__file__).resolve().parents[1]
 INSTALLED = find_spec("botorch") is not None
 
@@ -21,6 +23,7 @@ def run(*arguments):
     return done.stdout
 
 
+@thorough
 @pytest.mark.slow
 def test_every_row_runs_in_small():
     out = run("-m", "benchmarks.against_botorch", "--small")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fast_share import THOROUGH
+from fast_share import THOROUGH, thorough
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -139,6 +139,7 @@ def test_the_benchmark_of_judges_runs_in_small():
     assert float(evidence[0]) == pytest.approx(float(evidence[1]), abs=0.11)
 
 
+@thorough
 @pytest.mark.slow
 def test_the_command_line_is_timed():
     out = run("-m", "benchmarks.command", "--small")

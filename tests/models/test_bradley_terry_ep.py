@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import ConstantKernel
 
+from fast_share import thorough
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.exceptions import DataError
 
@@ -93,6 +94,7 @@ def test_it_says_what_it_cannot_do(monkeypatch):
         BradleyTerry(inference="ep").fit(games())
 
 
+@thorough
 @pytest.mark.slow
 def test_intervals_hold_the_truth_where_items_met_twice():
     held = {"ep": [], "laplace": []}

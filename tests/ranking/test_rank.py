@@ -14,6 +14,7 @@ from ranking_data import NAMES, by_utility, circular
 from sklearn.base import clone
 
 import preflearn
+from fast_share import thorough
 from preflearn import BradleyTerry, Comparisons, PreferenceGP, Ratings
 from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
@@ -426,6 +427,7 @@ def test_where_preferences_run_in_circles_the_table_is_by_the_mean_over_opponent
     np.testing.assert_allclose(result.ranking.utility, mean[result.ranking.row], atol=1e-10)
 
 
+@thorough
 @pytest.mark.slow
 @pytest.mark.parametrize("features", [False, True])
 def test_intervals_hold_where_preferences_run_in_circles_too(features):
