@@ -278,7 +278,7 @@ def test_mistakes_are_named():
         BradleyTerry(prior=None, ties=True).fit(Comparisons(2, [0], [1], [0]))
     with pytest.raises(ValueError, match="prior"):
         BradleyTerry(prior=0.0).fit(data)
-    with pytest.raises(DataError, match="the first item won all 3 comparisons"):
+    with pytest.raises(DataError, match="the first item won all 3 decided comparisons"):
         BradleyTerry(prior=1.0, side=True).fit(data)
     with pytest.raises(TypeError, match="BradleyTerry: expected Comparisons"):
         BradleyTerry(prior=1.0).fit(data).predict_proba([[0, 1]])

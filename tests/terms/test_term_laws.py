@@ -417,3 +417,61 @@ def test_a_report_on_judges_takes_a_model_with_reliabilities():
     assert (report.reliability[2:] > 0.4).all()
     assert model.reliability_[3] < -0.5
     assert abs(model.reliability_[7]) < 0.4
+
+
+def judged(n=8, m=400, s=(1, 1, 1, 1, 1, 1, 1, 0, 0, -1), *, X=None, seed=0):
+    """Return comparisons by judges of these reliabilities, and the true utilities."""
+    rng = np.random.default_rng(seed)
+    u = np.linspace(-1.5, 1.5, n)
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    judge = np.arange(m) % len(s)
+    won = rng.random(m) < 1 / (1 + np.exp(-2 * np.array(s)[judge] * (u[first] - u[second])))
+    return Comparisons(n if X is None else X, first, second, np.where(won, 1.0, -1.0), judge=judge), u
+
+
+@pytest.mark.parametrize("kernel", [ConstantKernel(2.0, "fixed"), ConstantKernel(0.3, (1e-4, 0.5))])
+def test_most_judges_are_careful_where_no_parameter_can_move(kernel):
+    # the search for modes ends with that of the mirrored solution, at the same parameters
+    data, u = judged()
+    model = PreferenceGP(kernel, "logit", judge_reliability=True).fit(data)
+    assert (model.reliability_[:7] > 0.5).all()
+    assert model.reliability_[9] < -0.5
+    assert np.corrcoef(model.predict_utility(), u)[0, 1] > 0.9
+
+
+def test_reliabilities_of_judges_of_equal_items():
+    X = np.linspace(-1, 1, 8)[:, None].repeat(2, axis=1)
+    X[7] = X[6]
+    model = PreferenceGP("rbf", "logit", judge_reliability=True, n_restarts=0).fit(judged(X=X)[0])
+    assert np.isfinite(model.predict_utility(return_std=True)[1]).all()
+
+
+def test_rows_without_a_difference_still_say_something_of_items():
+    # balanced outcomes: x is 0, so that nothing is unknown about a judge, and all that rows say is of items
+    first, second = np.tile([0, 1, 2], 8), np.tile([1, 2, 0], 8)
+    data = Comparisons(3, first, second, np.repeat([1.0, -1.0], 12), judge=np.tile(np.repeat(["a", "b"], 3), 4))
+    plain = PreferenceGP(ConstantKernel(1.0, "fixed"), "logit", hyperparameters="fixed").fit(data)
+    judges = clone(plain).set_params(judge_reliability=True).fit(data)
+    deviations = (one.predict_utility(return_std=True)[1] for one in (plain, judges))
+    np.testing.assert_allclose(*deviations, rtol=1e-6)
+
+
+def test_a_judge_alone_has_no_reliability_even_beside_a_side():
+    data, _ = judged(s=(1,))
+    with pytest.warns(preflearn.exceptions.DataWarning, match="without judge_reliability"):
+        model = PreferenceGP(likelihood="logit", side="judge", judge_reliability=True).fit(data)
+    assert not hasattr(model, "reliability_")
+
+
+def test_what_is_believed_of_judges_survives_a_file(tmp_path):
+    data, _ = judged()
+    model = PreferenceGP(likelihood="logit", judge_reliability=True, n_restarts=0).fit(data)
+    preflearn.save(model, tmp_path / "m.preflearn")
+    again = preflearn.load(tmp_path / "m.preflearn")
+    kept, known = (one._learned.evidence.reliability for one in (model, again))
+    assert (kept.deviation, kept.shares, kept.size) == (known.deviation, known.shares, known.size)
+    hostile = kept.state.copy()
+    hostile[2] = 0.0
+    with pytest.raises(preflearn.exceptions.DataError):
+        kept.again(hostile)

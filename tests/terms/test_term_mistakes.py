@@ -91,7 +91,7 @@ def test_judges_must_be_given(parts, name):
 def test_sides_that_are_sorted_by_the_result_are_refused():
     data = rows()
     winners = data.swapped(data.outcome < 0)
-    with pytest.raises(DataError, match=r"first item won all 80 comparisons.*leave side=False"):
+    with pytest.raises(DataError, match=r"first item won all 80 decided comparisons.*leave side=False"):
         fit(winners, side=True)
     with pytest.raises(DataError, match="second item won all 80"):
         fit(winners.swapped(), side=True)

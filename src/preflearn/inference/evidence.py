@@ -273,6 +273,12 @@ class Evidence:
         found = Found(wide, solution.info, tau, g / weight + tau * scale * x)
         return replace(solution, problem=problem, found=found)
 
+    def take(self, reliability: Reliability, warm: Any = None) -> None:
+        """Go on with other reliabilities: what was solved with the last ones is forgotten."""
+        self.reliability, self.warm = reliability, warm
+        self.solved = self.searched = None
+        self.highest = (-np.inf, None)
+
     def believe(self, theta: FloatArray) -> tuple[float, float]:
         """Learn what is believed of reliabilities given what is of all other latents.
 
@@ -281,12 +287,11 @@ class Evidence:
         assert self.reliability is not None
         solution, before = self.end_search(theta), self.reliability
         plain, posterior = self.seen.scaled(None), solution.posterior
-        free = "variance" in self.problem.parameters.kinds
+        free = "variance" in self.problem.terms[0].parameters.kinds  # of preferences: others may stand beside them
         x, variance = plain.see(posterior.x), plain.spread(posterior.curve.variances)
-        self.reliability, factor = before.believed(plain, x, variance, solution.likelihood, free=free)
-        self.warm, self.solved, self.searched = self.method.at_cells(posterior.g), None, None
-        self.highest = (-np.inf, None)
-        return float(np.abs(self.reliability.value - before.value).max(initial=0.0)), factor
+        after, factor = before.believed(plain, x, variance, solution.likelihood, free=free)
+        self.take(after, self.method.at_cells(posterior.g))
+        return float(np.abs(after.value - before.value).max(initial=0.0)), factor
 
     def warmth(self) -> Any:
         """Return the warm start of the next evaluation as data."""
@@ -378,8 +383,9 @@ class Learned:
 def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list[Optimum]]:
     """Search from every start; return the evidence and all optima, the highest first.
 
-    Reliabilities, where there are any, are searched for together with the parameters. Where gradients are estimated
-    the search goes by these alone.
+    Reliabilities, where there are any, are searched for together with the parameters; their modes are where what is
+    believed of them is learned from, in turns, and there is one optimum. Where gradients are estimated the search goes
+    by these alone.
     """
     if evidence.problem.estimated:
         return climb_evidence(evidence, first)
@@ -387,6 +393,7 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
         gain = LITTLE if evidence.problem.n_latents > MANY_LATENTS else 0.0
         if evidence.reliability is None:
             return evidence, maximise(evidence.believed, *first, gain=gain)
+        evidence.take(evidence.reliability.anew(), evidence.warm)
         s = evidence.reliability.value
         n = first.bounds.shape[0]
         bounds = np.concatenate([first.bounds, np.tile([-np.inf, np.inf], (len(s), 1))])
@@ -397,10 +404,11 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
         turned = np.concatenate([best[:n], -best[n:]])
         found += maximise(evidence.believed_together, [turned], bounds, gain=gain, max_evaluations=2_000)
         found.sort(key=lambda one: -one.evidence)
-        evidence.reliability = evidence.reliability.at(found[0].theta[n:])
+        evidence.take(evidence.reliability.at(found[0].theta[n:]))
         if evidence.reliability.family in evidence.problem.layout.families:
             # a judge's reliability and own latents, such as tastes, are too entangled for turns: modes are kept
-            return evidence, [replace(one, theta=one.theta[:n], gradient=one.gradient[:n]) for one in found]
+            value, slope = evidence.believed(found[0].theta[:n])  # without the prior of reliabilities
+            return evidence, [replace(found[0], theta=found[0].theta[:n], evidence=value, gradient=slope)]
         return evidence, [_in_turns(evidence, found[0].theta[:n], first.bounds, gain)]
 
 
@@ -411,12 +419,13 @@ def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: f
     for turn in range(TURNS):
         change, factor = evidence.believe(theta)
         start = np.clip(np.where(size, theta - 2 * np.log(factor), theta), *bounds.T)
-        last = change <= SETTLED or turn == TURNS - 1
+        last = max(change, abs(np.log(factor))) <= SETTLED or turn == TURNS - 1
         found = maximise(evidence.believed, [start], bounds, gain=gain if last else max(gain, LITTLE))[0]
         theta = found.theta
         if last:
             break
-    return found
+    done = max(change, abs(np.log(factor))) <= SETTLED
+    return found if done else replace(found, converged=False, message=f"reliabilities had not settled in {TURNS} turns")
 
 
 def climb_evidence(
@@ -488,10 +497,7 @@ def learned_again(evidence: Evidence, state: dict[str, Any]) -> Learned:
     if (kept is None) != (evidence.reliability is None):
         raise DataError("there are reliabilities where the parameters speak of none, or the other way round")
     if evidence.reliability is not None:
-        shape = numbers(kept, "reliabilities").shape
-        if shape not in ((1, *evidence.reliability.value.shape), (4, *evidence.reliability.value.shape)):
-            raise DataError("the reliabilities are not those of the judges")
-        evidence.reliability = evidence.reliability.again(kept)
+        evidence.take(evidence.reliability.again(numbers(kept, "reliabilities")))
     points = check_points(state["hyperposterior"], evidence.names)
     every = [theta] if points is None else [theta, *points.theta]
     with few_threads(evidence.order):

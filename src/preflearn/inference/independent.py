@@ -113,13 +113,15 @@ class Diagonal:
 
     back = forward
 
-    def curvature(self, Lam: Any) -> IndependentCurvature:
-        """Factor B = I + R'ΛR; the upper triangle of Λ counts."""
+    def curvature(self, Lam: Any, *, semidefinite: bool = True) -> IndependentCurvature:
+        """Factor B = I + R'ΛR; the upper triangle of Λ counts. See `System.curve` for ``semidefinite``."""
         B = _array(Lam)
         B *= self.root
         B *= self.root[:, None]
         B.flat[:: B.shape[0] + 1] += 1.0
         LB, failed = scipy.linalg.lapack.dpotrf(B.T, lower=1, clean=1)
+        if failed and not semidefinite:
+            raise np.linalg.LinAlgError("B is not positive definite")
         if failed:  # entries beyond 1e16 of each other: the eigenvalues below 1 are rounding
             B.flat[:: B.shape[0] + 1] -= 1.0
             LB = cholesky_at_least_one(B.T)
@@ -259,7 +261,7 @@ class Flat:
 
     back = forward
 
-    def curvature(self, Lam: Any) -> IndependentCurvature:
+    def curvature(self, Lam: Any, *, semidefinite: bool = True) -> IndependentCurvature:
         """Factor Λ + ee'/s, s the inverse of its typical size; the upper triangle of Λ counts."""
         B = _array(Lam)
         scale = B.shape[0] / max(float(np.trace(B)), 1e-300)
@@ -344,7 +346,7 @@ class IndependentSystem(DenseSystem):
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> IndependentCurve:
         """Factor B; see `System.curve`."""
-        return IndependentCurve(self, tau, self.factor.curvature(self.design.laplacian(tau)))
+        return IndependentCurve(self, tau, self.factor.curvature(self.design.laplacian(tau), semidefinite=semidefinite))
 
 
 @dataclass(frozen=True)

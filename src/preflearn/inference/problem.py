@@ -27,7 +27,7 @@ from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem, Design, Factor
 from preflearn.inference.features import FeatureDesign
 from preflearn.inference.group_design import GroupDesign, Stack
-from preflearn.inference.groups import GroupSystem, cholesky_blocks
+from preflearn.inference.groups import GroupSystem, cholesky_blocks, symmetric_roots
 from preflearn.inference.independent import Diagonal, Flat, IndependentSystem, PairDesign
 from preflearn.inference.sparse import DENSE, N_DRAWS, SparseDesign, SparseSystem
 from preflearn.operators import FloatArray, IntArray
@@ -108,7 +108,7 @@ class Layout:
         for t, one in enumerate(seen):
             if one.own is not None:
                 by_name.setdefault(one.family, []).append((t, one))
-        self.families = frozenset(by_name)  # names of the families of groups
+        self.families = frozenset(one.family for one in seen if one.family)  # names of all groups that terms know
         families = [Family.of(parts) for parts in by_name.values()]
         size = [_n_own(one) for one in families]
         order = np.argsort(size, kind="stable")[::-1]
@@ -213,7 +213,11 @@ class Layout:
         if self.inner is None:
             return system, lambda found: self._pull(given, found[0], main.of_terms(found[1]))
         inner, stacks = self.inner, self.inner_design.stacks
-        roots = [cholesky_blocks(inner.covariances(given, stack)) for stack in stacks]
+        blocks = [inner.covariances(given, stack) for stack in stacks]
+        try:
+            roots = [cholesky_blocks(one) for one in blocks]
+        except np.linalg.LinAlgError:
+            roots = [symmetric_roots(one) for one in blocks]
         roots = [R if R.shape == (1, 1, 1) else R[one.sets[1]] for R, one in zip(roots, stacks, strict=True)]
         crossed = CrossedSystem(system, self.inner_design, roots)
         return crossed, lambda found: self._pull(given, found[0], main.of_terms(found[1]) | inner.of_terms(found[2]))
@@ -276,10 +280,6 @@ class Layout:
             if one.own is None:
                 continue
             part, place = self.of_groups(t, one.own, len(rows))
-            if self.inner is not None and place is None:  # latents of the main family, then those of the inner one
-                sizes = self.design.n_own, self.inner_design.n_own
-                pad = sp.csr_array((len(rows), sizes[t not in self.inner.terms]))
-                part = sp.csr_array(sp.hstack([pad, part] if t in self.inner.terms else [part, pad]))
             if place is None:
                 own = part if own is None else own + part
             else:
@@ -302,12 +302,17 @@ class Layout:
     def of_groups(self, t: int, own: Own, n_rows: int) -> tuple[Any, slice | None]:
         """Return covariances (p, N) of asked rows with a term's latents of groups, and the places of these.
 
-        Places are among the shared latents; None: the groups are eliminated.
+        Places are among the shared latents; None: the groups are eliminated, those of the main family come first and
+        then those of the inner one.
         """
         if self.main is not None and t in self.main.terms:
-            return self.main.cross(self.design, t, own, n_rows), None
+            part = self.main.cross(self.design, t, own, n_rows)
+            if self.inner is not None:
+                part = sp.csr_array(sp.hstack([part, sp.csr_array((n_rows, self.inner_design.n_own))]))
+            return part, None
         if self.inner is not None and t in self.inner.terms:
-            return self.inner.cross(self.inner_design, t, own, n_rows), None
+            part = self.inner.cross(self.inner_design, t, own, n_rows)
+            return sp.csr_array(sp.hstack([sp.csr_array((n_rows, self.design.n_own)), part])), None
         found = zip(self.joined, self.joined_designs, self.joined_slices, strict=True)
         family, design, place = next(one for one in found if t in one[0].terms)
         return family.cross(design, t, own, n_rows), place
@@ -320,9 +325,7 @@ class Layout:
             factor = system.factor
             order = np.arange(factor.rank) if factor.order is None else factor.order[: factor.rank]
             return np.flatnonzero(np.isin(order, place.start + latents))
-        inner = 0 if self.inner is None else self.inner_design.n_own
-        within = self.inner is not None and t in self.inner.terms
-        return np.asarray(system.size - (inner if within else inner + self.design.n_own) + latents)
+        return np.asarray(system.size - part.shape[1] + latents)
 
 
 def _n_own(family: Family) -> int:

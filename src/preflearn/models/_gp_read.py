@@ -43,6 +43,8 @@ class Statements:
         Names of those that are told apart; comparisons of nobody in particular have numbers beyond them.
     n_judges : int
         Number of judges, with those.
+    reliable : bool
+        Whether how reliable judges are can be told from how much items differ.
     """
 
     used: IntArray
@@ -53,6 +55,7 @@ class Statements:
     judges: list[Any] = field(default_factory=list)
     clusters: list[Any] = field(default_factory=list)
     n_judges: int = 0
+    reliable: bool = True
 
     @property
     def cell(self) -> IntArray:
@@ -192,6 +195,10 @@ def label_numbers(labels: Any, names: list[Any]) -> IntArray:
     return numbers
 
 
+MANY, SORTED = (
+    50,
+    0.95,
+)  # decided comparisons, and the share of wins less losses of a side that nobody's advantage makes
 SAME = 1e-8  # relative residual up to which a column is a difference of one number of each item
 
 
@@ -205,10 +212,12 @@ def read(model: Any, X: Comparisons, *, exact: bool, quiet: bool = False) -> Sta
 
 def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
     owner = type(model).__name__
+    if not len(X):
+        raise DataError(f"{owner}: there are no comparisons to learn from. Give at least one.")
     judges: list[Any] = []
     clusters: list[Any] = []
     judge = cluster = None
-    n_judges = 0
+    n_judges, reliable = 0, True
     wanted = [name for name in ("judge_kernel", "judge_reliability") if getattr(model, name)]
     wanted += ["side"] if model.side == "judge" else []
     if wanted:
@@ -224,6 +233,7 @@ def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
             "how much items differ. The model is learned without judge_reliability.",
             DataWarning,
         )
+        reliable = False
         judge, judges, n_judges = (judge, judges, n_judges) if apart else (None, [], 0)
     if model.cluster:
         clusters = _cluster_names(owner, X)
@@ -247,17 +257,26 @@ def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
         judges_apart=apart,
         all_items=model._all_items,
     )
-    return replace(data, judges=judges, clusters=clusters, n_judges=n_judges)
+    return replace(data, judges=judges, clusters=clusters, n_judges=n_judges, reliable=reliable)
 
 
 def _sides_differ(owner: str, X: Comparisons) -> bool:
     """Return whether an advantage of the first side can be told from utilities; raise where sides mean nothing."""
     signs = np.sign(X.outcome if X.weight is None else X.outcome[X.weight > 0])
+    signs = signs[signs != 0]
     if len(signs) > 1 and abs(signs.sum()) == len(signs):
         raise DataError(
             f"{owner}: side=True asks for the advantage of the first side, but the "
-            f"{'first' if signs[0] > 0 else 'second'} item won all {len(signs)} comparisons: sides seem to be sorted "
-            "by the result. Give first and second as they stood, or leave side=False."
+            f"{'first' if signs[0] > 0 else 'second'} item won all {len(signs)} decided comparisons: sides seem to be "
+            "sorted by the result. Give first and second as they stood, or leave side=False."
+        )
+    if len(signs) >= MANY and abs(signs.mean()) > SORTED:
+        side, share = ("first", np.mean(signs > 0)) if signs.sum() > 0 else ("second", np.mean(signs < 0))
+        warn_user(
+            f"{owner}: the {side} item won {share:.1%} of {len(signs)} decided comparisons. If sides were sorted by "
+            "the result, the advantage of a side takes what is the items'. Give first and second as they stood, or "
+            "leave side=False.",
+            DataWarning,
         )
     if _is_difference(X, np.ones(len(X))):
         warn_user(

@@ -61,7 +61,10 @@ class Effect(NamedTuple):
     high: float
 
     def __str__(self) -> str:
-        return f"{self.name} {self.estimate:.2f} ± {self.std:.2f} (90 %: {self.low:.2f} ... {self.high:.2f})"
+        # two digits of the deviation, whatever the unit
+        digits = 2 if not self.std else max(0, min(12, 1 - int(np.floor(np.log10(self.std)))))
+        estimate, std, low, high = (f"{value:.{digits}f}" for value in self[1:])
+        return f"{self.name} {estimate} ± {std} (90 %: {low} ... {high})"
 
 
 class How(NamedTuple):
@@ -90,6 +93,9 @@ class PreferenceModel(UtilityPosterior, ABC):
     @abstractmethod
     def _check_data(self, X: Any) -> None:
         """Raise an error if nothing can be learned from X."""
+
+    def _check_statements(self, data: Statements, names: Any) -> None:
+        """Raise an error if these statements have no posterior."""
 
     @abstractmethod
     def _choose(self, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
@@ -141,11 +147,13 @@ class PreferenceModel(UtilityPosterior, ABC):
         together = concatenate(self.comparisons_, X)
         warn_before_learning(together, type(self).__name__, known=self.comparisons_, repeats=self._repeats_matter)
         data = read(self, together, exact=self.likelihood_.margins)
+        self._check_statements(data, together.names)
         known = self._choice.at(self._solution.problem)
         evidence = self._evidence_of(data, self._choose(together, data, known), self.likelihood_)
         evidence.hyperprior = self.hyperprior_
         self._take_over(evidence, data)
-        improve = hyperparameters == "improve" and self._searches and evidence.theta.shape[0] > 0
+        improve = hyperparameters == "improve" and self._searches
+        improve = improve and (evidence.theta.shape[0] > 0 or evidence.reliability is not None)
         points = None if improve else self._learned.points
         first = Starts([evidence.theta], evidence.bounds) if improve else None
         self._learn(together, data, evidence, first, self._generator(), points)
@@ -191,6 +199,7 @@ class PreferenceModel(UtilityPosterior, ABC):
             self.__dict__.pop(name, None)
         if learned.points is not None:
             self.hyperposterior_ = learned.points
+        self.__dict__.pop("judges_", None)
         if self._knows_judges:
             self.judges_ = np.fromiter(data.judges, dtype=object)
         self.clusters_ = np.fromiter(data.clusters, dtype=object)
@@ -210,7 +219,9 @@ class PreferenceModel(UtilityPosterior, ABC):
         """Advantage of the first side, where ``side`` is learned."""
         check_is_fitted(self)
         if "side" not in self._solution.problem.parts:
-            raise AttributeError(f"{type(self).__name__}: there is no side_effect_ without a side. Fit with side=True.")
+            raise AttributeError(
+                f"{type(self).__name__}: there is no side_effect_: the model was learned without a side."
+            )
         return self._effects(["first side"], side=np.ones(1))[0]
 
     @property

@@ -216,9 +216,8 @@ class BradleyTerry(PreferenceModel):
         self._validate_params()
         self._check_data(X)
         data = read(self, X, exact=False)
-        if self.prior is None:
-            check_maximum(type(self).__name__, data, X.names)
-        else:
+        self._check_statements(data, X.names)
+        if self.prior is not None:
             warn_before_learning(X, type(self).__name__, repeats=False)
         evidence = self._evidence_of(data, self._choose(X, data, None), self._likelihood(X))
         evidence.hyperprior = self.hyperprior_ = self._weak_prior(evidence)
@@ -228,6 +227,10 @@ class BradleyTerry(PreferenceModel):
             starts += [evidence.theta + np.eye(len(evidence.theta))[0] * step for step in (-np.log(10), np.log(10))]
         self._learn(X, data, evidence, Starts(starts, evidence.bounds), None)
         return self
+
+    def _check_statements(self, data: Statements, names: Any) -> None:
+        if self.prior is None:
+            check_maximum(type(self).__name__, data, names)
 
     def _check_data(self, X: Any) -> None:
         owner = type(self).__name__
@@ -352,8 +355,7 @@ class BradleyTerry(PreferenceModel):
         X = state["comparisons"]
         self._check_data(X)
         data = read(self, X, exact=False, quiet=True)
-        if self.prior is None:
-            check_maximum(type(self).__name__, data, X.names)
+        self._check_statements(data, X.names)
         choice = self._choose(X, data, None)
         choice = replace(choice, scale=scale_again(state["scale"], choice))
         evidence = self._evidence_of(data, choice, self._likelihood(X))

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.pairs import warn_before_learning
+from preflearn.exceptions import DataError
 from preflearn.inference.contract import Observed, Query
 from preflearn.inference.evidence import (
     METHODS,
@@ -86,7 +87,8 @@ class PreferenceGP(PreferenceModel):
         starts at that share beside it.
     judge_reliability : bool, default=False
         Whether answers of different judges depend on the items to different degrees: z = s x with s of each judge,
-        around 1 for most of them, near 0 for one who answers by chance and around -1 for a contrary one.
+        around 1 for most of them, near 0 for one who answers by chance and around -1 for a contrary one. With
+        ``hyperparameters="fixed"`` all are 1, with the deviation that they have before anybody has answered.
     side : bool or "judge", default=False
         Whether the first side has an advantage (home, white, the answer that is read first); "judge": one of its own
         for each judge, beside what all share. Answers are about neither side unless asked (``side=True``).
@@ -115,7 +117,8 @@ class PreferenceGP(PreferenceModel):
     likelihood_ : likelihood
         Likelihood at the chosen hyperparameters.
     log_evidence_ : float
-        Log evidence of the comparisons there.
+        Log evidence of the comparisons there; with ``judge_reliability`` given these, so that it is not to be compared
+        with that of a model without.
     sigma_ : float
         Noise of one item's utility relative to the prior deviation of utilities (a judge's): the σ of the paper.
     own_variance_ : float or None
@@ -280,7 +283,13 @@ class PreferenceGP(PreferenceModel):
 
     def _evidence_of(self, data: Statements, choice: Choice, likelihood: Any) -> Evidence:
         evidence = super()._evidence_of(data, choice, likelihood)
-        if self.judge_reliability and data.judge is not None and data.judges:
+        if self.judge_reliability and data.reliable and data.judge is not None and data.judges:
+            if evidence.problem.estimated:
+                raise DataError(
+                    "PreferenceGP: judge_reliability needs exact variances, and so many latents "
+                    f"({evidence.problem.n_latents:,}) have estimates only. Leave out judge_reliability, or cluster or "
+                    "judge_kernel, or use fewer items."
+                )
             known = np.where(data.judge < len(data.judges), data.judge, -1)
             evidence.reliability = Reliability(known, np.ones(len(data.judges)), RELIABILITY)
         return evidence
@@ -310,7 +319,7 @@ class PreferenceGP(PreferenceModel):
         average = self.hyperparameters == "average" and first is not None and evidence.theta.shape[0] > 0
         return How(
             partial(search_by_functions, choice, data, rebuild)
-            if choice.searched_by_functions(data)
+            if choice.searched_by_functions(data) and evidence.reliability is None
             else maximise_evidence,
             self.n_points if average else 0,
             int(rng.integers(2**31)) if average else 0,
@@ -319,7 +328,7 @@ class PreferenceGP(PreferenceModel):
     def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
         super()._keep(X, data, learned)
         parts = learned.solution.problem.parts
-        for name in ("reliability_", "reliability_std_"):
+        for name in ("reliability_", "reliability_std_", "judge_share_", "judge_kernel_"):
             self.__dict__.pop(name, None)
         utility, circles, tastes = (parts.get(name) for name in ("utility", "circles", "tastes"))
         self.kernel_ = None if utility is None else utility.main

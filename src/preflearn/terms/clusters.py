@@ -23,7 +23,6 @@ from preflearn.terms._contract import (
     Seen,
     constant_parameters,
     pair_design,
-    scatter,
 )
 
 __all__ = ["Clusters"]
@@ -61,7 +60,7 @@ class Clusters:
         return Given(
             None,
             lambda sets: np.broadcast_to(v * np.eye(sets.shape[1]), (*sets.shape, sets.shape[1])),
-            lambda M, own: np.full(free, v * float(np.trace(scatter(own, self.n_items)))),
+            lambda M, own: np.full(free, v * sum(float(np.einsum("gkk->", S)) for _, S in own)),
         )
 
     def ask(self, rows: Rows) -> Asked:

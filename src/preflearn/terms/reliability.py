@@ -23,6 +23,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 
+from preflearn.exceptions import DataError
 from preflearn.terms._contract import Asked, FloatArray, Given, IntArray, Items, Own, Parameters, Rows, Seen
 
 __all__ = ["Reliability", "ReliabilityError"]
@@ -35,6 +36,9 @@ DEVIATIONS = np.geomspace(0.04, 0.6, 8)  # of the judges of a kind: with larger 
 FACTORS = (0.8, 1.25)  # bounds of a change of all reliabilities at once: what is expanded around s holds near it
 UNKNOWN = 1e-3  # share of what is known of a reliability that is then taken to be known before
 STEPS, LONGEST, SMALL = 30, 0.5, 1e-7  # Newton's steps to the most probable reliability of each kind, and their length
+HALVINGS = 12
+FIRST_SHARES = (0.8, 0.1, 0.1)  # of the kinds, where a search starts
+LARGEST = 10.0  # deviation that a file may speak of
 
 
 class Kinds(NamedTuple):
@@ -64,7 +68,7 @@ class Reliability:
     spread: FloatArray | None = None  # (n_judges,): deviations given all other latents; None: value is taken for known
     before: FloatArray | None = None  # (n_judges,): those of a normal prior that leads to these; None: `deviation`
     deviation: float = START  # of the judges of a kind
-    shares: tuple[float, ...] = (0.8, 0.1, 0.1)  # of the kinds
+    shares: tuple[float, ...] = FIRST_SHARES  # of the kinds
     size: float = 0.0  # deviation of the logarithm of the factor that all reliabilities have in common
 
     @property
@@ -88,6 +92,10 @@ class Reliability:
             scale=np.concatenate([self.scale + away, self.scale - away]),
         )
 
+    def anew(self) -> Reliability:
+        """Return the same judges as a search starts from them: anybody may still be anything."""
+        return replace(self.at(self.value), deviation=START, shares=FIRST_SHARES)
+
     def at(self, value: FloatArray) -> Reliability:
         """Return other reliabilities of the same judges, which are taken for known."""
         return replace(self, value=value, spread=None, before=None, size=0.0)
@@ -97,12 +105,22 @@ class Reliability:
         """What is believed of the judges, as numbers (k, n_judges)."""
         if self.spread is None or self.before is None:
             return self.value[None]
-        return np.stack([self.value, self.spread, self.before, np.full(len(self.value), self.size)])
+        of_all = np.tile([[self.size], [self.deviation], *([share] for share in self.shares)], len(self.value))
+        return np.vstack([self.value, self.spread, self.before, of_all])
 
     def again(self, state: FloatArray) -> Reliability:
-        """Return the same judges with a `state`."""
-        new = self.at(state[0])
-        return new if len(state) == 1 else replace(new, spread=state[1], before=state[2], size=float(state[3, 0]))
+        """Return the same judges with a `state`; DataError where it is none of theirs."""
+        n = len(self.value)
+        if state.shape not in ((1, n), (5 + len(CENTRES), n)):
+            raise DataError("the reliabilities are not those of the judges")
+        if len(state) == 1:
+            return self.at(state[0])
+        (size, deviation, *shares), spread, before = state[3:, 0].tolist(), state[1], state[2]
+        proper = spread.min() >= 0 and before.min() > 0 and 0 <= size <= LARGEST and 0 < deviation <= LARGEST
+        if not (proper and np.ptp(state[3:], axis=1).max() == 0 and min(shares) >= 0 and abs(sum(shares) - 1) < 1e-6):
+            raise DataError("what is believed of the reliabilities is not possible")
+        new = replace(self.at(state[0]), spread=spread, before=before, size=size)
+        return replace(new, deviation=deviation, shares=tuple(shares))
 
     def taken_over(self, judge: IntArray, place: IntArray) -> Reliability:
         """Return the same for outcomes of other judges; ``place`` is where each is among these, -1 of new ones."""
@@ -141,7 +159,7 @@ class Reliability:
         size of x is ``free`` so does a factor of all reliabilities, which x is to be divided by, and which is returned
         beside: this gets in one step where turns of small ones would lead.
         """
-        half = np.sqrt(variance)
+        half = np.sqrt(np.maximum(variance, 0.0))
         ends = np.concatenate([x + half, x - half])
         # expanded where a wide prior has its mode: around that of a narrow one outcomes may say next to nothing of s
         kinds = self._kinds(seen, ends, likelihood, self.value[:, None] + 0.0 * CENTRES, START)
@@ -165,19 +183,31 @@ class Reliability:
         y, weight, judge = np.tile(seen.y, 2), np.tile(0.5 * seen.weight, 2), np.tile(self.judge, 2)
         n, found = self.value.shape[0], []
         place = np.where(judge < 0, n, judge)
+
+        def sums(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+            d = likelihood.log_density(y, np.append(t, 1.0)[place] * ends)
+            value, first, second = (
+                np.asarray(np.bincount(place, weight * part, minlength=n + 1)[:n], dtype=np.float64)
+                for part in (d.value, d.first * ends, -d.second * ends**2)
+            )
+            return value, first, np.maximum(second, 0.0)
+
         for k, centre in enumerate(CENTRES):
             t = s[:, k].copy()
+            value, first, information = sums(t)
             for _ in range(STEPS):
-                d = likelihood.log_density(y, np.append(t, 1.0)[place] * ends)
-                value, first, second = (
-                    np.bincount(place, weight * part, minlength=n + 1)[:n]
-                    for part in (d.value, d.first * ends, -d.second * ends**2)
-                )
-                information = np.maximum(second, 0.0)
                 step = (first - (t - centre) / deviation**2) / (information + deviation**-2)
                 if np.abs(step).max(initial=0.0) <= SMALL:
                     break
-                t = t + np.clip(step, -LONGEST, LONGEST)
+                step = np.clip(step, -LONGEST, LONGEST)
+                height = value - 0.5 * ((t - centre) / deviation) ** 2
+                for _ in range(HALVINGS):  # of the steps of those judges for whom it leads down
+                    value, first, information = sums(t + step)
+                    lower = value - 0.5 * ((t + step - centre) / deviation) ** 2 < height - 1e-9 * (1 + np.abs(height))
+                    if not lower.any():
+                        break
+                    step = np.where(lower, 0.5 * step, step)
+                t = t + step
             slope = first + information * t
             found.append((t, value - first * t - 0.5 * information * t**2, slope, information))
         return Kinds(*(np.stack(part, axis=1) for part in zip(*found, strict=True)))
@@ -263,7 +293,10 @@ class ReliabilityError:
     def seen(self, rows: Rows) -> Seen:
         """Return x, in the row's judge."""
         known = np.append(self.deviation, 0.0)[self.judge] * self.x  # in units of the deviation all judges are alike
-        return Seen(None, sp.csr_array(known[:, None]), np.maximum(self.judge, 0), Reliability.family)
+        # zeros are entries too: every row belongs to a judge
+        m = len(known)
+        column = sp.csr_array((known, np.zeros(m, dtype=np.intp), np.arange(m + 1)), shape=(m, 1))
+        return Seen(None, column, np.maximum(self.judge, 0), Reliability.family)
 
     def prior(self) -> Given:
         """Return the variance of every judge, in units of its own."""

@@ -184,7 +184,7 @@ class TastesByFeatures:
         order = np.argsort(self.judge * n + self.latent, kind="stable")
         known = (self.judge * n + self.latent)[order]
         place = order[np.searchsorted(known, rows.who.number[row] * n + A.indices)]
-        return Seen(sp.csr_array((A.data, place, A.indptr), shape=(A.shape[0], len(self.latent))))
+        return Seen(sp.csr_array((A.data, place, A.indptr), shape=(A.shape[0], len(self.latent))), family="judge")
 
     def prior(self) -> Given:
         """Return K ∘ J over the latents."""
