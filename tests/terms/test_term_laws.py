@@ -475,3 +475,25 @@ def test_what_is_believed_of_judges_survives_a_file(tmp_path):
     hostile[2] = 0.0
     with pytest.raises(preflearn.exceptions.DataError):
         kept.again(hostile)
+
+
+def test_an_update_brings_terms_that_the_first_comparisons_could_not_tell():
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 6, 300)
+    second = (first + rng.integers(1, 6, 300)) % 6
+    longer = np.where(np.arange(300) < 100, 0.0, rng.normal(size=300))
+    answer = np.sign(0.5 * (second - first) + longer + rng.logistic(size=300))
+    data = Comparisons(6, first, second, answer, covariates=longer)
+    with pytest.warns(preflearn.exceptions.DataWarning, match="say nothing"):
+        model = PreferenceGP(likelihood="logit", n_restarts=0).fit(data[:100])
+    effect = model.update(data[100:]).covariate_effects_[0]
+    assert effect.low > 0.2
+    assert effect.std > 0.05
+
+
+def test_a_new_judge_of_an_update_may_be_of_any_kind():
+    data, _ = judged()
+    model = PreferenceGP(likelihood="logit", judge_reliability=True, n_restarts=0).fit(data)
+    new = Comparisons(8, data.first[:30], data.second[:30], data.outcome[:30], judge=np.full(30, 99))
+    model.update(new)
+    assert model.reliability_std_[-1] > 2 * np.median(model.reliability_std_[:-1])

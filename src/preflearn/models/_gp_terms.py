@@ -186,7 +186,9 @@ def choose(model: Any, X: Comparisons, data: Statements, known: Choice | None) -
         old = {"utility": known.utility, "circles": known.circles}
         parts = {name: None if part is None else part.over(rows, n) for name, part in old.items()}
     utility, circles = parts["utility"], parts["circles"]
-    rest = beside(model, X, data) if known is None else _beside_again(X, data, known)
+    rest = beside(model, X, data)
+    if known is not None:  # what was learned before, and what only the new comparisons can tell
+        rest |= {name: part for name, part in _beside_again(X, data, known).items() if part is not None}
     kind, basis = _kind(model, utility, circles, data)
     return Choice(kind, utility, circles, basis, **rest)
 

@@ -132,7 +132,7 @@ class PreferenceModel(UtilityPosterior, ABC):
             New comparisons. Items are matched by name; without names the same table means the same items and any
             other table other items. New items may appear.
         hyperparameters : {"keep", "improve"}, default="keep"
-            Whether to keep the hyperparameters or to search on from them.
+            Whether to keep the hyperparameters, and reliabilities of judges, or to search on from them.
 
         Returns
         -------
@@ -154,7 +154,10 @@ class PreferenceModel(UtilityPosterior, ABC):
         self._take_over(evidence, data)
         improve = hyperparameters == "improve" and self._searches
         improve = improve and (evidence.theta.shape[0] > 0 or evidence.reliability is not None)
-        points = None if improve else self._learned.points
+        same = (
+            evidence.names == self._learned.evidence.names
+        )  # new comparisons may bring terms that no other could tell
+        points = self._learned.points if same and not improve else None
         first = Starts([evidence.theta], evidence.bounds) if improve else None
         self._learn(together, data, evidence, first, self._generator(), points)
         return self
@@ -173,7 +176,9 @@ class PreferenceModel(UtilityPosterior, ABC):
         if method.log_concave_only and not likelihood.log_concave:
             raise ValueError(
                 f"{type(self).__name__}: {type(likelihood).__name__} is not log-concave, which {method.words} needs. "
-                f"Use inference={' or '.join(repr(name) for name, one in METHODS.items() if not one.log_concave_only)}."
+                "Use "
+                + " or ".join(f'inference="{name}"' for name, one in METHODS.items() if not one.log_concave_only)
+                + "."
             )
         problem = choice.problem(data, dense=np.inf if method.exact_only else self._dense)
         return Evidence(problem, likelihood, data.seen, method, about=choice)
@@ -220,7 +225,8 @@ class PreferenceModel(UtilityPosterior, ABC):
         check_is_fitted(self)
         if "side" not in self._solution.problem.parts:
             raise AttributeError(
-                f"{type(self).__name__}: there is no side_effect_: the model was learned without a side."
+                f"{type(self).__name__}: there is no side_effect_, as no side was learned. Fit with side=True; where a "
+                "side cannot be told from the items a warning says so."
             )
         return self._effects(["first side"], side=np.ones(1))[0]
 

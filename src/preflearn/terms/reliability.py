@@ -124,10 +124,12 @@ class Reliability:
 
     def taken_over(self, judge: IntArray, place: IntArray) -> Reliability:
         """Return the same for outcomes of other judges; ``place`` is where each is among these, -1 of new ones."""
-        new = replace(self.at(np.append(self.value, 1.0)[place]), judge=judge)
         if self.spread is None or self.before is None:
-            return new
-        spread, before = (np.append(part, self.deviation)[place] for part in (self.spread, self.before))
+            return replace(self.at(np.append(self.value, 1.0)[place]), judge=judge)
+        mean = float(self.shares @ CENTRES)  # of new ones: anybody may be of any kind
+        wide = float(np.sqrt(self.deviation**2 + self.shares @ CENTRES**2 - mean**2))
+        new = replace(self.at(np.append(self.value, mean)[place]), judge=judge)
+        spread, before = (np.append(part, wide)[place] for part in (self.spread, self.before))
         return replace(new, spread=spread, before=before, size=self.size)
 
     def error(self, x: FloatArray, centre: Any) -> ReliabilityError:
