@@ -130,3 +130,11 @@ def test_questions_with_other_covariates_than_training_are_refused():
     none = Comparisons(6, [0], [1])
     equal = Comparisons(6, [0], [1], covariates=np.zeros((1, 2)))
     np.testing.assert_allclose(model.predict_proba(none), model.predict_proba(equal), atol=1e-12)
+
+
+def test_one_cluster_is_left_out():
+    data = rows(cluster=np.zeros(80, dtype=int))
+    with pytest.warns(DataWarning, match="all comparisons are in one cluster"):
+        model = fit(data, cluster=True)
+    assert model.cluster_variance_ is None
+    same(model, fit(data))

@@ -213,7 +213,7 @@ class CrossedCurve(Curve):
         for k, (one, R) in enumerate(zip(design.stacks, roots, strict=True)):
             X = u[k] @ turned(u[k]) - np.eye(one.what.shape[1])
             if alone is not None:
-                place = one.start + np.arange(one.what.size).reshape(one.what.shape)
+                place = one.places
                 i, j = np.broadcast_arrays(place[:, :, None], place[:, None, :])
                 X += np.asarray(alone[i.ravel(), j.ravel()]).reshape(X.shape)
             inverse: Any = 1.0 / R if R.shape == (1, 1, 1) else np.linalg.pinv(R, rcond=1e-8)

@@ -12,7 +12,7 @@ from preflearn.inference.laplace import LogConcave, laplace
 from preflearn.inference.mixing import Mixing
 from preflearn.operators import FloatArray
 
-__all__ = ["EP", "Sites", "ep", "ep_at", "ep_gradient", "own_gradient"]
+__all__ = ["EP", "Sites", "ep", "ep_gradient", "own_gradient"]
 
 LARGEST_STEP = 3.0  # of a site, in units of the posterior's own precision and deviation
 LARGEST_FALL = 0.5  # of a site's precision that may become negative, in units of the posterior's
@@ -153,13 +153,6 @@ def ep(
             if sweep.gap <= good:
                 break
     return sweep.posterior(problem), Info(steps, sweep.gap, tol, sweep.gap <= good), sweep.sites
-
-
-def ep_at(system: System, seen: Observed, likelihood: Tiltable, sites: Sites) -> tuple[Posterior, float]:
-    """Return the posterior for given sites, and by how much their moments differ from the tilted ones."""
-    problem = _Problem(system, seen, likelihood)
-    sweep = _Sweep.at(problem, sites)
-    return sweep.posterior(problem), sweep.gap
 
 
 def _first_sites(problem: _Problem) -> Sites:

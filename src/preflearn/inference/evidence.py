@@ -131,6 +131,11 @@ class Evidence:
         return (*self.problem.parameters.names, *self.likelihood.names)
 
     @property
+    def kinds(self) -> tuple[str, ...]:
+        """What each parameter is; those of the likelihood are not told apart."""
+        return (*self.problem.parameters.kinds, *("likelihood",) * len(self.likelihood.names))
+
+    @property
     def order(self) -> int:
         """Order of the largest matrix that is factored."""
         return self.problem.order
@@ -326,8 +331,7 @@ def hyperprior_of(evidence: Evidence, spread: float) -> HyperPrior:
 
     Length scales keep a uniform one: features may be of no use at all.
     """
-    kinds = (*evidence.problem.parameters.kinds, *("likelihood",) * len(evidence.likelihood.names))
-    length = np.array([kind == "length scale" for kind in kinds], dtype=bool)
+    length = np.array([kind == "length scale" for kind in evidence.kinds], dtype=bool)
     return HyperPrior(np.clip(evidence.theta, *evidence.bounds.T), np.where(length, np.inf, spread))
 
 
@@ -414,8 +418,7 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
 
 def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: float) -> Optimum:
     """Learn what is believed of reliabilities, and parameters given that, in turns until neither changes."""
-    kinds = (*evidence.problem.parameters.kinds, *("likelihood",) * len(evidence.likelihood.names))
-    size = np.array([kind == "variance" for kind in kinds], dtype=bool)
+    size = np.array([kind == "variance" for kind in evidence.kinds], dtype=bool)
     for turn in range(TURNS):
         change, factor = evidence.believe(theta)
         start = np.clip(np.where(size, theta - 2 * np.log(factor), theta), *bounds.T)

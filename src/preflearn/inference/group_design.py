@@ -38,6 +38,11 @@ class Stack:
         return slice(self.start, self.start + self.what.size)
 
     @property
+    def places(self) -> IntArray:
+        """Places (G, k) of these among all."""
+        return np.asarray(self.start + np.arange(self.what.size).reshape(self.what.shape))
+
+    @property
     def width(self) -> int:
         """Order of a joint block."""
         return int(self.what.shape[1] if self.mirrored else self.what.shape[1] + self.local.shape[1])

@@ -498,7 +498,7 @@ def block_diagonal(parts: list[tuple[Stack, FloatArray]], size: int) -> Any:
     """Return the sparse matrix (N, N) with the blocks (G, k, k) of every stack on its diagonal."""
     width, columns, data = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)], [np.zeros(0)]
     for stack, blocks in parts:
-        place = stack.start + np.arange(stack.what.size).reshape(stack.what.shape)
+        place = stack.places
         width.append(np.full(stack.what.size, stack.what.shape[1]))
         shape = (*stack.what.shape, stack.what.shape[1])
         columns.append(np.ravel(np.broadcast_to(place[:, None, :], shape)))

@@ -233,7 +233,7 @@ class Layout:
         for family, design, place in zip(self.joined, self.joined_designs, self.joined_slices, strict=True):
             for stack in design.stacks:
                 K = family.covariances(given, stack)[stack.sets[1]]
-                rows = place.start + _places(stack)
+                rows = place.start + stack.places
                 total[rows[:, :, None], rows[:, None, :]] = K
         return total
 
@@ -245,7 +245,7 @@ class Layout:
         for family, design, place in zip(self.joined, self.joined_designs, self.joined_slices, strict=True):
             stacks = []
             for stack in design.stacks:
-                rows = place.start + _places(stack)
+                rows = place.start + stack.places
                 stacks.append((stack, M[rows[:, :, None], rows[:, None, :]]))
             own = own | family.of_terms(stacks)
         slopes = []
@@ -331,10 +331,6 @@ class Layout:
 def _n_own(family: Family) -> int:
     rows = np.repeat(np.arange(family.what.shape[0]), np.diff(family.what.indptr))
     return int(np.unique(family.group[rows] * family.what.shape[1] + family.what.indices).shape[0])
-
-
-def _places(stack: Stack) -> IntArray:
-    return np.asarray(stack.start + np.arange(stack.what.size).reshape(stack.what.shape))
 
 
 def _padded(M: FloatArray, place: slice, size: int) -> FloatArray:

@@ -245,6 +245,13 @@ def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
                 DataWarning,
             )
             cluster, clusters = None, []
+        elif len(clusters) == 1 and cluster.max(initial=0) == 0:
+            warn_user(
+                f"{owner}: all comparisons are in one cluster ({first_few(clusters)}), so that what is its own cannot "
+                "be told from what holds in others. The model is learned without cluster=True.",
+                DataWarning,
+            )
+            cluster, clusters = None, []
     side = bool(model.side) and _sides_differ(owner, X)
     columns = model.covariates and X.covariates is not None and _check_covariates(owner, X)
     data = statements_of(
