@@ -302,3 +302,10 @@ def test_latents_that_are_seen_one_by_one_have_the_same_precision_matrix(monkeyp
             np.tril(factor.congruence(negative)), np.tril(factor.R.T @ np.diag(tau - 1.0) @ factor.R), atol=1e-12
         )
     assert called == [1, 1]
+
+
+def test_negative_precisions_that_leave_no_posterior_are_refused_whatever_the_prior():
+    A = pair_operator(np.array([0]), np.array([1]), 2)
+    for system in (IndependentSystem(Design(A), Diagonal(np.ones(2))), DenseSystem.of(A, np.eye(2))):
+        with pytest.raises(np.linalg.LinAlgError):
+            system.curve(np.array([-2.0]), semidefinite=False)

@@ -396,3 +396,12 @@ def test_intervals_of_few_comparisons_hold_the_truth():
         truth = (f - f.mean())[found.row]
         held.append((found.low <= truth) & (truth <= found.high))
     assert np.mean(held) > 0.82
+
+
+def test_an_update_that_leaves_no_maximum_is_refused_as_a_fit_is():
+    data = Comparisons(None, ["a", "b", "c", "b"], ["b", "c", "a", "a"])
+    model = BradleyTerry(prior=None).fit(data)
+    new = Comparisons(None, ["d", "d"], ["a", "b"])  # never lost
+    with pytest.raises(DataError, match=r"d.*prior"):
+        model.update(new)
+    assert model.n_items_ == 3

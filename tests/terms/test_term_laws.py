@@ -497,3 +497,11 @@ def test_a_new_judge_of_an_update_may_be_of_any_kind():
     new = Comparisons(8, data.first[:30], data.second[:30], data.outcome[:30], judge=np.full(30, 99))
     model.update(new)
     assert model.reliability_std_[-1] > 2 * np.median(model.reliability_std_[:-1])
+
+
+def test_a_judge_who_is_not_explained_by_what_may_be_is_less_reliable():
+    # where all utilities are 0 on average, answers say something of s only through how far these may be from 0
+    seen = Observed(np.ones(200), np.ones(200), np.arange(200), 200)
+    judges = Reliability(np.arange(200) % 4, np.ones(4), 0.1)
+    known, unknown = (judges.believed(seen, np.zeros(200), np.full(200, v), Logit(), free=False)[0] for v in (0.0, 4.0))
+    assert (unknown.value < known.value - 0.1).all()
