@@ -21,8 +21,8 @@ from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.model_selection import GroupKFold
 
 from preflearn import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV
-from preflearn.data import read_svmlight
 from preflearn.datasets import make_noisy_parse_ranking
+from preflearn.io import read_svmlight
 from preflearn.kernels import gram, resolve_kernel
 from preflearn.metrics import disagreement_error
 

@@ -68,7 +68,7 @@ def test_the_noise_study_runs_on_real_parses(data_dir):
 @pytest.mark.data
 def test_195100_sparse_features_are_ranked_without_being_made_dense(data_dir):
     from preflearn import KPCRank, RankRLSCV
-    from preflearn.data import read_svmlight
+    from preflearn.io import read_svmlight
 
     folder = data_dir / "bioinfer_parse_rlscore"
     train = read_svmlight(folder / "rank_train.svmlight", n_features=195100)

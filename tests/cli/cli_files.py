@@ -3,7 +3,7 @@
 import numpy as np
 
 from preflearn import BradleyTerry, PreferenceGP, RankRLS
-from preflearn.data import read_preferences
+from preflearn.io import read_preferences
 from preflearn.model_file import save
 
 N_FEATURES = 4

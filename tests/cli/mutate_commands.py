@@ -22,7 +22,7 @@ import numpy as np
 
 from preflearn import BradleyTerry, PreferenceGP, RankRLS, load
 from preflearn.cli.main import main
-from preflearn.data import read_preferences
+from preflearn.io import read_preferences
 from preflearn.model_file import save
 
 LIMIT = 5  # seconds of computing for one command

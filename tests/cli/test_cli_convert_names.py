@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from preflearn.data import read_preferences
+from preflearn.io import read_preferences
 
 NASTY = (
     *("left", "right", "tie", "draw", "first", "second", "winner", "loser", "Left", "equal", "a", "b", "l", "r", "w"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from preflearn import _pipes
-from preflearn.data import read_preferences
+from preflearn.io import read_preferences
 
 pytestmark = pytest.mark.skipif(not Path("/dev/fd").exists(), reason="this system does not name open streams")
 RUN = [sys.executable, "-c", "import sys; from preflearn.cli.main import main; sys.exit(main())"]

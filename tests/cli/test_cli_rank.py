@@ -12,7 +12,7 @@ import pytest
 import preflearn
 from preflearn.cli.more_commands import Compared
 from preflearn.cli.options import RankModel
-from preflearn.data import read_preferences
+from preflearn.io import read_preferences
 from preflearn.ranking import MODELS
 from preflearn.report import asking as report_asking
 from preflearn.report.context import Shown

@@ -17,12 +17,13 @@ ALLOWED = {
     "linalg": {"exceptions"},
     "kernels": {"exceptions", "items", "linalg"},
     "operators": {"exceptions", "linalg"},
-    "data": {"_pipes", "exceptions", "items", "linalg"},
+    "data": {"exceptions", "items", "linalg"},
+    "io": {"_pipes", "exceptions", "data"},
     "likelihoods": {"exceptions"},
     "terms": {"exceptions", "linalg", "kernels"},
     "inference": {"exceptions", "linalg", "operators", "terms"},
     "metrics": {"exceptions", "data"},
-    "datasets": {"exceptions", "data"},
+    "datasets": {"exceptions", "data", "io"},
     "models": {
         "exceptions",
         "items",
@@ -54,7 +55,7 @@ ALLOWED = {
         "baselines",
         "structure",
     },
-    "ranking": {"exceptions", "operators", "data", "models", "active", "structure", "plots"},
+    "ranking": {"exceptions", "operators", "data", "io", "models", "active", "structure", "plots"},
     "report": {
         "_version",
         "exceptions",
@@ -75,6 +76,7 @@ ALLOWED = {
         "_version",
         "exceptions",
         "data",
+        "io",
         "datasets",
         "kernels",
         "metrics",
@@ -88,6 +90,7 @@ ALLOWED = {
         "report",
     },
 }
+CLOSED = {"data", "io"}  # packages whose modules with an underscore nobody else imports
 OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib"}
 FILES = sorted(SRC.rglob("*.py"))
 
@@ -137,3 +140,12 @@ def test_importing_preflearn_loads_nothing_heavy():
     code = "import sys, preflearn; print([m for m in ('numpy', 'scipy', 'sklearn') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_modules_with_an_underscore_are_imported_inside_their_package_only():
+    for path in FILES:
+        for node, name in imports(ast.parse(path.read_text())):
+            parts = [*name.split("."), *(alias.name for alias in node.names)]
+            if parts[0] == "preflearn" and parts[1] in CLOSED and parts[1] != part_of(path):
+                private = [part for part in parts[2:] if part.startswith("_")]
+                assert not private, f"{path.name}:{node.lineno} imports {name}: {private}"

@@ -19,9 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.active._outcomes import check_likelihood
 from preflearn.data import Comparisons, ItemTable
-from preflearn.data._checks import as_list, check_names, label_array, rows_text
-from preflearn.data._items import check_items
-from preflearn.data._sides import check_rows
+from preflearn.data.checks import as_list, check_names, label_array, rows_text
+from preflearn.data.item_table import check_items
+from preflearn.data.sides import check_rows
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.models._mixtures import DifferencePosterior
 from preflearn.operators import FloatArray, IntArray

@@ -18,7 +18,7 @@ from preflearn.active._judges import Judges
 from preflearn.active._mixture import OneOfMixture, information_of_pairs
 from preflearn.active._pool import Pool
 from preflearn.active._top_k import Draws, TopK
-from preflearn.data._checks import label_array
+from preflearn.data.checks import label_array
 from preflearn.exceptions import DataWarning
 from preflearn.linalg import generator
 from preflearn.operators import FloatArray, IntArray

@@ -15,10 +15,10 @@ from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import about, read_any
 from preflearn.cli.tables import csv_text, write_text
 from preflearn.data import Comparisons, Ratings, from_scores
-from preflearn.data._scales import Scale
-from preflearn.data._statements import Options
-from preflearn.data.reading import read_content
 from preflearn.exceptions import DataError, first_few
+from preflearn.io.reading import read_content
+from preflearn.io.scales import Scale
+from preflearn.io.statements import Options
 from preflearn.model_file.container import atomic_file
 
 __all__ = ["run"]

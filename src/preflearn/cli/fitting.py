@@ -17,9 +17,10 @@ from preflearn.cli.training import (
     describe_switch,
     train,
 )
-from preflearn.data import Comparisons, Ratings, Reading
-from preflearn.data.svmlight import MOST_FEATURES
+from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError, FileFormatError
+from preflearn.io import Reading
+from preflearn.io.svmlight import MOST_FEATURES
 from preflearn.model_file import save
 from preflearn.ranking.ranker import rank_comparisons
 

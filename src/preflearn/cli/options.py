@@ -91,7 +91,7 @@ class ReadOptions:
     keep_repeats: Flag = False
 
     def keywords(self) -> dict[str, Any]:
-        """Return the options of `preflearn.data.read_preferences`."""
+        """Return the options of `preflearn.io.read_preferences`."""
         incomplete = "drop" if self.drop else "error"
         return {
             "columns": self.columns,

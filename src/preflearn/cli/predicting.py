@@ -16,9 +16,9 @@ from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import Saved, check_rows, is_svmlight, open_saved, read_again, read_any, titled
 from preflearn.cli.tables import write_csv
 from preflearn.data import Comparisons, ItemTable, Ratings
-from preflearn.data._item_tables import NAME_WORDS
-from preflearn.data._tables import read_table
 from preflearn.exceptions import DataError, FileFormatError, first_few, nearest_names
+from preflearn.io.item_features import NAME_WORDS
+from preflearn.io.table import read_table
 
 __all__ = ["rank_in_groups", "read_for", "run"]
 

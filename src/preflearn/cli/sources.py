@@ -17,7 +17,8 @@ from preflearn.exceptions import DataError, FileFormatError
 
 if TYPE_CHECKING:
     from preflearn.cli.options import ReadOptions
-    from preflearn.data import Comparisons, ItemEncoder, ItemTable, Ratings, Reading
+    from preflearn.data import Comparisons, ItemTable, Ratings
+    from preflearn.io import ItemEncoder, Reading
 
 __all__ = [
     "Read",
@@ -50,7 +51,7 @@ class Read:
 
 def is_svmlight(source: str, options: ReadOptions) -> bool:
     """Return whether a file holds rows with scores; standard input, unless it is kept, only if that is said."""
-    from preflearn.data._files import kind_of, read_start
+    from preflearn.io.bytes import kind_of, read_start
 
     kept: Any = sys.stdin
     if options.format is not None or (source == "-" and not isinstance(kept, _Kept)):
@@ -77,7 +78,7 @@ def read_any(
 
     An encoder says how features on the rows are encoded.
     """
-    from preflearn.data import read_preferences
+    from preflearn.io import read_preferences
 
     if is_model(source):
         raise FileFormatError(f"{source}: this is a model file of preflearn, not data. Give a data file.")
@@ -242,7 +243,7 @@ def describe_data(data: Ratings | Comparisons) -> str:
 
 def is_model(path: str | Path) -> bool:
     """Return whether a file is a model file."""
-    from preflearn.data._files import is_model as holds_model
+    from preflearn.io.bytes import is_model as holds_model
 
     return holds_model(Path(path))
 
@@ -278,7 +279,7 @@ class Saved:
     @property
     def rows_encoder(self) -> ItemEncoder | None:
         """How features were encoded that stood on the rows of the comparisons, if they did."""
-        from preflearn.data import ItemEncoder
+        from preflearn.io import ItemEncoder
 
         fields = self.notes.get("encoder")
         return ItemEncoder.from_dict(fields) if fields is not None and fields["name"] is None else None
@@ -293,9 +294,10 @@ class Saved:
 
     def table(self, source: str) -> ItemTable:
         """Return a table of items with the features of the model."""
-        from preflearn.data import ItemEncoder, ItemTable, read_items
-        from preflearn.data._item_tables import NAME_WORDS, check_distinct
-        from preflearn.data._tables import read_table
+        from preflearn.data import ItemTable
+        from preflearn.io import ItemEncoder, read_items
+        from preflearn.io.item_features import NAME_WORDS, check_distinct
+        from preflearn.io.table import read_table
 
         if self.known is not None:
             names = read_items(source).names

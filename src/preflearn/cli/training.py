@@ -12,8 +12,8 @@ from preflearn.cli.console import count
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.search import alpha_candidates, component_candidates, search
 from preflearn.data import Comparisons, Ratings
-from preflearn.data.svmlight import check_feature_numbers
 from preflearn.exceptions import DataError
+from preflearn.io.svmlight import check_feature_numbers
 from preflearn.kernels import Nystroem
 from preflearn.metrics import RankingScorer, get_scorer, pairwise_accuracy
 from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.data._checks import Frozen, as_list, check_labels, check_names, object_array, row_selector, unmask
-from preflearn.data._items import frame_columns, frame_of, numeric_columns
+from preflearn.data.checks import Frozen, as_list, check_labels, check_names, object_array, row_selector, unmask
+from preflearn.data.item_table import frame_columns, frame_of, numeric_columns
 from preflearn.exceptions import DataError, first_few
 from preflearn.items import ItemSet
 

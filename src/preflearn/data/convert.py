@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data._checks import (
+from preflearn.data.checks import (
     as_list,
     check_choice,
     check_labels,
@@ -17,11 +17,11 @@ from preflearn.data._checks import (
     check_real,
     check_weight,
 )
-from preflearn.data._drawn_pairs import draw_pairs
-from preflearn.data._items import check_items, frame_columns, frame_of
-from preflearn.data._sides import outcomes_of_winners
 from preflearn.data.comparisons import Comparisons
+from preflearn.data.drawn_pairs import draw_pairs
+from preflearn.data.item_table import check_items, frame_columns, frame_of
 from preflearn.data.pairs import codes
+from preflearn.data.sides import outcomes_of_winners
 from preflearn.exceptions import DataError
 
 __all__ = ["from_frame", "from_scores", "from_winners"]

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data._checks import label_array
-from preflearn.data._covariates import join_covariates
-from preflearn.data._judges import join_judges
+from preflearn.data.checks import label_array
 from preflearn.data.comparisons import Comparisons
+from preflearn.data.covariates import join_covariates
+from preflearn.data.judge_table import join_judges
 from preflearn.exceptions import DataError, first_few
 from preflearn.items import as_items
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data._checks import (
+from preflearn.data.checks import (
     Frozen,
     as_column,
     as_list,
@@ -19,12 +19,12 @@ from preflearn.data._checks import (
     row_selector,
     rows_text,
 )
-from preflearn.data._items import ItemTable, check_items
-from preflearn.data._sides import check_outcome, check_rows
+from preflearn.data.item_table import ItemTable, check_items
+from preflearn.data.sides import check_outcome, check_rows
 from preflearn.exceptions import DataError, first_few, nearest_names
 
 if TYPE_CHECKING:
-    from preflearn.data._items import ItemArray
+    from preflearn.data.item_table import ItemArray
 
 __all__ = ["LabelPreferences", "feature_table", "label_codes", "label_set"]
 

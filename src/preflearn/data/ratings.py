@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data._checks import Frozen, check_labels, check_real, check_weight, object_array
-from preflearn.data._items import check_items, frame_columns, frame_of
+from preflearn.data.checks import Frozen, check_labels, check_real, check_weight, object_array
+from preflearn.data.item_table import check_items, frame_columns, frame_of
 from preflearn.data.pairs import codes
 from preflearn.exceptions import DataError
 
 if TYPE_CHECKING:
-    from preflearn.data._items import ItemArray
     from preflearn.data.comparisons import Comparisons
+    from preflearn.data.item_table import ItemArray
 
 __all__ = ["Ratings"]
 

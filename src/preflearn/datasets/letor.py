@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from preflearn.data import ItemTable, Ratings, read_svmlight
+from preflearn.data import ItemTable, Ratings
 from preflearn.datasets._params import check_count
 from preflearn.exceptions import DataError, FileFormatError, first_few
+from preflearn.io import read_svmlight
 
 __all__ = ["LetorFold", "load_letor"]
 

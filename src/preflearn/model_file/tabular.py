@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from preflearn.data import Bags, Comparisons, ItemTable
-from preflearn.data._checks import check_labels, check_names, check_real, check_weight
-from preflearn.data._covariates import check_covariates
-from preflearn.data._items import check_items
-from preflearn.data._judges import check_judges
+from preflearn.data.checks import check_labels, check_names, check_real, check_weight
+from preflearn.data.covariates import check_covariates
+from preflearn.data.item_table import check_items
+from preflearn.data.judge_table import check_judges
 from preflearn.exceptions import DataError
 
 __all__ = ["BUILDERS", "fields_of"]

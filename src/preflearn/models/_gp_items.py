@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from preflearn.data import Comparisons, ItemTable, Ratings
-from preflearn.data._items import check_items, frame_of
+from preflearn.data.item_table import check_items, frame_of
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.items import as_items
 from preflearn.models._match import match_columns

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from preflearn.data import Comparisons, Ratings
-from preflearn.data._checks import check_labels, check_real, check_weight
+from preflearn.data.checks import check_labels, check_real, check_weight
 from preflearn.data.pairs import codes, warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.items import ItemSet, as_items

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import LabelPreferences, from_class_labels
-from preflearn.data._items import check_items
+from preflearn.data.item_table import check_items
 from preflearn.data.labels import label_codes
 from preflearn.exceptions import DataError
 from preflearn.models._match import match_columns

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import Kernel
 
-from preflearn.data._checks import check_names
-from preflearn.data._items import check_items
+from preflearn.data.checks import check_names
+from preflearn.data.item_table import check_items
 from preflearn.exceptions import DataError
 from preflearn.inference.blocks import BlockDesign
 from preflearn.inference.contract import Observed

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import LabelPreferences
-from preflearn.data._checks import check_labels, label_array
+from preflearn.data.checks import check_labels, label_array
 from preflearn.data.labels import label_codes
 from preflearn.inference.evidence import (
     METHODS,

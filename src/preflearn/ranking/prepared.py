@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data import Comparisons
-from preflearn.data.svmlight import check_feature_numbers
 from preflearn.exceptions import DataError
+from preflearn.io.svmlight import check_feature_numbers
 from preflearn.operators import IntArray
 from preflearn.ranking.advice import Advice
 from preflearn.ranking.record import Record, record_of

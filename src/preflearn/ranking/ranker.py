@@ -11,9 +11,10 @@ from typing import Any, cast
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from preflearn.data import Comparisons, ItemEncoder, Ratings, from_scores, read_preferences
-from preflearn.data.svmlight import check_feature_numbers
+from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.exceptions import DataError, DataWarning
+from preflearn.io import ItemEncoder, read_preferences
+from preflearn.io.svmlight import check_feature_numbers
 from preflearn.models import PreferenceGP
 from preflearn.models.ranking import Ranking
 from preflearn.ranking.advice import Advice
@@ -54,7 +55,7 @@ def rank(
     data : Comparisons, Ratings, data frame, path, list, dict or array
         What was compared; rows with scores are compared within their groups. Tables are recognised by their columns:
         winner,loser; left,right,winner; home,away,scores; first,second,outcome; rankings; ...
-        (`preflearn.data.read_preferences`). A list of rows (dicts) or a dict of columns is such a table; a list of
+        (`preflearn.io.read_preferences`). A list of rows (dicts) or a dict of columns is such a table; a list of
         pairs, or an array of two columns of names, holds (winner, loser).
     items : data frame, path, list of rows or dict of columns, default=None
         Features of the items, one row each.
@@ -75,7 +76,7 @@ def rank(
     progress : callable, default=None
         Called with what is done next and the share of the work that is done.
     **reading
-        Further options of `preflearn.data.read_preferences`.
+        Further options of `preflearn.io.read_preferences`.
 
     Returns
     -------

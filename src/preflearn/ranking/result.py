@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preflearn.data import Comparisons, ItemEncoder
+from preflearn.data import Comparisons
+from preflearn.io import ItemEncoder
 from preflearn.models.ranking import Ranking
 from preflearn.ranking.advice import Advice
 from preflearn.ranking.candidates import MODELS

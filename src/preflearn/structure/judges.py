@@ -10,7 +10,7 @@ from scipy.special import expit, logit, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.data._checks import object_array
+from preflearn.data.checks import object_array
 from preflearn.data.pairs import contradictions
 from preflearn.exceptions import DataError
 from preflearn.models import PreferenceGP

@@ -1,0 +1,232 @@
+"""The item table: arrays, sparse matrices and data frames of any library become one checked table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import narwhals as nw
+import numpy as np
+from narwhals.exceptions import DuplicateError
+from numpy.typing import NDArray
+from scipy import sparse
+
+from preflearn.data.checks import unmask
+from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.items import as_items
+
+if TYPE_CHECKING:
+    from preflearn.data.bags import Bags
+
+    ItemArray: TypeAlias = NDArray[np.float64] | sparse.csr_array[np.float64] | Bags
+
+__all__ = ["ItemTable", "check_items", "frame_columns", "frame_of", "numeric_columns"]
+
+NAME_COLUMNS = ("item", "name", "id")
+
+
+class ItemTable(NamedTuple):
+    """A checked item table, as `read_items` returns it; ``values`` is None for items without features."""
+
+    values: ItemArray | None
+    names: NDArray[Any] | None
+    feature_names: tuple[str, ...] | None
+    n_items: int
+
+    def __repr__(self) -> str:
+        n_features = 0 if self.values is None else self.values.shape[1]
+        return f"ItemTable({self.n_items} items with {n_features} features{'' if self.names is None else ', named'})"
+
+
+def check_items(items: Any, owner: str, names: Any = None) -> ItemTable:
+    """Return the item table; ``names`` are only used to speak of items in messages."""
+    if isinstance(items, ItemTable):
+        return items
+    given = as_items(items)
+    if not given.one_row_each:
+        return ItemTable(given.bare(), given.names, given.feature_names, items.shape[0])
+    if isinstance(items, bool | np.bool_ | str | bytes):
+        raise TypeError(f"{owner}: items must be a table, a number of items or None; got {type(items).__name__}.")
+    if isinstance(items, int | np.integer):
+        if items < 1:
+            raise DataError(f"{owner}: items={items}: the number of items must be at least 1.")
+        return ItemTable(None, None, None, int(items))
+    if sparse.issparse(items):
+        matrix = _from_sparse(items, owner)
+        table = ItemTable(matrix, None, None, matrix.shape[0])
+    else:
+        frame = frame_of(items, owner)
+        table = _from_array(items, owner) if frame is None else _from_frame(frame, items, owner)
+    shape = (0, 0) if table.values is None else table.values.shape
+    if 0 in shape:
+        raise DataError(
+            f"{owner}: items has shape {shape}. Give at least one item and one feature; for items "
+            "without features pass their number."
+        )
+    _check_finite(table, owner, names)
+    return table
+
+
+def frame_of(value: Any, owner: str) -> nw.DataFrame[Any] | None:
+    """Return a data frame of any library as a narwhals frame, or None for anything else.
+
+    Columns are named by strings: those of pandas may be named by numbers, which are then written out.
+    """
+    try:
+        native = nw.from_native(_with_text_names(value), pass_through=True, allow_series=True)
+    except DuplicateError:
+        names = [str(name) for name in getattr(value, "column_names", value.columns)]
+        repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        raise DataError(
+            f"{owner}: {len(repeated)} of the column names occur more than once ({first_few(repeated)}). "
+            "Rename or drop the repeated columns: every column needs its own name."
+        ) from None
+    if isinstance(native, nw.LazyFrame):
+        raise TypeError(f"{owner}: lazy frames are not read. Call .collect() first.")
+    if isinstance(native, nw.Series):
+        raise TypeError(f"{owner}: expected a table; got a single column. Use a frame with one column (.to_frame()).")
+    return native if isinstance(native, nw.DataFrame) else None
+
+
+def _with_text_names(value: Any) -> Any:
+    if not (hasattr(value, "set_axis") and hasattr(value, "columns")):  # only pandas has other names
+        return value
+    if all(isinstance(name, str) for name in value.columns):
+        return value
+    return value.set_axis([str(name) for name in value.columns], axis=1)
+
+
+def _from_sparse(items: Any, owner: str) -> sparse.csr_array[np.float64]:
+    if items.ndim != 2 or items.dtype.kind not in "iufb":
+        raise TypeError(f"{owner}: items must be a real matrix; got {items.dtype} of shape {items.shape}.")
+    if isinstance(items, sparse.csr_array) and items.dtype == np.float64 and not items.data.flags.writeable:
+        return items  # frozen already: nobody can change it under us
+    matrix: sparse.csr_array[np.float64] = sparse.csr_array(items, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _from_array(items: Any, owner: str) -> ItemTable:
+    try:
+        given = np.asarray(unmask(items))
+    except ValueError as error:
+        raise TypeError(f"{owner}: items must be a rectangular table of numbers ({error}).") from None
+    if given.ndim != 2:
+        cure = "For one feature use reshape(-1, 1)." if given.ndim == 1 else "Use one row per item."
+        if given.ndim == 1 and given.dtype.kind in "US":
+            cure = "For items known by name only pass items=None, names=[...]."
+        raise TypeError(f"{owner}: items must have shape (n_items, n_features); got shape {given.shape}. {cure}")
+    if given.dtype.kind == "c":
+        raise TypeError(f"{owner}: items holds complex numbers; features must be real.")
+    # A read-only array of the right type is kept as it is: no copy, and nobody can change it under us.
+    if given.dtype == np.float64 and not given.flags.writeable:
+        return ItemTable(given, None, None, len(given))
+    try:
+        values = np.array(given, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        row, column = _first_not_number(given)
+        raise TypeError(
+            f"{owner}: items must be numbers; row {row}, column {column} holds {first_few([given[row, column]])}. "
+            "Encode text as numbers (for example one-hot), or drop the column."
+        ) from None
+    return ItemTable(values, None, None, len(values))
+
+
+def _first_not_number(table: NDArray[Any]) -> tuple[int, int]:
+    for (row, column), value in np.ndenumerate(table):
+        try:
+            float(value)
+        except (TypeError, ValueError):
+            return int(row), int(column)
+    return 0, 0
+
+
+def _from_frame(frame: nw.DataFrame[Any], native: Any, owner: str) -> ItemTable:
+    """Split a frame in names (a column called item, name or id, or a pandas index of strings) and features."""
+    frame = _whole_names(frame)
+    schema = frame.schema
+    labelled = {c.lower(): c for c in frame.columns if schema[c] in _LABEL_TYPES or schema[c].is_integer()}
+    name_column = next((labelled[word] for word in NAME_COLUMNS if word in labelled), None)
+    names: NDArray[Any] | None = None
+    if name_column is not None:
+        names = np.array(frame[name_column].to_list(), dtype=object)
+    else:
+        index = getattr(native, "index", None)
+        if index is not None and len(index) and all(isinstance(label, str) for label in index):
+            names = np.array(list(index), dtype=object)
+    features = [column for column in frame.columns if column != name_column]
+    return ItemTable(numeric_columns(frame, features, owner), names, tuple(features), len(frame))
+
+
+def numeric_columns(frame: nw.DataFrame[Any], features: list[str], owner: str) -> NDArray[np.float64]:
+    """Return columns as a new table of floats; columns of anything but numbers raise."""
+    schema = frame.schema
+    text = [c for c in features if not (schema[c].is_numeric() or schema[c] == nw.Boolean)]
+    if text:
+        raise TypeError(
+            f"{owner}: {len(text)} of {len(features)} feature columns are not numeric ({first_few(text)}; "
+            f"{schema[text[0]]}). Encode them as numbers (for example one-hot) or drop them; a column of names is "
+            "recognised if it is called item, name or id."
+        )
+    values = np.empty((len(frame), len(features)), dtype=np.float64)
+    for number, column in enumerate(features):
+        values[:, number] = frame[column].cast(nw.Float64).to_numpy()
+    return values
+
+
+def _whole_names(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return the frame with whole numbers as names where a gap in some table has made them floating-point numbers."""
+    for column in frame.columns:
+        if column.lower() not in NAME_COLUMNS or not frame.schema[column].is_float():
+            continue
+        values = frame[column].to_numpy()
+        if np.isfinite(values).all() and (values == np.round(values)).all() and np.abs(values).max(initial=0) < 2**53:
+            frame = frame.with_columns(nw.col(column).cast(nw.Int64))
+    return frame
+
+
+_LABEL_TYPES = (nw.String, nw.Categorical, nw.Enum, nw.Object)
+
+
+def _check_finite(table: ItemTable, owner: str, names: Any) -> None:
+    """Raise DataError naming the first cells that are missing or infinite."""
+    values: Any = table.values
+    if isinstance(values, np.ndarray):
+        # The sum is finite unless a cell is not (or on overflow): one pass without an n x d mask.
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(values.sum()):
+                return
+        rows, columns = np.nonzero(~np.isfinite(values))
+        found = values[rows, columns]
+    elif values is not None:
+        bad = np.flatnonzero(~np.isfinite(values.data))
+        rows = np.searchsorted(values.indptr, bad, side="right").ravel() - 1
+        columns, found = values.indices[bad].astype(np.intp), values.data[bad]
+    if values is None or not len(rows):
+        return
+    where = []
+    for row, column in zip(rows[:3].tolist(), columns[:3].tolist(), strict=True):
+        known = table.names if names is None else names
+        item = f" ({first_few([known[row]])})" if known is not None and row < len(known) else ""
+        feature = first_few([table.feature_names[column]]) if table.feature_names else str(column)
+        where.append(f"row {row}{item}, column {feature}")
+    more = "; ..." if len(rows) > 3 else ""
+    raise DataError(
+        f"{owner}: items has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} rows "
+        f"({'; '.join(where)}{more}; first value {found[0]}). "
+        "Impute them (scikit-learn's SimpleImputer), or drop those items or columns."
+    )
+
+
+def frame_columns(frame: nw.DataFrame[Any], wanted: dict[str, str | None], owner: str) -> dict[str, Any]:
+    """Return the wanted columns as lists (None where no column was asked for); unknown columns raise."""
+    columns: dict[str, Any] = {}
+    for role, name in wanted.items():
+        column = None if name is None else str(name)  # as the columns of `frame_of`
+        if column is not None and column not in frame.columns:
+            nearest = nearest_names(column, frame.columns)
+            raise DataError(
+                f"{owner}: {role}={column!r} is not a column (columns: {first_few(frame.columns, 8)}"
+                f"{'; ' + nearest if nearest else ''}). Name one of the columns."
+            )
+        columns[role] = None if column is None else frame[column].to_list()
+    return columns

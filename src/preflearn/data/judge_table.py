@@ -1,0 +1,94 @@
+"""The table of judges: one row of features for each of those who compared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from preflearn.data.checks import lock
+from preflearn.data.item_table import ItemTable, check_items, frame_of
+from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.items import as_items, is_sparse
+
+__all__ = ["check_judges", "join_judges"]
+
+NAME_COLUMNS = ("judge", "user", "worker", "annotator")
+
+
+def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTable | None:
+    """Return the table of judges; every judge that is named in a comparison must be in it."""
+    if judges is None:
+        return None
+    if judge is None:
+        raise DataError(f"{owner}: judges is a table of those who compared; say who compared what with judge=...")
+    table = _read(judges, owner)
+    if table.values is None:
+        raise DataError(f"{owner}: judges has no features. Leave it out: judge=... alone tells judges apart.")
+    if not as_items(table.values).one_row_each:
+        raise TypeError(f"{owner}: judges are Bags; give one row of features per judge, for example their means().")
+    if is_sparse(table.values):
+        table = table._replace(values=sparse.csr_array(table.values).toarray())
+    names = np.arange(table.n_items).astype(object) if table.names is None else table.names
+    repeated = [name for name in dict.fromkeys(names) if list(names).count(name) > 1] if _repeats(names) else []
+    if repeated:
+        raise DataError(f"{owner}: judges names {first_few(repeated)} more than once. Give one row per judge.")
+    known = set(names.tolist())
+    missing = [label for label in dict.fromkeys(judge.tolist()) if label != "" and label not in known]
+    if missing:
+        hint = nearest_names(str(missing[0]), [str(name) for name in names])
+        cure = (
+            f'Give each a row{" (" + hint + ")" if hint else ""}, or write "" for a judge whom nobody knows.'
+            if table.names is not None
+            else f"The table has no names, so judges are row numbers from 0 to {table.n_items - 1}; a column called "
+            "judge holds names."
+        )
+        raise DataError(f"{owner}: {len(missing)} judges are not in the table of judges ({first_few(missing)}). {cure}")
+    return ItemTable(lock(table.values), lock(names), table.feature_names, table.n_items)
+
+
+def _read(judges: Any, owner: str) -> ItemTable:
+    frame = frame_of(judges, owner)
+    if frame is not None:
+        given = next((column for column in frame.columns if column.lower() in NAME_COLUMNS), None)
+        if given is not None:
+            judges = frame.rename({given: "name"}).to_native()
+    try:
+        table = check_items(judges, owner)
+    except (TypeError, ValueError) as error:
+        text = str(error).replace("items", "judges").replace("called item, name or id", "called judge, name or id")
+        raise type(error)(text) from None
+    if frame is not None and table.names is None and any(c.lower() in ("name", "judge") for c in frame.columns):
+        raise DataError(f"{owner}: the names of the judges must be words or whole numbers, without gaps.")
+    return table
+
+
+def _repeats(names: NDArray[Any]) -> bool:
+    return len(set(names.tolist())) < len(names)
+
+
+def join_judges(old: ItemTable | None, new: ItemTable | None, owner: str) -> ItemTable | None:
+    """Return the judges of both tables; those of both must agree in their features."""
+    if old is None or new is None:
+        return old if new is None else new
+    known, values = np.asarray(old.values), np.asarray(new.values)
+    assert old.names is not None
+    assert new.names is not None
+    if old.feature_names is not None and new.feature_names is not None and old.feature_names != new.feature_names:
+        missing = [name for name in old.feature_names if name not in new.feature_names]
+        if missing:
+            raise DataError(f"{owner}: the new judges lack the features {first_few(missing)} of the old ones.")
+        values = values[:, [new.feature_names.index(name) for name in old.feature_names]]
+    if values.shape[1] != known.shape[1]:
+        raise DataError(f"{owner}: the new judges have {values.shape[1]} features and the old ones {known.shape[1]}.")
+    place = {name: row for row, name in enumerate(old.names)}
+    both = [row for row, name in enumerate(new.names) if name in place]
+    changed = [new.names[row] for row in both if not np.array_equal(values[row], known[place[new.names[row]]])]
+    if changed:
+        raise DataError(f"{owner}: {len(changed)} judges have other features than before ({first_few(changed)}).")
+    extra = [row for row, name in enumerate(new.names) if name not in place]
+    names = np.concatenate([old.names, new.names[extra]])
+    table = np.concatenate([known, values[extra]])
+    return ItemTable(lock(table), lock(names), old.feature_names, len(names))

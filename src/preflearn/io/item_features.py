@@ -1,0 +1,244 @@
+"""Features of the items that are compared: from a table of items, or from pairs of columns on each row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflearn.data.checks import lock, object_array
+from preflearn.data.item_table import ItemTable
+from preflearn.data.words import normal
+from preflearn.exceptions import first_few, nearest_names
+from preflearn.io.encode import _MISSING, ItemEncoder, fit_encoder
+from preflearn.io.roles import Pair, override
+from preflearn.io.table import Table, numbers_of, such, tidy_number
+
+__all__ = [
+    "NAME_WORDS",
+    "Known",
+    "check_distinct",
+    "describe_features",
+    "known_items",
+    "name_column",
+    "row_features",
+    "row_items",
+]
+
+NAME_WORDS = ("item", "name", "id", "item_id", "item_name")
+_VARYING = 0.2  # share of the repeated items from which on a feature belongs to the row, not to the item
+
+
+class Known(NamedTuple):
+    """Items with their features: the row of each name, the encoder and sentences about both."""
+
+    table: ItemTable
+    row: dict[str, int]
+    encoder: ItemEncoder | None
+    told: list[str]
+
+
+def name_column(table: Table) -> str | None:
+    """Return the column of names: text called item, name or id; a first column without header; else any text."""
+    by_word = {column.lower(): column for column in table.columns}
+    called = [by_word[word] for word in NAME_WORDS if word in by_word]
+    text = [column for column in table.columns if not _all_numbers(table.cells(column))]
+    unnamed = [table.columns[0]] if table.columns[0] == "" else []
+    ordered = [c for c in called if c in text] + [c for c in unnamed if c in text] + called + text
+    return ordered[0] if ordered else None
+
+
+def _all_numbers(cells: list[str]) -> bool:
+    return numbers_of(cells) is not None
+
+
+def check_distinct(table: Table, names: Sequence[str]) -> None:
+    """Raise for an item that is listed twice."""
+    seen: dict[str, int] = {}
+    for row, name in enumerate(names):
+        if seen.setdefault(name, row) != row:
+            raise table.fail(
+                row,
+                f'item "{name}" was listed already ({table.word} {table.line[seen[name]]}). List every item once.',
+            )
+
+
+def known_items(
+    table: Table, used: Sequence[str], name: str | None, without: Sequence[str] = (), *, scale: bool
+) -> Known:
+    """Return the items of a table; ``used`` are the names that are compared, which say which column holds the names."""
+    column = name_column(table) if name is None else table.find(name, "name")
+    if name is None:
+        wanted = {tidy_number(cell) for cell in used}
+        holding = [c for c in table.columns if _holds(table.cells(c), wanted)]
+        # The column that is called so comes first; else the one that holds all names.
+        if column not in holding and len(holding) > 1:
+            raise table.refuse(
+                f"the columns {first_few(holding, 6)} could all hold the names of the items. Name one: "
+                f"{override({'name': holding[0]})}"
+            )
+        column = column if column in holding or not holding else holding[0]
+    if column is None:
+        raise table.refuse(
+            f"no column holds the names of the items ({first_few(table.columns, 8)}; the names are such as "
+            f"{first_few(used)}). Add a column item with these names."
+        )
+    table, told = _without_remarks(table, column, used)
+    cells = table.column(column, "name")
+    check_distinct(table, cells)
+    left_out = [table.find(c, "a column to leave out") for c in without]
+    features = [c for c in table.columns if c not in (column, "", *left_out)]
+    encoder, about = fit_encoder(table, column, features, scale=scale)
+    items = encoder.transform(table)
+    row = {cell: place for place, cell in enumerate(cells)}
+    head = f'{table.source}: {len(cells)} items, named by column "{column}"; {describe_features(encoder, scale)}'
+    return Known(items, row, encoder, [head, *told, *about, *commas(table)])
+
+
+def _holds(cells: list[str], wanted: set[str]) -> bool:
+    tidy = {tidy_number(cell) for cell in cells}
+    return wanted <= tidy and len(tidy) == len(cells)
+
+
+def describe_features(encoder: ItemEncoder, scale: bool) -> str:
+    """Return a clause about the features."""
+    names = encoder.feature_names
+    if not names:
+        return "no features."
+    units = "; numbers are divided by their standard deviation" if scale and any(s != 1 for s in encoder.scale) else ""
+    listed = f"{', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
+    return f"{len(names)} feature{'s' if len(names) > 1 else ''}: {listed}{units}."
+
+
+def _without_remarks(table: Table, column: str, used: Sequence[str]) -> tuple[Table, list[str]]:
+    """Leave out rows with a single cell that nobody compares, such as a line of notes below a table."""
+    rows = list(zip(*(table.cells(c) for c in table.columns), strict=True))
+    names = table.cells(column)
+    if len(table.columns) < 3 or not any("" in row for row in rows):
+        return table, []
+    wanted = set(used)
+    empty = [place for place, cells in enumerate(rows) if names[place] not in wanted and sum(map(bool, cells)) < 2]
+    if not empty or len(empty) == len(table):
+        return table, []
+    gone = set(empty)
+    listed = first_few([next((cell for cell in rows[place] if cell), "") for place in empty])
+    told = f"Left out: {len(empty)} row{'s' if len(empty) > 1 else ''} without any feature ({listed})."
+    return table.take([row for row in range(len(table)) if row not in gone]), [told]
+
+
+def find_rows(
+    table: Table, known: dict[str, int], names: Sequence[str], where: dict[str, int], of: str, *, numbered: bool
+) -> list[int]:
+    """Return the rows of names among the items; an unknown one raises with the row of the table where it occurs."""
+    tidy: dict[str, int] | None = None
+    rows = []
+    unknown: list[str] = []
+    for name in names:
+        row = known.get(name)
+        if row is None:
+            if tidy is None:
+                tidy = {tidy_number(key): place for key, place in known.items()}
+            row = tidy.get(tidy_number(name))
+        if row is None:
+            unknown.append(name)
+        rows.append(-1 if row is None else row)
+    if unknown:
+        nearest = nearest_names(unknown[0], known)
+        numbers = f", numbered 0..{len(known) - 1}" if numbered else ""
+        more = f"{numbers}; {len(unknown) - 1} more such names" if len(unknown) > 1 else numbers
+        raise table.fail(
+            where[unknown[0]],
+            f'"{unknown[0][:60]}" is not in {of} ({len(known)} items{"; " + nearest if nearest else ""}{more}). '
+            "Correct the name, or add the item.",
+        )
+    return rows
+
+
+def row_features(
+    table: Table, pairs: Sequence[Pair], codes: tuple[NDArray[np.intp], NDArray[np.intp]], names: list[str]
+) -> tuple[Table | None, list[str]]:
+    """Return a table of items from columns on each row, which must agree wherever an item occurs.
+
+    A feature that changes for many items is one of the row (current form), not of the item, and is left out.
+    """
+    both = np.concatenate(codes)
+    order = np.argsort(both, kind="stable")
+    n_rows = len(table)
+    columns: dict[str, list[str]] = {}
+    varying: list[str] = []
+    lines = np.zeros(len(names), dtype=np.intp)
+    lines[both[::-1]] = np.tile(np.arange(n_rows), 2)[::-1]
+    counts = np.bincount(both, minlength=len(names))
+    for pair in pairs:
+        cells = [*table.cells(pair.first), *table.cells(pair.second)]
+        seen: dict[int, tuple[str, int]] = {}
+        odd: dict[int, tuple[str, int, str, int]] = {}
+        for place in order.tolist():
+            cell, item = cells[place], int(both[place])
+            if cell.casefold() in _MISSING or item in odd:
+                continue
+            before = seen.setdefault(item, (cell, place))
+            if before[0] != cell and tidy_number(before[0]) != tidy_number(cell):
+                odd[item] = (*before, cell, place)
+        if odd and len(odd) > _VARYING * np.count_nonzero(counts > 1):
+            varying.append(pair.stem)
+        elif odd:
+            item, (was, one, now, other) = next(iter(odd.items()))
+            raise table.fail(
+                other % n_rows,
+                f'"{names[item]}" has {pair.stem} "{now[:40]}" here and "{was[:40]}" in {table.word} '
+                f"{table.line[one % n_rows]} ({such(len(odd), 'item')}). Correct one, or use no features: "
+                f"{override({'features': 'none'})}",
+            )
+        else:
+            columns[pair.stem] = [seen[item][0] if item in seen else "" for item in range(len(names))]
+    told = []
+    if varying:
+        told.append(f"Left out: {first_few(varying, 8)} (not the same in all rows of an item, so no feature of it).")
+    if not columns:
+        return None, told
+    where = [table.line[row] for row in lines.tolist()]
+    return Table(table.source, tuple(columns), where, table.word, columns.__getitem__, None, table.delimiter), told
+
+
+def row_items(table: Table, pairs: Sequence[Pair], words: tuple[str, str]) -> tuple[list[str], list[str]]:
+    """Return a name for the item on each side of every row: items without names are equal if their features are.
+
+    An item is named by the row and the side where it occurs first. One with a feature missing is equal to no other.
+    """
+    sides = [
+        list(zip(*(table.cells(column) for column in columns), strict=True))
+        for columns in ([pair.first for pair in pairs], [pair.second for pair in pairs])
+    ]
+    names: dict[tuple[str, ...], str] = {}
+    named: tuple[list[str], list[str]] = ([], [])
+    for row, features in enumerate(zip(*sides, strict=True)):
+        for values, word, into in zip(features, words, named, strict=True):
+            own = f"{table.word} {table.line[row]} {word}"
+            known = not any(value.casefold() in _MISSING for value in values)
+            into.append(names.setdefault(values, own) if known else own)
+    return named
+
+
+def items_of_rows(table: Table, names: list[Any], *, scale: bool = False, encoder: ItemEncoder | None = None) -> Known:
+    """Return the items whose features stood on the rows of the comparisons, encoded as before if that is given."""
+    told: list[str] = []
+    if encoder is None:
+        encoder, told = fit_encoder(table, None, table.columns, scale=scale)
+    items = encoder.transform(table)._replace(names=lock(object_array(names)))
+    row = {str(name): place for place, name in enumerate(names)}
+    about = f"Features of the items stand on the rows; {describe_features(encoder, scale)}"
+    return Known(items, row, encoder, [about, *told, *commas(table)])
+
+
+def commas(table: Table) -> list[str]:
+    """Return a sentence about columns with decimal commas."""
+    return [f"Commas in {first_few(table.commas, 8)} were read as decimal points."] if table.commas else []
+
+
+def unused(table: Table, used: Sequence[str]) -> list[str]:
+    """Return a sentence about the columns that were not used."""
+    rest = [column for column in table.columns if column and column not in used and normal(column)]
+    return [f"Not used: {first_few(rest, 8)}."] if rest else []

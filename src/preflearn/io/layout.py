@@ -1,0 +1,360 @@
+"""Which layout a table has: the two sides, what says who won, features on the row; or rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from preflearn.data.words import normal, word_value
+from preflearn.exceptions import first_few, nearest_names
+from preflearn.io.guesses import guess, guess_source
+from preflearn.io.rankings import place_columns
+from preflearn.io.roles import (
+    DECIDED,
+    ITEM_STEMS,
+    SCORE_STEMS,
+    WIN_STEMS,
+    Pair,
+    follows_outcome,
+    listed,
+    override,
+    pairs_of,
+    single,
+)
+from preflearn.io.table import Table, numbers_of, such
+
+__all__ = ["Layout", "find_layout"]
+
+LAYOUTS = (
+    "winner,loser / first,second,winner / first,second,outcome / home,away,score_home,score_away / a column "
+    '"ranking" with a > b > c'
+)
+_SOURCES = {
+    "winner": ("winner",),
+    "outcome": ("outcome",),
+    "scores": ("score_first", "score_second"),
+    "wins": ("wins_first", "wins_second"),
+}
+_NOT_HERE = ("features", "name", "without")  # roles that are no columns of the comparisons
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A layout with the column of each role; ``sources`` are the ways in which the table says who won."""
+
+    name: str
+    roles: dict[str, str]
+    sides: tuple[str, str] | None = None
+    sources: dict[str, dict[str, str]] = field(default_factory=dict)
+    features: tuple[Pair, ...] = ()
+    places: tuple[str, ...] = ()
+
+
+def find_layout(table: Table, given: Mapping[str, Any], *, need_outcomes: bool, rankings: bool | None) -> Layout:
+    """Return the layout of a table; ``given`` are the columns that the person named.
+
+    ``rankings`` is whether the person said that these are rankings; None asks the columns.
+    """
+    named = {role: table.find(column, role) for role, column in given.items() if role not in _NOT_HERE}
+    pairs = pairs_of(table.columns)
+    ranked = {"ranking", "item", "place"} & named.keys()
+    if rankings or ranked:
+        found = _rankings(table, named)
+        if found is None:
+            raise table.refuse(
+                f"the columns {first_few(table.columns, 12)} hold no rankings. Write them in a column "
+                f'"ranking" as a > b > c, in columns 1,2,3, or name the columns: {override({"ranking": "COLUMN"})}'
+            )
+        return found
+    sides = _sides(table, named, pairs, only_features="features" in given)
+    if sides is None or (sides.words not in DECIDED and not {"first", "second"} & named.keys()):
+        found = None if rankings is False else _rankings(table, named)
+        if found is not None and (sides is None or not _sources(table, named, pairs, sides)):
+            return found
+    if sides is None:
+        families = {pair.words for pair in pairs if _is_feature(pair)}
+        families = {words for words in families if len(words[0]) > 3} or families  # x1_left, x2_left: not 1 and 2
+        decided = families and families <= set(DECIDED)
+        if not families or (need_outcomes and not decided and not _sources(table, named, pairs, None)):
+            raise _nothing(table, {role: named[role] for role in given if role in named})
+        if len(families) > 1:
+            raise table.refuse(
+                f"the columns {first_few(table.columns, 12)} name neither items nor one way to tell two sides apart. "
+                f"{guess(table) or 'Name the items: ' + override({'first': 'COLUMN', 'second': 'COLUMN'})}"
+            )
+        words = families.pop()
+        return _with_outcomes(table, given, named, pairs, Pair(words, "", "", ""), need_outcomes)
+    return _with_outcomes(table, given, named, pairs, sides, need_outcomes)
+
+
+def _with_outcomes(
+    table: Table, given: Mapping[str, Any], named: dict[str, str], pairs: list[Pair], sides: Pair, need: bool
+) -> Layout:
+    decided = sides.words in DECIDED
+    roles = dict(zip(("winner", "loser") if decided else ("first", "second"), (sides.first, sides.second), strict=True))
+    roles = {role: column for role, column in roles.items() if column}
+    sources: dict[str, dict[str, str]] = {}
+    if not decided and (need or any(role in named for source in _SOURCES.values() for role in source)):
+        sources = _sources(table, named, pairs, sides)
+        if not sources:
+            raise _no_outcomes(table, named, sides)
+    for columns in sources.values():
+        roles |= columns
+    for role in ("weight", "group", "judge", "ties"):
+        column = named.get(role) or single(table, role, list(roles.values()))
+        if role == "weight" and role not in named and column is not None and _numbers_rows(table, column):
+            continue
+        if column is not None and (role != "ties" or "wins" in sources or decided):
+            roles[role] = column
+    if decided and "ties" not in roles:
+        _refuse_draws(table, list(roles.values()))
+    features = _features(table, given, pairs, sides, list(roles.values()))
+    if not sides.first:
+        name = "features"
+    else:
+        name = f"{sides.first},{sides.second}"
+        if sides.words in (*DECIDED, ("first", "second"), ("left", "right"), ("home", "away")):
+            name = ",".join(sides.words)
+    return Layout(",".join([name, *sources]), roles, sides.words if any(sides.words) else None, sources, features)
+
+
+def _no_outcomes(table: Table, named: dict[str, str], sides: Pair) -> Exception:
+    """Return the error for two sides of which nobody says which one was preferred."""
+    source = guess_source(table, (sides.first, sides.second), [sides.first, sides.second, *named.values()])
+    if source:
+        cure = f'A guess by its contents: "{next(iter(source.values()))}" does. If so, name it: {override(source)}'
+    else:
+        cure = f"Add a column winner or outcome, or name it: {override({'winner': 'COLUMN'})}"
+    return table.refuse(
+        f'"{sides.first}" and "{sides.second}" are the two sides, but the names of the columns '
+        f"({first_few(table.columns, 12)}) do not say who was preferred. {cure} or, if the first side always won, use "
+        f"{override({'winner': sides.first, 'loser': sides.second})}"
+    )
+
+
+def _numbers_rows(table: Table, column: str) -> bool:
+    """Return whether a column counts the rows of the table: n is then no weight."""
+    cells = table.cells(column)
+    return len(cells) > 2 and any(cells == [str(row + start) for row in range(len(cells))] for start in (0, 1))
+
+
+def _refuse_draws(table: Table, used: list[str]) -> None:
+    """Raise if a further column calls some rows draws: there, the winner is none."""
+    column = single(table, "outcome", used)
+    if column is None:
+        return
+    cells = table.cells(column)
+    drawn = [row for row, cell in enumerate(cells) if cell and not cell[0].isdigit() and word_value(cell, {}) == 0.0]
+    if drawn:
+        raise table.fail(
+            drawn[0],
+            f'column "{column}" says "{cells[drawn[0]][:40]}" ({such(len(drawn), "row")}), but a winner is named. Say '
+            f"that these are ties: {override({'ties': column})}",
+        )
+
+
+def _sides(table: Table, named: dict[str, str], pairs: list[Pair], *, only_features: bool) -> Pair | None:
+    """Return the two columns of items; None if there are none."""
+    if "first" in named:
+        return _as_pair(named["first"], named["second"], pairs, decided=False)
+    if "loser" in named:
+        return _as_pair(named["winner"], named["loser"], pairs, decided=True)
+    free = [pair for pair in pairs if not {pair.first, pair.second} & set(named.values())]
+    says = {role for source in _SOURCES.values() for role in source} & named.keys()
+    for decided in (True, False):
+        candidates = [p for p in free if p.stem in ITEM_STEMS and (p.words in DECIDED) == decided]
+        if candidates and not (decided and says):
+            return _best(table, candidates, decided)
+    others = [pair for pair in free if _is_feature(pair)]
+    if len(others) != 1 or only_features or place_columns(table.columns):
+        return None
+    if not _holds_items(table, named, others[0]):
+        return None
+    return others[0]
+
+
+def _as_pair(first: str, second: str, pairs: list[Pair], *, decided: bool) -> Pair:
+    alike = [p for p in pairs if (p.first, p.second) == (first, second) and (p.words in DECIDED) == decided]
+    return alike[0] if alike else Pair(DECIDED[0] if decided else ("", ""), "", first, second)
+
+
+def _best(table: Table, candidates: list[Pair], decided: bool) -> Pair:
+    if len({pair.words for pair in candidates}) > 1:
+        listed = "; ".join(f'"{pair.first}" and "{pair.second}"' for pair in candidates[:4])
+        roles = ("winner", "loser") if decided else ("first", "second")
+        chosen = override(dict(zip(roles, (candidates[0].first, candidates[0].second), strict=True)))
+        raise table.refuse(f"several pairs of columns could be the two sides: {listed}. Name one: {chosen}")
+    return min(candidates, key=lambda pair: ITEM_STEMS.index(pair.stem))
+
+
+def _is_feature(pair: Pair) -> bool:
+    return pair.stem not in ITEM_STEMS and not follows_outcome(pair)
+
+
+def _holds_items(table: Table, named: dict[str, str], pair: Pair) -> bool:
+    """Return whether the only pair of columns holds items; whole numbers could be either, and raise."""
+    one, other = table.cells(pair.first), table.cells(pair.second)
+    values = numbers_of([*set(one), *set(other)], table.delimiter)
+    if values is None:
+        return True
+    winner = named.get("winner") or single(table, "winner", [pair.first, pair.second])
+    if winner is not None:
+        cells = table.cells(winner)
+        if sum(cell in sides for cell, *sides in zip(cells, one, other, strict=True)) > len(cells) / 2:
+            return True
+    present = values[np.isfinite(values)]
+    if np.any(present != np.floor(present)):
+        return False
+    feature = normal(pair.stem)
+    raise table.refuse(
+        f'columns "{pair.first}" and "{pair.second}" hold whole numbers: they could be items or a feature. If they are '
+        f"items, use {override({'first': pair.first, 'second': pair.second})} and if they are a feature "
+        f"{override({'features': feature})}"
+    )
+
+
+def _sources(table: Table, named: dict[str, str], pairs: list[Pair], sides: Pair | None) -> dict[str, dict[str, str]]:
+    """Return the ways in which the table says who won; named columns exclude all others."""
+    asked = {
+        source: {role: named[role] for role in roles}
+        for source, roles in _SOURCES.items()
+        if all(role in named for role in roles)
+    }
+    if asked:
+        return asked
+    used = [*named.values(), *((sides.first, sides.second) if sides else ())]
+    found: dict[str, dict[str, str]] = {}
+    winner = single(table, "winner", used)
+    if winner is not None:
+        found["winner"] = {"winner": winner}
+    else:
+        outcome = single(table, "outcome", used)
+        if outcome is not None:
+            found["outcome"] = {"outcome": outcome}
+    for source, stems, roles in (
+        ("scores", SCORE_STEMS, _SOURCES["scores"]),
+        ("wins", WIN_STEMS, _SOURCES["wins"]),
+    ):
+        fitting = [p for p in pairs if p.stem in stems and not {p.first, p.second} & set(used)]
+        fitting = [p for p in fitting if p.words not in DECIDED]
+        if len(fitting) > 1:
+            listed = "; ".join(f'"{p.first}" and "{p.second}"' for p in fitting[:4])
+            named_one = override(dict(zip(roles, (fitting[0].first, fitting[0].second), strict=True)))
+            raise table.refuse(f"several pairs of columns could be the {source}: {listed}. Name one: {named_one}")
+        if fitting and not (source == "wins" and found):
+            found[source] = dict(zip(roles, (fitting[0].first, fitting[0].second), strict=True))
+    if not found:
+        weak = single(table, "weak_outcome", used)
+        if weak is not None:
+            found["outcome"] = {"outcome": weak}
+    return found
+
+
+def _features(
+    table: Table, given: Mapping[str, Any], pairs: list[Pair], sides: Pair, used: list[str]
+) -> tuple[Pair, ...]:
+    """Return the pairs of columns that describe the items of a row."""
+    candidates = [p for p in pairs if p.words == sides.words and not {p.first, p.second} & set(used)]
+    asked = given.get("features")
+    if asked is None:
+        return tuple(pair for pair in candidates if _is_feature(pair))
+    stems = listed(asked)
+    by_stem = {pair.stem: pair for pair in candidates}
+    for stem in stems:
+        if normal(stem) not in by_stem:
+            nearest = nearest_names(stem, by_stem)
+            raise table.refuse(
+                f'there are no two columns for the feature "{stem}" (features: {first_few(by_stem, 8) or "none"}'
+                f"{'; ' + nearest if nearest else ''}). Name one of them, or none: {override({'features': 'none'})}"
+            )
+    return tuple(by_stem[normal(stem)] for stem in stems)
+
+
+def _rankings(table: Table, named: dict[str, str]) -> Layout | None:
+    """Return a layout of rankings, if the columns have one."""
+    roles = {role: column for role, column in named.items() if role in ("weight", "judge", "group")}
+    for role in ("weight", "judge", "group"):
+        column = roles.get(role) or single(table, role, list(named.values()))
+        roles |= {role: column} if column is not None else {}
+    item = named.get("item") or single(table, "item", list(named.values()))
+    place = named.get("place") or single(table, "place", list(named.values()))
+    text = named.get("ranking") or single(table, "ranking", list(roles.values()))
+    if item is not None and place is not None:
+        which = text or single(table, "ranking_id", [item, place])
+        roles |= {"item": item, "place": place} | ({"ranking": which} if which else {})
+        return Layout("ranking (item,place)", roles)
+    places = place_columns(table.columns)
+    if text is not None and ("ranking" in named or not places):
+        return Layout("ranking (text)", roles | {"ranking": text})
+    if places:
+        return Layout("ranking (places)", roles, places=tuple(places))
+    only = table.columns[0] if len(table.columns) == 1 else None
+    if only is not None and all(">" in cell or "≻" in cell for cell in table.cells(only)):
+        return Layout("ranking (text)", roles | {"ranking": only})
+    return None
+
+
+def _sides_missing(table: Table, named: dict[str, str]) -> Exception:
+    """Return the error for columns that were named where the two sides are not found among the others."""
+    told = ", ".join(f'{role} is "{column}"' for role, column in named.items())
+    taken = [pair for pair in pairs_of(table.columns) if {pair.first, pair.second} & set(named.values())]
+    taken = [pair for pair in taken if pair.stem in ITEM_STEMS]
+    columns = first_few(table.columns, 12)
+    if "winner" in named and taken:
+        one, other = taken[0].first, taken[0].second
+        if named["winner"] == other:
+            one, other = other, one
+        role = next(role for role, column in named.items() if column in (one, other))
+        return table.refuse(
+            f'{told}, so that "{one}" and "{other}" cannot be the two sides, and no other columns of ({columns}) are. '
+            f'If they are the sides, leave out {role}={named[role]} or name another column for it, and if "{one}" '
+            f"always won use {override({'winner': one, 'loser': other})}"
+        )
+    guessed = guess(table)
+    if guessed is None or not all(f"{role}={column}" in guessed for role, column in named.items()):
+        guessed = f"Name them too: {override({'first': 'COLUMN', 'second': 'COLUMN'} | named)}"
+    return table.refuse(
+        f"{told}, but the names of the other columns of ({columns}) do not say which are the two sides. {guessed}"
+    )
+
+
+def _nothing(table: Table, named: dict[str, str]) -> Exception:
+    """Return the error for a table without any layout."""
+    columns = table.columns
+    if named:  # then there is a header
+        return _sides_missing(table, named)
+    if len(columns) == 1 and table.values is None:
+        return table.error(
+            f'{table.source}, line {table.top}: there is one column ("{columns[0][:60]}"). Separate columns by a '
+            "comma, semicolon, tab or |, and name them in the first line, such as winner,loser."
+        )
+    if table.values is None and _looks_like_data(table):
+        return table.error(
+            f"{table.source}, line {table.top}: {first_few(columns, 6)} look like data, so the header is missing. Add "
+            "a first line that names the columns, such as "
+            f"{'winner,loser' if len(columns) < 3 else 'first,second,winner'}."
+        )
+    told = guess(table)
+    if told is None:
+        told = (
+            f"Needed are two columns with the names of what was compared, which share names, and one that says who "
+            f"won: {LAYOUTS}. If the table has these, name the columns: "
+            f"{override({'first': 'COLUMN', 'second': 'COLUMN', 'winner': 'COLUMN'})}"
+        )
+    return table.refuse(f"the columns {first_few(columns, 12)} do not say who was preferred. {told}")
+
+
+def _looks_like_data(table: Table) -> bool:
+    """Return whether the first line of a file is no header: a number, or an entry that occurs again below."""
+    for column in table.columns:
+        if not column:
+            continue
+        number = numbers_of([column])
+        if number is not None and np.isfinite(number[0]):
+            return True
+        if any(column in table.cells(other)[:1000] for other in table.columns):
+            return True
+    return False

@@ -1,0 +1,171 @@
+"""Rows that repeat an earlier one in every column are copies, or further answers.
+
+A table that was pasted twice, or exports that overlap, state every answer more than once. Taken for further answers,
+copies make chance certain: what a ranking leaves unexplained grows with their number while its noise does not, and
+becomes a circle. Where a judge, a time or an id stands on the rows, equal rows are copies, unless there are no more of
+them than judges who are asked at random give, or rows that are alike in everything but the outcome often differ in it:
+then the same was asked again. Rows that say only who won may always be answers of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflearn.exceptions import DataWarning, first_few, warn_user
+from preflearn.io.roles import row_columns, says_outcome
+from preflearn.io.table import Table
+
+__all__ = ["Asked", "without_copies"]
+
+DISAGREEING = 0.1  # share of questions asked again with different answers from which on equal rows are answers too
+DEVIATIONS = 3  # standard deviations above the number of equal rows that chance gives, from which on it is not chance
+MANY = 10  # different rows from which on it is no chance that each occurs equally often
+DENSE = 8  # numbers for each row up to which all of them are counted
+
+IntArray = NDArray[np.int64]
+
+
+class Asked(NamedTuple):
+    """What a row asked: the columns of the sides, of the answer, and of those who gave it.
+
+    ``decided`` says that the order of the sides is the answer.
+    """
+
+    sides: Sequence[str]
+    answer: Sequence[str]
+    judge: str | None
+    decided: bool
+
+
+def without_copies(table: Table, asked: Asked, told: list[str], *, keep: bool) -> Table:
+    """Return the table with copies of rows counted once, with a warning and a sentence; or a warning alone."""
+    given = {*asked.sides, *asked.answer}
+    telling = [c for c in dict.fromkeys((asked.judge, *row_columns(table.columns))) if c is not None and c not in given]
+    telling = [column for column in telling if len(set(table.cells(column))) > 1]
+    columns = list(dict.fromkeys([*telling, *asked.sides, *asked.answer, *table.columns]))
+    code, count = _numbered(table, columns, every=not telling and not keep)
+    n_rows, times = len(table), int(np.gcd.reduce(count))
+    if len(count) == n_rows or (times == 1 and not telling and not keep):
+        return table
+    repeated = f"{n_rows - len(count):,} of {n_rows:,} rows repeat an earlier one in every column"
+    occurrence = _occurrence(code)
+    whole = times > 1 and len(count) >= MANY
+    if keep:
+        told.append(f"Kept: {repeated}.")
+        return table
+    if not telling:
+        if whole:
+            warn_user(
+                f"{table.source}: every row is there {times} times ({repeated}). No column, such as a judge, a time or "
+                "an id, tells copies from further answers, so that all count. If the table was pasted more than once, "
+                "delete the copies: they make everything look far surer than it is.",
+                DataWarning,
+            )
+        return table
+    allowed = count // times if whole else count  # a table that was pasted is as it was before
+    if _asked_once(table, asked, telling, code, allowed):
+        allowed = np.ones_like(count)
+    rows = np.flatnonzero(occurrence < allowed[code])
+    if len(rows) == n_rows:
+        told.append(f"Repeats: {repeated}. They count as further answers: the same may have been asked again.")
+        return table
+    gone = n_rows - len(rows)
+    copy = int(np.flatnonzero(occurrence >= allowed[code])[0])
+    line, of = table.line[copy], table.line[int(np.flatnonzero(code == code[copy])[0])]
+    what = (
+        f"the whole table is there {times} times, and {gone:,} of {n_rows:,} rows are copies"
+        if whole
+        else f"{gone:,} of {n_rows:,} rows are copies"
+    )
+    warn_user(
+        f"{table.source}: {what}: they repeat an earlier row in every column, {first_few(telling)} among them "
+        f"({table.word} {line} is {table.word} {of}). Each counts once. If they are "
+        'further answers, keep them with repeated_rows="keep".',
+        DataWarning,
+    )
+    told.append(f"Left out: {gone:,} of {n_rows:,} rows that are copies of an earlier one.")
+    return table.take(rows.tolist())
+
+
+def _numbered(
+    table: Table, columns: Sequence[str], start: IntArray | None = None, *, every: bool = False
+) -> tuple[IntArray, IntArray]:
+    """Return a number for each row, the same where these columns are equal, and how many rows have each number.
+
+    Columns are looked at one by one, and only until all rows differ; with ``every``, until one of them does.
+    """
+    code = np.zeros(len(table), dtype=np.int64) if start is None else start
+    count = np.bincount(code)
+    for column in columns:
+        if len(count) == len(code) or (every and count.min() == 1):
+            break
+        numbers: dict[str, int] = {}
+        cells = [numbers.setdefault(cell, len(numbers)) for cell in table.cells(column)]
+        code = code * len(numbers) + np.array(cells)
+        if len(count) * len(numbers) <= DENSE * len(code):  # counting is quicker than sorting
+            held = np.bincount(code)
+            code, count = (np.cumsum(held > 0) - 1)[code], held[held > 0]
+        else:
+            _, code, count = np.unique(code, return_inverse=True, return_counts=True)
+    return code.astype(np.int64), count.astype(np.int64)
+
+
+def _occurrence(code: IntArray) -> IntArray:
+    """Return how often the number of a row occurred before."""
+    order = np.argsort(code, kind="stable")
+    ordered = code[order]
+    start = np.flatnonzero(np.diff(ordered, prepend=-1))
+    place = np.empty(len(code), dtype=np.int64)
+    place[order] = np.arange(len(code)) - np.repeat(start, np.diff(start, append=len(code)))
+    return place
+
+
+def _asked_once(table: Table, asked: Asked, telling: Sequence[str], code: IntArray, count: IntArray) -> bool:
+    """Return whether equal rows are copies: the same is seldom asked by chance, and seldom got another answer.
+
+    ``count`` is how often each different row counts.
+    """
+    if count.max() == 1:
+        return False
+    pair = np.zeros(len(table), dtype=np.int64)
+    if asked.decided:  # the sides without who of them won
+        names: dict[frozenset[str], int] = {}
+        sides = zip(*(table.cells(column) for column in asked.sides), strict=True)
+        pair = np.array([names.setdefault(frozenset(both), len(names)) for both in sides], dtype=np.int64)
+    elif asked.sides:
+        pair, _ = _numbered(table, asked.sides)
+    row = np.flatnonzero(_occurrence(code) == 0)  # one of each different row
+    n_rows = int(count.sum())
+    by_chance = n_rows * (n_rows - 1) / 2 * _alike(pair[row], own=True) * _told_apart(table, asked, telling, row)
+    if float(np.sum(count * (count - 1) / 2)) <= by_chance + DEVIATIONS * by_chance**0.5:
+        return False
+    answers = {*asked.answer, *asked.sides}
+    rest = [column for column in table.columns if column not in answers and not says_outcome(column)]
+    question, _ = _numbered(table, rest, pair)
+    again = np.bincount(question[row], count[code[row]]) > 1
+    return float(np.mean(np.bincount(question[row])[again] > 1)) < DISAGREEING
+
+
+def _told_apart(table: Table, asked: Asked, telling: Sequence[str], row: IntArray) -> float:
+    """Return how likely it is that two different rows are not told apart by the column that tells most.
+
+    A judge may be asked the same again, so that it counts that a row is like itself, unless each is there once.
+    """
+    chance = 1.0
+    for column in telling:
+        number = _numbered(table, [column])[0][row]
+        others = _alike(number, own=False)
+        chance = min(chance, _alike(number, own=True) if column == asked.judge and others else others)
+    return chance
+
+
+def _alike(number: IntArray, *, own: bool) -> float:
+    """Return how likely it is that two rows drawn at random have the same number; ``own``: drawn with replacement."""
+    n, count = len(number), np.bincount(number).astype(np.float64)
+    if own:
+        return float(np.sum(count**2) / n**2)
+    return float(np.sum(count * (count - 1)) / max(n * (n - 1), 1))

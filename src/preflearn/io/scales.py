@@ -1,0 +1,90 @@
+"""What the numbers of an outcome column mean: which of them say that the first side won, and which the second.
+
+A scale has two ends, such as 1 for a clear win of the first side and 2 for one of the second, or only a sign. It is
+stated by the person, or known because the columns are those of a public data set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflearn.data.words import normal
+from preflearn.exceptions import DataError
+from preflearn.io.table import Table
+
+__all__ = ["Scale", "known_scale", "named_scale", "stated"]
+
+_HOW = (
+    'Write the number of a clear win of each side, as in "first=1,second=2", or the side that positive numbers mean: '
+    '"first=positive" or "second=positive".'
+)
+_SIGNS = {"positive": 1.0, "negative": -1.0}
+
+
+class Scale(NamedTuple):
+    """The number of a clear win of the first side, and of the second; without ends only the sign counts."""
+
+    first: float
+    second: float
+    ends: bool
+    why: str = ""  # clause for a sentence about a scale that nobody stated
+
+
+def stated(scale: Scale) -> str:
+    """Return how to state a scale, for a message.
+
+    Examples
+    --------
+    >>> stated(Scale(1, 2, True)), stated(Scale(-1, 1, False))
+    ('outcomes="first=1,second=2"', 'outcomes="second=positive"')
+    """
+    if not scale.ends:
+        return f'outcomes="{"first" if scale.first > 0 else "second"}=positive"'
+    return f'outcomes="first={scale.first:g},second={scale.second:g}"'
+
+
+def named_scale(outcomes: Mapping[str, Any] | str | None, owner: str) -> Scale | None:
+    """Return the scale that a person stated: a mapping, or text such as ``first=1,second=2``."""
+    if outcomes is None:
+        return None
+    if isinstance(outcomes, str):
+        parts = [part.partition("=") for part in outcomes.split(",") if part.strip()]
+        given: dict[str, Any] = {side.strip(): value.strip() for side, _, value in parts}
+        if len(given) < len(parts):
+            raise DataError(f'{owner}: outcomes: "{outcomes}" names a side twice. {_HOW}')
+    elif isinstance(outcomes, Mapping):
+        given = dict(outcomes)
+    else:
+        raise TypeError(f"{owner}: outcomes must be text or a mapping; got {type(outcomes).__name__}. {_HOW}")
+    if not given or not given.keys() <= {"first", "second"}:
+        raise DataError(f'{owner}: outcomes: "{outcomes}" is not understood. {_HOW}')
+    signs = {side: _SIGNS[value] for side, value in given.items() if isinstance(value, str) and value in _SIGNS}
+    if signs:
+        found = {sign if side == "first" else -sign for side, sign in signs.items()}
+        if len(signs) < len(given) or len(found) > 1:
+            raise DataError(f'{owner}: outcomes: "{outcomes}" contradicts itself. {_HOW}')
+        sign = found.pop()
+        return Scale(sign, -sign, ends=False)
+    try:
+        first, second = (float(given[side]) for side in ("first", "second"))
+    except (KeyError, TypeError, ValueError):
+        raise DataError(f'{owner}: outcomes: "{outcomes}" is not understood. {_HOW}') from None
+    if first == second or not np.isfinite([first, second]).all():
+        raise DataError(f'{owner}: outcomes: "{outcomes}" does not tell the sides apart. {_HOW}')
+    return Scale(first, second, ends=True)
+
+
+def known_scale(table: Table, titles: tuple[str, str], column: str, values: NDArray[np.float64]) -> Scale | None:
+    """Return the scale of a public layout, which is known by the names of its columns and the range of its numbers."""
+    names = (*map(normal, titles), normal(column))
+    if names == ("generator1", "generator2", "preference") and values.min() >= 1 and values.max() <= 2:
+        return Scale(1.0, 2.0, ends=True, why="as in files of AlpacaEval, ")
+    if names == ("videoa", "videob", "score"):
+        others = {normal(other) for other in table.columns}
+        if values.min() < 0 or {"criteria", "publicusername"} & others:
+            return Scale(-1.0, 1.0, ends=False, why="as in files of Tournesol, ")
+    return None
