@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
 from preflearn.exceptions import DataError, DataWarning, FileFormatError
-from preflearn.io import read_svmlight, svmlight_lines
+from preflearn.io import read_svmlight, svmlight
 
 GOOD = b"2 qid:3 1:0.5 4:-1e-3\n0 qid:1 2:7 # note\n\n1.5 qid:3 1:2\t3:.5\n"
 
@@ -61,8 +61,8 @@ def test_whole_blocks_and_single_lines_read_the_same(monkeypatch: pytest.MonkeyP
         for _ in range(50)
     ]
     content = "\r\n".join(lines).encode()
-    limits = svmlight_lines.Limits(1, None)
-    fast, slow = svmlight_lines.parse_block(content, limits), svmlight_lines.parse_lines(content, 1, "f", limits)
+    limits = svmlight.Limits(1, None)
+    fast, slow = svmlight.parse_block(content, limits), svmlight.parse_lines(content, 1, "f", limits)
     assert fast is not None
     for one, two in zip(fast, slow, strict=True):
         np.testing.assert_array_equal(one, two)
@@ -225,8 +225,8 @@ def test_mutants_are_read_or_named(tmp_path: Path) -> None:
                 assert np.isfinite(data.items.data).all()
                 assert np.isfinite(data.score).all()
                 accepted += 1
-                limits = svmlight_lines.Limits(1, None)
-                slow = svmlight_lines.parse_lines(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), 1, "f", limits)
+                limits = svmlight.Limits(1, None)
+                slow = svmlight.parse_lines(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), 1, "f", limits)
                 np.testing.assert_array_equal(slow.label, data.score)  # fast and slow parser agree
                 np.testing.assert_array_equal(slow.value, data.items.data)
         assert time.monotonic() - start < 5

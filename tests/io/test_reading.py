@@ -199,9 +199,9 @@ def test_a_layout_is_recognised_and_read(name: str, tmp_path: Path) -> None:
     assert reading.layout == layout
     assert statements(reading.data) == wanted
     assert reading.source.endswith("data.csv")
-    assert "data.csv" in reading.told[0]
-    assert reading.told[1].startswith("Outcomes: ")
-    assert all(sentence.endswith(".") for sentence in reading.told)
+    assert "data.csv" in reading.notes[0]
+    assert reading.notes[1].startswith("Outcomes: ")
+    assert all(sentence.endswith(".") for sentence in reading.notes)
 
 
 FOR_FILES = ("rankings", "quotes", "bars", "remarks", "json", "sep=", "mark")  # what frames cannot be
@@ -222,7 +222,7 @@ def test_a_frame_reads_as_its_file_does(name: str, tmp_path: Path) -> None:
 def test_counts_of_wins_are_weights(tmp_path: Path) -> None:
     reading = read_preferences(write(tmp_path, LAYOUTS["counts of wins"][0]))
     np.testing.assert_array_equal(reading.data.weight, [3, 1, 2, 4])
-    assert 'First ("team_a") won 3, second ("team_b") 3, ties 4' in reading.told[1]
+    assert 'First ("team_a") won 3, second ("team_b") 3, ties 4' in reading.notes[1]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ def test_preflib_files_are_rankings_with_counts(name: str, text: str | bytes, tm
     np.testing.assert_array_equal(reading.data.weight, [3, 3, 3, 2])
     np.testing.assert_array_equal(reading.data.group, [0, 0, 0, 1])
     assert reading.layout.startswith("preflib")
-    assert "5 in total" in reading.told[1]
+    assert "5 in total" in reading.notes[1]
 
 
 def test_all_alternatives_of_a_preflib_file_are_items(tmp_path: Path) -> None:
@@ -262,7 +262,7 @@ def test_huge_rankings_keep_neighbours_only_and_say_so(tmp_path: Path, monkeypat
     monkeypatch.setattr("preflearn.io.rankings.MOST_PAIRS", 5)
     reading = read_preferences(write(tmp_path, "ranking\na > b > c > d\n"))
     assert len(reading.data) == 3
-    assert "neighbouring places only" in reading.told[1]
+    assert "neighbouring places only" in reading.notes[1]
 
 
 def test_svmlight_gives_ratings(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_svmlight_gives_ratings(tmp_path: Path) -> None:
         assert isinstance(reading.data, Ratings)
         np.testing.assert_array_equal(reading.data.score, [2, 0])
     assert reading.layout == "svmlight"
-    assert "no line has a qid" in read_preferences(write(tmp_path, "1 1:2\n0 1:1\n", "t.svm")).told[0]
+    assert "no line has a qid" in read_preferences(write(tmp_path, "1 1:2\n0 1:1\n", "t.svm")).notes[0]
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-32"])
@@ -309,7 +309,7 @@ def test_labels_are_found_and_named(tmp_path: Path) -> None:
     np.testing.assert_array_equal(reading.data.judge, ["w1", "w2"])
     np.testing.assert_array_equal(reading.data.weight, [2, 1.5])
     np.testing.assert_array_equal(reading.data.group, ["q", "q"])
-    assert any('Not used: "when"' in sentence for sentence in reading.told)
+    assert any('Not used: "when"' in sentence for sentence in reading.notes)
     again = read_preferences(tmp_path / "data.csv", columns="group=when,judge=query")
     np.testing.assert_array_equal(again.data.group, ["x", "y"])
     np.testing.assert_array_equal(again.data.judge, ["q", "q"])
@@ -349,15 +349,15 @@ def test_pairs_to_predict_need_no_outcomes(tmp_path: Path) -> None:
     path = write(tmp_path, "first,second\nann,bob\n")
     reading = read_preferences(path, need_outcomes=False)
     assert statements(reading.data) == [(A, B, 0)]
-    assert "pairs to predict" in reading.told[1]
+    assert "pairs to predict" in reading.notes[1]
 
 
 def test_rows_can_be_dropped_and_are_counted(tmp_path: Path) -> None:
     path = write(tmp_path, "winner,loser\nann,bob\n,ann\ncy,cy\nbob,cy\n")
     reading = read_preferences(path, missing="drop", self_comparisons="drop")
     assert statements(reading.data) == [(A, B, 1), (B, C, 1)]
-    assert "Dropped: 1 of 4 rows with an empty cell." in reading.told
-    assert "Dropped: 1 of 3 comparisons of an item with itself." in reading.told
+    assert "Dropped: 1 of 4 rows with an empty cell." in reading.notes
+    assert "Dropped: 1 of 3 comparisons of an item with itself." in reading.notes
 
 
 @pytest.mark.parametrize("name", ["sides and names", "home and away", "a winner and scores that agree"])
@@ -382,7 +382,7 @@ def test_a_reading_speaks() -> None:
     frame = pd.DataFrame({"winner": ["ann"], "loser": ["bob"]})
     reading = read_preferences(frame)
     assert isinstance(reading, Reading)
-    assert str(reading) == "\n".join(reading.told)
+    assert str(reading) == "\n".join(reading.notes)
     assert json.dumps(reading.columns)
 
 
@@ -395,7 +395,7 @@ def test_numbers_of_the_rows_are_no_weights(tmp_path: Path) -> None:
 def test_decimal_commas_are_said(tmp_path: Path) -> None:
     reading = read_preferences(write(tmp_path, "winner;loser;weight\na;b;1,5\nb;c;2\n"))
     np.testing.assert_array_equal(reading.data.weight, [1.5, 2])
-    assert reading.told[-1] == 'Commas in "weight" were read as decimal points.'
+    assert reading.notes[-1] == 'Commas in "weight" were read as decimal points.'
 
 
 @pytest.mark.slow

@@ -29,7 +29,7 @@ def test_the_message_names_the_option_exactly_where_it_cures(name: str, tmp_path
     assert option is not None
     reading = read_preferences(path, **{option[1]: "drop"})
     assert len(reading.data) == 2
-    assert any(sentence.startswith("Dropped: 1 of") for sentence in reading.told)
+    assert any(sentence.startswith("Dropped: 1 of") for sentence in reading.notes)
 
 
 def test_a_row_without_a_word_on_ties_is_no_row_to_drop(tmp_path: Path) -> None:

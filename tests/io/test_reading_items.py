@@ -142,14 +142,14 @@ def test_a_remark_below_the_items_and_columns_to_leave_out(tmp_path: Path) -> No
         read_preferences(matches, items)
     reading = read_preferences(matches, items, columns="without=y")
     assert reading.data.feature_names == ("Rk", "x")
-    assert 'Left out: 1 row without any feature ("See").' in reading.told
+    assert 'Left out: 1 row without any feature ("See").' in reading.notes
 
 
 def test_an_id_beside_the_names_is_no_feature(tmp_path: Path) -> None:
     items = write(tmp_path, '"",id,x\nann,3,1\nbob,5,2\ncy,6,9\ndee,8,1\neve,9,4\n', "items.csv")
     reading = read_preferences(write(tmp_path, MATCHES, "m.csv"), items)
     assert reading.data.feature_names == ("x",)
-    assert any('"id" (numbers the items)' in sentence for sentence in reading.told)
+    assert any('"id" (numbers the items)' in sentence for sentence in reading.notes)
 
 
 ROWS = "left,right,x_left,x_right,kind_left,kind_right,winner\nann,bob,1,2,cat,dog,left\ncy,ann,3,1,cat,cat,left\n"
@@ -211,6 +211,6 @@ def test_a_feature_of_the_row_is_left_out_and_said_so(tmp_path: Path) -> None:
     text = "\n".join(["left,right,x_left,x_right,form_left,form_right,winner", *rows])
     reading = read_preferences(write(tmp_path, text, "m.csv"))
     assert reading.data.feature_names == ("x",)
-    assert any(sentence.startswith('Left out: "form" (not the same in all rows') for sentence in reading.told)
+    assert any(sentence.startswith('Left out: "form" (not the same in all rows') for sentence in reading.notes)
     items = write(tmp_path, "item,z\n" + "\n".join(f"i{k},{k}" for k in range(21)), "items.csv")
     assert read_preferences(tmp_path / "m.csv", items).data.feature_names == ("z",)

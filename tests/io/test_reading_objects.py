@@ -39,7 +39,7 @@ def test_all_are_the_same_table(name):
     source = zip(WINNERS, LOSERS, strict=True) if name == "zip" else SAME[name]
     found, wanted = read_preferences(source), read_preferences(FRAME)
     assert found.layout == wanted.layout == "winner,loser"
-    assert found.told[1:] == wanted.told[1:]
+    assert found.notes[1:] == wanted.notes[1:]
     for part in ("first", "second", "outcome", "names"):
         np.testing.assert_array_equal(getattr(found.data, part), getattr(wanted.data, part))
 
@@ -64,7 +64,7 @@ def test_items_may_be_rows_or_columns_too(library):
     wanted = read_preferences(PAIRS, pd.DataFrame(items))
     found = read_preferences(PAIRS, library(items))
     np.testing.assert_array_equal(found.data.items, wanted.data.items)
-    assert found.told == wanted.told
+    assert found.notes == wanted.notes
 
 
 def test_a_ranking_from_pairs():

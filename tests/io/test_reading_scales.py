@@ -59,11 +59,11 @@ def test_weighted_preferences_of_alpaca_eval_are_shares_of_one_vote(tmp_path: Pa
     assert data.weight.sum() == pytest.approx(len(ALPACA))
     assert data.weight[data.outcome > 0].sum() == pytest.approx((2 - preference).sum())
     assert data.weight.min() > 0.01  # 1.9999999999999998 is 2
-    assert reading.told[1].startswith(
+    assert reading.notes[1].startswith(
         'Outcomes: as in files of AlpacaEval, column "preference": 1 is the first side, 2'
     )
-    assert "shares of one vote (1.02 counts 0.98 for the first and 0.02 for the second)" in reading.told[1]
-    assert 'First ("generator_1") won 4, second ("generator_2") 6, ties 0.' in reading.told[1]
+    assert "shares of one vote (1.02 counts 0.98 for the first and 0.02 for the second)" in reading.notes[1]
+    assert 'First ("generator_1") won 4, second ("generator_2") 6, ties 0.' in reading.notes[1]
 
 
 def test_shares_of_a_vote_give_the_win_rate_that_the_numbers_have() -> None:
@@ -78,10 +78,10 @@ def test_preferences_of_tournesol_are_for_the_second_if_positive(tmp_path: Path)
     path = write(tmp_path, TOURNESOL)
     reading = read_preferences(path)
     np.testing.assert_array_equal(reading.data.outcome, [1, -1, -1, 1, 0, -1, 1, -1, 1, -1])
-    assert reading.told[1].startswith(
+    assert reading.notes[1].startswith(
         'Outcomes: as in files of Tournesol, column "score" is a number: positive if the '
     )
-    assert "positive if the second side won, negative if the first, 0 a tie; only the sign is used" in reading.told[1]
+    assert "positive if the second side won, negative if the first, 0 a tie; only the sign is used" in reading.notes[1]
     np.testing.assert_array_equal(read(path, margins=True).outcome, [8, -3, -10, 2, 0, -5, 10, -1, 4, -6])
     assert set(read(path).judge) == {"anna", "ben", "cleo", "dora"}
     degrees = read(path, outcomes="first=-10,second=10")

@@ -36,7 +36,7 @@ def test_what_somebody_is_does_not_say_who(cells: tuple[str, str], tmp_path: Pat
     one, other = cells
     reading = read_preferences(write(tmp_path, f"expert,winner,loser\n{one},a,b\n{other},b,c\n"))
     assert reading.data.judge is None
-    assert 'Not used: "expert".' in reading.told
+    assert 'Not used: "expert".' in reading.notes
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_columns_made_from_the_outcome_are_no_features(derived: str, tmp_path: P
         read_preferences(write(tmp_path, f"{header}\n{rows}"))
     reading = read_preferences(write(tmp_path, f"{header}\n{rows}"), columns="first=field1,second=field2")
     assert (reading.data.n_items, reading.data.n_features) == (3, 0)
-    assert any(line.startswith("Not used: ") and derived.format(1) in line for line in reading.told)
+    assert any(line.startswith("Not used: ") and derived.format(1) in line for line in reading.notes)
 
 
 @pytest.mark.parametrize("stem", ["window", "wine", "setsize", "pointed", "tiers", "drawing", "price"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from preflearn.cli.sources import about, read_any
 from preflearn.cli.tables import csv_text, write_text
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.exceptions import DataError, first_few
-from preflearn.io.reading import read_content
+from preflearn.io.options import Options
+from preflearn.io.reading import read_with
 from preflearn.io.scales import Scale
-from preflearn.io.statements import Options
+from preflearn.io.sources import open_bytes
 from preflearn.model_file.container import atomic_file
 
 __all__ = ["run"]
@@ -33,7 +35,7 @@ _LAYOUTS = {
 }
 _TIES = ("tie", "draw", "equal", "same")  # the first that is no item
 # No columns named, margins and repeats kept.
-_PLAIN = Options({}, True, False, True, False, False, True, "convert", keep_repeats=True)
+_PLAIN = Options.checked("convert", margins=True, repeated_rows="keep")
 _WITHOUT_FEATURES = "Features of the items were left out, as this layout has no place for them. Keep their table."
 MOST_PAIRS = 2_000_000  # of scored rows that are listed
 
@@ -59,7 +61,7 @@ def run(source: str, out: Path, reading: ReadOptions, layout: str | None) -> Non
             else:
                 what = _write_table(_comparisons(data), out, kind, layout)
     left = [] if kind in _ROWS or data.items is None else [("Note", _WITHOUT_FEATURES)]
-    facts([*(("Read", line) for line in found.told), ("Saved", f"{out}: {what}"), *left])
+    facts([*(("Read", line) for line in found.notes), ("Saved", f"{out}: {what}"), *left])
 
 
 def _comparisons(data: Comparisons | Ratings) -> Comparisons:
@@ -132,9 +134,9 @@ def _check_back(content: bytes, data: Comparisons, label: list[str], out: Path, 
         if not data.outcome.all() or set(data.outcome.tolist()) & {0.5}:
             cure = "Use --layout left-right-winner."
         elif (data.outcome != 1).any():
-            options = options._replace(scale_of_outcomes=Scale(1.0, -1.0, ends=False))  # the reader asks
+            options = replace(options, scale_of_outcomes=Scale(1.0, -1.0, ends=False))  # the reader asks
     try:
-        found = read_content(options, content, str(out)).data
+        found = read_with(options, open_bytes(content, str(out))).data
     except DataError as error:
         reason = str(error).removeprefix(f"{out}, ").removeprefix(f"{out}: ").split(". ")[0].rstrip(".")
         raise DataError(f"{out}: this table could not be read again ({reason}). {cure}") from None
@@ -207,7 +209,7 @@ def _write_rankings(data: Comparisons, out: Path, kind: str) -> str:
         text = ",".join(_rank_text(rank) for rank in order)
         lines.append(f"{_number(weight)}: {text}")
     content = "\n".join(lines) + "\n"
-    again = read_content(_PLAIN, content.encode("utf-8", "surrogatepass"), str(out)).data
+    again = read_with(_PLAIN, open_bytes(content.encode("utf-8", "surrogatepass"), str(out))).data
     assert isinstance(again, Comparisons)
     lost = sorted({label[item] for order in counts for rank in order for item in rank} - set(_labels(again)))
     if lost:

@@ -59,7 +59,7 @@ def _run(source: str, target: Path, choices: Choices) -> None:
         _by_least_squares(reading, target, choices, describe_switch(asked, reading.data))
         return
     assert isinstance(reading.data, Comparisons)
-    read = Read(reading.data, reading.told, reading.source, reading.encoder)
+    read = Read(reading.data, reading.notes, reading.source, reading.encoder)
     facts([*(("Read", line) for line in read.told), ("Data", describe_data(read.data))])
     with progress("Learning") as tell, about(read.source):
         result = rank_comparisons(
@@ -85,7 +85,7 @@ def _read(source: str, choices: Choices, margins: bool) -> Reading:
 def _by_least_squares(reading: Reading, target: Path, choices: Choices, note: str | None) -> None:
     data, source = reading.data, reading.source
     check_data(source, data, choices)
-    facts([*(("Read", line) for line in reading.told), ("Data", describe_data(data))])
+    facts([*(("Read", line) for line in reading.notes), ("Data", describe_data(data))])
     with working(f"Learning from {source}"), about(source):
         result = train(data, choices)
     with working(f"Saving {target.name}"):

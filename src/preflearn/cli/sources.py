@@ -182,10 +182,10 @@ def read_comparisons(source: str, options: ReadOptions) -> Read:
 
     reading = read_any(source, options)
     if isinstance(reading.data, Comparisons):
-        return Read(reading.data, reading.told, reading.source, reading.encoder)
+        return Read(reading.data, reading.notes, reading.source, reading.encoder)
     with about(reading.source):
         data, more = from_rows(reading.data, reading.source)
-    return Read(data, (*reading.told, *more), reading.source)
+    return Read(data, (*reading.notes, *more), reading.source)
 
 
 def comparisons_of(source: str, options: ReadOptions) -> Read:
@@ -297,7 +297,7 @@ class Saved:
         from preflearn.data import ItemTable
         from preflearn.io import ItemEncoder, read_items
         from preflearn.io.item_features import NAME_WORDS, check_distinct
-        from preflearn.io.table import read_table
+        from preflearn.io.sources import read_table
 
         if self.known is not None:
             names = read_items(source).names

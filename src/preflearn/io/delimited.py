@@ -1,4 +1,4 @@
-"""Rows of delimited text with the line where each starts; the first row that does not fit is named."""
+"""Tables of delimited text (CSV): rows with the line where each starts; the first that does not fit is named."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import io
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TypeAlias
 
 from preflearn.exceptions import FileFormatError, first_few
+from preflearn.io.table import Table
 
-__all__ = ["Cells", "parse_csv"]
+__all__ = ["parse_csv"]
+
+_Parts: TypeAlias = tuple[list[str], list[list[str]], Sequence[int], int]  # header, columns, lines, line of the header
 
 _DELIMITERS = (",", ";", "\t", "|")
 _NAMES = {"\t": "tab"}
@@ -20,44 +23,32 @@ _REMARK = re.compile(r"[ \t]*#")
 _LINE = re.compile(r"([^\r\n]*)(\r\n|\r|\n|$)")
 
 
-class Cells(NamedTuple):
-    """Stripped cells by column; ``line`` is where each row starts, ``top`` the line of the header."""
-
-    header: list[str]
-    columns: list[list[str]]
-    line: Sequence[int]
-    delimiter: str
-    top: int
-
-
-def parse_csv(text: str, name: str) -> Cells:
-    """Return the cells of delimited text; the delimiter is the one that occurs most often in the header."""
+def parse_csv(text: str, name: str) -> Table:
+    """Return the table in delimited text; the delimiter is the one that occurs most often in the header."""
     text = _without_comments(text)
     found = re.search(r"[^\r\n]*\S[^\r\n]*", text)
     head = found[0] if found else ""
     excel = re.fullmatch(r"sep=([,;|\t])", head)
     bare = re.sub(r'"[^"]*"', "", head)
     delimiter = excel[1] if excel else max(_DELIMITERS, key=bare.count)
-    cells = None if excel else _plain(text, delimiter)
-    if cells is None:
-        cells = _with_lines(text, name, delimiter, skip=bool(excel))
-    header = [cell.strip() for cell in cells.header]
-    if not cells.line:
+    plain = None if excel else _plain(text, delimiter)
+    titles, columns, lines, top = plain or _with_lines(text, name, delimiter, skip=bool(excel))
+    header = [title.strip() for title in titles]
+    if not lines:
         raise FileFormatError(f"{name}: there is a header but no rows below it. Check that the file is complete.")
     repeated = [title for title, count in Counter(header).items() if title and count > 1]
     if repeated:
-        raise FileFormatError(
-            f"{name}, line {cells.top}: columns {first_few(repeated)} occur more than once. Rename them."
-        )
-    columns = [[cell.strip() for cell in column] for column in cells.columns]
-    _check_header(header, columns, cells, name)
+        raise FileFormatError(f"{name}, line {top}: columns {first_few(repeated)} occur more than once. Rename them.")
+    columns = [[cell.strip() for cell in column] for column in columns]
+    _check_header(header, columns, lines, name)
     if "'" in text:
-        _check_quotes(columns, cells.line, name)
+        _check_quotes(columns, lines, name)
         columns = [[_unquoted(cell) for cell in column] for column in columns]
-    return cells._replace(header=header, columns=columns)
+    cells = dict(zip(header[::-1], columns[::-1], strict=True))  # of unnamed columns the first
+    return Table(name, tuple(header), cells.__getitem__, lines, "line", delimiter=delimiter, top=top, text=cells)
 
 
-def _check_header(header: list[str], columns: list[list[str]], cells: Cells, name: str) -> None:
+def _check_header(header: list[str], columns: list[list[str]], lines: Sequence[int], name: str) -> None:
     """Raise if rows repeat the header, as in files that were joined.
 
     Where an entry of the header occurs in another row of its column as well, it may be data, or the header missing.
@@ -69,7 +60,7 @@ def _check_header(header: list[str], columns: list[list[str]], cells: Cells, nam
     if again and all(column.count(title) == len(again) for title, column in titled):
         more = f" ({len(again)} such lines)" if len(again) > 1 else ""
         raise FileFormatError(
-            f"{name}, line {cells.line[again[0]]}: this line repeats the first one, {first_few(header, 6)}{more}. If "
+            f"{name}, line {lines[again[0]]}: this line repeats the first one, {first_few(header, 6)}{more}. If "
             "that is the header, and files were joined, delete it here, or join them again without it: "
             "(cat A.csv; tail -n +2 B.csv) > ALL.csv. If both are data, add a line above that names the columns."
         )
@@ -80,7 +71,7 @@ def _unquoted(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and _QUOTED.match(cell) else cell
 
 
-def _check_quotes(columns: list[list[str]], line: Sequence[int], name: str) -> None:
+def _check_quotes(columns: list[list[str]], lines: Sequence[int], name: str) -> None:
     """Raise if a cell would be taken for another one when its quote is left out."""
     distinct = set().union(*columns)
     both = {cell for cell in distinct if cell[:1] in ("=", "+", "-", "@") and f"'{cell}" in distinct}
@@ -89,7 +80,7 @@ def _check_quotes(columns: list[list[str]], line: Sequence[int], name: str) -> N
         row, cell = min((row, cell) for column in columns for row, cell in enumerate(column) if cell in both)
         row_quoted = min(row for column in columns for row, found in enumerate(column) if found == f"'{cell}")
         raise FileFormatError(
-            f'{name}, line {line[row]}: there is "{cell[:60]}" here and "\'{cell[:60]}" in line {line[row_quoted]}, '
+            f'{name}, line {lines[row]}: there is "{cell[:60]}" here and "\'{cell[:60]}" in line {lines[row_quoted]}, '
             "which would be read as the same: a quote before = + - or @ only keeps spreadsheets from running a cell. "
             "Write both alike, or change one of the names."
         )
@@ -109,7 +100,7 @@ def _without_comments(text: str) -> str:
     return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:] if end else text
 
 
-def _plain(text: str, delimiter: str) -> Cells | None:
+def _plain(text: str, delimiter: str) -> _Parts | None:
     """Return the usual file: no quotes or blank lines, as many cells on every line; else None."""
     if '"' in text:
         return None
@@ -122,10 +113,10 @@ def _plain(text: str, delimiter: str) -> Cells | None:
         return None
     cells = delimiter.join(lines[1:]).split(delimiter)
     columns = [cells[place::width] for place in range(width)]
-    return Cells(lines[0].split(delimiter), columns, range(2, len(lines) + 1), delimiter, 1)
+    return lines[0].split(delimiter), columns, range(2, len(lines) + 1), 1
 
 
-def _with_lines(text: str, name: str, delimiter: str, *, skip: bool) -> Cells:
+def _with_lines(text: str, name: str, delimiter: str, *, skip: bool) -> _Parts:
     """Return any file row by row; blank rows are left out and the first odd row raises."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     header: list[str] | None = None
@@ -151,7 +142,7 @@ def _with_lines(text: str, name: str, delimiter: str, *, skip: bool) -> Cells:
         raise FileFormatError(f"{name}, line {start}: {cause}. Check the quotes.") from None
     if header is None:
         raise FileFormatError(f"{name}: there are no columns. Give a table with a header.")
-    return Cells(header, [list(column) for column in zip(*rows, strict=True)], line, delimiter, top)
+    return header, [list(column) for column in zip(*rows, strict=True)], line, top
 
 
 def _ragged(name: str, here: int, row: list[str], header: list[str], top: int, delimiter: str) -> FileFormatError:

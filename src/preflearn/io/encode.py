@@ -14,17 +14,16 @@ from preflearn.data.checks import lock, object_array
 from preflearn.data.item_table import ItemTable
 from preflearn.data.words import normal
 from preflearn.exceptions import DataWarning, first_few, warn_user
-from preflearn.io.bytes import path_text
-from preflearn.io.objects import table_of
 from preflearn.io.roles import override
-from preflearn.io.table import Table, numbers_of, read_table
+from preflearn.io.sources import open_table
+from preflearn.io.table import Table, numbers_of
 
 __all__ = ["ItemEncoder", "fit_encoder"]
 
 MOST_LEVELS = 20  # of a column of text; more are names or sentences
 FLAGGED = 0.05  # share of missing numbers from which on an indicator is added
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d{1,2}/\d{1,2}")
-_MISSING = frozenset(("", "na", "n/a", "nan", "null", "#n/a", "?", "<na>"))
+MISSING = frozenset(("", "na", "n/a", "nan", "null", "#n/a", "?", "<na>"))
 _TRUE = {"true": "1", "yes": "1", "false": "0", "no": "0"}
 _IDS = frozenset(("id", "itemid", "index", "no", "nr", "number", "key", "row", "rownumber", "uid"))
 
@@ -112,7 +111,9 @@ class ItemEncoder:
         DataWarning
             If a column holds categories that were not there when the encoder was fitted.
         """
-        given = table if isinstance(table, Table) else _open(table)
+        given = open_table(table, "ItemEncoder")
+        if given is None:
+            raise TypeError(f"ItemEncoder: path must be a string or a path; got {type(table).__name__}.")
         known = {normal(column) for column in given.columns}
         missing = [column for column in self.columns if normal(column) not in known]
         if missing:
@@ -138,7 +139,7 @@ class ItemEncoder:
             missing = np.isnan(values)
             filled = np.where(missing, self.fill[place], values) / self.scale[place]
             return np.column_stack([filled, missing.astype(float)]) if self.flagged[place] else filled[:, None]
-        cells = [cell if cell.casefold() not in _MISSING else "" for cell in table.cells(column)]
+        cells = [cell if cell.casefold() not in MISSING else "" for cell in table.cells(column)]
         unknown = sorted(set(cells) - set(levels) - {""})
         if unknown:
             warn_user(
@@ -152,15 +153,10 @@ class ItemEncoder:
         return encoded
 
 
-def _open(table: Any) -> Table:
-    frame = None if isinstance(table, str) else table_of(table, "ItemEncoder", "the table of items", pairs=False)
-    return frame if frame is not None else read_table(path_text(table, "ItemEncoder"))
-
-
 def fit_encoder(
     table: Table, name: str | None, columns: Sequence[str], *, scale: bool = True
 ) -> tuple[ItemEncoder, list[str]]:
-    """Return how to encode the columns of a table, and sentences about what is encoded, filled in and left out."""
+    """Return how to encode the columns of a table, and notes about what is encoded, filled in and left out."""
     rules: list[tuple[str, tuple[str, ...] | None, float, bool, float]] = []
     left_out: dict[str, list[str]] = {}
     filled: list[str] = []
@@ -185,22 +181,22 @@ def fit_encoder(
             deviation = _deviation(table, column, values) if scale and not binary else 1.0
             rules.append((column, None, float(np.median(present)), share > FLAGGED, deviation))
         elif kind == "category":
-            levels = tuple(sorted({cell for cell in cells if cell.casefold() not in _MISSING}))
+            levels = tuple(sorted({cell for cell in cells if cell.casefold() not in MISSING}))
             rules.append((column, levels, 0.0, False, 1.0))
             encoded.append(f"{column} ({len(levels)} categories)")
         else:
             left_out.setdefault(kind, []).append(column)
     parts = tuple(zip(*rules, strict=True)) or ((),) * 5
-    told = [f"Encoded as 0 and 1: {', '.join(encoded)}."] if encoded else []
-    told += [f"Missing numbers filled in by the median: {', '.join(filled)}."] if filled else []
+    notes = [f"Encoded as 0 and 1: {', '.join(encoded)}."] if encoded else []
+    notes += [f"Missing numbers filled in by the median: {', '.join(filled)}."] if filled else []
     for reason, names in left_out.items():
-        told.append(f"Left out: {first_few(names, 8)} ({reason}).")
-    return ItemEncoder(name, *parts), told
+        notes.append(f"Left out: {first_few(names, 8)} ({reason}).")
+    return ItemEncoder(name, *parts), notes
 
 
 def _kind(table: Table, column: str) -> str:
     """Return "number", "category", or why a column is left out; numbers with a few words among them raise."""
-    present = [cell for cell in table.cells(column) if cell.casefold() not in _MISSING]
+    present = [cell for cell in table.cells(column) if cell.casefold() not in MISSING]
     if numbers_of(present, table.delimiter) is not None or {cell.casefold() for cell in present} <= _TRUE.keys():
         return "number"
     if all(_DATE.fullmatch(cell) for cell in present):
@@ -211,7 +207,7 @@ def _kind(table: Table, column: str) -> str:
         row = next(
             row
             for row, cell in enumerate(table.cells(column))
-            if cell.casefold() not in _MISSING and numbers_of([cell], table.delimiter) is None
+            if cell.casefold() not in MISSING and numbers_of([cell], table.delimiter) is None
         )
         raise table.fail(
             row,

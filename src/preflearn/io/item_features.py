@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.checks import lock, object_array
-from preflearn.data.item_table import ItemTable
+from preflearn.data.item_table import ItemTable, check_items
 from preflearn.data.words import normal
 from preflearn.exceptions import first_few, nearest_names
-from preflearn.io.encode import _MISSING, ItemEncoder, fit_encoder
-from preflearn.io.roles import Pair, override
+from preflearn.io.encode import MISSING, ItemEncoder, fit_encoder
+from preflearn.io.options import Options
+from preflearn.io.roles import Pair, listed, override
+from preflearn.io.sources import open_table
 from preflearn.io.table import Table, numbers_of, such, tidy_number
 
 __all__ = [
     "NAME_WORDS",
     "Known",
     "check_distinct",
-    "describe_features",
+    "commas",
     "known_items",
-    "name_column",
+    "read_items",
     "row_features",
     "row_items",
+    "unused",
 ]
 
 NAME_WORDS = ("item", "name", "id", "item_id", "item_name")
@@ -32,15 +36,114 @@ _VARYING = 0.2  # share of the repeated items from which on a feature belongs to
 
 
 class Known(NamedTuple):
-    """Items with their features: the row of each name, the encoder and sentences about both."""
+    """Items with their features, how these were encoded, and notes about both.
+
+    ``row`` is the row of each name, or None where items are the names that occur; ``source`` is the name of the table
+    in messages.
+    """
 
     table: ItemTable
-    row: dict[str, int]
-    encoder: ItemEncoder | None
-    told: list[str]
+    encoder: ItemEncoder | None = None
+    notes: Sequence[str] = ()
+    row: dict[str, int] | None = None
+    source: str = ""
+
+    def find_rows(self, table: Table, where: dict[str, int]) -> dict[str, int]:
+        """Return the row of each name; an unknown one raises with the row of the table ``where`` it occurs."""
+        assert self.row is not None
+        tidy = {tidy_number(name): row for name, row in self.row.items()}
+        found = {name: self.row.get(name, tidy.get(tidy_number(name))) for name in where}
+        unknown = [name for name, row in found.items() if row is None]
+        if unknown:
+            nearest = nearest_names(unknown[0], self.row)
+            numbers = f", numbered 0..{len(self.row) - 1}" if self.table.names is None else ""
+            more = f"{numbers}; {len(unknown) - 1} more such names" if len(unknown) > 1 else numbers
+            raise table.fail(
+                where[unknown[0]],
+                f'"{unknown[0][:60]}" is not in {self.source} ({len(self.row)} items'
+                f"{'; ' + nearest if nearest else ''}{more}). Correct the name, or add the item.",
+            )
+        return {name: row for name, row in found.items() if row is not None}
 
 
-def name_column(table: Table) -> str | None:
+def read_items(source: Any, *, name: str | None = None, features: Sequence[str] | None = None) -> ItemTable:
+    r"""Read a table of items: one row per item, a column of names, numeric features.
+
+    Parameters
+    ----------
+    source : str, path, data frame, list of rows or dict of columns
+        Of files: CSV (delimiter ``,`` ``;`` tab or ``|``, UTF-8, with a header, gzip allowed), JSON lines or Parquet.
+    name : str, default=None
+        Column of the names. By default a text column called item, name or id; else a first column without a header
+        that holds text; else a column of numbers called item, name or id; else the first text column.
+    features : sequence of str, default=None
+        Columns to use as features; by default all others, which must then be numbers.
+
+    Returns
+    -------
+    ItemTable
+        With ``values``, ``names``, ``feature_names`` and ``n_items``; `Comparisons` takes it as ``items``.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from preflearn.io import read_items
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "items.csv")
+    ...     _ = path.write_text("item,height,weight\nann,1.6,55\nbob,1.8,80\n")
+    ...     read_items(path).feature_names
+    ('height', 'weight')
+    """
+    table = open_table(source, "read_items")
+    if table is None:
+        raise TypeError(f"read_items: path must be a string or a path; got {type(source).__name__}.")
+    chosen = list(table.columns) if features is None else [table.find(feature) for feature in features]
+    column = _name_column(table) if name is None else table.find(name, "name")
+    names = None
+    if column is not None:
+        names = object_array(table.column(column, "name"))
+        check_distinct(table, names.tolist())
+    # A first column without a header is a row number, never a feature.
+    chosen = [feature for feature in chosen if feature not in (column, "") or features is not None]
+    if not chosen:
+        return ItemTable(None, lock(names), None, len(table))
+    values = np.column_stack([table.numbers(feature) for feature in chosen])
+    return ItemTable(lock(values), lock(names), tuple(chosen), len(table))
+
+
+def known_items(items: Any, used: list[str], names: list[Any], features: Table | None, options: Options) -> Known:
+    """Return the items that were given, or those that occur.
+
+    Parameters
+    ----------
+    items : None, ItemEncoder, ItemTable or whatever holds a table of items
+        None takes the names that occur, with the features that stand on the rows; an encoder says how these are
+        encoded.
+    used, names : list
+        Names that are compared, as text and as they are in the source.
+    features : Table or None
+        Features that stand on the rows, a row for each name.
+    options : Options
+        Which columns to use, and whether to scale.
+    """
+    if items is None or isinstance(items, ItemEncoder):
+        table = ItemTable(None, lock(object_array(names)), None, len(names))
+        return Known(table) if features is None else _of_rows(features, table, items, options.scale)
+    given = None if isinstance(items, ItemTable) else open_table(items, options.owner)
+    if given is None:
+        return _as_given(check_items(items, options.owner), options.items_name)
+    return _of_table(given, used, options)
+
+
+def _as_given(items: ItemTable, source: str) -> Known:
+    if items.names is None:
+        row = {str(number): number for number in range(items.n_items)}
+        return Known(items, None, [f"Items: {items.n_items} rows, compared by row number."], row, source)
+    return Known(items, None, (), {str(name): number for number, name in enumerate(items.names)}, source)
+
+
+def _name_column(table: Table) -> str | None:
     """Return the column of names: text called item, name or id; a first column without header; else any text."""
     by_word = {column.lower(): column for column in table.columns}
     called = [by_word[word] for word in NAME_WORDS if word in by_word]
@@ -65,11 +168,10 @@ def check_distinct(table: Table, names: Sequence[str]) -> None:
             )
 
 
-def known_items(
-    table: Table, used: Sequence[str], name: str | None, without: Sequence[str] = (), *, scale: bool
-) -> Known:
+def _of_table(table: Table, used: Sequence[str], options: Options) -> Known:
     """Return the items of a table; ``used`` are the names that are compared, which say which column holds the names."""
-    column = name_column(table) if name is None else table.find(name, "name")
+    name, scale = options.given.get("name"), options.scale
+    column = _name_column(table) if name is None else table.find(name, "name")
     if name is None:
         wanted = {tidy_number(cell) for cell in used}
         holding = [c for c in table.columns if _holds(table.cells(c), wanted)]
@@ -85,16 +187,17 @@ def known_items(
             f"no column holds the names of the items ({first_few(table.columns, 8)}; the names are such as "
             f"{first_few(used)}). Add a column item with these names."
         )
-    table, told = _without_remarks(table, column, used)
+    table, remarks = _without_remarks(table, column, used)
     cells = table.column(column, "name")
     check_distinct(table, cells)
-    left_out = [table.find(c, "a column to leave out") for c in without]
+    left_out = [table.find(c, "a column to leave out") for c in listed(options.given.get("without"))]
     features = [c for c in table.columns if c not in (column, "", *left_out)]
     encoder, about = fit_encoder(table, column, features, scale=scale)
     items = encoder.transform(table)
     row = {cell: place for place, cell in enumerate(cells)}
-    head = f'{table.source}: {len(cells)} items, named by column "{column}"; {describe_features(encoder, scale)}'
-    return Known(items, row, encoder, [head, *told, *about, *commas(table)])
+    head = f'{table.source}: {len(cells)} items, named by column "{column}"; {_described(encoder, scale)}'
+    notes = [head, *remarks, *about, *commas(table)]
+    return Known(items, encoder, notes, row, table.source if table.is_file else options.items_name)
 
 
 def _holds(cells: list[str], wanted: set[str]) -> bool:
@@ -102,7 +205,7 @@ def _holds(cells: list[str], wanted: set[str]) -> bool:
     return wanted <= tidy and len(tidy) == len(cells)
 
 
-def describe_features(encoder: ItemEncoder, scale: bool) -> str:
+def _described(encoder: ItemEncoder, scale: bool) -> str:
     """Return a clause about the features."""
     names = encoder.feature_names
     if not names:
@@ -123,37 +226,9 @@ def _without_remarks(table: Table, column: str, used: Sequence[str]) -> tuple[Ta
     if not empty or len(empty) == len(table):
         return table, []
     gone = set(empty)
-    listed = first_few([next((cell for cell in rows[place] if cell), "") for place in empty])
-    told = f"Left out: {len(empty)} row{'s' if len(empty) > 1 else ''} without any feature ({listed})."
-    return table.take([row for row in range(len(table)) if row not in gone]), [told]
-
-
-def find_rows(
-    table: Table, known: dict[str, int], names: Sequence[str], where: dict[str, int], of: str, *, numbered: bool
-) -> list[int]:
-    """Return the rows of names among the items; an unknown one raises with the row of the table where it occurs."""
-    tidy: dict[str, int] | None = None
-    rows = []
-    unknown: list[str] = []
-    for name in names:
-        row = known.get(name)
-        if row is None:
-            if tidy is None:
-                tidy = {tidy_number(key): place for key, place in known.items()}
-            row = tidy.get(tidy_number(name))
-        if row is None:
-            unknown.append(name)
-        rows.append(-1 if row is None else row)
-    if unknown:
-        nearest = nearest_names(unknown[0], known)
-        numbers = f", numbered 0..{len(known) - 1}" if numbered else ""
-        more = f"{numbers}; {len(unknown) - 1} more such names" if len(unknown) > 1 else numbers
-        raise table.fail(
-            where[unknown[0]],
-            f'"{unknown[0][:60]}" is not in {of} ({len(known)} items{"; " + nearest if nearest else ""}{more}). '
-            "Correct the name, or add the item.",
-        )
-    return rows
+    remarks = first_few([next((cell for cell in rows[place] if cell), "") for place in empty])
+    note = f"Left out: {len(empty)} row{'s' if len(empty) > 1 else ''} without any feature ({remarks})."
+    return table.take([row for row in range(len(table)) if row not in gone]), [note]
 
 
 def row_features(
@@ -177,7 +252,7 @@ def row_features(
         odd: dict[int, tuple[str, int, str, int]] = {}
         for place in order.tolist():
             cell, item = cells[place], int(both[place])
-            if cell.casefold() in _MISSING or item in odd:
+            if cell.casefold() in MISSING or item in odd:
                 continue
             before = seen.setdefault(item, (cell, place))
             if before[0] != cell and tidy_number(before[0]) != tidy_number(cell):
@@ -194,13 +269,14 @@ def row_features(
             )
         else:
             columns[pair.stem] = [seen[item][0] if item in seen else "" for item in range(len(names))]
-    told = []
+    notes = []
     if varying:
-        told.append(f"Left out: {first_few(varying, 8)} (not the same in all rows of an item, so no feature of it).")
+        notes.append(f"Left out: {first_few(varying, 8)} (not the same in all rows of an item, so no feature of it).")
     if not columns:
-        return None, told
+        return None, notes
     where = [table.line[row] for row in lines.tolist()]
-    return Table(table.source, tuple(columns), where, table.word, columns.__getitem__, None, table.delimiter), told
+    found = replace(table, columns=tuple(columns), values=columns.__getitem__, line=where, commas=[], text=columns)
+    return found, notes
 
 
 def row_items(table: Table, pairs: Sequence[Pair], words: tuple[str, str]) -> tuple[list[str], list[str]]:
@@ -217,20 +293,20 @@ def row_items(table: Table, pairs: Sequence[Pair], words: tuple[str, str]) -> tu
     for row, features in enumerate(zip(*sides, strict=True)):
         for values, word, into in zip(features, words, named, strict=True):
             own = f"{table.word} {table.line[row]} {word}"
-            known = not any(value.casefold() in _MISSING for value in values)
+            known = not any(value.casefold() in MISSING for value in values)
             into.append(names.setdefault(values, own) if known else own)
     return named
 
 
-def items_of_rows(table: Table, names: list[Any], *, scale: bool = False, encoder: ItemEncoder | None = None) -> Known:
+def _of_rows(features: Table, named: ItemTable, encoder: ItemEncoder | None, scale: bool) -> Known:
     """Return the items whose features stood on the rows of the comparisons, encoded as before if that is given."""
-    told: list[str] = []
+    notes: list[str] = []
     if encoder is None:
-        encoder, told = fit_encoder(table, None, table.columns, scale=scale)
-    items = encoder.transform(table)._replace(names=lock(object_array(names)))
-    row = {str(name): place for place, name in enumerate(names)}
-    about = f"Features of the items stand on the rows; {describe_features(encoder, scale)}"
-    return Known(items, row, encoder, [about, *told, *commas(table)])
+        encoder, notes = fit_encoder(features, None, features.columns, scale=scale)
+    else:
+        scale = False
+    about = f"Features of the items stand on the rows; {_described(encoder, scale)}"
+    return Known(encoder.transform(features)._replace(names=named.names), encoder, [about, *notes, *commas(features)])
 
 
 def commas(table: Table) -> list[str]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from preflearn.data.words import normal, word_value
 from preflearn.exceptions import first_few, nearest_names
+from preflearn.io.formats import Format
 from preflearn.io.guesses import guess, guess_source
 from preflearn.io.rankings import place_columns
 from preflearn.io.roles import (
     DECIDED,
     ITEM_STEMS,
+    LABELS,
     SCORE_STEMS,
     WIN_STEMS,
     Pair,
@@ -51,13 +54,50 @@ class Layout:
     sources: dict[str, dict[str, str]] = field(default_factory=dict)
     features: tuple[Pair, ...] = ()
     places: tuple[str, ...] = ()
+    format: Format | None = None
+
+    @property
+    def is_ranking(self) -> bool:
+        """Whether rows are rankings, or parts of one."""
+        return self.name.startswith("ranking")
+
+    @property
+    def decided(self) -> bool:
+        """Whether the order of the two sides says who won."""
+        return self.sides in DECIDED
+
+    @property
+    def side_roles(self) -> tuple[str, str]:
+        """Roles of the two sides."""
+        return ("winner", "loser") if self.decided else ("first", "second")
+
+    @property
+    def side_columns(self) -> tuple[str, str] | tuple[()]:
+        """Columns of the two sides; empty where items have no names."""
+        one, other = self.side_roles
+        return (self.roles[one], self.roles[other]) if one in self.roles else ()
+
+    @property
+    def answer_columns(self) -> list[str]:
+        """Columns that say who won."""
+        columns = [column for source in self.sources.values() for column in source.values()]
+        return columns + ([self.roles["ties"]] if "ties" in self.roles else [])
 
 
-def find_layout(table: Table, given: Mapping[str, Any], *, need_outcomes: bool, rankings: bool | None) -> Layout:
+def find_layout(
+    table: Table, given: Mapping[str, Any], known: Format | None = None, *, need_outcomes: bool, rankings: bool | None
+) -> Layout:
     """Return the layout of a table; ``given`` are the columns that the person named.
 
-    ``rankings`` is whether the person said that these are rankings; None asks the columns.
+    ``known`` is the public layout that it has, if any. ``rankings`` is whether the person said that these are rankings;
+    None asks the columns.
     """
+    if known is not None:
+        left_out = () if need_outcomes or "loser" in known.roles else tuple(chain(*_SOURCES.values()))
+        roles = {role: column for role, column in known.roles.items() if role not in left_out}
+        return replace(
+            find_layout(table, {**roles, **given}, need_outcomes=need_outcomes, rankings=False), format=known
+        )
     named = {role: table.find(column, role) for role, column in given.items() if role not in _NOT_HERE}
     pairs = pairs_of(table.columns)
     ranked = {"ranking", "item", "place"} & named.keys()
@@ -103,7 +143,7 @@ def _with_outcomes(
             raise _no_outcomes(table, named, sides)
     for columns in sources.values():
         roles |= columns
-    for role in ("weight", "group", "judge", "ties"):
+    for role in ("weight", *LABELS, "ties"):
         column = named.get(role) or single(table, role, list(roles.values()))
         if role == "weight" and role not in named and column is not None and _numbers_rows(table, column):
             continue
@@ -275,8 +315,8 @@ def _features(
 
 def _rankings(table: Table, named: dict[str, str]) -> Layout | None:
     """Return a layout of rankings, if the columns have one."""
-    roles = {role: column for role, column in named.items() if role in ("weight", "judge", "group")}
-    for role in ("weight", "judge", "group"):
+    roles = {role: column for role, column in named.items() if role in ("weight", *LABELS)}
+    for role in ("weight", *LABELS):
         column = roles.get(role) or single(table, role, list(named.values()))
         roles |= {role: column} if column is not None else {}
     item = named.get("item") or single(table, "item", list(named.values()))
@@ -299,7 +339,7 @@ def _rankings(table: Table, named: dict[str, str]) -> Layout | None:
 
 def _sides_missing(table: Table, named: dict[str, str]) -> Exception:
     """Return the error for columns that were named where the two sides are not found among the others."""
-    told = ", ".join(f'{role} is "{column}"' for role, column in named.items())
+    said = ", ".join(f'{role} is "{column}"' for role, column in named.items())
     taken = [pair for pair in pairs_of(table.columns) if {pair.first, pair.second} & set(named.values())]
     taken = [pair for pair in taken if pair.stem in ITEM_STEMS]
     columns = first_few(table.columns, 12)
@@ -309,7 +349,7 @@ def _sides_missing(table: Table, named: dict[str, str]) -> Exception:
             one, other = other, one
         role = next(role for role, column in named.items() if column in (one, other))
         return table.refuse(
-            f'{told}, so that "{one}" and "{other}" cannot be the two sides, and no other columns of ({columns}) are. '
+            f'{said}, so that "{one}" and "{other}" cannot be the two sides, and no other columns of ({columns}) are. '
             f'If they are the sides, leave out {role}={named[role]} or name another column for it, and if "{one}" '
             f"always won use {override({'winner': one, 'loser': other})}"
         )
@@ -317,7 +357,7 @@ def _sides_missing(table: Table, named: dict[str, str]) -> Exception:
     if guessed is None or not all(f"{role}={column}" in guessed for role, column in named.items()):
         guessed = f"Name them too: {override({'first': 'COLUMN', 'second': 'COLUMN'} | named)}"
     return table.refuse(
-        f"{told}, but the names of the other columns of ({columns}) do not say which are the two sides. {guessed}"
+        f"{said}, but the names of the other columns of ({columns}) do not say which are the two sides. {guessed}"
     )
 
 
@@ -326,25 +366,25 @@ def _nothing(table: Table, named: dict[str, str]) -> Exception:
     columns = table.columns
     if named:  # then there is a header
         return _sides_missing(table, named)
-    if len(columns) == 1 and table.values is None:
+    if len(columns) == 1 and table.is_file:
         return table.error(
             f'{table.source}, line {table.top}: there is one column ("{columns[0][:60]}"). Separate columns by a '
             "comma, semicolon, tab or |, and name them in the first line, such as winner,loser."
         )
-    if table.values is None and _looks_like_data(table):
+    if table.is_file and _looks_like_data(table):
         return table.error(
             f"{table.source}, line {table.top}: {first_few(columns, 6)} look like data, so the header is missing. Add "
             "a first line that names the columns, such as "
             f"{'winner,loser' if len(columns) < 3 else 'first,second,winner'}."
         )
-    told = guess(table)
-    if told is None:
-        told = (
+    cure = guess(table)
+    if cure is None:
+        cure = (
             f"Needed are two columns with the names of what was compared, which share names, and one that says who "
             f"won: {LAYOUTS}. If the table has these, name the columns: "
             f"{override({'first': 'COLUMN', 'second': 'COLUMN', 'winner': 'COLUMN'})}"
         )
-    return table.refuse(f"the columns {first_few(columns, 12)} do not say who was preferred. {told}")
+    return table.refuse(f"the columns {first_few(columns, 12)} do not say who was preferred. {cure}")
 
 
 def _looks_like_data(table: Table) -> bool:

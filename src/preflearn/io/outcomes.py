@@ -9,13 +9,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.words import RESULTS, normal, word_value
+from preflearn.data.words import RESULTS, normal, side_words, word_value
 from preflearn.exceptions import first_few
+from preflearn.io.layout import Layout
+from preflearn.io.options import Options
 from preflearn.io.roles import override
-from preflearn.io.scales import Scale, known_scale, stated
+from preflearn.io.scales import Scale, stated
 from preflearn.io.table import LEAVE_OUT, Table, is_absent, numbers_of, such
 
-__all__ = ["Outcomes", "check_agreement", "read_outcomes", "read_scores"]
+__all__ = ["Answers", "read_answers"]
 
 _TRUTH = {"true": 1.0, "false": -1.0}  # of an outcome: the first side won or lost
 _SMALL = re.compile(r"[+-]?[0-9](\.0*)?")
@@ -29,16 +31,131 @@ _SHARES = frozenset(("outcome", "result", "y"))
 _POINTS = _SHARES | {"score"}  # if there are halves among them
 
 
+MANY, NEARLY_ALL = 20, 0.98  # outcomes, and the share of them on one side that is as good as all
+NO_NUMBERS = "outcomes say what the numbers of one column mean, and {} has no such column. Leave out outcomes."
+_YES = {"1": True, "true": True, "yes": True, "y": True, "0": False, "false": False, "no": False, "n": False}
+
+
 class Outcomes(NamedTuple):
     """Outcomes, positive if first won, and how they were read; ``share`` of one vote for the first, if it is split."""
 
     value: NDArray[np.float64]
     how: str
-    guessed: bool = False
     share: NDArray[np.float64] | None = None
 
 
-def read_outcomes(
+class Answers(NamedTuple):
+    """Outcomes of comparisons and a note about each; ``row`` and ``weight`` where a row makes more than one."""
+
+    outcome: NDArray[np.float64]
+    notes: list[str]
+    row: NDArray[np.intp] | None = None
+    weight: NDArray[np.float64] | None = None
+
+
+def read_answers(
+    table: Table, layout: Layout, sides: tuple[list[str], list[str]], titles: tuple[str, str], options: Options
+) -> Answers:
+    """Return who won in each row; ``titles`` are what the two sides are called in notes."""
+    scale = options.scale_of_outcomes
+    if scale is not None and not {"winner", "outcome"} & layout.sources.keys():
+        raise table.refuse(NO_NUMBERS.format(layout.name))
+    if layout.decided:
+        ties = _ties(table, layout.roles.get("ties"))
+        tied = f", except in {int(ties.sum())} ties" if ties.any() else ""
+        rows = f"each of {len(ties)} rows" if len(ties) > 1 else "1 row"
+        note = f'Outcomes: "{titles[0]}" was preferred to "{titles[1]}" in {rows}{tied}.'
+        return Answers(np.where(ties, 0.0, 1.0), [note])
+    if not layout.sources:
+        return Answers(np.zeros(len(table)), ["Outcomes: none were read; these are pairs to predict."])
+    if "wins" in layout.sources:
+        return _count_wins(table, layout.roles)
+    words = side_words(*titles, layout.sides)
+    if layout.format is not None:
+        words |= layout.format.words
+        if scale is None and layout.format.scale is not None:
+            scale = layout.format.scale._replace(why=f"as in files of {layout.format.name}, ")
+    found: dict[str, Outcomes] = {}
+    for source, columns in layout.sources.items():
+        if source == "scores":
+            lower, margins = options.lower_wins, options.margins
+            found[source] = _read_scores(table, *columns.values(), lower_wins=lower, margins=margins)
+        else:
+            column, given = columns[source], source in options.given
+            found[source] = _read_column(
+                table, column, source, sides, words, titles, given=given, margins=options.margins, scale=scale
+            )
+    _check_agreement(table, found, layout.sources)
+    read = found["scores"] if "scores" in found and options.margins else next(iter(found.values()))
+    if read.share is not None:
+        row, outcome, weight = _split_votes(read.share)
+        counts = [float(read.share.sum()), float((1.0 - read.share).sum()), 0.0]
+        return Answers(outcome, _counted(read.how, titles, counts), row, weight)
+    counts = [float(np.count_nonzero(np.sign(read.value) == sign)) for sign in (1, -1, 0)]
+    return Answers(read.value + 0.0, _counted(read.how, titles, counts))
+
+
+def _counted(how: str, titles: tuple[str, str], counts: list[float]) -> list[str]:
+    """Return notes on how outcomes were read and how often each side won."""
+    won = [f"{count:.1f}".removesuffix(".0") for count in counts]
+    notes = [f'Outcomes: {how}. First ("{titles[0]}") won {won[0]}, second ("{titles[1]}") {won[1]}, ties {won[2]}.']
+    decided, most = counts[0] + counts[1], max(counts[:2])
+    if decided >= MANY and most >= NEARLY_ALL * decided:
+        side = titles[int(counts[1] > counts[0])]
+        notes.append(
+            f'Careful: "{side}" won {"every time" if most == decided else "nearly every time"}. If rows were not '
+            "written down by who won, answers depend on the side and say little about the items."
+        )
+    return notes
+
+
+def _split_votes(share: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
+    """Return shares of one vote as two comparisons with weights: their rows, outcomes and weights."""
+    weight = np.stack([share, 1.0 - share], axis=1).ravel()
+    kept = np.flatnonzero(weight)
+    return kept // 2, np.where(kept % 2, -1.0, 1.0), weight[kept]
+
+
+def _ties(table: Table, column: str | None) -> NDArray[np.bool_]:
+    """Return which rows are ties by a column of yes and no."""
+    if column is None:
+        return np.zeros(len(table), dtype=bool)
+    cells = [cell.casefold() for cell in table.cells(column)]
+    if any(word_value(cell, {}) == 0.0 for cell in set(cells)):  # words for results, draw among them
+        return np.array([word_value(cell, {}) == 0.0 for cell in cells])
+    tied = [_YES.get(cell) if cell else False for cell in cells]
+    if None in tied:
+        row = tied.index(None)
+        raise table.fail(row, f'ties (column "{column}") holds "{cells[row][:60]}". Write yes or no, or 1 or 0.')
+    return np.array(tied, dtype=bool)
+
+
+def _count_wins(table: Table, roles: dict[str, str]) -> Answers:
+    """Return counts of wins and ties of a pair as comparisons with weights."""
+    counted = [role for role in ("wins_first", "wins_second", "ties") if role in roles]
+    counts = [table.numbers(roles[role], role) for role in counted]
+    for values, role in zip(counts, counted, strict=True):
+        bad = np.flatnonzero(values < 0)
+        if len(bad):
+            raise table.fail(
+                int(bad[0]), f'{role} (column "{roles[role]}") is negative. Counts of wins are 0 or more: correct it.'
+            )
+    weight = np.stack(counts, axis=1).ravel()
+    kept = np.flatnonzero(weight > 0)
+    if not len(kept):
+        raise table.refuse("all counts of wins are zero, so nothing was compared. Give some that are not.")
+    sums = [f"{values.sum():g}" for values in counts]
+    tied = f", ties {sums[2]}" if len(sums) > 2 else ""
+    titles = roles.get("first", "first"), roles.get("second", "second")
+    note = (
+        f'Outcomes: columns "{roles["wins_first"]}" and "{roles["wins_second"]}" count wins, used as weights. First '
+        f'("{titles[0]}") won {sums[0]}, second ("{titles[1]}") {sums[1]}{tied}.'
+    )
+    outcome = np.array([1.0, -1.0, 0.0])[kept % len(counts)]
+    return Answers(outcome, [note], kept // len(counts), weight[kept])
+
+
+def _read_column(
     table: Table,
     column: str,
     role: str,
@@ -52,8 +169,8 @@ def read_outcomes(
 ) -> Outcomes:
     """Return the outcomes in a column of names, words or numbers.
 
-    ``role`` is "winner" or "outcome": it settles what numbers mean where they could also be names. ``scale`` is what
-    the person said about numbers.
+    ``role`` is "winner" or "outcome": it settles what numbers mean where they could also be names. ``given`` is whether
+    the person named the column, and ``scale`` what is known about its numbers.
     """
     cells = table.column(column, role)
     distinct = set(cells)
@@ -119,9 +236,9 @@ def _side_numbers(table: Table, column: str, cells: list[str], sides: tuple[list
     values = table.numbers(column, "winner")
     distinct = set(values.tolist())
     if distinct <= {1.0, 1.5, 2.0} and len(distinct) > 1:
-        return _on_scale(table, column, values, Scale(1.0, 2.0, ends=True), margins=False)._replace(guessed=True)
+        return _on_scale(table, column, values, Scale(1.0, 2.0, ends=True), margins=False)
     if distinct == {-1.0, 1.0} or distinct == {-1.0, 0.0, 1.0}:
-        return Outcomes(values, f'column "{column}": 1 is the first side, -1 the second', True)
+        return Outcomes(values, f'column "{column}": 1 is the first side, -1 the second')
     if distinct <= _UNIT or distinct <= {0.0, 1.0, 2.0}:
         cure = (
             f"If 1 says that the first side won, use {stated(Scale(1, 0, ends=True))} and if 0 does, use "
@@ -141,9 +258,6 @@ def _side_numbers(table: Table, column: str, cells: list[str], sides: tuple[list
 
 def _numbers(table: Table, column: str, titles: tuple[str, str], given: bool, margins: bool) -> Outcomes:
     values = table.numbers(column, "outcome")
-    known = known_scale(table, titles, column, values)
-    if known is not None:
-        return _on_scale(table, column, values, known, margins)
     distinct = set(values.tolist())
     name = normal(column)
     if distinct <= {0.0, 0.5, 1.0} and (0.5 in distinct or len(distinct) == 2):
@@ -151,7 +265,7 @@ def _numbers(table: Table, column: str, titles: tuple[str, str], given: bool, ma
             raise _which_side(table, column, values, titles)
         half = ", 0.5 a tie" if 0.5 in distinct else ""
         how = f'column "{column}" is the share of the win of the first side: 1 it won, 0 it lost{half}'
-        return Outcomes(2.0 * values - 1.0, how, True)
+        return Outcomes(2.0 * values - 1.0, how)
     # A column of 1 alone is one of winners who were written down first.
     if (not given and name not in _SIGNED) or (values.min() >= 0 and not distinct <= {0.0, 1.0}):
         raise _which_side(table, column, values, titles)
@@ -231,7 +345,7 @@ def _listed(values: list[float]) -> str:
     return ", ".join(f"{value:g}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
 
 
-def read_scores(table: Table, first: str, second: str, *, lower_wins: bool, margins: bool) -> Outcomes:
+def _read_scores(table: Table, first: str, second: str, *, lower_wins: bool, margins: bool) -> Outcomes:
     """Return the outcomes of scores: the higher wins, or the lower."""
     one, other = (table.numbers(column, "score") for column in (first, second))
     with np.errstate(over="ignore"):
@@ -245,7 +359,7 @@ def read_scores(table: Table, first: str, second: str, *, lower_wins: bool, marg
     return Outcomes(value if margins else np.sign(value), how)
 
 
-def check_agreement(table: Table, found: Mapping[str, Outcomes], columns: Mapping[str, Mapping[str, str]]) -> None:
+def _check_agreement(table: Table, found: Mapping[str, Outcomes], columns: Mapping[str, Mapping[str, str]]) -> None:
     """Raise if two readings of who won contradict each other in a row; ``columns`` say which to name for each."""
     (one, read), *others = found.items()
     for other, again in others:

@@ -1,27 +1,40 @@
-"""Rankings in tables: one column per place, text such as a > b = c, one row per item and place, and PrefLib files."""
+"""Rankings in tables: one column per place, text such as a > b = c, and one row per item and place."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from preflearn.data.orders import from_rankings
 from preflearn.data.words import normal
-from preflearn.exceptions import FileFormatError, first_few
+from preflearn.exceptions import first_few
 from preflearn.io.table import Table
 
-__all__ = ["Rankings", "long_rankings", "place_columns", "preflib_rankings", "ranking_pairs", "text_rankings"]
-__all__ += ["wide_rankings"]
+__all__ = [
+    "Rankings",
+    "check_rankings",
+    "place_columns",
+    "read_rankings",
+]
 
 MOST_PAIRS = 2_000_000
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 _PLACE = re.compile(r"(?:rank|place|pos|position|choice|preference|)(\d+)(?:st|nd|rd|th|)")
-_PREFLIB_NAME = re.compile(r"#\s*ALTERNATIVE NAME\s+(\d+)\s*:\s*(.*)")
-_PREFLIB_COUNT = re.compile(r"#\s*NUMBER ALTERNATIVES\s*:\s*(\d{1,5})")
-_PREFLIB_LINE = re.compile(r"(\d+)\s*[:,]\s*(.*)")
+
+
+class RankedPairs(NamedTuple):
+    """Pairs of rankings: names of both sides as numbers, outcomes (1, or 0 for a tie), and the ranking of each."""
+
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    outcome: NDArray[np.float64]
+    ranking: NDArray[np.intp]
+    names: list[str]
+    adjacent: bool
 
 
 class Rankings(NamedTuple):
@@ -31,6 +44,17 @@ class Rankings(NamedTuple):
     row: list[int]
     weight: list[float] | None = None
     how: str = ""
+
+    def pairs(self) -> RankedPairs:
+        """Return all pairs of every ranking, or of neighbouring places only where all would be too many."""
+        codes: dict[str, int] = {}
+        coded = [[[codes.setdefault(name, len(codes)) for name in rank] for rank in ranks] for ranks in self.ranks]
+        sizes = [sum(map(len, ranks)) for ranks in coded]
+        adjacent = sum(size * (size - 1) // 2 for size in sizes) > MOST_PAIRS
+        kept = [number for number, size in enumerate(sizes) if size > 1]
+        data = from_rankings([coded[number] for number in kept], len(codes), pairs="adjacent" if adjacent else "all")
+        assert data.group is not None
+        return RankedPairs(data.first, data.second, data.outcome, np.array(kept)[data.group], list(codes), adjacent)
 
 
 def place_columns(columns: Sequence[str]) -> list[str]:
@@ -46,7 +70,17 @@ def place_columns(columns: Sequence[str]) -> list[str]:
     return [by_place[place] for place in range(1, n_places + 1)] if n_places >= 3 else []
 
 
-def wide_rankings(table: Table, columns: Sequence[str]) -> Rankings:
+def read_rankings(table: Table, roles: Mapping[str, str], places: Sequence[str]) -> Rankings:
+    """Return the rankings of a table by its columns of places, of items with their places, or of text."""
+    if places:
+        return _wide(table, places)
+    if "item" in roles:
+        by = [roles[role] for role in ("ranking", "group", "judge") if role in roles]
+        return _long(table, roles["item"], roles["place"], by)
+    return _texts(table, roles["ranking"])
+
+
+def _wide(table: Table, columns: Sequence[str]) -> Rankings:
     """Return one ranking per row; empty cells are places that nobody took."""
     cells = [table.cells(column) for column in columns]
     ranks = [[[cell] for cell in row if cell] for row in zip(*cells, strict=True)]
@@ -54,7 +88,7 @@ def wide_rankings(table: Table, columns: Sequence[str]) -> Rankings:
     return Rankings(ranks, list(range(len(table))), how=how)
 
 
-def text_rankings(table: Table, column: str) -> Rankings:
+def _texts(table: Table, column: str) -> Rankings:
     """Return one ranking per cell, such as a > b = c; commas separate where there is no >."""
     cells = table.column(column, "ranking")
     mark = ">" if any(re.search("[>≻]", cell) for cell in cells) else None
@@ -73,7 +107,7 @@ def text_rankings(table: Table, column: str) -> Rankings:
     return Rankings(ranks, list(range(len(table))), how=how)
 
 
-def long_rankings(table: Table, item: str, place: str, ranking: Sequence[str]) -> Rankings:
+def _long(table: Table, item: str, place: str, ranking: Sequence[str]) -> Rankings:
     """Return the rankings of rows with an item and its place; ``ranking`` are the columns that tell them apart."""
     items = table.column(item, "item")
     places = table.numbers(place, "place")
@@ -91,8 +125,8 @@ def long_rankings(table: Table, item: str, place: str, ranking: Sequence[str]) -
                 raise table.fail(row, f'"{items[row][:60]}" has a place already ({before}). List every item once.')
             by_place.setdefault(float(places[row]), []).append(items[row])
         ranks.append([by_place[value] for value in sorted(by_place)])
-    told = f'; rankings by column "{ranking[0]}"' if ranking else "; all rows are one ranking"
-    how = f'column "{place}" is the place of "{item}", 1 best, equal places a tie{told}'
+    by = f'; rankings by column "{ranking[0]}"' if ranking else "; all rows are one ranking"
+    how = f'column "{place}" is the place of "{item}", 1 best, equal places a tie{by}'
     return Rankings(ranks, [members[0] for members in rows.values()], how=how)
 
 
@@ -107,117 +141,3 @@ def check_rankings(table: Table, rankings: Rankings) -> None:
         raise table.refuse(
             f"none of the {len(rankings.ranks)} rankings lists two items. Give two items in one of them."
         )
-
-
-class RankedPairs(NamedTuple):
-    """Pairs of rankings: names of both sides as numbers, outcomes (1, or 0 for a tie), and the ranking of each."""
-
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    outcome: NDArray[np.float64]
-    ranking: NDArray[np.intp]
-    names: list[str]
-    adjacent: bool
-
-
-def ranking_pairs(rankings: Rankings) -> RankedPairs:
-    """Return all pairs of every ranking, or of neighbouring places only where all would be too many."""
-    from preflearn.data.orders import from_rankings
-
-    codes: dict[str, int] = {}
-    coded = [[[codes.setdefault(name, len(codes)) for name in rank] for rank in ranks] for ranks in rankings.ranks]
-    sizes = [sum(map(len, ranks)) for ranks in coded]
-    adjacent = sum(size * (size - 1) // 2 for size in sizes) > MOST_PAIRS
-    kept = [number for number, size in enumerate(sizes) if size > 1]
-    data = from_rankings([coded[number] for number in kept], len(codes), pairs="adjacent" if adjacent else "all")
-    assert data.group is not None
-    return RankedPairs(data.first, data.second, data.outcome, np.array(kept)[data.group], list(codes), adjacent)
-
-
-def preflib_rankings(text: str, source: str) -> tuple[Table, Rankings, list[str]]:
-    """Return the rankings of a PrefLib file with their counts as weights, and the names of all alternatives.
-
-    The table has no columns: it says on which line a ranking stands.
-    """
-    names: dict[str, str] = {}
-    ranks: list[list[list[str]]] = []
-    counts: list[float] = []
-    lines: list[int] = []
-    for number, line in _preflib_lines(text, names, source):
-        where = f"{source}, line {number}"
-        match = _PREFLIB_LINE.fullmatch(line)
-        if match is None or not match[2].strip():
-            raise FileFormatError(
-                f'{where}: "{line[:60]}" is not a count and a ranking. Write it as in 3: 1,2,{{4,5}}.'
-            )
-        if len(match[1]) > 12:
-            raise FileFormatError(f"{where}: the count {match[1][:20]} is too large. Correct it.")
-        ranks.append([[_alternative(n, names, where) for n in rank] for rank in _preflib_ranks(match[2], where)])
-        counts.append(float(match[1]))
-        lines.append(number)
-    if not ranks:
-        raise FileFormatError(f"{source}: there are no rankings below the header. Add lines such as 3: 1,2,{{4,5}}.")
-    if not any(counts):
-        raise FileFormatError(f"{source}: every ranking has the count 0. Raise some of them.")
-    table = Table(source, (), lines, "line", lambda name: [])
-    how = f"counts before the rankings are weights, {sum(counts):g} in total; braces are ties"
-    return table, Rankings(ranks, list(range(len(ranks))), counts, how), list(dict.fromkeys(names.values()))
-
-
-def _preflib_lines(text: str, names: dict[str, str], source: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines with rankings, after the names of the alternatives have been read, in either format."""
-    lines = [(number, line.strip()) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-    head = [(number, match) for number, line in lines if (match := _PREFLIB_NAME.match(line))]
-    body = [entry for entry in lines if not entry[1].startswith("#")]
-    for number, line in lines:
-        kind = re.fullmatch(r"#\s*DATA TYPE\s*:\s*(\w+)", line)
-        if kind and kind[1].lower() not in ("soc", "soi", "toc", "toi"):
-            raise FileFormatError(
-                f'{source}, line {number}: the data type is "{kind[1][:20]}", and rankings are soc, soi, toc or toi. '
-                "Give a file with rankings."
-            )
-    for number, match in head:
-        _add_name(names, match[1], match[2], f"{source}, line {number}")
-    for _, line in lines:
-        said = _PREFLIB_COUNT.fullmatch(line)
-        if said and not head:  # numbers are the names
-            names |= {str(one): str(one) for one in range(1, int(said[1]) + 1)}
-    if not head and body and re.fullmatch(r"\d{1,6}", body[0][1]):  # the old format: how many, then their names
-        n_names = int(body[0][1])
-        for number, line in body[1 : n_names + 1]:
-            key, comma, name = line.partition(",")
-            if not comma or not key.strip().isdecimal():
-                raise FileFormatError(f'{source}, line {number}: "{line[:60]}" is not "number,name". Correct the line.')
-            _add_name(names, key.strip(), name, f"{source}, line {number}")
-        body = body[n_names + 2 :]  # a line with the numbers of voters and rankings follows the names
-    yield from body
-
-
-def _add_name(names: dict[str, str], key: str, name: str, where: str) -> None:
-    name = name.strip() or key
-    key = str(int(key)) if len(key) < 10 else key
-    if key in names:
-        raise FileFormatError(f"{where}: alternative {key} was named already. Name every alternative once.")
-    names[key] = f"{name} ({key})" if name in names.values() else name
-
-
-def _preflib_ranks(text: str, where: str) -> list[list[str]]:
-    if not re.fullmatch(r"(\{[^{}]*\}|[^{},]*)(,(\{[^{}]*\}|[^{},]*))*", text.strip()):
-        raise FileFormatError(f"{where}: the braces of a tie do not match. Write ties as in 1,{{2,3}},4.")
-    ranks = []
-    for match in re.finditer(r"\{([^{}]*)\}|[^{},]+", text):
-        members = [part.strip() for part in (match[1] if match[1] is not None else match[0]).split(",")]
-        members = [member for member in members if member]
-        if members:
-            ranks.append(members)
-    return ranks
-
-
-def _alternative(number: str, names: dict[str, str], where: str) -> str:
-    key = str(int(number)) if number.isdecimal() and len(number) < 10 else number
-    if names and key not in names:
-        raise FileFormatError(
-            f'{where}: "{number[:40]}" is not among the {len(names)} alternatives of the header. Correct the number, '
-            "or add a line # ALTERNATIVE NAME."
-        )
-    return names.get(key, key)

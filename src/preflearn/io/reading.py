@@ -9,20 +9,23 @@ from typing import Any, Literal
 
 from preflearn.data.checks import check_choice
 from preflearn.data.comparisons import Comparisons
+from preflearn.data.item_table import check_items
 from preflearn.data.ratings import Ratings
-from preflearn.exceptions import DataError
-from preflearn.io.bytes import STANDARD_INPUT, decode, kind_of, path_text, read_bytes
+from preflearn.exceptions import DataError, DataWarning, warn_user
+from preflearn.io.bytes import decode, path_text
 from preflearn.io.encode import ItemEncoder
+from preflearn.io.formats import find_format
+from preflearn.io.formats.preflib import preflib_rankings
+from preflearn.io.item_features import read_items
 from preflearn.io.layout import find_layout
-from preflearn.io.objects import table_of
-from preflearn.io.rankings import preflib_rankings
-from preflearn.io.roles import named_roles
-from preflearn.io.scales import named_scale
-from preflearn.io.statements import NO_NUMBERS, Options, Statements, compare, rank
+from preflearn.io.options import Options
+from preflearn.io.outcomes import NO_NUMBERS
+from preflearn.io.sources import Content, open_source
+from preflearn.io.statements import Statements, compare, rank
 from preflearn.io.svmlight import parse_svmlight
-from preflearn.io.table import Table, parse_table
+from preflearn.io.table import Table
 
-__all__ = ["Reading", "read_preferences"]
+__all__ = ["Reading", "read_comparisons", "read_preferences", "read_with"]
 
 _FORMS = ("comparisons", "rankings", "preflib", "svmlight")
 
@@ -39,7 +42,7 @@ class Reading:
         What was recognised, such as "winner,loser", "home,away,scores", "ranking (text)", "preflib soc", "svmlight".
     columns : dict
         Column of each role.
-    told : tuple of str
+    notes : tuple of str
         Sentences for a person: what was recognised, how outcomes were read, what was encoded, filled in and left out.
     encoder : ItemEncoder or None
         How columns of the item table became features, for new items.
@@ -59,12 +62,12 @@ class Reading:
     data: Comparisons | Ratings
     layout: str
     columns: dict[str, str]
-    told: tuple[str, ...]
+    notes: tuple[str, ...]
     encoder: ItemEncoder | None
     source: str
 
     def __str__(self) -> str:
-        return "\n".join(self.told)
+        return "\n".join(self.notes)
 
 
 def read_preferences(
@@ -146,115 +149,157 @@ def read_preferences(
     ...     reading = read_preferences(path)
     >>> reading.data.outcome
     array([1., 0.])
-    >>> print(reading.told[1])
+    >>> print(reading.notes[1])
     Outcomes: columns "home_score" and "away_score" are scores: the higher wins, equal is a tie. First ("home_team")
     won 1, second ("away_team") 0, ties 1.
     """
-    owner = "read_preferences"
-    for option, value in (("missing", missing), ("self_comparisons", self_comparisons)):
-        check_choice(value, ("error", "drop"), option, owner)
-    check_choice(repeated_rows, ("drop", "keep"), "repeated_rows", owner)
-    drop = missing == "drop", self_comparisons == "drop"
-    options = Options(
-        named_roles(columns, owner),
-        need_outcomes,
-        lower_wins,
-        margins,
-        *drop,
-        scale,
-        owner,
-        scale_of_outcomes=named_scale(outcomes, owner),
-        keep_repeats=repeated_rows == "keep",
+    options = Options.checked(
+        "read_preferences",
+        columns=columns,
+        outcomes=outcomes,
+        missing=missing,
+        self_comparisons=self_comparisons,
+        repeated_rows=repeated_rows,
+        need_outcomes=need_outcomes,
+        lower_wins=lower_wins,
+        margins=margins,
+        scale=scale,
     )
     return read_with(options, source, items, form=form, n_features=n_features, zero_based=zero_based)
+
+
+def read_comparisons(
+    path: Any,
+    items: Any = None,
+    *,
+    columns: Mapping[str, Any] | str | None = None,
+    outcomes: Mapping[str, Any] | str | None = None,
+    missing: Literal["error", "drop"] = "error",
+    self_comparisons: Literal["error", "drop"] = "error",
+    repeated_rows: Literal["drop", "keep"] = "drop",
+) -> Comparisons:
+    r"""Read comparisons; `read_preferences` without its description, features used as they are, margins kept.
+
+    Parameters
+    ----------
+    path : str or path
+        A table that `read_preferences` reads: CSV, JSON lines or Parquet.
+    items : str, path, item table or None, default=None
+        The items: a file for `read_items`, its result, or any table `Comparisons` takes. None: the names that occur.
+    columns : mapping or str, default=None
+        Columns by role, where they are not found by name, as in `read_preferences`.
+    outcomes : mapping or str, default=None
+        What the numbers of an outcome column mean, as in `read_preferences`.
+    missing, self_comparisons : {"error", "drop"}, default="error"
+        What to do with rows that lack a side or an outcome, and with comparisons of an item with itself.
+    repeated_rows : {"drop", "keep"}, default="drop"
+        What to do with copies of whole rows, as in `read_preferences`.
+
+    Returns
+    -------
+    Comparisons
+        In the order of the file.
+
+    Warns
+    -----
+    DataWarning
+        If the meaning of outcomes was inferred (0 and 1 alone: 0 is then a loss), or rows were dropped.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> from preflearn.io import read_comparisons
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "matches.csv")
+    ...     _ = path.write_text("winner;loser\nann;bob\ncy;ann\n")
+    ...     read_comparisons(path)
+    Comparisons(2 comparisons of 3 items without features)
+    """
+    owner = "read_comparisons"
+    source = path_text(path, owner)
+    is_file = isinstance(items, str | os.PathLike)
+    options = Options.checked(
+        owner,
+        columns=columns,
+        outcomes=outcomes,
+        missing=missing,
+        self_comparisons=self_comparisons,
+        repeated_rows=repeated_rows,
+        margins=True,
+        scale=False,
+        items_name=path_text(items, owner) if is_file else "the items",
+    )
+    if items is not None:
+        items = read_items(items) if is_file else check_items(items, owner)
+    reading = read_with(options, source, items, form="comparisons")
+    for sentence in reading.notes:
+        if "share of the win" in sentence or sentence.startswith("Dropped"):
+            warn_user(f"{source}: {sentence}", DataWarning)
+    assert isinstance(reading.data, Comparisons)
+    return reading.data
 
 
 def read_with(
     options: Options,
     source: Any,
-    items: Any,
-    *,
-    form: str | None = None,
-    n_features: int | None = None,
-    zero_based: bool = False,
-) -> Reading:
-    """Do what `read_preferences` does, with checked options."""
-    owner = options.owner
-    if form is not None:
-        check_choice(form, _FORMS, "form", owner)
-    if source is items and isinstance(source, str):
-        raise DataError(f"{owner}: {source!r} cannot be both the preferences and the items. Give two files.")
-    table = None if isinstance(source, str | os.PathLike) else table_of(source, owner, "data frame")
-    if table is not None:
-        if form in ("preflib", "svmlight"):
-            raise DataError(f"{owner}: {table.source} cannot be a {form} file. Leave out form, or give a path.")
-        return _of_table(table, items, options, form)
-    if not isinstance(source, str | os.PathLike):
-        raise TypeError(
-            f"{owner}: source must be a path, -, a data frame, a list of pairs (winner, loser) or of rows, a dict of "
-            f"columns or an array of names; got {type(source).__name__}."
-        )
-    path = path_text(source, owner)
-    return read_content(options, read_bytes(path), path, items, form=form, n_features=n_features, zero_based=zero_based)
-
-
-def read_content(
-    options: Options,
-    data: bytes,
-    path: str,
     items: Any = None,
     *,
     form: str | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
 ) -> Reading:
-    """Read the content of a file; its path is for messages, and its ending says what it holds."""
-    name = STANDARD_INPUT if path == "-" else path
-    kind = kind_of(data[: 1 << 16], path)
-    if form == "svmlight" or (form is None and kind == "svmlight"):
-        return _of_svmlight(data, name, items, options, n_features, zero_based)
-    for option, told in (("n_features", n_features is not None), ("zero_based", zero_based)):
-        if told:
-            raise DataError(f"{name}: {option} is for SVMlight files, and this is a table. Leave it out.")
-    if form == "preflib" or (form is None and kind == "preflib"):
-        if options.scale_of_outcomes is not None:
-            raise DataError(f"{name}: {NO_NUMBERS.format('a PrefLib file')}")
-        rows, rankings, names = preflib_rankings(decode(data, name), name)
-        suffix = os.path.splitext(path.removesuffix(".gz"))[1].lstrip(".").lower()  # noqa: PTH122 - of any text
-        layout = f"preflib {suffix}" if suffix in ("soc", "soi", "toc", "toi") else "preflib"
-        return _reading(rank(rows, rankings, layout, {}, names), rows, items, options)
-    return _of_table(parse_table(data, name, kind if kind in ("json", "parquet") else "table"), items, options, form)
+    """Do what `read_preferences` does, with checked options; ``source`` may also be what `open_bytes` returns."""
+    if form is not None:
+        check_choice(form, _FORMS, "form", options.owner)
+    if source is items and isinstance(source, str):
+        raise DataError(f"{options.owner}: {source!r} cannot be both the preferences and the items. Give two files.")
+    found = open_source(source, options.owner, form)
+    if isinstance(found, Content) and found.kind == "svmlight":
+        return _of_svmlight(found, items, options, n_features, zero_based)
+    for option, said in (("n_features", n_features is not None), ("zero_based", zero_based)):
+        if said and found.is_file:
+            raise DataError(f"{found.source}: {option} is for SVMlight files, and this is a table. Leave it out.")
+    statements = _of_table(found, items, options, form) if isinstance(found, Table) else _of_preflib(found, options)
+    data, encoder, notes = statements.with_items(items, options)
+    return Reading(data, statements.layout, statements.columns, tuple(notes), encoder, found.source)
 
 
-def _of_table(table: Table, items: Any, options: Options, form: str | None) -> Reading:
+def _of_table(table: Table, items: Any, options: Options, form: str | None) -> Statements:
+    known = None if form == "rankings" else find_format(table, options.given)
+    if known is not None and known.rewrite is not None:
+        table = known.rewrite(table)
     layout = find_layout(
         table,
         options.given,
+        known,
         need_outcomes=options.need_outcomes,
         rankings=None if form is None else form == "rankings",
     )
-    statements, rows = compare(table, layout, options, known=items is not None and not isinstance(items, ItemEncoder))
-    return _reading(statements, rows, items, options)
+    return compare(table, layout, options, known=items is not None and not isinstance(items, ItemEncoder))
 
 
-def _reading(statements: Statements, table: Table, items: Any, options: Options) -> Reading:
-    data, encoder, told = statements.with_items(table, items, options)
-    return Reading(data, statements.layout, statements.columns, tuple(told), encoder, table.source)
+def _of_preflib(found: Content, options: Options) -> Statements:
+    if options.scale_of_outcomes is not None:
+        raise DataError(f"{found.source}: {NO_NUMBERS.format('a PrefLib file')}")
+    table, rankings, names = preflib_rankings(decode(found.data, found.source), found.source)
+    suffix = os.path.splitext(found.path.removesuffix(".gz"))[1].lstrip(".").lower()  # noqa: PTH122 - of any text
+    layout = f"preflib {suffix}" if suffix in ("soc", "soi", "toc", "toi") else "preflib"
+    return rank(table, rankings, layout, {}, names)
 
 
-def _of_svmlight(
-    data: bytes, name: str, items: Any, options: Options, n_features: int | None, zero_based: bool
-) -> Reading:
+def _of_svmlight(found: Content, items: Any, options: Options, n_features: int | None, zero_based: bool) -> Reading:
+    name = found.source
     if items is not None:
         raise DataError(f"{name}: rows of an SVMlight file bring their own features. Leave out the items.")
     if options.given:
         raise DataError(f"{name}: an SVMlight file has no columns to name. Leave out columns.")
     if options.scale_of_outcomes is not None:
         raise DataError(f"{name}: {NO_NUMBERS.format('an SVMlight file')}")
-    ratings, grouped = parse_svmlight(data, name, n_features=n_features, zero_based=zero_based)
+    ratings, grouped = parse_svmlight(found.data, name, n_features=n_features, zero_based=zero_based)
     groups = f"in {ratings.n_groups} groups (qid)" if grouped else "in one group, as no line has a qid"
-    told = (
+    notes = (
         f"{name}: SVMlight, {len(ratings)} rows with {ratings.n_features} features {groups}.",
         "Outcomes: within a group, the row with the higher score (first number of the line) is preferred.",
     )
-    return Reading(ratings, "svmlight", {}, told, None, name)
+    return Reading(ratings, "svmlight", {}, notes, None, name)

@@ -41,7 +41,7 @@ class Asked(NamedTuple):
     decided: bool
 
 
-def without_copies(table: Table, asked: Asked, told: list[str], *, keep: bool) -> Table:
+def without_copies(table: Table, asked: Asked, notes: list[str], *, keep: bool) -> Table:
     """Return the table with copies of rows counted once, with a warning and a sentence; or a warning alone."""
     given = {*asked.sides, *asked.answer}
     telling = [c for c in dict.fromkeys((asked.judge, *row_columns(table.columns))) if c is not None and c not in given]
@@ -55,7 +55,7 @@ def without_copies(table: Table, asked: Asked, told: list[str], *, keep: bool) -
     occurrence = _occurrence(code)
     whole = times > 1 and len(count) >= MANY
     if keep:
-        told.append(f"Kept: {repeated}.")
+        notes.append(f"Kept: {repeated}.")
         return table
     if not telling:
         if whole:
@@ -71,7 +71,7 @@ def without_copies(table: Table, asked: Asked, told: list[str], *, keep: bool) -
         allowed = np.ones_like(count)
     rows = np.flatnonzero(occurrence < allowed[code])
     if len(rows) == n_rows:
-        told.append(f"Repeats: {repeated}. They count as further answers: the same may have been asked again.")
+        notes.append(f"Repeats: {repeated}. They count as further answers: the same may have been asked again.")
         return table
     gone = n_rows - len(rows)
     copy = int(np.flatnonzero(occurrence >= allowed[code])[0])
@@ -87,7 +87,7 @@ def without_copies(table: Table, asked: Asked, told: list[str], *, keep: bool) -
         'further answers, keep them with repeated_rows="keep".',
         DataWarning,
     )
-    told.append(f"Left out: {gone:,} of {n_rows:,} rows that are copies of an earlier one.")
+    notes.append(f"Left out: {gone:,} of {n_rows:,} rows that are copies of an earlier one.")
     return table.take(rows.tolist())
 
 

@@ -17,6 +17,7 @@ from preflearn.io.table import Table
 
 __all__ = [
     "DECIDED",
+    "LABELS",
     "ROLES",
     "Pair",
     "follows_outcome",
@@ -29,9 +30,11 @@ __all__ = [
     "single",
 ]
 
+# Labels of comparisons: each becomes the field of `Comparisons` of the same name.
+LABELS = ("judge", "group")
 ROLES = (
     *("winner", "loser", "first", "second", "outcome", "score_first", "score_second", "wins_first", "wins_second"),
-    *("ties", "weight", "group", "judge", "ranking", "item", "place", "name", "features", "without"),
+    *("ties", "weight", *LABELS, "ranking", "item", "place", "name", "features", "without"),
 )
 
 # The two words of a pair of columns; those of the first list say who won.
@@ -50,21 +53,8 @@ _LONG = sorted({word for pair in (*DECIDED, *_SIDES) for word in pair if len(wor
 ITEM_STEMS = (
     *("", "name", "item", "itemname", "team", "teamname", "player", "playername", "model", "modelname", "option"),
     *("alternative", "candidate", "competitor", "system", "school", "product", "image", "photo", "document", "doc"),
-    *(
-        "generator",
-        "video",
-        "stimulus",
-        "sample",
-        "side",
-        "id",
-        "itemid",
-        "teamid",
-        "playerid",
-        "modelid",
-        "optionid",
-        "response",
-        "text",
-    ),
+    *("generator", "video", "stimulus", "sample", "side", "id", "itemid", "teamid", "playerid", "modelid", "optionid"),
+    *("response", "text"),
 )
 SCORE_STEMS = ("score", "scores", "teamscore", "goals", "goal", "points", "pts", "runs", "finalscore", "sets")
 WIN_STEMS = ("wins", "win", "winner", "winnermodel", "votes", "nwins", "winscount")
@@ -88,14 +78,7 @@ _JUDGES = (
 _PERSONS = ("student", "pupil", "teacher", "expert", "subject", "customer", "consumer", "client", "patient")
 _ENDS = ("", "id", "name", "number", "no", "nr", "code", "key", "uuid")
 _JUDGED_BY = (
-    "judgedby",
-    "ratedby",
-    "annotatedby",
-    "labeledby",
-    "labelledby",
-    "reviewedby",
-    "evaluatedby",
-    "assessedby",
+    *("judgedby", "ratedby", "annotatedby", "labeledby", "labelledby", "reviewedby", "evaluatedby", "assessedby"),
     "publicusername",
 )
 _JUDGE_WORDS = {f"{who}{end}": (who, place) for who in (*_JUDGES, *_PERSONS) for place, end in enumerate(_ENDS)}

@@ -1,7 +1,7 @@
 """What the numbers of an outcome column mean: which of them say that the first side won, and which the second.
 
 A scale has two ends, such as 1 for a clear win of the first side and 2 for one of the second, or only a sign. It is
-stated by the person, or known because the columns are those of a public data set.
+stated by the person, or known because the columns are those of a public layout (`preflearn.io.formats`).
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from preflearn.data.words import normal
 from preflearn.exceptions import DataError
-from preflearn.io.table import Table
 
-__all__ = ["Scale", "known_scale", "named_scale", "stated"]
+__all__ = ["Scale", "named_scale", "stated"]
 
 _HOW = (
     'Write the number of a clear win of each side, as in "first=1,second=2", or the side that positive numbers mean: '
@@ -76,15 +73,3 @@ def named_scale(outcomes: Mapping[str, Any] | str | None, owner: str) -> Scale |
     if first == second or not np.isfinite([first, second]).all():
         raise DataError(f'{owner}: outcomes: "{outcomes}" does not tell the sides apart. {_HOW}')
     return Scale(first, second, ends=True)
-
-
-def known_scale(table: Table, titles: tuple[str, str], column: str, values: NDArray[np.float64]) -> Scale | None:
-    """Return the scale of a public layout, which is known by the names of its columns and the range of its numbers."""
-    names = (*map(normal, titles), normal(column))
-    if names == ("generator1", "generator2", "preference") and values.min() >= 1 and values.max() <= 2:
-        return Scale(1.0, 2.0, ends=True, why="as in files of AlpacaEval, ")
-    if names == ("videoa", "videob", "score"):
-        others = {normal(other) for other in table.columns}
-        if values.min() < 0 or {"criteria", "publicusername"} & others:
-            return Scale(-1.0, 1.0, ends=False, why="as in files of Tournesol, ")
-    return None

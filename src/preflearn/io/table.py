@@ -1,37 +1,26 @@
-"""Tables of cells from CSV, JSON lines, Parquet and data frames; each knows where its rows came from."""
+"""The one table that all readers use: columns of values with the place where each row stands in its source.
+
+Files, data frames and lists of Python become a `Table` in `preflearn.io.sources`. Everything else asks it for cells
+(text), for numbers, or for an error that names the place.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.checks import is_missing
-from preflearn.data.item_table import frame_of
 from preflearn.data.words import normal
 from preflearn.exceptions import DataError, FileFormatError, first_few, nearest_names
-from preflearn.io.bytes import STANDARD_INPUT, decode, kind_of, read_bytes
-from preflearn.io.delimited import parse_csv
 
-__all__ = [
-    "LEAVE_OUT",
-    "Table",
-    "frame_cell",
-    "is_absent",
-    "numbers_of",
-    "parse_table",
-    "read_table",
-    "such",
-    "table_of_frame",
-    "tidy_number",
-]
+__all__ = ["LEAVE_OUT", "Table", "is_absent", "numbers_of", "such", "tidy_number"]
 
-_ENDS = re.compile(r"\r\n|\r|\n")
 # Roles without which a row is no comparison, how messages say that such rows can be left out, and words for no value.
 NEEDED = ("winner", "loser", "first", "second", "outcome", "score", "wins_first", "wins_second", "ties")
 LEAVE_OUT = ', or leave out all such rows with missing="drop"'
@@ -43,21 +32,38 @@ _COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
 
 @dataclass(eq=False)
 class Table:
-    """A table of text cells; ``line`` is where each row starts, ``word`` is "line" or "row".
+    """Columns of values, as text or as they are.
 
-    Cells are stripped and "" is missing. ``values`` are the values of a data frame: its names need not be text.
+    Parameters
+    ----------
+    source : str
+        Name of the file or object in messages.
+    columns : tuple of str
+        Names of the columns.
+    values : function of a name
+        The values of a column, as they are in the source.
+    line : sequence of int
+        Where each row stands.
+    word : str
+        What ``line`` counts: "line", "row" or "entry".
+    is_file : bool
+        Whether names of items are the text of their cells, as in a file, or the values themselves.
+    delimiter : str
+        What separates cells of text, "" elsewhere.
+    top : int
+        Line of the header.
     """
 
     source: str
     columns: tuple[str, ...]
+    values: Callable[[str], Sequence[Any]]
     line: Sequence[int]
-    word: str
-    load: Callable[[str], list[str]]
-    values: Callable[[str], list[Any]] | None = None
-    delimiter: str = ","
-    top: int = 1  # line of the header
+    word: str = "row"
+    is_file: bool = True
+    delimiter: str = ""
+    top: int = 1
     commas: list[str] = field(default_factory=list)  # columns with decimal commas that were read
-    _cells: dict[str, list[str]] = field(default_factory=dict)
+    text: dict[str, list[str]] = field(default_factory=dict)  # stripped cells of the columns asked for so far
 
     def __len__(self) -> int:
         return len(self.line)
@@ -65,7 +71,7 @@ class Table:
     @property
     def error(self) -> type[DataError]:
         """The class of errors: a frame is no file."""
-        return DataError if self.values is not None else FileFormatError
+        return FileFormatError if self.is_file else DataError
 
     def fail(self, row: int, message: str) -> DataError:
         """Return the error about one row."""
@@ -76,10 +82,10 @@ class Table:
         return self.error(f"{self.source}: {message}")
 
     def cells(self, name: str) -> list[str]:
-        """Return a column as text; "" where a cell is empty."""
-        if name not in self._cells:
-            self._cells[name] = self.load(name)
-        return self._cells[name]
+        """Return a column as stripped text; "" where a cell is empty."""
+        if name not in self.text:
+            self.text[name] = [_cell(value) for value in self.values(name)]
+        return self.text[name]
 
     def find(self, name: str, role: str | None = None) -> str:
         """Return the column of that name: exactly, else without regard to case, blanks and punctuation."""
@@ -98,18 +104,22 @@ class Table:
     def take(self, rows: Sequence[int]) -> Table:
         """Return the table of some rows."""
 
-        def load(name: str) -> list[str]:
-            cells = self.cells(name)
-            return [cells[row] for row in rows]
-
         def values(name: str) -> list[Any]:
-            assert self.values is not None
             given = self.values(name)
             return [given[row] for row in rows]
 
+        cells = {name: [known[row] for row in rows] for name, known in self.text.items()}
         lines = [self.line[row] for row in rows]
-        given = None if self.values is None else values
-        return Table(self.source, self.columns, lines, self.word, load, given, self.delimiter)
+        return replace(self, values=values, line=lines, commas=[], text=cells)
+
+    def with_column(self, name: str, cells: list[str]) -> Table:
+        """Return the table with a column of other text, or one more."""
+        columns = self.columns if name in self.columns else (*self.columns, name)
+
+        def values(wanted: str) -> Sequence[Any]:
+            return cells if wanted == name else self.values(wanted)
+
+        return replace(self, columns=columns, values=values, text=self.text | {name: cells})
 
     def column(self, name: str, role: str | None = None) -> list[str]:
         """Return a column without empty cells; ``role`` says what it is for, where that is not its name."""
@@ -126,7 +136,7 @@ class Table:
     def names(self, name: str) -> dict[str, Any]:
         """Return what each text of a column stands for: itself, or the value of a data frame."""
         cells = self.cells(name)
-        if self.values is None:
+        if self.is_file:
             return {cell: cell for cell in cells}
         meaning = dict(zip(cells, self.values(name), strict=True))
         meaning.pop("", None)
@@ -155,6 +165,23 @@ class Table:
         missing = cells[row].lower() in _NO_NUMBER
         cure = _fill(role) if missing else "Correct it, or leave the column out."
         raise self.fail(row, f'{what} holds "{cells[row][:60]}", which is not a finite number. {cure}')
+
+
+def _cell(value: Any) -> str:
+    """Return a value as the text of a cell; a list of names is a ranking, best first."""
+    if type(value) is str:
+        return value.strip()
+    if isinstance(value, list | dict):
+        if isinstance(value, list) and all(isinstance(entry, str | int | float) for entry in value):
+            return " > ".join(_cell(entry) for entry in value)
+        return json.dumps(value)
+    if is_missing(value):
+        return ""
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    if isinstance(value, float | np.floating):
+        return str(int(value)) if float(value).is_integer() else repr(float(value))
+    return str(value).strip()
 
 
 def _fill(role: str | None) -> str:
@@ -202,139 +229,3 @@ def tidy_number(text: str) -> str:
     except ValueError:
         return text
     return str(int(value)) if value.is_integer() and "_" not in text else text
-
-
-def read_table(path: str, data: bytes | None = None) -> Table:
-    """Read a file of any kind that is a table: CSV (delimiter , ; tab or |), JSON lines or Parquet."""
-    data = read_bytes(path) if data is None else data
-    return parse_table(data, STANDARD_INPUT if path == "-" else path, kind_of(data[: 1 << 16], path))
-
-
-def parse_table(data: bytes, name: str, kind: str) -> Table:
-    """Return the table in the bytes of a file."""
-    if kind == "parquet":
-        return _parse_parquet(data, name)
-    text = decode(data, name)
-    return _parse_json(text, name) if kind == "json" else _parse_csv(text, name)
-
-
-def _from_lists(name: str, columns: Sequence[str], cells: Sequence[list[str]], line: Sequence[int], word: str) -> Table:
-    by_name = dict(zip(columns[::-1], cells[::-1], strict=True))  # of unnamed columns the first
-    return Table(name, tuple(columns), line, word, by_name.__getitem__, delimiter="")
-
-
-def _parse_csv(text: str, name: str) -> Table:
-    cells = parse_csv(text, name)
-    table = _from_lists(name, cells.header, cells.columns, cells.line, "line")
-    table.delimiter, table.top = cells.delimiter, cells.top
-    return table
-
-
-def _parse_json(text: str, name: str) -> Table:
-    if text.lstrip().startswith("["):
-        try:
-            records: list[tuple[int, Any]] = list(enumerate(json.loads(text), start=1))
-        except (ValueError, RecursionError) as error:
-            raise FileFormatError(f"{name}: this is not JSON ({error}). Check the file.") from None
-        word = "entry"
-    else:
-        records, word = [], "line"
-        for number, row in enumerate(_ENDS.split(text), start=1):
-            if not row.strip():
-                continue
-            try:
-                records.append((number, json.loads(row)))
-            except (ValueError, RecursionError) as error:
-                raise FileFormatError(
-                    f"{name}, line {number}: this is not a JSON object ({error}). Write one object per line, such as "
-                    '{"winner": "ann", "loser": "bob"}.'
-                ) from None
-    columns: dict[str, None] = {}
-    for number, record in records:
-        if not isinstance(record, dict) or not record:
-            raise FileFormatError(
-                f"{name}, {word} {number}: {str(record)[:40]!r} is not an object with names and values. Write one "
-                'object per line, such as {"winner": "ann", "loser": "bob"}.'
-            )
-        columns.update(dict.fromkeys(record))
-    if not records:
-        raise FileFormatError(f"{name}: the list is empty. Give at least one object.")
-    inside = [
-        key for key, value in records[0][1].items() if isinstance(value, list) and value and isinstance(value[0], dict)
-    ]
-    if len(records) == 1 and inside:
-        raise FileFormatError(f'{name}: the rows are inside "{inside[0]}". Write one object per line, without it.')
-    cells = [[_json_cell(record.get(column)) for _, record in records] for column in columns]
-    return _from_lists(name, [column.strip() for column in columns], cells, [number for number, _ in records], word)
-
-
-def _json_cell(value: Any) -> str:
-    if isinstance(value, list) and all(isinstance(entry, str | int | float) for entry in value):
-        return " > ".join(_cell(entry) for entry in value)  # a ranking, best first
-    return json.dumps(value) if isinstance(value, list | dict) else _cell(value)
-
-
-def _parse_parquet(data: bytes, name: str) -> Table:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise FileFormatError(
-            f'{name}: Parquet files need the optional package pyarrow: pip install "preflearn[io]".'
-        ) from None
-    try:
-        table = parquet.read_table(pyarrow.BufferReader(data))
-        columns = [table.column(position).to_pylist() for position in range(table.num_columns)]
-        titles = [str(title) for title in table.column_names]
-    except Exception as error:  # pyarrow raises a different class for each kind of damage
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FileFormatError(f"{name}: not a readable Parquet file ({reason}). Write it again.") from None
-    if not table.num_rows or not titles:
-        raise FileFormatError(f"{name}: the table has no rows. Give at least one.")
-    if len(set(titles)) < len(titles):
-        raise FileFormatError(f"{name}: {len(titles) - len(set(titles))} column names occur twice. Rename them.")
-    cells = [[_json_cell(value) for value in column] for column in columns]
-    return _from_lists(name, titles, cells, range(1, table.num_rows + 1), "row")
-
-
-def _cell(value: Any) -> str:
-    if type(value) is str:
-        return value.strip()
-    if is_missing(value):
-        return ""
-    if isinstance(value, bool | np.bool_):
-        return str(int(value))
-    if isinstance(value, float | np.floating):
-        return str(int(value)) if float(value).is_integer() else repr(float(value))
-    return str(value).strip()
-
-
-def frame_cell(value: Any) -> str:
-    """Return a value of Python as the text of a cell."""
-    return value.strip() if type(value) is str else _json_cell(value)
-
-
-def table_of_frame(value: Any, owner: str, source: str) -> Table | None:
-    """Return a data frame of any library as a table, or None for anything else; rows count from 0.
-
-    An index of strings (pandas) becomes a first column without a name.
-    """
-    frame = frame_of(value, owner)
-    if frame is None:
-        return None
-    index = getattr(value, "index", None)
-    labels = list(index) if index is not None and not callable(index) else []
-    labelled = bool(labels) and all(isinstance(label, str) for label in labels) and "" not in frame.columns
-    columns = (*([""] if labelled else []), *frame.columns)
-    if not len(frame) or not columns:
-        raise DataError(f"{source}: the data frame has no {'rows' if columns else 'columns'}. Give at least one.")
-
-    def values(name: str) -> list[Any]:
-        return labels if labelled and name == "" else frame[name].to_list()
-
-    def load(name: str) -> list[str]:
-        if name in frame.columns and frame.schema[name].is_integer():
-            return [str(value) if type(value) is int else _cell(value) for value in values(name)]
-        return [frame_cell(value) for value in values(name)]
-
-    return Table(source, columns, range(len(frame)), "row", load, values, delimiter="")

@@ -117,7 +117,7 @@ def rank(
         if progress is not None:
             progress("Reading", 0.0)
         read = read_preferences(data, items, columns=columns, **reading)
-        data, told, encoder = read.data, read.told, read.encoder
+        data, told, encoder = read.data, read.notes, read.encoder
         if isinstance(data, Ratings):
             data, more = from_rows(data, read.source)
             told = (*told, *more)
