@@ -10,7 +10,7 @@ import pytest
 from preflearn.exceptions import DataError
 from preflearn.io import formats, read_preferences
 from preflearn.io.formats import FORMATS, find_format
-from preflearn.io.sources import open_bytes
+from preflearn.io.opening import open_bytes
 
 BY_NAME = {one.name: one for one in FORMATS}
 

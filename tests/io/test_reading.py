@@ -259,7 +259,7 @@ def test_rankings_give_the_pairs_of_from_rankings(tmp_path: Path) -> None:
 
 
 def test_huge_rankings_keep_neighbours_only_and_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("preflearn.io.rankings.MOST_PAIRS", 5)
+    monkeypatch.setattr("preflearn.io.ranking_tables.MOST_PAIRS", 5)
     reading = read_preferences(write(tmp_path, "ranking\na > b > c > d\n"))
     assert len(reading.data) == 3
     assert "neighbouring places only" in reading.notes[1]

@@ -17,10 +17,10 @@ from preflearn.cli.sources import about, read_any
 from preflearn.cli.tables import csv_text, write_text
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.exceptions import DataError, first_few
-from preflearn.io.options import Options
+from preflearn.io.opening import open_bytes
+from preflearn.io.read_options import Options
 from preflearn.io.reading import read_with
 from preflearn.io.scales import Scale
-from preflearn.io.sources import open_bytes
 from preflearn.model_file.container import atomic_file
 
 __all__ = ["run"]

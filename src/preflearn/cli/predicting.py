@@ -18,7 +18,7 @@ from preflearn.cli.tables import write_csv
 from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.exceptions import DataError, FileFormatError, first_few, nearest_names
 from preflearn.io.item_features import NAME_WORDS
-from preflearn.io.sources import read_table
+from preflearn.io.opening import read_table
 
 __all__ = ["rank_in_groups", "read_for", "run"]
 

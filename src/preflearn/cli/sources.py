@@ -297,7 +297,7 @@ class Saved:
         from preflearn.data import ItemTable
         from preflearn.io import ItemEncoder, read_items
         from preflearn.io.item_features import NAME_WORDS, check_distinct
-        from preflearn.io.sources import read_table
+        from preflearn.io.opening import read_table
 
         if self.known is not None:
             names = read_items(source).names

@@ -9,7 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.data.checks import Frozen, as_list, check_labels, check_names, object_array, row_selector, unmask
+from preflearn.data.checks import (
+    Frozen,
+    as_list,
+    cells_text,
+    check_labels,
+    check_names,
+    object_array,
+    row_selector,
+    unmask,
+)
 from preflearn.data.item_table import frame_columns, frame_of, numeric_columns
 from preflearn.exceptions import DataError, first_few
 from preflearn.items import ItemSet
@@ -119,14 +128,15 @@ class Bags(Frozen, ItemSet):
         if not len(rows):
             return
         items = np.searchsorted(self.offsets, rows, side="right") - 1
-        where = []
-        for row, column, item in list(zip(rows.tolist(), columns.tolist(), items.tolist(), strict=True))[:3]:
+
+        def place(row: int) -> str:
+            item = int(np.searchsorted(self.offsets, row, side="right")) - 1
             known = "" if self.names is None else f" ({first_few([self.names[item]])})"
-            feature = str(column) if self.feature_names is None else first_few([self.feature_names[column]])
-            where.append(f"bag {item}{known}, point {row - self.offsets[item]}, column {feature}")
+            return f"bag {item}{known}, point {row - self.offsets[item]}"
+
         raise DataError(
             f"{owner}: {len(rows)} values of {len(set(items.tolist()))} bags are missing or infinite "
-            f"({'; '.join(where)}{'; ...' if len(rows) > 3 else ''}; first value {self.points[rows[0], columns[0]]}). "
+            f"({cells_text(rows, columns, self.points[rows, columns], self.feature_names, place)}). "
             "Drop those points, or impute them."
         )
 

@@ -7,7 +7,7 @@ where and how often, and what to do. Wrong kinds are TypeError, wrong values Dat
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -21,6 +21,7 @@ __all__ = [
     "Frozen",
     "as_column",
     "as_list",
+    "cells_text",
     "check_choice",
     "check_labels",
     "check_length",
@@ -91,6 +92,14 @@ class Frozen:
         """Select rows by integer, slice, mask or list of integers."""
         return self._take(row_selector(key, len(self)))
 
+    def _where(self, mask: Any) -> NDArray[np.bool_]:
+        """Return a mask of rows that ``swapped`` was given; None is all."""
+        n_rows = len(self.__dict__[self._ROW_FIELDS[0]])
+        where = np.ones(n_rows, dtype=bool) if mask is None else np.asarray(mask)
+        if where.shape != (n_rows,) or where.dtype != bool:
+            raise TypeError(f"swapped: mask must be {n_rows} booleans; got {where.dtype} of shape {where.shape}.")
+        return where
+
     def __len__(self) -> int:
         return len(self.__dict__[self._ROW_FIELDS[0]])
 
@@ -117,6 +126,21 @@ def lock(value: Any) -> Any:
 def rows_text(rows: NDArray[Any], limit: int = 3) -> str:
     """Return ``row 4`` or ``rows 4, 17, 230, ...``."""
     return f"row{'s' if len(rows) > 1 else ''} {first_few(rows.tolist(), limit)}"
+
+
+def cells_text(
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    found: NDArray[Any],
+    feature_names: Sequence[str] | None,
+    place: Callable[[int], str] = "row {}".format,
+) -> str:
+    """Return the first cells that are wrong, and what is there: ``row 4, column "age"; ...; first value nan``."""
+    where = [
+        f"{place(row)}, column {column if feature_names is None else first_few([feature_names[column]])}"
+        for row, column in zip(rows[:3].tolist(), columns[:3].tolist(), strict=True)
+    ]
+    return f"{'; '.join(where)}{'; ...' if len(rows) > 3 else ''}; first value {found[0]}"
 
 
 def as_list(values: Any, what: str, owner: str) -> list[Any]:

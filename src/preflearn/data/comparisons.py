@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.checks import Frozen, as_column, check_choice, check_labels, check_weight, rows_text
-from preflearn.data.covariates import check_covariates
+from preflearn.data.covariate_table import check_covariates
 from preflearn.data.item_table import ItemTable, check_items
 from preflearn.data.judge_table import check_judges
 from preflearn.data.pairs import PairTable, codes, connected_parts, describe, merge_pairs, warn_zero_one
@@ -275,9 +275,7 @@ class Comparisons(Frozen):
 
     def swapped(self, mask: Any = None) -> Self:
         """Return the same statements with sides exchanged, outcomes and covariates negated (where ``mask`` is true)."""
-        where = np.ones(len(self), dtype=bool) if mask is None else np.asarray(mask)
-        if where.shape != (len(self),) or where.dtype != bool:
-            raise TypeError(f"swapped: mask must be {len(self)} booleans; got {where.dtype} of shape {where.shape}.")
+        where = self._where(mask)
         return self._take(
             slice(None),
             first=np.where(where, self.second, self.first),

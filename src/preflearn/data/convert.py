@@ -16,15 +16,19 @@ from preflearn.data.checks import (
     check_names,
     check_real,
     check_weight,
+    rows_text,
 )
 from preflearn.data.comparisons import Comparisons
-from preflearn.data.drawn_pairs import draw_pairs
 from preflearn.data.item_table import check_items, frame_columns, frame_of
 from preflearn.data.pairs import codes
-from preflearn.data.sides import outcomes_of_winners
-from preflearn.exceptions import DataError
+from preflearn.data.words import side_words, word_value
+from preflearn.exceptions import DataError, first_few
 
 __all__ = ["from_frame", "from_scores", "from_winners"]
+
+# 100 million pairs take about 6 GB once they are comparisons; beyond that, listing is surely a mistake.
+MOST_LISTED = 100_000_000
+_WORDS = side_words()
 
 
 def from_winners(winner: Any, loser: Any, items: Any = None, *, tie: Any = None, **options: Any) -> Comparisons:
@@ -126,7 +130,7 @@ def from_scores(
     row_weight = check_weight(weight, n_rows, owner, "item")
     labels = None if group is None else check_labels(group, n_rows, "group", owner, "item")
     rng = check_random_state(random_state)
-    better, worse = draw_pairs(values, codes(labels, n_rows), max_pairs, rng, ties=ties == "include", owner=owner)
+    better, worse = _draw_pairs(values, codes(labels, n_rows), max_pairs, rng, ties=ties == "include", owner=owner)
     outcome = values[better] - values[worse]
     known = table.names if names is None else names
     return Comparisons._from_fields(
@@ -151,6 +155,61 @@ def _pair_weight(weight: NDArray[np.float64], better: NDArray[np.intp], worse: N
             "from_scores: every pair has a row of weight zero. Give positive weights to two rows of a group."
         )
     return product
+
+
+def _draw_pairs(
+    score: NDArray[np.float64],
+    group: NDArray[np.intp],
+    max_pairs: int | None,
+    rng: np.random.RandomState,
+    *,
+    ties: bool,
+    owner: str,
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return (better, worse) rows of all pairs within groups, or of ``max_pairs`` drawn uniformly without repeats.
+
+    With rows sorted by group and score, row i has ``below[i]`` partners: the rows of its group with a smaller score
+    (with ties: that come earlier). Pair number k belongs to the row whose cumulative count first exceeds k, so a pair
+    is found from its number by bisection. O(n log n + p log n) for p pairs.
+    """
+    order = np.lexsort((score, group))
+    new_group = np.diff(group[order], prepend=-1) != 0
+    new_score = new_group | (np.diff(score[order], prepend=np.nan) != 0)
+    position = np.arange(len(order))
+    group_start = np.maximum.accumulate(np.where(new_group, position, 0))
+    block_start = np.maximum.accumulate(np.where(new_score, position, 0))
+    below = (position if ties else block_start) - group_start
+    ends = np.cumsum(below)
+    total = int(ends[-1])
+    if not total:
+        raise DataError(
+            f"{owner}: no two rows of a group {'can be paired' if ties else 'differ in score'}, so there is nothing to "
+            "compare. Check the score and group columns."
+        )
+    number = _draw(total, max_pairs, rng, owner)
+    upper = np.searchsorted(ends, number, side="right")
+    lower = group_start[upper] + number - (ends[upper] - below[upper])
+    return order[upper].astype(np.intp), order[lower].astype(np.intp)
+
+
+def _draw(total: int, wanted: int | None, rng: Any, owner: str) -> NDArray[np.int64]:
+    """Return ``wanted`` distinct numbers below ``total`` (all if None), uniformly, sorted, in O(wanted) memory."""
+    if wanted is None or wanted >= total:
+        if total > MOST_LISTED:
+            raise DataError(
+                f"{owner}: {total} pairs would be listed. Give max_pairs to draw some of them, or use Ratings, which "
+                "never lists pairs."
+            )
+        return np.arange(total, dtype=np.int64)
+    if 2 * wanted > total:
+        drawn: NDArray[np.int64] = rng.permutation(total)[:wanted]
+        return np.sort(drawn)
+    # Any subset of the distinct numbers drawn so far is as likely as any other, so thinning keeps it uniform.
+    distinct = np.zeros(0, dtype=np.int64)
+    while len(distinct) < wanted:
+        more = rng.randint(0, total, size=2 * (wanted - len(distinct)) + 16, dtype=np.int64)
+        distinct = np.unique(np.concatenate([distinct, more]))
+    return np.sort(rng.permutation(distinct)[:wanted])
 
 
 def from_frame(
@@ -228,5 +287,28 @@ def from_frame(
         return Comparisons(items, columns["first"], columns["second"], columns["outcome"], **options)
     value = np.ones(len(table))
     if columns["winner"] is not None:
-        value = outcomes_of_winners(columns["first"], columns["second"], columns["winner"], owner)
+        value = _outcomes_of_winners(columns["first"], columns["second"], columns["winner"], owner)
     return Comparisons._build(items, columns["first"], columns["second"], value, **options)
+
+
+def _winner_value(first: Any, second: Any, winner: Any) -> float | None:
+    """Return 1 if the winner is first, -1 if second, 0 for a tie, None if it is none of these."""
+    if winner == first:
+        return 1.0
+    if winner == second:
+        return -1.0
+    return word_value(winner, _WORDS) if isinstance(winner, str) else None
+
+
+def _outcomes_of_winners(first: list[Any], second: list[Any], winner: list[Any], owner: str) -> NDArray[np.float64]:
+    """Return outcomes from a column that names the winner or says first/left, second/right, tie/draw."""
+    values = [_winner_value(*row) for row in zip(first, second, winner, strict=True)]
+    bad = np.flatnonzero([value is None for value in values])
+    if len(bad):
+        row = int(bad[0])
+        raise DataError(
+            f"{owner}: {len(bad)} of {len(values)} winners are neither of the two sides ({rows_text(bad)}; row {row} "
+            f"compares {first_few([first[row]])} with {first_few([second[row]])} and its winner is "
+            f"{first_few([winner[row]])}). Use the winner's name, or first/left, second/right, tie."
+        )
+    return np.array(values, dtype=np.float64)

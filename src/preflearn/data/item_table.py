@@ -10,7 +10,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.data.checks import unmask
+from preflearn.data.checks import cells_text, unmask
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.items import as_items
 
@@ -203,16 +203,14 @@ def _check_finite(table: ItemTable, owner: str, names: Any) -> None:
         columns, found = values.indices[bad].astype(np.intp), values.data[bad]
     if values is None or not len(rows):
         return
-    where = []
-    for row, column in zip(rows[:3].tolist(), columns[:3].tolist(), strict=True):
-        known = table.names if names is None else names
-        item = f" ({first_few([known[row]])})" if known is not None and row < len(known) else ""
-        feature = first_few([table.feature_names[column]]) if table.feature_names else str(column)
-        where.append(f"row {row}{item}, column {feature}")
-    more = "; ..." if len(rows) > 3 else ""
+    known = table.names if names is None else names
+
+    def place(row: int) -> str:
+        return f"row {row} ({first_few([known[row]])})" if known is not None and row < len(known) else f"row {row}"
+
     raise DataError(
         f"{owner}: items has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} rows "
-        f"({'; '.join(where)}{more}; first value {found[0]}). "
+        f"({cells_text(rows, columns, found, table.feature_names, place)}). "
         "Impute them (scikit-learn's SimpleImputer), or drop those items or columns."
     )
 

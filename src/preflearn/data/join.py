@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import label_array
+from preflearn.data.checks import label_array, lock
 from preflearn.data.comparisons import Comparisons
-from preflearn.data.covariates import join_covariates
-from preflearn.data.judge_table import join_judges
+from preflearn.data.covariate_table import Covariates
+from preflearn.data.item_table import ItemTable
 from preflearn.exceptions import DataError, first_few
 from preflearn.items import as_items
 
-__all__ = ["concatenate"]
+__all__ = ["concatenate", "join_judges"]
 
 
 def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
@@ -47,7 +47,9 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
         raise DataError(
             "update: the items of the old or the new comparisons are bags. Give Bags to both or to neither."
         )
-    table = _columns_like(old, new)
+    table: Any = None
+    if old.items is not None:
+        table = _like(new.items, new.feature_names, old.items, old.feature_names, "items")
     if old.names is not None:
         place, extra = _match_names(old, new, table)
     elif old.items is None:
@@ -69,27 +71,31 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
     for name, wanted in (("group", all), ("judge", any), ("cluster", any)):
         kept = wanted(getattr(data, name) is not None for data in (old, new))
         fields[name] = label_array(_labels(old, name) + _labels(new, name)) if kept else None
-    fields["covariates"], fields["covariate_names"] = join_covariates(old, new, "update")
-    fields["judges"] = join_judges(old.judges, new.judges, "update")
+    fields["covariates"], fields["covariate_names"] = _join_covariates(old, new)
+    fields["judges"] = join_judges(old.judges, new.judges)
     return Comparisons._from_fields(**fields)
 
 
-def _columns_like(old: Comparisons, new: Comparisons) -> Any:
-    """Return the features of the new items with the columns of the old ones."""
-    if old.items is None or new.items is None:
-        return None
-    names = new.feature_names
-    if old.feature_names is not None and names is not None and old.feature_names != names:
-        missing = [name for name in old.feature_names if name not in names]
+def _like(
+    values: Any,
+    names: tuple[str, ...] | None,
+    old: Any,
+    known: tuple[str, ...] | None,
+    what: str,
+    owner: str = "update",
+) -> Any:
+    """Return features of new items or judges with the columns of the old ones."""
+    if known is not None and names is not None and known != names:
+        missing = [name for name in known if name not in names]
         if missing:
-            raise DataError(f"update: the new items lack the features {first_few(missing)} of the old ones.")
-        return new.items[:, [names.index(name) for name in old.feature_names]]
-    if new.n_features != old.n_features:
+            raise DataError(f"{owner}: the new {what} lack the features {first_few(missing)} of the old ones.")
+        return values[:, [names.index(name) for name in known]]
+    if values.shape[1] != old.shape[1]:
         raise DataError(
-            f"update: the new items have {new.n_features} features and the old ones {old.n_features}. "
+            f"{owner}: the new {what} have {values.shape[1]} features and the old ones {old.shape[1]}. "
             "Give the same columns in the same order."
         )
-    return new.items
+    return values
 
 
 def _match_names(old: Comparisons, new: Comparisons, table: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -125,3 +131,57 @@ def _labels(data: Comparisons, what: str) -> list[Any]:
 
 def _weight(data: Comparisons) -> NDArray[np.float64]:
     return np.ones(len(data)) if data.weight is None else data.weight
+
+
+def _join_covariates(old: Comparisons, new: Comparisons) -> Covariates:
+    """Return the covariates of both, with the columns of the old ones in their order; both must have the same."""
+    if old.covariates is None and new.covariates is None:
+        return None, None
+    if old.covariates is None or new.covariates is None:
+        here, there, has = ("new", "old", old) if new.covariates is None else ("old", "new", new)
+        raise DataError(
+            f"update: the {there} comparisons have covariates ({_described(has)}) and the {here} ones have none. Give "
+            "both the same columns, or build both without covariates."
+        )
+    values, names = new.covariates, new.covariate_names
+    if old.covariate_names is not None and names is not None:
+        if set(names) != set(old.covariate_names):
+            raise DataError(
+                f"update: the new comparisons have the covariates {_described(new)} and the old ones "
+                f"{_described(old)}. Give both the same columns."
+            )
+        values = values[:, [names.index(name) for name in old.covariate_names]]
+    elif values.shape[1] != old.covariates.shape[1]:
+        raise DataError(
+            f"update: the new comparisons have {values.shape[1]} covariates and the old ones "
+            f"{old.covariates.shape[1]}. Give the same columns in the same order."
+        )
+    return np.concatenate([old.covariates, values]), old.covariate_names or names
+
+
+def _described(data: Comparisons) -> str:
+    assert data.covariates is not None
+    return (
+        f"{data.covariates.shape[1]} without names"
+        if data.covariate_names is None
+        else first_few(data.covariate_names, 5)
+    )
+
+
+def join_judges(old: ItemTable | None, new: ItemTable | None, owner: str = "update") -> ItemTable | None:
+    """Return the judges of both tables; those of both must agree in their features."""
+    if old is None or new is None:
+        return old if new is None else new
+    assert old.names is not None
+    assert new.names is not None
+    known = np.asarray(old.values)
+    values = _like(np.asarray(new.values), new.feature_names, known, old.feature_names, "judges", owner)
+    place = {name: row for row, name in enumerate(old.names)}
+    both = [row for row, name in enumerate(new.names) if name in place]
+    changed = [new.names[row] for row in both if not np.array_equal(values[row], known[place[new.names[row]]])]
+    if changed:
+        raise DataError(f"{owner}: {len(changed)} judges have other features than before ({first_few(changed)}).")
+    extra = [row for row, name in enumerate(new.names) if name not in place]
+    names = np.concatenate([old.names, new.names[extra]])
+    table = np.concatenate([known, values[extra]])
+    return ItemTable(lock(table), lock(names), old.feature_names, len(names))

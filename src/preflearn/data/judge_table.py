@@ -13,7 +13,7 @@ from preflearn.data.item_table import ItemTable, check_items, frame_of
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.items import as_items, is_sparse
 
-__all__ = ["check_judges", "join_judges"]
+__all__ = ["check_judges"]
 
 NAME_COLUMNS = ("judge", "user", "worker", "annotator")
 
@@ -32,10 +32,10 @@ def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTab
     if is_sparse(table.values):
         table = table._replace(values=sparse.csr_array(table.values).toarray())
     names = np.arange(table.n_items).astype(object) if table.names is None else table.names
-    repeated = [name for name in dict.fromkeys(names) if list(names).count(name) > 1] if _repeats(names) else []
-    if repeated:
-        raise DataError(f"{owner}: judges names {first_few(repeated)} more than once. Give one row per judge.")
     known = set(names.tolist())
+    if len(known) < len(names):
+        repeated = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
+        raise DataError(f"{owner}: judges names {first_few(repeated)} more than once. Give one row per judge.")
     missing = [label for label in dict.fromkeys(judge.tolist()) if label != "" and label not in known]
     if missing:
         hint = nearest_names(str(missing[0]), [str(name) for name in names])
@@ -63,32 +63,3 @@ def _read(judges: Any, owner: str) -> ItemTable:
     if frame is not None and table.names is None and any(c.lower() in ("name", "judge") for c in frame.columns):
         raise DataError(f"{owner}: the names of the judges must be words or whole numbers, without gaps.")
     return table
-
-
-def _repeats(names: NDArray[Any]) -> bool:
-    return len(set(names.tolist())) < len(names)
-
-
-def join_judges(old: ItemTable | None, new: ItemTable | None, owner: str) -> ItemTable | None:
-    """Return the judges of both tables; those of both must agree in their features."""
-    if old is None or new is None:
-        return old if new is None else new
-    known, values = np.asarray(old.values), np.asarray(new.values)
-    assert old.names is not None
-    assert new.names is not None
-    if old.feature_names is not None and new.feature_names is not None and old.feature_names != new.feature_names:
-        missing = [name for name in old.feature_names if name not in new.feature_names]
-        if missing:
-            raise DataError(f"{owner}: the new judges lack the features {first_few(missing)} of the old ones.")
-        values = values[:, [new.feature_names.index(name) for name in old.feature_names]]
-    if values.shape[1] != known.shape[1]:
-        raise DataError(f"{owner}: the new judges have {values.shape[1]} features and the old ones {known.shape[1]}.")
-    place = {name: row for row, name in enumerate(old.names)}
-    both = [row for row, name in enumerate(new.names) if name in place]
-    changed = [new.names[row] for row in both if not np.array_equal(values[row], known[place[new.names[row]]])]
-    if changed:
-        raise DataError(f"{owner}: {len(changed)} judges have other features than before ({first_few(changed)}).")
-    extra = [row for row, name in enumerate(new.names) if name not in place]
-    names = np.concatenate([old.names, new.names[extra]])
-    table = np.concatenate([known, values[extra]])
-    return ItemTable(lock(table), lock(names), old.feature_names, len(names))

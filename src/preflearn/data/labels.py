@@ -222,9 +222,7 @@ class LabelPreferences(Frozen):
 
     def swapped(self, mask: Any = None) -> Self:
         """Return the same statements with sides exchanged and outcomes negated (where ``mask`` is true)."""
-        where = np.ones(self.n_edges, dtype=bool) if mask is None else np.asarray(mask)
-        if where.shape != (self.n_edges,) or where.dtype != bool:
-            raise TypeError(f"swapped: mask must be {self.n_edges} booleans; got {where.dtype} of shape {where.shape}.")
+        where = self._where(mask)
         return self._take(
             slice(None),
             first=np.where(where, self.second, self.first),

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from preflearn.data.checks import as_list, check_labels, check_names, check_real, is_missing, object_array, rows_text
 from preflearn.data.item_table import ItemTable, check_items
-from preflearn.data.words import side_words, word_value
 from preflearn.exceptions import DataError, first_few, nearest_names
 
-__all__ = ["check_outcome", "check_rows", "named_items", "outcomes_of_winners", "winner_value"]
+__all__ = ["check_outcome", "check_rows", "named_items"]
 
 
 def named_items(items: Any, first: Any, second: Any, names: Any, owner: str) -> ItemTable:
@@ -94,29 +93,3 @@ def _find_names(given: list[Any], lookup: dict[Any, int], what: str, owner: str)
             "Correct the names, add the items, or drop those comparisons."
         )
     return rows
-
-
-_WORDS = side_words()
-
-
-def winner_value(first: Any, second: Any, winner: Any) -> float | None:
-    """Return 1 if the winner is first, -1 if second, 0 for a tie, None if it is none of these."""
-    if winner == first:
-        return 1.0
-    if winner == second:
-        return -1.0
-    return word_value(winner, _WORDS) if isinstance(winner, str) else None
-
-
-def outcomes_of_winners(first: list[Any], second: list[Any], winner: list[Any], owner: str) -> NDArray[np.float64]:
-    """Return outcomes from a column that names the winner or says first/left, second/right, tie/draw."""
-    values = [winner_value(*row) for row in zip(first, second, winner, strict=True)]
-    bad = np.flatnonzero([value is None for value in values])
-    if len(bad):
-        row = int(bad[0])
-        raise DataError(
-            f"{owner}: {len(bad)} of {len(values)} winners are neither of the two sides ({rows_text(bad)}; row {row} "
-            f"compares {first_few([first[row]])} with {first_few([second[row]])} and its winner is "
-            f"{first_few([winner[row]])}). Use the winner's name, or first/left, second/right, tie."
-        )
-    return np.array(values, dtype=np.float64)

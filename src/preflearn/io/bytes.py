@@ -15,7 +15,7 @@ from typing import Any, Literal
 from preflearn._pipes import content, is_pipe
 from preflearn.exceptions import FileFormatError, nearest_names
 
-__all__ = ["check_text", "decode", "is_model", "kind_of", "path_text", "read_bytes", "read_start"]
+__all__ = ["check_text", "decode", "is_model", "is_path", "kind_of", "path_text", "read_bytes", "read_start"]
 
 Kind = Literal["table", "json", "parquet", "preflib", "svmlight"]
 
@@ -51,9 +51,14 @@ _SVMLIGHT_ROW = re.compile(rb"\s*[^\s,;:|]+\s+(qid|\d+):")
 _PREFLIB_HEAD = re.compile(rb"#\s*(FILE NAME|ALTERNATIVE NAME|NUMBER ALTERNATIVES|DATA TYPE)\b")
 
 
+def is_path(value: Any) -> bool:
+    """Return whether something is the path of a file, and not what is in it."""
+    return isinstance(value, str | os.PathLike)
+
+
 def path_text(path: Any, owner: str) -> str:
     """Return a path as text; other kinds raise TypeError."""
-    if not isinstance(path, str | os.PathLike):
+    if not is_path(path):
         raise TypeError(f"{owner}: path must be a string or a path; got {type(path).__name__}.")
     text = os.fspath(path)
     return os.fsdecode(text)

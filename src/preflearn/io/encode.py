@@ -14,8 +14,8 @@ from preflearn.data.checks import lock, object_array
 from preflearn.data.item_table import ItemTable
 from preflearn.data.words import normal
 from preflearn.exceptions import DataWarning, first_few, warn_user
+from preflearn.io.opening import open_table
 from preflearn.io.roles import override
-from preflearn.io.sources import open_table
 from preflearn.io.table import Table, numbers_of
 
 __all__ = ["ItemEncoder", "fit_encoder"]

@@ -14,9 +14,9 @@ from preflearn.data.item_table import ItemTable, check_items
 from preflearn.data.words import normal
 from preflearn.exceptions import first_few, nearest_names
 from preflearn.io.encode import MISSING, ItemEncoder, fit_encoder
-from preflearn.io.options import Options
+from preflearn.io.opening import open_table
+from preflearn.io.read_options import Options
 from preflearn.io.roles import Pair, listed, override
-from preflearn.io.sources import open_table
 from preflearn.io.table import Table, numbers_of, such, tidy_number
 
 __all__ = [
@@ -97,13 +97,17 @@ def read_items(source: Any, *, name: str | None = None, features: Sequence[str] 
     """
     table = open_table(source, "read_items")
     if table is None:
-        raise TypeError(f"read_items: path must be a string or a path; got {type(source).__name__}.")
+        raise TypeError(
+            f"read_items: source must be a path, a data frame, a list of rows or a dict of columns; got "
+            f"{type(source).__name__}."
+        )
     chosen = list(table.columns) if features is None else [table.find(feature) for feature in features]
     column = _name_column(table) if name is None else table.find(name, "name")
     names = None
     if column is not None:
-        names = object_array(table.column(column, "name"))
-        check_distinct(table, names.tolist())
+        cells, meaning = table.column(column, "name"), table.names(column)
+        check_distinct(table, cells)
+        names = object_array([meaning[cell] for cell in cells])
     # A first column without a header is a row number, never a feature.
     chosen = [feature for feature in chosen if feature not in (column, "") or features is not None]
     if not chosen:

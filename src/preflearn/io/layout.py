@@ -12,8 +12,8 @@ import numpy as np
 from preflearn.data.words import normal, word_value
 from preflearn.exceptions import first_few, nearest_names
 from preflearn.io.formats import Format
-from preflearn.io.guesses import guess, guess_source
-from preflearn.io.rankings import place_columns
+from preflearn.io.questions import ask_columns, ask_outcomes, ask_pair, guess
+from preflearn.io.ranking_tables import place_columns
 from preflearn.io.roles import (
     DECIDED,
     ITEM_STEMS,
@@ -31,10 +31,6 @@ from preflearn.io.table import Table, numbers_of, such
 
 __all__ = ["Layout", "find_layout"]
 
-LAYOUTS = (
-    "winner,loser / first,second,winner / first,second,outcome / home,away,score_home,score_away / a column "
-    '"ranking" with a > b > c'
-)
 _SOURCES = {
     "winner": ("winner",),
     "outcome": ("outcome",),
@@ -119,7 +115,7 @@ def find_layout(
         families = {words for words in families if len(words[0]) > 3} or families  # x1_left, x2_left: not 1 and 2
         decided = families and families <= set(DECIDED)
         if not families or (need_outcomes and not decided and not _sources(table, named, pairs, None)):
-            raise _nothing(table, {role: named[role] for role in given if role in named})
+            raise ask_columns(table, {role: named[role] for role in given if role in named})
         if len(families) > 1:
             raise table.refuse(
                 f"the columns {first_few(table.columns, 12)} name neither items nor one way to tell two sides apart. "
@@ -140,7 +136,7 @@ def _with_outcomes(
     if not decided and (need or any(role in named for source in _SOURCES.values() for role in source)):
         sources = _sources(table, named, pairs, sides)
         if not sources:
-            raise _no_outcomes(table, named, sides)
+            raise ask_outcomes(table, named, sides)
     for columns in sources.values():
         roles |= columns
     for role in ("weight", *LABELS, "ties"):
@@ -159,20 +155,6 @@ def _with_outcomes(
         if sides.words in (*DECIDED, ("first", "second"), ("left", "right"), ("home", "away")):
             name = ",".join(sides.words)
     return Layout(",".join([name, *sources]), roles, sides.words if any(sides.words) else None, sources, features)
-
-
-def _no_outcomes(table: Table, named: dict[str, str], sides: Pair) -> Exception:
-    """Return the error for two sides of which nobody says which one was preferred."""
-    source = guess_source(table, (sides.first, sides.second), [sides.first, sides.second, *named.values()])
-    if source:
-        cure = f'A guess by its contents: "{next(iter(source.values()))}" does. If so, name it: {override(source)}'
-    else:
-        cure = f"Add a column winner or outcome, or name it: {override({'winner': 'COLUMN'})}"
-    return table.refuse(
-        f'"{sides.first}" and "{sides.second}" are the two sides, but the names of the columns '
-        f"({first_few(table.columns, 12)}) do not say who was preferred. {cure} or, if the first side always won, use "
-        f"{override({'winner': sides.first, 'loser': sides.second})}"
-    )
 
 
 def _numbers_rows(table: Table, column: str) -> bool:
@@ -211,9 +193,7 @@ def _sides(table: Table, named: dict[str, str], pairs: list[Pair], *, only_featu
     others = [pair for pair in free if _is_feature(pair)]
     if len(others) != 1 or only_features or place_columns(table.columns):
         return None
-    if not _holds_items(table, named, others[0]):
-        return None
-    return others[0]
+    return others[0] if _holds_items(table, named, others[0]) else None
 
 
 def _as_pair(first: str, second: str, pairs: list[Pair], *, decided: bool) -> Pair:
@@ -223,10 +203,7 @@ def _as_pair(first: str, second: str, pairs: list[Pair], *, decided: bool) -> Pa
 
 def _best(table: Table, candidates: list[Pair], decided: bool) -> Pair:
     if len({pair.words for pair in candidates}) > 1:
-        listed = "; ".join(f'"{pair.first}" and "{pair.second}"' for pair in candidates[:4])
-        roles = ("winner", "loser") if decided else ("first", "second")
-        chosen = override(dict(zip(roles, (candidates[0].first, candidates[0].second), strict=True)))
-        raise table.refuse(f"several pairs of columns could be the two sides: {listed}. Name one: {chosen}")
+        raise ask_pair(table, candidates, ("winner", "loser") if decided else ("first", "second"), "two sides")
     return min(candidates, key=lambda pair: ITEM_STEMS.index(pair.stem))
 
 
@@ -274,16 +251,11 @@ def _sources(table: Table, named: dict[str, str], pairs: list[Pair], sides: Pair
         outcome = single(table, "outcome", used)
         if outcome is not None:
             found["outcome"] = {"outcome": outcome}
-    for source, stems, roles in (
-        ("scores", SCORE_STEMS, _SOURCES["scores"]),
-        ("wins", WIN_STEMS, _SOURCES["wins"]),
-    ):
-        fitting = [p for p in pairs if p.stem in stems and not {p.first, p.second} & set(used)]
-        fitting = [p for p in fitting if p.words not in DECIDED]
+    free = [p for p in pairs if p.words not in DECIDED and not {p.first, p.second} & set(used)]
+    for source, stems in (("scores", SCORE_STEMS), ("wins", WIN_STEMS)):
+        roles, fitting = _SOURCES[source], [p for p in free if p.stem in stems]
         if len(fitting) > 1:
-            listed = "; ".join(f'"{p.first}" and "{p.second}"' for p in fitting[:4])
-            named_one = override(dict(zip(roles, (fitting[0].first, fitting[0].second), strict=True)))
-            raise table.refuse(f"several pairs of columns could be the {source}: {listed}. Name one: {named_one}")
+            raise ask_pair(table, fitting, roles, source)
         if fitting and not (source == "wins" and found):
             found[source] = dict(zip(roles, (fitting[0].first, fitting[0].second), strict=True))
     if not found:
@@ -335,66 +307,3 @@ def _rankings(table: Table, named: dict[str, str]) -> Layout | None:
     if only is not None and all(">" in cell or "≻" in cell for cell in table.cells(only)):
         return Layout("ranking (text)", roles | {"ranking": only})
     return None
-
-
-def _sides_missing(table: Table, named: dict[str, str]) -> Exception:
-    """Return the error for columns that were named where the two sides are not found among the others."""
-    said = ", ".join(f'{role} is "{column}"' for role, column in named.items())
-    taken = [pair for pair in pairs_of(table.columns) if {pair.first, pair.second} & set(named.values())]
-    taken = [pair for pair in taken if pair.stem in ITEM_STEMS]
-    columns = first_few(table.columns, 12)
-    if "winner" in named and taken:
-        one, other = taken[0].first, taken[0].second
-        if named["winner"] == other:
-            one, other = other, one
-        role = next(role for role, column in named.items() if column in (one, other))
-        return table.refuse(
-            f'{said}, so that "{one}" and "{other}" cannot be the two sides, and no other columns of ({columns}) are. '
-            f'If they are the sides, leave out {role}={named[role]} or name another column for it, and if "{one}" '
-            f"always won use {override({'winner': one, 'loser': other})}"
-        )
-    guessed = guess(table)
-    if guessed is None or not all(f"{role}={column}" in guessed for role, column in named.items()):
-        guessed = f"Name them too: {override({'first': 'COLUMN', 'second': 'COLUMN'} | named)}"
-    return table.refuse(
-        f"{said}, but the names of the other columns of ({columns}) do not say which are the two sides. {guessed}"
-    )
-
-
-def _nothing(table: Table, named: dict[str, str]) -> Exception:
-    """Return the error for a table without any layout."""
-    columns = table.columns
-    if named:  # then there is a header
-        return _sides_missing(table, named)
-    if len(columns) == 1 and table.is_file:
-        return table.error(
-            f'{table.source}, line {table.top}: there is one column ("{columns[0][:60]}"). Separate columns by a '
-            "comma, semicolon, tab or |, and name them in the first line, such as winner,loser."
-        )
-    if table.is_file and _looks_like_data(table):
-        return table.error(
-            f"{table.source}, line {table.top}: {first_few(columns, 6)} look like data, so the header is missing. Add "
-            "a first line that names the columns, such as "
-            f"{'winner,loser' if len(columns) < 3 else 'first,second,winner'}."
-        )
-    cure = guess(table)
-    if cure is None:
-        cure = (
-            f"Needed are two columns with the names of what was compared, which share names, and one that says who "
-            f"won: {LAYOUTS}. If the table has these, name the columns: "
-            f"{override({'first': 'COLUMN', 'second': 'COLUMN', 'winner': 'COLUMN'})}"
-        )
-    return table.refuse(f"the columns {first_few(columns, 12)} do not say who was preferred. {cure}")
-
-
-def _looks_like_data(table: Table) -> bool:
-    """Return whether the first line of a file is no header: a number, or an entry that occurs again below."""
-    for column in table.columns:
-        if not column:
-            continue
-        number = numbers_of([column])
-        if number is not None and np.isfinite(number[0]):
-            return True
-        if any(column in table.cells(other)[:1000] for other in table.columns):
-            return True
-    return False

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from preflearn.data.words import RESULTS, normal, side_words, word_value
 from preflearn.exceptions import first_few
 from preflearn.io.layout import Layout
-from preflearn.io.options import Options
+from preflearn.io.read_options import Options
 from preflearn.io.roles import override
 from preflearn.io.scales import Scale, stated
 from preflearn.io.table import LEAVE_OUT, Table, is_absent, numbers_of, such

@@ -12,15 +12,15 @@ from preflearn.data.comparisons import Comparisons
 from preflearn.data.item_table import check_items
 from preflearn.data.ratings import Ratings
 from preflearn.exceptions import DataError, DataWarning, warn_user
-from preflearn.io.bytes import decode, path_text
+from preflearn.io.bytes import decode, is_path, path_text
 from preflearn.io.encode import ItemEncoder
 from preflearn.io.formats import find_format
 from preflearn.io.formats.preflib import preflib_rankings
 from preflearn.io.item_features import read_items
 from preflearn.io.layout import find_layout
-from preflearn.io.options import Options
+from preflearn.io.opening import Content, open_source
 from preflearn.io.outcomes import NO_NUMBERS
-from preflearn.io.sources import Content, open_source
+from preflearn.io.read_options import Options
 from preflearn.io.statements import Statements, compare, rank
 from preflearn.io.svmlight import parse_svmlight
 from preflearn.io.table import Table
@@ -218,7 +218,6 @@ def read_comparisons(
     """
     owner = "read_comparisons"
     source = path_text(path, owner)
-    is_file = isinstance(items, str | os.PathLike)
     options = Options.checked(
         owner,
         columns=columns,
@@ -228,10 +227,10 @@ def read_comparisons(
         repeated_rows=repeated_rows,
         margins=True,
         scale=False,
-        items_name=path_text(items, owner) if is_file else "the items",
+        items_name=path_text(items, owner) if is_path(items) else "the items",
     )
     if items is not None:
-        items = read_items(items) if is_file else check_items(items, owner)
+        items = read_items(items) if is_path(items) else check_items(items, owner)
     reading = read_with(options, source, items, form="comparisons")
     for sentence in reading.notes:
         if "share of the win" in sentence or sentence.startswith("Dropped"):

@@ -15,9 +15,9 @@ from preflearn.exceptions import first_few
 from preflearn.io.encode import ItemEncoder
 from preflearn.io.item_features import commas, known_items, row_features, row_items, unused
 from preflearn.io.layout import Layout
-from preflearn.io.options import Options
 from preflearn.io.outcomes import NO_NUMBERS, read_answers
-from preflearn.io.rankings import Rankings, check_rankings, read_rankings
+from preflearn.io.ranking_tables import Rankings, check_rankings, read_rankings
+from preflearn.io.read_options import Options
 from preflearn.io.repeats import Asked, without_copies
 from preflearn.io.roles import LABELS
 from preflearn.io.table import Table, is_absent

@@ -1,6 +1,6 @@
 """The one table that all readers use: columns of values with the place where each row stands in its source.
 
-Files, data frames and lists of Python become a `Table` in `preflearn.io.sources`. Everything else asks it for cells
+Files, data frames and lists of Python become a `Table` in `preflearn.io.opening`. Everything else asks it for cells
 (text), for numbers, or for an error that names the place.
 """
 
@@ -171,6 +171,8 @@ def _cell(value: Any) -> str:
     """Return a value as the text of a cell; a list of names is a ranking, best first."""
     if type(value) is str:
         return value.strip()
+    if type(value) is int:
+        return str(value)
     if isinstance(value, list | dict):
         if isinstance(value, list) and all(isinstance(entry, str | int | float) for entry in value):
             return " > ".join(_cell(entry) for entry in value)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from preflearn.data import Comparisons
-from preflearn.data.judge_table import join_judges
+from preflearn.data.join import join_judges
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.models._gp_terms import judge_parts
 from preflearn.operators import FloatArray, IntArray

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from preflearn.exceptions import FileFormatError
-from preflearn.io.rankings import Rankings
+from preflearn.io.ranking_tables import Rankings
 from preflearn.io.table import Table
 
 __all__ = ["preflib_rankings"]

@@ -6,7 +6,6 @@ This is the only place that asks which of these something is.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ import numpy as np
 
 from preflearn.data.item_table import frame_of
 from preflearn.exceptions import DataError, FileFormatError, first_few
-from preflearn.io.bytes import STANDARD_INPUT, decode, kind_of, path_text, read_bytes
+from preflearn.io.bytes import STANDARD_INPUT, decode, is_path, kind_of, path_text, read_bytes
 from preflearn.io.delimited import parse_csv
 from preflearn.io.table import Table
 
@@ -46,7 +45,7 @@ def open_source(value: Any, owner: str, form: str | None = None) -> Table | Cont
     """
     if isinstance(value, Table | Content):
         return value
-    if isinstance(value, str | os.PathLike):
+    if is_path(value):
         path = path_text(value, owner)
         return open_bytes(read_bytes(path), path, form)
     table = _of_object(value, owner)
@@ -76,7 +75,7 @@ def open_table(value: Any, owner: str) -> Table | None:
     """Return a table of items in a file, a data frame, a dict of columns or a list of rows; None for anything else."""
     if isinstance(value, Table):
         return value
-    if not isinstance(value, str | os.PathLike):
+    if not is_path(value):
         return _of_object(value, owner, "the table of items")
     return read_table(path_text(value, owner))
 

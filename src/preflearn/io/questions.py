@@ -1,4 +1,4 @@
-"""What the columns of a table could be by their contents: a guess for messages, never for reading.
+"""What to ask where the columns of a table do not say it, with a guess by their contents: for messages, never to read.
 
 Two columns that share values could be the two sides; a further one that names one of them on each row, or holds a few
 words or numbers such as left, tie, -1, could say who won.
@@ -10,12 +10,19 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import NamedTuple
 
+import numpy as np
+
 from preflearn.data.words import side_words, word_value
 from preflearn.exceptions import first_few
-from preflearn.io.roles import override
+from preflearn.io.roles import ITEM_STEMS, Pair, override, pairs_of
 from preflearn.io.table import Table, numbers_of
 
-__all__ = ["guess", "guess_source"]
+__all__ = ["ask_columns", "ask_outcomes", "ask_pair", "guess"]
+
+LAYOUTS = (
+    "winner,loser / first,second,winner / first,second,outcome / home,away,score_home,score_away / a column "
+    '"ranking" with a > b > c'
+)
 
 _ROWS, _COLUMNS = 2_000, 30  # of a table that are looked at
 _MOST = 0.8  # share of the cells that have to fit: a few may be wrong
@@ -23,6 +30,90 @@ _SHARED = 0.2  # share of the values of one column that have to occur in another
 _FEW = 12  # distinct words of a column of outcomes, at most
 _ROLES = {"names": "winner", "words": "outcome", "numbers": "outcome", "sides": "winner"}  # of a column, by what it has
 _SCALES = ({-1.0, 1.0}, {-1.0, 0.0, 1.0}, {0.0, 1.0}, {0.0, 0.5, 1.0})
+
+
+def ask_columns(table: Table, named: dict[str, str]) -> Exception:
+    """Return the question about a table without any layout; ``named`` are columns that the person named."""
+    columns = table.columns
+    if named:  # then there is a header
+        return _ask_sides(table, named)
+    if len(columns) == 1 and table.is_file:
+        return table.error(
+            f'{table.source}, line {table.top}: there is one column ("{columns[0][:60]}"). Separate columns by a '
+            "comma, semicolon, tab or |, and name them in the first line, such as winner,loser."
+        )
+    if table.is_file and _looks_like_data(table):
+        return table.error(
+            f"{table.source}, line {table.top}: {first_few(columns, 6)} look like data, so the header is missing. Add "
+            "a first line that names the columns, such as "
+            f"{'winner,loser' if len(columns) < 3 else 'first,second,winner'}."
+        )
+    cure = guess(table)
+    if cure is None:
+        cure = (
+            f"Needed are two columns with the names of what was compared, which share names, and one that says who "
+            f"won: {LAYOUTS}. If the table has these, name the columns: "
+            f"{override({'first': 'COLUMN', 'second': 'COLUMN', 'winner': 'COLUMN'})}"
+        )
+    return table.refuse(f"the columns {first_few(columns, 12)} do not say who was preferred. {cure}")
+
+
+def _looks_like_data(table: Table) -> bool:
+    """Return whether the first line of a file is no header: a number, or an entry that occurs again below."""
+    for column in table.columns:
+        if not column:
+            continue
+        number = numbers_of([column])
+        if number is not None and np.isfinite(number[0]):
+            return True
+        if any(column in table.cells(other)[:1000] for other in table.columns):
+            return True
+    return False
+
+
+def _ask_sides(table: Table, named: dict[str, str]) -> Exception:
+    """Return the question about columns that were named where the two sides are not found among the others."""
+    said = ", ".join(f'{role} is "{column}"' for role, column in named.items())
+    taken = [pair for pair in pairs_of(table.columns) if {pair.first, pair.second} & set(named.values())]
+    taken = [pair for pair in taken if pair.stem in ITEM_STEMS]
+    columns = first_few(table.columns, 12)
+    if "winner" in named and taken:
+        one, other = taken[0].first, taken[0].second
+        if named["winner"] == other:
+            one, other = other, one
+        role = next(role for role, column in named.items() if column in (one, other))
+        return table.refuse(
+            f'{said}, so that "{one}" and "{other}" cannot be the two sides, and no other columns of ({columns}) are. '
+            f'If they are the sides, leave out {role}={named[role]} or name another column for it, and if "{one}" '
+            f"always won use {override({'winner': one, 'loser': other})}"
+        )
+    guessed = guess(table)
+    if guessed is None or not all(f"{role}={column}" in guessed for role, column in named.items()):
+        guessed = f"Name them too: {override({'first': 'COLUMN', 'second': 'COLUMN'} | named)}"
+    return table.refuse(
+        f"{said}, but the names of the other columns of ({columns}) do not say which are the two sides. {guessed}"
+    )
+
+
+def ask_outcomes(table: Table, named: dict[str, str], sides: Pair) -> Exception:
+    """Return the question about two sides of which nobody says which one was preferred."""
+    source = _guess_source(table, (sides.first, sides.second), [sides.first, sides.second, *named.values()])
+    if source:
+        cure = f'A guess by its contents: "{next(iter(source.values()))}" does. If so, name it: {override(source)}'
+    else:
+        cure = f"Add a column winner or outcome, or name it: {override({'winner': 'COLUMN'})}"
+    return table.refuse(
+        f'"{sides.first}" and "{sides.second}" are the two sides, but the names of the columns '
+        f"({first_few(table.columns, 12)}) do not say who was preferred. {cure} or, if the first side always won, use "
+        f"{override({'winner': sides.first, 'loser': sides.second})}"
+    )
+
+
+def ask_pair(table: Table, pairs: Sequence[Pair], roles: tuple[str, ...], what: str) -> Exception:
+    """Return the question which of several pairs of columns is meant."""
+    listed = "; ".join(f'"{pair.first}" and "{pair.second}"' for pair in pairs[:4])
+    named = override(dict(zip(roles, (pairs[0].first, pairs[0].second), strict=True)))
+    return table.refuse(f"several pairs of columns could be the {what}: {listed}. Name one: {named}")
 
 
 class _Column(NamedTuple):
@@ -74,7 +165,7 @@ def guess(table: Table) -> str | None:
     return None
 
 
-def guess_source(table: Table, sides: tuple[str, str], used: Sequence[str]) -> dict[str, str]:
+def _guess_source(table: Table, sides: tuple[str, str], used: Sequence[str]) -> dict[str, str]:
     """Return the role and the column that could say which of two known sides won; empty if there is none."""
     columns = _columns(table)
     by_name = {column.name: column for column in columns}

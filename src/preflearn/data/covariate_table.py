@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import is_missing, unmask
+from preflearn.data.checks import cells_text, is_missing, unmask
 from preflearn.data.item_table import frame_of, numeric_columns
 from preflearn.exceptions import DataError, first_few
 
-if TYPE_CHECKING:
-    from preflearn.data.comparisons import Comparisons
+__all__ = ["Covariates", "check_covariates"]
 
-    Covariates = tuple[NDArray[np.float64] | None, tuple[str, ...] | None]
-
-__all__ = ["check_covariates", "join_covariates"]
+Covariates: TypeAlias = tuple[NDArray[np.float64] | None, tuple[str, ...] | None]  # values, names
 
 _CURE = "Encode text as numbers, the first side's less the second's, or drop the column."
 
@@ -105,47 +102,8 @@ def _check_finite(values: NDArray[np.float64], names: tuple[str, ...] | None, ow
     rows, columns = np.nonzero(~np.isfinite(values))
     if not len(rows):
         return
-    where = [
-        f"row {row}, column {column if names is None else first_few([names[column]])}"
-        for row, column in zip(rows[:3].tolist(), columns[:3].tolist(), strict=True)
-    ]
     raise DataError(
         f"{owner}: covariates has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} of "
-        f"{len(values)} comparisons ({'; '.join(where)}{'; ...' if len(rows) > 3 else ''}; first value "
-        f"{values[rows[0], columns[0]]}). Impute them, or drop those comparisons or columns."
-    )
-
-
-def join_covariates(old: Comparisons, new: Comparisons, owner: str) -> Covariates:
-    """Return the covariates of both, with the columns of the old ones in their order; both must have the same."""
-    if old.covariates is None and new.covariates is None:
-        return None, None
-    if old.covariates is None or new.covariates is None:
-        here, there, has = ("new", "old", old) if new.covariates is None else ("old", "new", new)
-        raise DataError(
-            f"{owner}: the {there} comparisons have covariates ({_described(has)}) and the {here} ones have none. Give "
-            "both the same columns, or build both without covariates."
-        )
-    values, names = new.covariates, new.covariate_names
-    if old.covariate_names is not None and names is not None:
-        if set(names) != set(old.covariate_names):
-            raise DataError(
-                f"{owner}: the new comparisons have the covariates {_described(new)} and the old ones "
-                f"{_described(old)}. Give both the same columns."
-            )
-        values = values[:, [names.index(name) for name in old.covariate_names]]
-    elif values.shape[1] != old.covariates.shape[1]:
-        raise DataError(
-            f"{owner}: the new comparisons have {values.shape[1]} covariates and the old ones "
-            f"{old.covariates.shape[1]}. Give the same columns in the same order."
-        )
-    return np.concatenate([old.covariates, values]), old.covariate_names or names
-
-
-def _described(data: Comparisons) -> str:
-    assert data.covariates is not None
-    return (
-        f"{data.covariates.shape[1]} without names"
-        if data.covariate_names is None
-        else first_few(data.covariate_names, 5)
+        f"{len(values)} comparisons ({cells_text(rows, columns, values[rows, columns], names)}). Impute them, or drop "
+        "those comparisons or columns."
     )
