@@ -103,8 +103,8 @@ def read_preferences(
         Columns by role, such as ``{"first": "home_team", "second": "away_team"}`` or the text
         "first=home_team,second=away_team", where they are not found by name. Roles: winner, loser; first, second with
         winner, outcome, score_first and score_second, or wins_first and wins_second (counts, with ties); weight, group,
-        judge; ranking; item and place; name (of the items' table) and without (its columns to leave out); features
-        (pairs on each row, as in "x+y", or "none").
+        judge, cluster; ranking; item and place; name (of the items' table) and without (its columns to leave out);
+        features (pairs on each row, as in "x+y", or "none").
     outcomes : mapping or str, default=None
         What the numbers of an outcome column mean, where neither its name nor a known layout says it. The number of a
         clear win of each side, as in "first=1,second=2" or ``{"first": 1, "second": 2}``: halfway is a tie, or half a

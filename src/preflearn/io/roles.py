@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 # Labels of comparisons: each becomes the field of `Comparisons` of the same name.
-LABELS = ("judge", "group")
+LABELS = ("judge", "group", "cluster")
 ROLES = (
     *("winner", "loser", "first", "second", "outcome", "score_first", "score_second", "wins_first", "wins_second"),
     *("ties", "weight", *LABELS, "ranking", "item", "place", "name", "features", "without"),
@@ -98,6 +98,7 @@ _WORDS = {
     "weight": ("weight", "weights", "count", "counts", "n", "freq", "frequency", "times", "multiplicity"),
     "group": ("group", "groupid", "query", "queryid", "qid", "session", "sessionid"),
     "judge": (*_JUDGE_WORDS, *_JUDGED_BY),
+    "cluster": ("cluster", "clusterid"),
     "ranking": ("ranking", "rankings", "order", "ordering", "rankorder"),
     "item": ("item", "itemid", "itemname", "name", "candidate", "alternative", "option", "team", "player", "driver"),
     "place": ("place", "rank", "position", "pos", "placing", "finish", "standing"),
