@@ -12,7 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Ma
 
 from likelihood_table import LOG_CONCAVE, drawn_outcomes
 from preflearn.inference.contract import Observed, Query
-from preflearn.inference.dense import Curvature, DenseSystem, Design, Factor, pair_operator
+from preflearn.inference.dense import Curvature, DenseSystem, Design, Factor
 from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.independent import Diagonal, IndependentSystem, PairDesign
 from preflearn.inference.laplace import laplace, laplace_gradient
@@ -21,6 +21,7 @@ from preflearn.kernels import gram, pullback
 from preflearn.kernels.paired import gram_paired
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.linalg import cholesky_pivoted
+from preflearn.terms import pair_operator
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 BOTORCH = json.loads((CASES / "botorch_preference_gp.json").read_text())

@@ -7,9 +7,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from likelihood_table import LOG_CONCAVE, drawn_outcomes
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.contract import Observed
-from preflearn.inference.dense import DenseSystem, Design, pair_operator
+from preflearn.inference.dense import DenseSystem, Design
 from preflearn.inference.ep import ep
 from preflearn.kernels import gram
+from preflearn.terms import pair_operator
 
 every = pytest.mark.parametrize("likelihood", LOG_CONCAVE, ids=repr)
 

@@ -204,7 +204,7 @@ def test_utilities_of_the_combined_model_are_those_of_its_rankable_part():
     G = term.prior().K
     design = term.seen(model._statements.rows).shared.toarray()[seen.cell]
     site = np.diag(1 / (seen.weight * s.tau))
-    Q = term.ask(rows).shared @ design.T
+    Q = term.ask(rows).shared.whole @ design.T
     solved = np.linalg.solve(design @ G @ design.T + site, np.column_stack([s.nu / s.tau, Q.T]))
     np.testing.assert_allclose(mean, Q @ solved[:, 0], atol=1e-7)
     np.testing.assert_allclose(covariance, term.covariance(rows) - Q @ solved[:, 1:], atol=1e-7)

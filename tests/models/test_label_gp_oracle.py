@@ -21,11 +21,12 @@ from preflearn.data import (
 from preflearn.inference.blocks import BlockDesign, BlockFactor
 from preflearn.inference.contract import Observed, Query
 from preflearn.inference.covers import CoverFactor, vertex_cover
-from preflearn.inference.dense import DenseSystem, pair_operator
+from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.laplace import laplace
 from preflearn.likelihoods import Gaussian, Probit
 from preflearn.models.label_gp import LabelPreferenceGP
+from preflearn.terms import pair_operator
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 NEW = np.random.default_rng(99).normal(size=(5, 2))

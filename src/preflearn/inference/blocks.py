@@ -23,8 +23,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dtrmm, dtrsm
 
-from preflearn.inference.dense import Design, Factor, pair_operator
+from preflearn.inference.dense import Design, Factor
 from preflearn.operators import FloatArray, IntArray
+from preflearn.terms import pair_operator
 
 __all__ = ["BlockCovariance", "BlockDesign", "BlockFactor", "BlockLaplacian", "between", "square_norms"]
 

@@ -39,7 +39,6 @@ __all__ = [
     "Design",
     "Factor",
     "cholesky_at_least_one",
-    "pair_operator",
     "products_of_rows",
 ]
 
@@ -133,13 +132,6 @@ def products_of_rows(A: Any) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
         parts.append((np.repeat(rows, width**2), column[:, left], column[:, right], products))
     row, first, second, product = (np.concatenate([np.ravel(part[k]) for part in parts]) for k in range(4))
     return row, first, second, product
-
-
-def pair_operator(first: IntArray, second: IntArray, n_items: int) -> Any:
-    """Return the sparse operator A (m, n) with rows e_first - e_second."""
-    m = first.shape[0]
-    row = np.tile(np.arange(m), 2)
-    return sp.csr_array((np.repeat([1.0, -1.0], m), (row, np.concatenate([first, second]))), shape=(m, n_items))
 
 
 BLOCK = 2**20  # numbers held at a time for the differences of rows

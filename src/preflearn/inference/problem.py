@@ -31,7 +31,7 @@ from preflearn.inference.groups import GroupSystem, cholesky_blocks, symmetric_r
 from preflearn.inference.independent import Diagonal, Flat, IndependentSystem, PairDesign
 from preflearn.inference.sparse import DENSE, N_DRAWS, SparseDesign, SparseSystem
 from preflearn.operators import FloatArray, IntArray
-from preflearn.terms import Asked, Combined, Direct, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term
+from preflearn.terms import Asked, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term
 
 __all__ = ["Layout", "Problem"]
 
@@ -260,21 +260,19 @@ class Layout:
         asked = [term.ask(rows) for term in terms]
         if self.direct:
             return self._direct_query(asked, len(rows), total)
-        asked = [one._replace(shared=one.shared.in_full()) if isinstance(one.shared, Direct) else one for one in asked]
         prior = np.asarray(sum(t.covariance(rows) for t in terms) if joint else sum(a.variance for a in asked))
-        there = [t for t, one in enumerate(asked) if one.shared is not None]
+        shared = {t: one.shared.covariances() for t, one in enumerate(asked) if one.shared is not None}
         joins = any(
             one.own is not None and any(t in family.terms for family in self.joined) for t, one in enumerate(asked)
         )
         operator: Any = None
-        if len(there) == 1 and isinstance(asked[there[0]].shared, Combined) and not joins:
-            operator, few = asked[there[0]].shared  # of few rows, which are combined in the end
-            Q = _padded(few, self.slices[there[0]], self.n_shared)
+        if len(shared) == 1 and not joins:  # of few rows, which are combined in the end
+            ((t, (few, operator)),) = shared.items()
+            Q = _padded(few, self.slices[t], self.n_shared)
         else:
             Q = np.zeros((len(rows), self.n_shared))
-            for t in there:
-                shared = asked[t].shared
-                Q[:, self.slices[t]] = shared.operator @ shared.rows if isinstance(shared, Combined) else shared
+            for t, found in shared.items():
+                Q[:, self.slices[t]] = found.whole
         own: Any = None
         for t, one in enumerate(asked):
             if one.own is None:
@@ -287,14 +285,14 @@ class Layout:
         return Query(Q, prior, own, operator, total)
 
     def _direct_query(self, asked: Sequence[Asked], p: int, total: int) -> Query:
-        blocks: list[tuple[int, Any]] = []
+        parts: list[Any] = []
         rest = [sp.csr_array((p, 0))]
-        for t, place in self.slices.items():
-            width, shared = place.stop - place.start, asked[t].shared
-            blocks.append((place.start, sp.csr_array((p, width)) if shared is None else shared.rows))
-            rest += [] if shared is None else [shared.rest]
-        blocks.sort(key=lambda block: block[0])
-        E = blocks[0][1] if len(blocks) == 1 else sp.csr_array(sp.hstack([block for _, block in blocks], format="csr"))
+        for t, place in sorted(self.slices.items(), key=lambda item: item[1].start):
+            shared: Any = asked[t].shared
+            parts.append(sp.csr_array((p, place.stop - place.start)) if shared is None else shared.rows)
+            if shared is not None and shared.rest.nnz:
+                rest.append(np.sqrt(shared.variance) * shared.rest)
+        E = parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts, format="csr"))
         beside = sp.csr_array(sp.hstack(rest, format="csr"))
         prior = np.asarray(beside.multiply(beside).sum(axis=1), dtype=np.float64).ravel()
         return Query(E, prior, total=total, direct=True, rest=beside)
@@ -381,7 +379,7 @@ class Problem:
         """Return the same problem at other parameters."""
         ends = np.cumsum([len(term.parameters) for term in self.terms])[:-1]
         parts = np.split(theta, ends)
-        return Problem(tuple(t.with_theta(part) for t, part in zip(self.terms, parts, strict=True)), self.layout)
+        return Problem(tuple(t.clone_with_theta(part) for t, part in zip(self.terms, parts, strict=True)), self.layout)
 
     @property
     def n_cells(self) -> int:

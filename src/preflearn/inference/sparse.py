@@ -30,6 +30,7 @@ from preflearn.inference.contract import Curve, DirectCurve, Query, System, Touc
 from preflearn.inference.independent import direct_draws, direct_joint, direct_relative, moved_mode
 from preflearn.inference.krylov import conjugate, trace_of
 from preflearn.operators import FloatArray, IntArray
+from preflearn.terms import pair_operator
 
 __all__ = ["DENSE", "FEW", "Precision", "SparseCurve", "SparseDesign", "SparseSystem"]
 
@@ -87,10 +88,7 @@ class SparseDesign:
     @cached_property
     def pair_differences(self) -> Any:
         """A with one row for each distinct pair, (pairs, n)."""
-        low, high = self.pairs
-        p = low.shape[0]
-        ends = np.column_stack([low, high]).ravel()
-        return sp.csr_array((np.tile([1.0, -1.0], p), ends, np.arange(0, 2 * p + 1, 2)), shape=(p, self.n))
+        return pair_operator(*self.pairs, self.n)
 
     @cached_property
     def _pattern(self) -> tuple[Any, Any, IntArray]:

@@ -143,7 +143,7 @@ class Choice:
         found: dict[str, Any] = {"utility": parts.get("utility"), "circles": parts.get("circles")}
         if "tastes" in parts:
             found["share"] = parts["tastes"].share
-            found["judge_kernel"] = getattr(parts["tastes"], "kernel", None)
+            found["judge_kernel"] = parts["tastes"].kernel
         if "side" in parts:
             found.update(side=parts["side"].variance, judge_side=parts["side"].of_judges)
         if "covariates" in parts:

@@ -74,7 +74,7 @@ class LabelProblem:
 
     def with_theta(self, theta: FloatArray) -> LabelProblem:
         """Return the same problem at other parameters."""
-        return replace(self, labels=self.labels.with_theta(theta))
+        return replace(self, labels=self.labels.clone_with_theta(theta))
 
     def system(self) -> tuple[DenseSystem, Any]:
         """Return the system of the labels, and from its sensitivity to derivatives by their parameters."""

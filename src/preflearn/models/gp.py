@@ -335,7 +335,7 @@ class PreferenceGP(PreferenceModel):
         self.own_variance_ = None if utility is None or utility.own is None else utility.own_variance
         self.cyclic_kernel_ = None if circles is None else circles.main
         if tastes is not None:
-            self.judge_share_, self.judge_kernel_ = tastes.rho, getattr(tastes, "kernel", None)
+            self.judge_share_, self.judge_kernel_ = tastes.rho, tastes.kernel
         if learned.evidence.reliability is not None:
             self._widen(data, learned)
 

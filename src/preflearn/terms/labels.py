@@ -72,10 +72,10 @@ class Labels:
         named = (part.parameters.named(f"{label}: ") for label, part in zip(self.labels, self.parts, strict=True))
         return Parameters.joined(named)
 
-    def with_theta(self, theta: FloatArray) -> Labels:
+    def clone_with_theta(self, theta: FloatArray) -> Labels:
         """Return the same prior at other parameters."""
         pieces = np.split(theta, np.cumsum([len(part.parameters) for part in self.parts])[:-1])
-        parts = tuple(part.with_theta(piece) for part, piece in zip(self.parts, pieces, strict=True))
+        parts = tuple(part.clone_with_theta(piece) for part, piece in zip(self.parts, pieces, strict=True))
         return replace(self, parts=parts)
 
     def factor(self) -> tuple[Any, Callable[[list[FloatArray]], FloatArray]]:
