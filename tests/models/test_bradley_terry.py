@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.exceptions import DataError, DataWarning
-from preflearn.inference import sparse
+from preflearn.inference import independent
 from preflearn.inference.search import climb
 from preflearn.models import bradley_terry
 
@@ -128,7 +128,7 @@ def test_sides_order_of_items_and_repeats_do_not_matter(model):
 @pytest.mark.parametrize(("ties", "near"), [(False, None), (True, None), (False, 2)])
 def test_without_a_dense_matrix_utilities_are_exact_and_the_rest_is_close(ties, near, monkeypatch):
     if near is None:  # no sparse factor: the diagonal alone, and a determinant from Lanczos' steps
-        monkeypatch.setattr(sparse, "NARROW", 0)
+        monkeypatch.setattr(independent, "NARROW", 0)
     data = matches(2, 200, 2000, ties=ties, near=near)
     exact, large = BradleyTerry(prior=1.5, ties=ties).fit(data), Large(prior=1.5, ties=ties).fit(data)
     np.testing.assert_allclose(large.utility_, exact.utility_, atol=1e-3 if ties else 1e-9)  # the threshold is learned
@@ -144,7 +144,7 @@ def test_without_a_dense_matrix_utilities_are_exact_and_the_rest_is_close(ties, 
     learned, wanted = Large(ties=ties).fit(data), BradleyTerry(ties=ties).fit(data)
     np.testing.assert_allclose(learned.theta_, wanted.theta_, atol=0.02)  # a third of their uncertainty
     monkeypatch.setattr(bradley_terry, "FEW", 50)
-    monkeypatch.setattr(sparse, "FEW", 50)
+    monkeypatch.setattr(independent, "FEW", 50)
     a, b = large.rank(random_state=0), exact.rank(random_state=0)
     np.testing.assert_array_equal(a.names[:3], b.names[:3])
     np.testing.assert_allclose(a.std[np.argsort(a.row)], b.std[np.argsort(b.row)], rtol=0.1)
@@ -163,8 +163,8 @@ def test_without_a_dense_matrix_utilities_are_exact_and_the_rest_is_close(ties, 
 @pytest.mark.parametrize("narrow", [0, 10])
 def test_levels_of_parts_have_their_prior_variance_at_large_sizes_too(narrow, monkeypatch):
     monkeypatch.setattr(bradley_terry, "FEW", 5)
-    monkeypatch.setattr(sparse, "FEW", 5)
-    monkeypatch.setattr(sparse, "NARROW", narrow)
+    monkeypatch.setattr(independent, "FEW", 5)
+    monkeypatch.setattr(independent, "NARROW", narrow)
     a, b = matches(5, 15, 900), matches(6, 8, 300)
     data = Comparisons(
         24,

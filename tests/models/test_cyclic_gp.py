@@ -367,7 +367,7 @@ def test_the_share_that_functions_hold_is_that_of_the_variances():
     basis = SkewBasis.build(SKEW(X), 0, 10, 0.0)
     term = SkewFunctions(cyclic, basis)
     for theta in (SKEW.theta, SKEW.theta - 0.5):
-        moved = term.with_theta(theta)
+        moved = term.clone_with_theta(theta)
         K = SKEW.clone_with_theta(theta)(X)
         Psi = basis.features(basis.V, pairs)
         held = (Psi @ skew_gram(basis.V.T @ K @ basis.V, basis.kept, basis.kept) @ Psi.T).trace()

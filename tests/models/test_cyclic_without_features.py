@@ -155,7 +155,7 @@ def test_factor_determinant_solutions_and_covariances_are_the_dense_ones(seed, l
     np.testing.assert_allclose(curve.solve(b), np.linalg.solve(B, b), atol=1e-9)
     np.testing.assert_allclose(system.forward(b), dense @ R @ b, atol=1e-12)
     np.testing.assert_allclose(system.back(g), R.T @ dense.T @ g, atol=1e-12)
-    np.testing.assert_allclose(design.see(x[:5], x[5:]), dense @ x, atol=1e-12)
+    np.testing.assert_allclose(design.rows.forward(x[:5]) + design.own @ x[5:], dense @ x, atol=1e-12)
     ((own, edge, local),), (stack,) = design.blocks(tau), design.stacks
     total = np.zeros_like(K)
     for number in range(len(own)):

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
 
+from preflearn.inference.krylov import conjugate
 from preflearn.linalg import draw_normal
 from preflearn.operators import FloatArray, IntArray
 
@@ -197,24 +198,10 @@ class System(Protocol):
         if near is None or min(self.size, self.order) <= FACTOR_ALWAYS:
             near = self.curve(tau)
             return near.solve(b), near
-        ridge = self.ridge
-        x = np.zeros_like(b)
-        residual = b.copy()
-        wanted = tol * float(np.linalg.norm(b))
-        z = near.precondition(residual)
-        direction = z
-        inner = float(residual @ z)
-        for _ in range(self.inner_steps):
-            image = ridge * direction + self.back(tau * self.forward(direction))
-            length = inner / float(direction @ image)
-            x += length * direction
-            residual -= length * image
-            if float(np.linalg.norm(residual)) <= wanted:
-                return x, near
-            z = near.precondition(residual)
-            previous, inner = inner, float(residual @ z)
-            direction = z + (inner / previous) * direction
-        return x, None  # still an ascent direction
+        x, left = conjugate(
+            lambda x: self.ridge * x + self.back(tau * self.forward(x)), b, near.precondition, tol, self.inner_steps
+        )
+        return x, near if left <= tol else None  # still an ascent direction
 
 
 @dataclass(frozen=True)

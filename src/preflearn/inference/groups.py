@@ -116,12 +116,12 @@ class GroupSystem(System):
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
         r = self.factor.rank
-        return self.design.see(self.factor.forward(u[:r]), self.own(u[r:]))
+        return np.asarray(self.design.rows.forward(self.factor.forward(u[:r])) + self.design.own @ self.own(u[r:]))
 
     def back(self, g: FloatArray) -> FloatArray:
         """Return S'g."""
         own = [times(turned(R), x) for R, x in zip(self.roots, self.design.split(self.design.ownT @ g), strict=True)]
-        return np.concatenate([self.factor.back(self.design.shared(g)), joined(own, g)])
+        return np.concatenate([self.factor.back(self.design.rows.back(g)), joined(own, g)])
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> GroupCurve:
         """Eliminate the groups, and factor what is left; see `System.curve`."""
@@ -138,10 +138,10 @@ class GroupSystem(System):
         Lam_f[:n, :n] = local.reshape(n, n)
         halves, halves_dense = _wide(design, [(one.stack, one.Y, one.Y_D) for one in stacks])
         if D.shape[1]:
-            Lam_f[:n, n:] = design.localT @ (tau[:, None] * D) - halves.T @ halves_dense
+            Lam_f[:n, n:] = design.rows.AT @ (tau[:, None] * D) - halves.T @ halves_dense
             Lam_f[n:, :n] = Lam_f[:n, n:].T
             Lam_f[n:, n:] = weighted_square(D, tau) - weighted_square(halves_dense, np.ones(design.n_own))
-        point = Curvature.build(self.factor, Lam_f, semidefinite=semidefinite)
+        point = self.factor.curvature(Lam_f, semidefinite=semidefinite)
         curve = GroupCurve(self, tau, point)
         curve.__dict__.update(stacks=stacks, halves=(halves, halves_dense))  # known already
         return curve
@@ -171,7 +171,7 @@ class GroupSystem(System):
         if not gain.min(initial=1.0) > 0.0:
             raise np.linalg.LinAlgError("B is not positive definite")
         Lam: Any = design.rows.laplacian(tau / gain) if design.n_shared else np.zeros((0, 0))
-        return SingleCurve(self, tau, Curvature.build(self.factor, Lam, semidefinite=semidefinite), deviation, gain)
+        return SingleCurve(self, tau, self.factor.curvature(Lam, semidefinite=semidefinite), deviation, gain)
 
 
 @dataclass(frozen=True)
@@ -336,16 +336,15 @@ class GroupCurve(Curve):
         n = system.design.n_local
         local, dense = self._moves
         own = (local @ moved[:, :n].T).T + moved[:, n:] @ dense.T
-        halves = block_diagonal([(one.stack, one.half) for one in self.stacks], system.design.n_own)
-        own += (halves.T @ rng.standard_normal((system.design.n_own, count))).T
+        own += (self.inverse_roots.T @ rng.standard_normal((system.design.n_own, count))).T
         h = system.own(u[r:])
         return moved + system.factor.forward(u[:r]), np.asarray(own + h)
 
     def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Sensitivity:
         """Return the derivatives of the evidence by K and by the K_g of every stack; see `Curve.sensitivity`."""
         design = self.system.design
-        q = None if minus is None else design.shared(minus)
-        M = self._covariance.sensitivity(self.point.Lam, design.shared(plus), q)
+        q = None if minus is None else design.rows.back(minus)
+        M = self._covariance.sensitivity(self.point.Lam, design.rows.back(plus), q)
         x = design.split(design.ownT @ plus)
         y: list[Any] = [None] * len(x) if minus is None else list(design.split(design.ownT @ minus))
         lifted = None
@@ -376,7 +375,7 @@ class GroupCurve(Curve):
         left: LB⁻¹ R⁻¹ times the covariances. For shared latents that is done for few rows, and combined.
         """
         design, factor = self.system.design, self.system.factor
-        mean = np.asarray(query.shared @ design.shared(g))
+        mean = np.asarray(query.shared @ design.rows.back(g))
         W = factor.whiten(query.shared)
         seen, left = W.T, self.point.whiten(W).T
         if query.operator is not None:
@@ -384,7 +383,7 @@ class GroupCurve(Curve):
         if query.own is None:
             return mean, None, None, seen, left
         seen_own = query.own @ self.unrooted.T
-        left_own = seen_own @ self._inverses.T
+        left_own = seen_own @ self.inverses.T
         halves, halves_dense = self.halves
         n = design.n_local
         left = left - (left_own @ halves) @ self._root[:n] - (left_own @ halves_dense) @ self._root[n:]
@@ -404,8 +403,14 @@ class GroupCurve(Curve):
         return block_diagonal(parts, self.system.design.n_own)
 
     @cached_property
-    def _inverses(self) -> Any:
+    def inverses(self) -> Any:
+        """Inverses of the Cholesky factors of B_g, block diagonal."""
         return block_diagonal([(one.stack, one.inverse) for one in self.stacks], self.system.design.n_own)
+
+    @cached_property
+    def inverse_roots(self) -> Any:
+        """The same times R_g'."""
+        return block_diagonal([(one.stack, one.half) for one in self.stacks], self.system.design.n_own)
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return posterior means and variances of what is asked."""
@@ -451,7 +456,7 @@ class SingleCurve(GroupCurve):
         where = design.own.indices
         st, gain = (x if b.ndim == 1 else x[:, None] for x in (self.deviation * self.tau, self.gain))
         own = b[r:][where]
-        v = self.point.solve(b[:r] - factor.back(design.shared(st / gain * own)))
+        v = self.point.solve(b[:r] - factor.back(design.rows.back(st / gain * own)))
         f = factor.forward(v)
         x = np.empty_like(b)
         x[:r] = v
@@ -476,9 +481,9 @@ class SingleCurve(GroupCurve):
         S = left * (left * self._differences - 1.0) + plus**2 - (0.0 if minus is None else minus**2)
         own = np.empty_like(S)
         own[design.own.indices] = 0.5 * S * design.own.data**2
-        q = None if minus is None else design.shared(minus)
+        q = None if minus is None else design.rows.back(minus)
         M = (
-            self._covariance.sensitivity(self.point.Lam, design.shared(plus), q)
+            self._covariance.sensitivity(self.point.Lam, design.rows.back(plus), q)
             if design.n_shared
             else np.zeros((0, 0))
         )

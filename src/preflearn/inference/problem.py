@@ -25,17 +25,14 @@ import scipy.sparse as sp
 from preflearn.inference.contract import Query, System
 from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem, Design, Factor
-from preflearn.inference.features import FeatureDesign
 from preflearn.inference.group_design import GroupDesign, Stack
-from preflearn.inference.groups import GroupSystem, cholesky_blocks, symmetric_roots
-from preflearn.inference.independent import Diagonal, Flat, IndependentSystem, PairDesign
-from preflearn.inference.sparse import DENSE, N_DRAWS, SparseDesign, SparseSystem
+from preflearn.inference.groups import GroupSystem
+from preflearn.inference.independent import DENSE, N_DRAWS, IndependentSystem, PairDesign
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Asked, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term
 
 __all__ = ["Layout", "Problem"]
 
-FEW_COLUMNS = 4  # of an array that are worth listing among the few entries of each row
 ROUGH_DRAWS = 16  # of a search: gradients are sums over all latents, so that few draws will do
 MOST_SHARED = 3_000  # latents of further families that join the shared ones
 
@@ -123,9 +120,9 @@ class Layout:
             self.inner_design = GroupDesign(*nothing, self.inner.what, self.inner.group, self.inner.counts)
         self._columns(seen)
         shared = [one for one in seen if one.shared is not None]
-        # latents that can be asked about themselves, and of these so many that no array of their size is held
-        self.direct = self.main is None and all(one.alike for one in shared)
-        self.n_many = max((one.shared.shape[1] for one in shared if not isinstance(one.shared, np.ndarray)), default=0)
+        # utilities that can be asked about themselves, and of these so many that no array of their size is held
+        self.direct = self.main is None and all(one.alike for one in shared) and self.local.shape[1] > 0
+        self.n_many = self.local.shape[1]
         self.sparse = self.direct and self.n_many > dense
 
     def _columns(self, seen: Sequence[Seen]) -> None:
@@ -135,8 +132,7 @@ class Layout:
         for t, one in enumerate(seen):
             if one.shared is None:
                 continue
-            few = sp.issparse(one.shared) or (self.main is None and one.shared.shape[1] <= FEW_COLUMNS)
-            (sparse if few else dense).append((t, one.shared))
+            (dense if isinstance(one.shared, np.ndarray) else sparse).append((t, one.shared))
         self.joined_designs = [
             GroupDesign(sp.csr_array((self.n_cells, 0)), np.zeros((self.n_cells, 0)), one.what, one.group, one.counts)
             for one in self.joined
@@ -164,15 +160,7 @@ class Layout:
         """The prepared design of the elimination."""
         if self.main is not None:
             return GroupDesign(self.local, self.dense, self.main.what, self.main.group, self.main.counts)
-        if self.dense.shape[1]:
-            return FeatureDesign(self.local, self.dense)
-        return PairDesign(self.local) if self.direct and PairDesign.fits(self.local) else Design(self.local)
-
-    @cached_property
-    def sparse_design(self) -> SparseDesign:
-        """The prepared design of the sparse elimination: the many latents come first."""
-        n = self.n_many
-        return SparseDesign(self.local[:, :n], np.hstack([self.local[:, n:].toarray(), self.dense]))
+        return PairDesign(self.local, self.dense) if self.direct else Design(self.local, self.dense)
 
     def rough(self) -> Layout:
         """Return the same with fewer draws, where variances are estimated from such."""
@@ -191,14 +179,8 @@ class Layout:
             K = given[t].K
             assert isinstance(K, Multiple)
             variance[place] = K.variance
-        if self.sparse:
-            n = self.n_many
-            return SparseSystem(self.sparse_design, float(variance[0]), variance[n:], self.n_draws)
-        if np.isfinite(variance).all():
-            return IndependentSystem(self.design, Diagonal(variance))
-        level = np.zeros(self.n_shared)
-        level[: self.n_many] = 1.0 / np.sqrt(self.n_many)
-        return IndependentSystem(self.design, Flat(level))
+        n = self.n_many
+        return IndependentSystem(self.design, float(variance[0]), variance[n:], not self.sparse, self.n_draws)
 
     def system(self, given: Sequence[Given]) -> tuple[System, Pull]:
         """Return the system of priors of the terms, and from its sensitivity to derivatives by their parameters."""
@@ -212,14 +194,9 @@ class Layout:
         system = GroupSystem.build(design, K, [main.covariances(given, stack) for stack in design.stacks])
         if self.inner is None:
             return system, lambda found: self._pull(given, found[0], main.of_terms(found[1]))
-        inner, stacks = self.inner, self.inner_design.stacks
-        blocks = [inner.covariances(given, stack) for stack in stacks]
-        try:
-            roots = [cholesky_blocks(one) for one in blocks]
-        except np.linalg.LinAlgError:
-            roots = [symmetric_roots(one) for one in blocks]
-        roots = [R if R.shape == (1, 1, 1) else R[one.sets[1]] for R, one in zip(roots, stacks, strict=True)]
-        crossed = CrossedSystem(system, self.inner_design, roots)
+        inner, nothing = self.inner, np.zeros((0, 0))
+        blocks = [inner.covariances(given, stack) for stack in self.inner_design.stacks]
+        crossed = CrossedSystem(system, GroupSystem.build(self.inner_design, nothing, blocks))
         return crossed, lambda found: self._pull(given, found[0], main.of_terms(found[1]) | inner.of_terms(found[2]))
 
     def _covariance(self, given: Sequence[Given]) -> FloatArray:

@@ -18,8 +18,8 @@ from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.inference.independent import DENSE
 from preflearn.inference.problem import Problem
-from preflearn.inference.sparse import DENSE
 from preflearn.items import as_items
 from preflearn.linalg import few_threads
 from preflearn.models._gp_read import Statements

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.inference.evidence import Solution
-from preflearn.inference.sparse import DENSE
+from preflearn.inference.independent import DENSE
 from preflearn.linalg import draw_normal, few_threads, generator
 from preflearn.metrics.pairs import score_of_margins
 from preflearn.models._gp_items import items_of_comparisons, items_of_table

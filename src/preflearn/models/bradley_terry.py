@@ -26,10 +26,10 @@ from preflearn.inference.evidence import (
     maximise_evidence,
 )
 from preflearn.inference.hyperprior import HyperPrior
+from preflearn.inference.independent import FEW
 from preflearn.inference.laplace import Laplace
 from preflearn.inference.likelihood_alone import MaximumLikelihood
 from preflearn.inference.search import Optimum
-from preflearn.inference.sparse import FEW
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.models._gp_items import items_of_table
 from preflearn.models._gp_read import Statements, read
