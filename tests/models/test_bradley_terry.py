@@ -14,7 +14,7 @@ from sklearn.model_selection import cross_val_score
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference import independent
-from preflearn.inference.search import climb
+from preflearn.inference.search import quasi_newton
 from preflearn.models import bradley_terry
 
 GOLDEN = Path(__file__).parents[1] / "cases" / "choix_bradley_terry_ep.json"
@@ -311,15 +311,15 @@ def test_the_top_is_found_from_gradients_alone():
     def gradient(x):
         return np.nan, curvature @ (top - x) + (top - x) ** 3
 
-    x, _, evaluations, done = climb(gradient, np.zeros(2), bounds, np.full(2, 0.3), tol=1e-8, gain=0.0)
-    assert done
-    assert evaluations < 25
-    np.testing.assert_allclose(x, top, atol=1e-6)
+    found = quasi_newton(gradient, np.zeros(2), bounds, np.full(2, 0.3), tol=1e-8, gain=0.0)
+    assert found.converged
+    assert found.evaluations < 25
+    np.testing.assert_allclose(found.theta, top, atol=1e-6)
     walled = np.array([[-3.0, 0.0], [-3.0, 3.0]])
-    x, _, _, done = climb(gradient, np.zeros(2), walled, np.full(2, 0.3), tol=1e-8, gain=0.0)
-    assert done
-    assert x[0] == 0
-    assert gradient(x)[1][1] == pytest.approx(0, abs=1e-5)
+    found = quasi_newton(gradient, np.zeros(2), walled, np.full(2, 0.3), tol=1e-8, gain=0.0)
+    assert found.converged
+    assert found.theta[0] == 0
+    assert gradient(found.theta)[1][1] == pytest.approx(0, abs=1e-5)
 
 
 @pytest.mark.data

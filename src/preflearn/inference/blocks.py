@@ -35,7 +35,8 @@ from numpy.typing import NDArray
 from scipy.linalg.blas import dtrmm, dtrsm, dtrsv
 from scipy.linalg.lapack import dormqr
 
-from preflearn.inference.dense import Design, Factor, cholesky_one_plus
+from preflearn.inference.dense import Design, Factor
+from preflearn.linalg import cholesky_one_plus
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import pair_operator
 

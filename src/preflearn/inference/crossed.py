@@ -24,10 +24,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.exceptions import DataError
-from preflearn.inference.contract import Curve, Query, System, Touched
+from preflearn.inference.contract import Curve, Query, System
 from preflearn.inference.group_design import Stack
-from preflearn.inference.groups import GroupCurve, GroupSystem, times, turned
-from preflearn.inference.krylov import conjugate, trace_of
+from preflearn.inference.groups import GroupCurve, GroupSystem
+from preflearn.linalg.krylov import conjugate, trace_of
+from preflearn.linalg.stacks import times, turned
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["CrossedCurve", "CrossedSystem"]
@@ -261,7 +262,3 @@ class CrossedCurve(Curve):
         few[cells, np.arange(len(cells))] = 1.0
         solved = self.solve(self.system.back(few))
         return np.asarray(self.system.forward(solved)[cells])
-
-    def touched(self, u: FloatArray, cells: IntArray) -> Touched:
-        """Return some rows themselves."""
-        return Touched(sp.eye_array(len(cells), format="csr"), self.system.forward(u)[cells], self.among(cells))

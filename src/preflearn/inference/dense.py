@@ -27,7 +27,7 @@ import scipy.sparse.linalg
 from scipy.linalg.blas import dgemm, dtrmm, dtrsm
 
 from preflearn.inference.contract import Curve, Query, System, Touched
-from preflearn.linalg import EPS, SMALL, cholesky_pivoted, cross_product, weighted_square
+from preflearn.linalg import EPS, SMALL, cholesky_one_plus, cholesky_pivoted, cross_product, weighted_square
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = [
@@ -37,8 +37,6 @@ __all__ = [
     "DenseSystem",
     "Design",
     "Factor",
-    "cholesky_at_least_one",
-    "cholesky_one_plus",
     "products_of_rows",
 ]
 
@@ -57,10 +55,14 @@ class Design:
 
     def __init__(self, A: Any, D: FloatArray | None = None) -> None:
         self.A = sp.csr_array(A)
-        self.AT = sp.csr_array(self.A.T)
         m, self.n = self.A.shape
         self.D = np.zeros((m, 0)) if D is None else np.ascontiguousarray(D)
         self.shape: tuple[int, int] = m, self.n + self.D.shape[1]
+
+    @cached_property
+    def AT(self) -> Any:
+        """A'."""
+        return sp.csr_array(self.A.T)
 
     @property
     def inner_steps(self) -> int:
@@ -127,7 +129,9 @@ class Design:
         step = max(1, BLOCK // max(1, root.shape[1]))
         for start in range(0, self.shape[0], step):
             part = slice(start, start + step)
-            rows = self.A[part] @ root[: self.n] + self.D[part] @ root[self.n :]
+            rows = self.A[part] @ root[: self.n]
+            if self.D.shape[1]:
+                rows += self.D[part] @ root[self.n :]
             norms[part] = np.einsum("ij,ij->i", rows, rows)
         return norms
 
@@ -507,25 +511,3 @@ class _Explained:
 
 def _square_norms(rows: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
-
-
-def cholesky_one_plus(G: FloatArray, *, semidefinite: bool = True) -> FloatArray:
-    """Return the lower Cholesky factor of I + G, of which the lower triangle counts; G may be overwritten."""
-    G.flat[:: G.shape[0] + 1] += 1.0
-    if not G.size:
-        return G
-    L, failed = scipy.linalg.lapack.dpotrf(G, lower=1, clean=1)
-    if failed and not semidefinite:
-        raise np.linalg.LinAlgError("B is not positive definite")
-    if failed:  # entries beyond 1e16 of each other: the eigenvalues below 1 are rounding
-        G.flat[:: G.shape[0] + 1] -= 1.0
-        return cholesky_at_least_one(G)
-    return np.asarray(L)
-
-
-def cholesky_at_least_one(G: FloatArray) -> FloatArray:
-    """Factor I + G for the lower triangle of a positive semi-definite G with rounding errors larger than 1."""
-    values, vectors = scipy.linalg.eigh(G, lower=True)
-    root = np.sqrt(1.0 + np.maximum(values, 0.0))[:, None] * vectors.T
-    upper: FloatArray = np.asarray(np.linalg.qr(root, mode="r"))
-    return np.asfortranarray((upper * np.sign(upper.diagonal())[:, None]).T)

@@ -22,8 +22,8 @@ import numpy as np
 import scipy.linalg
 
 from preflearn.exceptions import DataError
-from preflearn.inference.krylov import conjugate
 from preflearn.linalg import eigh_full
+from preflearn.linalg.krylov import conjugate
 from preflearn.operators import Edges, Features, FloatArray, Groups, IntArray, Operator, Root
 
 __all__ = [

@@ -35,9 +35,10 @@ from scipy.linalg.blas import dtrsm
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from preflearn.exceptions import DataError
-from preflearn.inference.contract import FACTOR_ALWAYS, Curve, DirectCurve, Query, System, Touched
-from preflearn.inference.dense import cholesky_at_least_one, cholesky_one_plus, products_of_rows
-from preflearn.inference.krylov import conjugate, trace_of
+from preflearn.inference.contract import FACTOR_ALWAYS, Curve, DirectCurve, Query, System
+from preflearn.inference.dense import products_of_rows
+from preflearn.linalg import cholesky_at_least_one, cholesky_one_plus
+from preflearn.linalg.krylov import conjugate, trace_of
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import pair_operator
 
@@ -620,10 +621,6 @@ class IndependentCurve(DirectCurve):
             lifted = self._lifted(E)
             C += lifted.T @ lifted
         return np.asarray(C)
-
-    def touched(self, u: FloatArray, cells: IntArray) -> Touched:
-        """Return what some cells see: the cells themselves."""
-        return Touched(sp.eye_array(len(cells), format="csr"), self.system.forward(u)[cells], self.among(cells))
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return posterior means and variances of what is asked."""

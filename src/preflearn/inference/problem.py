@@ -5,10 +5,11 @@
 The form is chosen here and nowhere else, from the shape of what terms say that rows see:
 
     no groups           all latents are factored together (`dense`); where these are independent, with one variance for
-                        each term, and many, none is and systems are solved by products (`sparse`)
+                        each term, they have forms of their own (`independent`)
     one family          its groups are eliminated one by one, and all shared latents are what is left (`groups`)
     several families    the largest is eliminated so; the latents of the others join the shared ones if they are few,
-                        and else are solved for by conjugate gradients (`crossed`)
+                        and else those of the second are solved for by conjugate gradients (`crossed`). A third family
+                        always joins the shared latents, whose covariance is held
 """
 
 from __future__ import annotations

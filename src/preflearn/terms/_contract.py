@@ -209,6 +209,13 @@ class Rows:
             covariates=some(self.covariates),
         )
 
+    def few(self, rows: Any) -> Rows:
+        """Return some rows about two items each, with these items alone."""
+        part = self.part(rows)
+        used, place = np.unique(np.concatenate([part.low, part.high]), return_inverse=True)
+        low, high = place.reshape(2, -1).astype(np.intp)
+        return replace(part, items=Items.__getitem__(self.items, used), low=low, high=high)
+
     @property
     def ends(self) -> tuple[IntArray, IntArray]:
         """Places of both ends in what `extended` returns."""

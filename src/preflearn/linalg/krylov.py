@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from preflearn.operators import FloatArray
+from preflearn.linalg import FloatArray
 
 __all__ = ["conjugate", "trace_of"]
 
