@@ -10,11 +10,12 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from fast_share import mostly_slow
 from likelihood_table import LOG_CONCAVE
 from preflearn.inference.contract import Observed
-from preflearn.inference.dense import DenseSystem, pair_operator
+from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
 from preflearn.inference.laplace import laplace
 from preflearn.kernels import gram
 from preflearn.likelihoods import Probit
+from preflearn.terms import pair_operator
 
 
 def outcomes_of(rng, likelihood, m):

@@ -12,15 +12,16 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Ma
 
 from likelihood_table import LOG_CONCAVE, drawn_outcomes
 from preflearn.inference.contract import Observed, Query
-from preflearn.inference.dense import Curvature, DenseSystem, Design, Factor, pair_operator
+from preflearn.inference.dense import DenseSystem, Design, Factor
 from preflearn.inference.ep import ep, ep_gradient
-from preflearn.inference.independent import Diagonal, IndependentSystem, PairDesign
+from preflearn.inference.independent import IndependentSystem, PairDesign
 from preflearn.inference.laplace import laplace, laplace_gradient
 from preflearn.inference.search import maximise, starts
 from preflearn.kernels import gram, pullback
 from preflearn.kernels.paired import gram_paired
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.linalg import cholesky_pivoted
+from preflearn.terms import pair_operator
 
 CASES = Path(__file__).resolve().parents[1] / "cases"
 BOTORCH = json.loads((CASES / "botorch_preference_gp.json").read_text())
@@ -247,25 +248,24 @@ def test_the_first_step_is_not_to_the_bounds():
     assert found.evidence == pytest.approx(0.0, abs=1e-6)
 
 
-def test_independent_latents_have_a_factor_like_others():
+@pytest.mark.parametrize("border", [[], [0.4, 7.0]])
+def test_independent_latents_have_a_posterior_like_others(border):
     rng = np.random.default_rng(0)
-    k = np.array([2.5, 0.4, 2.5, 1.0, 7.0, 2.5])
-    one, other = Diagonal(k), Factor.build(np.diag(k))
+    k = np.concatenate([np.full(6, 2.5), border])
     A = pair_operator(np.array([0, 1, 2, 0]), np.array([3, 4, 5, 5]), 6)
+    D = rng.normal(size=(4, len(border)))
     seen = Observed(np.array([1.0, -1.0, 1.0, 1.0]), np.array([1.0, 2.0, 0.5, 1.0]))
-    E = sp.csr_array(np.round(rng.normal(size=(3, 6))))
-    systems = IndependentSystem(Design(A), one), IndependentSystem(PairDesign(A), one), DenseSystem.of(A, np.diag(k))
-    *found, wanted = (ep(system, seen, Logit())[0] for system in systems)
-    N = ep_gradient(wanted, seen, Logit(), ep(wanted.system, seen, Logit())[2]).prior
+    E = sp.csr_array(np.round(rng.normal(size=(3, len(k)))))
+    system = IndependentSystem(PairDesign(A, D), 2.5, k[6:])
+    posterior, _, sites = ep(system, seen, Logit())
+    wanted, _, others = ep(DenseSystem(Design(A, D), Factor.build(np.diag(k))), seen, Logit())
+    assert posterior.log_evidence == pytest.approx(wanted.log_evidence, abs=1e-10)
+    direct = Query(E, np.zeros(3), direct=True, rest=sp.csr_array((3, 0)))
     about = Query(E.toarray() * k, np.asarray(np.square(E.toarray()) @ k))
-    for posterior in found:
-        assert posterior.log_evidence == pytest.approx(wanted.log_evidence, abs=1e-10)
-        direct = Query(E, np.zeros(3), direct=True, rest=sp.csr_array((3, 0)))
-        for answers in zip(posterior.moments(direct), wanted.moments(about), strict=True):
-            np.testing.assert_allclose(*answers, atol=1e-9)
-        M = ep_gradient(posterior, seen, Logit(), ep(posterior.system, seen, Logit())[2]).prior
-        np.testing.assert_allclose(M, N.diagonal(), atol=1e-8)
-    assert other.rank == one.rank
+    for answers in zip(posterior.moments(direct), wanted.moments(about), strict=True):
+        np.testing.assert_allclose(*answers, atol=1e-9)
+    M, N = (ep_gradient(p, seen, Logit(), s).prior for p, s in ((posterior, sites), (wanted, others)))
+    np.testing.assert_allclose(M, N.diagonal(), atol=1e-8)
 
 
 def test_a_search_begins_with_a_short_step_and_ends_on_one_that_gains_little():
@@ -296,7 +296,7 @@ def test_latents_that_are_seen_one_by_one_have_the_same_precision_matrix(monkeyp
     for small in (512, 0):
         monkeypatch.setattr("preflearn.inference.dense.SMALL", small)
         np.testing.assert_allclose(np.tril(factor.congruence(Lam)), np.tril(wanted), atol=1e-12)
-        assert np.log(np.linalg.det(np.eye(7) + wanted)) == pytest.approx(Curvature.build(factor, Lam).log_det)
+        assert np.log(np.linalg.det(np.eye(7) + wanted)) == pytest.approx(factor.curvature(Lam).log_det)
         negative = sp.csr_array(np.diag(tau - 1.0))  # as of likelihoods that are not log-concave
         np.testing.assert_allclose(
             np.tril(factor.congruence(negative)), np.tril(factor.R.T @ np.diag(tau - 1.0) @ factor.R), atol=1e-12
@@ -306,6 +306,6 @@ def test_latents_that_are_seen_one_by_one_have_the_same_precision_matrix(monkeyp
 
 def test_negative_precisions_that_leave_no_posterior_are_refused_whatever_the_prior():
     A = pair_operator(np.array([0]), np.array([1]), 2)
-    for system in (IndependentSystem(Design(A), Diagonal(np.ones(2))), DenseSystem.of(A, np.eye(2))):
+    for system in (IndependentSystem(PairDesign(A, np.zeros((1, 0))), 1.0, np.zeros(0)), DenseSystem.of(A, np.eye(2))):
         with pytest.raises(np.linalg.LinAlgError):
             system.curve(np.array([-2.0]), semidefinite=False)

@@ -7,9 +7,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from likelihood_table import LOG_CONCAVE, drawn_outcomes
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.contract import Observed
-from preflearn.inference.dense import DenseSystem, Design, pair_operator
+from preflearn.inference.dense import DenseSystem, Design
 from preflearn.inference.ep import ep
 from preflearn.kernels import gram
+from preflearn.terms import pair_operator
 
 every = pytest.mark.parametrize("likelihood", LOG_CONCAVE, ids=repr)
 
@@ -36,7 +37,7 @@ def test_the_evidence_is_continuous_where_sites_begin_to_be_repeated(likelihood)
 def test_swapping_sides_changes_nothing(likelihood):
     system, y, rng = problem(1, likelihood)
     weight, side = rng.uniform(0.05, 2.0, len(y)), rng.choice([-1.0, 1.0], len(y))
-    turned = DenseSystem(Design.of(side[:, None] * system.design.A.toarray()), system.factor)
+    turned = DenseSystem(Design(side[:, None] * system.design.A.toarray()), system.factor)
     one, _, _ = ep(system, Observed(y, weight), likelihood)
     other, _, _ = ep(turned, Observed(side * y, weight), likelihood)
     assert other.log_evidence == pytest.approx(one.log_evidence, abs=1e-11)

@@ -8,9 +8,10 @@ from sklearn.gaussian_process.kernels import RBF
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.contract import Observed
-from preflearn.inference.dense import DenseSystem, pair_operator
+from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
 from preflearn.likelihoods import Davidson, Flipped, Gaussian, Likelihood, Logit, Probit
+from preflearn.terms import pair_operator
 
 pytestmark = pytest.mark.slow
 

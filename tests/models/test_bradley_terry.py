@@ -13,8 +13,8 @@ from sklearn.model_selection import cross_val_score
 
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.exceptions import DataError, DataWarning
-from preflearn.inference import sparse
-from preflearn.inference.search import climb
+from preflearn.inference import independent
+from preflearn.inference.search import quasi_newton
 from preflearn.models import bradley_terry
 
 GOLDEN = Path(__file__).parents[1] / "cases" / "choix_bradley_terry_ep.json"
@@ -128,7 +128,7 @@ def test_sides_order_of_items_and_repeats_do_not_matter(model):
 @pytest.mark.parametrize(("ties", "near"), [(False, None), (True, None), (False, 2)])
 def test_without_a_dense_matrix_utilities_are_exact_and_the_rest_is_close(ties, near, monkeypatch):
     if near is None:  # no sparse factor: the diagonal alone, and a determinant from Lanczos' steps
-        monkeypatch.setattr(sparse, "NARROW", 0)
+        monkeypatch.setattr(independent, "NARROW", 0)
     data = matches(2, 200, 2000, ties=ties, near=near)
     exact, large = BradleyTerry(prior=1.5, ties=ties).fit(data), Large(prior=1.5, ties=ties).fit(data)
     np.testing.assert_allclose(large.utility_, exact.utility_, atol=1e-3 if ties else 1e-9)  # the threshold is learned
@@ -144,7 +144,7 @@ def test_without_a_dense_matrix_utilities_are_exact_and_the_rest_is_close(ties, 
     learned, wanted = Large(ties=ties).fit(data), BradleyTerry(ties=ties).fit(data)
     np.testing.assert_allclose(learned.theta_, wanted.theta_, atol=0.02)  # a third of their uncertainty
     monkeypatch.setattr(bradley_terry, "FEW", 50)
-    monkeypatch.setattr(sparse, "FEW", 50)
+    monkeypatch.setattr(independent, "FEW", 50)
     a, b = large.rank(random_state=0), exact.rank(random_state=0)
     np.testing.assert_array_equal(a.names[:3], b.names[:3])
     np.testing.assert_allclose(a.std[np.argsort(a.row)], b.std[np.argsort(b.row)], rtol=0.1)
@@ -163,8 +163,8 @@ def test_without_a_dense_matrix_utilities_are_exact_and_the_rest_is_close(ties, 
 @pytest.mark.parametrize("narrow", [0, 10])
 def test_levels_of_parts_have_their_prior_variance_at_large_sizes_too(narrow, monkeypatch):
     monkeypatch.setattr(bradley_terry, "FEW", 5)
-    monkeypatch.setattr(sparse, "FEW", 5)
-    monkeypatch.setattr(sparse, "NARROW", narrow)
+    monkeypatch.setattr(independent, "FEW", 5)
+    monkeypatch.setattr(independent, "NARROW", narrow)
     a, b = matches(5, 15, 900), matches(6, 8, 300)
     data = Comparisons(
         24,
@@ -311,15 +311,15 @@ def test_the_top_is_found_from_gradients_alone():
     def gradient(x):
         return np.nan, curvature @ (top - x) + (top - x) ** 3
 
-    x, _, evaluations, done = climb(gradient, np.zeros(2), bounds, np.full(2, 0.3), tol=1e-8, gain=0.0)
-    assert done
-    assert evaluations < 25
-    np.testing.assert_allclose(x, top, atol=1e-6)
+    found = quasi_newton(gradient, np.zeros(2), bounds, np.full(2, 0.3), tol=1e-8, gain=0.0)
+    assert found.converged
+    assert found.evaluations < 25
+    np.testing.assert_allclose(found.theta, top, atol=1e-6)
     walled = np.array([[-3.0, 0.0], [-3.0, 3.0]])
-    x, _, _, done = climb(gradient, np.zeros(2), walled, np.full(2, 0.3), tol=1e-8, gain=0.0)
-    assert done
-    assert x[0] == 0
-    assert gradient(x)[1][1] == pytest.approx(0, abs=1e-5)
+    found = quasi_newton(gradient, np.zeros(2), walled, np.full(2, 0.3), tol=1e-8, gain=0.0)
+    assert found.converged
+    assert found.theta[0] == 0
+    assert gradient(found.theta)[1][1] == pytest.approx(0, abs=1e-5)
 
 
 @pytest.mark.data

@@ -19,7 +19,7 @@ from preflearn.inference.ep import ep
 from preflearn.inference.evidence import Evidence, get_method
 from preflearn.inference.laplace import laplace
 from preflearn.inference.problem import Problem
-from preflearn.inference.search import climb
+from preflearn.inference.search import quasi_newton
 from preflearn.kernels.pairs import difference_gram, skew_gram
 from preflearn.likelihoods import Logit, Probit
 from preflearn.models import _gp_search
@@ -204,7 +204,7 @@ def test_utilities_of_the_combined_model_are_those_of_its_rankable_part():
     G = term.prior().K
     design = term.seen(model._statements.rows).shared.toarray()[seen.cell]
     site = np.diag(1 / (seen.weight * s.tau))
-    Q = term.ask(rows).shared @ design.T
+    Q = term.ask(rows).shared.whole @ design.T
     solved = np.linalg.solve(design @ G @ design.T + site, np.column_stack([s.nu / s.tau, Q.T]))
     np.testing.assert_allclose(mean, Q @ solved[:, 0], atol=1e-7)
     np.testing.assert_allclose(covariance, term.covariance(rows) - Q @ solved[:, 1:], atol=1e-7)
@@ -367,7 +367,7 @@ def test_the_share_that_functions_hold_is_that_of_the_variances():
     basis = SkewBasis.build(SKEW(X), 0, 10, 0.0)
     term = SkewFunctions(cyclic, basis)
     for theta in (SKEW.theta, SKEW.theta - 0.5):
-        moved = term.with_theta(theta)
+        moved = term.clone_with_theta(theta)
         K = SKEW.clone_with_theta(theta)(X)
         Psi = basis.features(basis.V, pairs)
         held = (Psi @ skew_gram(basis.V.T @ K @ basis.V, basis.kept, basis.kept) @ Psi.T).trace()
@@ -415,7 +415,7 @@ def test_functions_are_chosen_where_a_search_starts_and_anew_where_it_leads(monk
     monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
     monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", 0)
     chosen, visited = [], []
-    choose, climb = Choice.with_rest, _gp_search.climb
+    choose, search = Choice.with_rest, _gp_search.quasi_newton
 
     def with_rest(choice, *rest):
         chosen.append(choice.circles.parameters.theta)
@@ -427,10 +427,10 @@ def test_functions_are_chosen_where_a_search_starts_and_anew_where_it_leads(monk
             visited.append((theta, chosen[-1]))
             return value, slope
 
-        return climb(noted, *first, **how)
+        return search(noted, *first, **how)
 
     monkeypatch.setattr(Choice, "with_rest", with_rest)
-    monkeypatch.setattr(_gp_search, "climb", watched)
+    monkeypatch.setattr(_gp_search, "quasi_newton", watched)
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(12, 1))
     first, second = np.triu_indices(12, 1)
@@ -451,15 +451,21 @@ def test_a_search_steps_back_from_walls_and_valleys():
         return float(np.cos(4 * x[0])), -4 * np.sin(4 * x)
 
     visited = []
-    found = climb(evaluate, np.array([-0.3]), np.array([[-5.0, 5.0]]), np.array([1.0]), tol=1e-6, gain=0.0, worse=0.1)
-    assert found.done
-    assert found.x[0] == pytest.approx(0, abs=1e-5)
+    found = quasi_newton(
+        evaluate, np.array([-0.3]), np.array([[-5.0, 5.0]]), np.array([1.0]), tol=1e-6, gain=0.0, worse=0.1
+    )
+    assert found.converged
+    assert found.theta[0] == pytest.approx(0, abs=1e-5)
     assert max(visited) > 0.5  # the first step went too far
     visited.clear()
-    found = climb(evaluate, np.array([1.3]), np.array([[-5.0, 5.0]]), np.array([1.0]), tol=1e-6, gain=0.0, longest=0.4)
-    assert found.x[0] <= 1.5
+    found = quasi_newton(
+        evaluate, np.array([1.3]), np.array([[-5.0, 5.0]]), np.array([1.0]), tol=1e-6, gain=0.0, longest=0.4
+    )
+    assert found.theta[0] <= 1.5
     assert max(visited) > 1.5
-    assert not climb(evaluate, np.array([2.0]), np.array([[-5.0, 5.0]]), np.ones(1), tol=1e-6, gain=0.0).done
+    assert not quasi_newton(
+        evaluate, np.array([2.0]), np.array([[-5.0, 5.0]]), np.ones(1), tol=1e-6, gain=0.0
+    ).converged
 
 
 def test_the_same_parameters_have_the_same_evidence_wherever_a_search_came_from(monkeypatch):

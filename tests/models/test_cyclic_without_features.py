@@ -15,13 +15,13 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.contract import Query
-from preflearn.inference.dense import DenseSystem, pair_operator
+from preflearn.inference.dense import DenseSystem
 from preflearn.inference.evidence import learn
 from preflearn.inference.group_design import GroupDesign
 from preflearn.inference.groups import GroupSystem
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
 from preflearn.models._gp_items import items_of_table
-from preflearn.terms import PairPreferences, Rows
+from preflearn.terms import PairPreferences, Rows, pair_operator
 
 PARTS = {
     "cyclic": {"cyclic_kernel": ConstantKernel(1.3)},
@@ -155,7 +155,7 @@ def test_factor_determinant_solutions_and_covariances_are_the_dense_ones(seed, l
     np.testing.assert_allclose(curve.solve(b), np.linalg.solve(B, b), atol=1e-9)
     np.testing.assert_allclose(system.forward(b), dense @ R @ b, atol=1e-12)
     np.testing.assert_allclose(system.back(g), R.T @ dense.T @ g, atol=1e-12)
-    np.testing.assert_allclose(design.see(x[:5], x[5:]), dense @ x, atol=1e-12)
+    np.testing.assert_allclose(design.rows.forward(x[:5]) + design.own @ x[5:], dense @ x, atol=1e-12)
     ((own, edge, local),), (stack,) = design.blocks(tau), design.stacks
     total = np.zeros_like(K)
     for number in range(len(own)):
@@ -210,7 +210,7 @@ def test_draws_have_the_moments_of_the_matrix_and_the_same_pair_is_drawn_once(na
     dense = PairPreferences(parts.get("utility"), parts["circles"], 9, model._statements.pairs)
     covariance = np.cov(draws[:, low, high].T)
     tau = np.bincount(seen.cell, seen.weight * s.tau)
-    Q, G = dense.ask(rows).shared, dense.prior().K
+    Q, G = dense.ask(rows).shared.whole, dense.prior().K
     expected = dense.covariance(rows) - Q @ np.linalg.solve(np.diag(1 / tau) + G, Q.T)
     np.testing.assert_allclose(covariance, expected, atol=0.1)
     # every pair that was compared has one effect, and no two pairs have the same

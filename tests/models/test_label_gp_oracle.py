@@ -18,14 +18,14 @@ from preflearn.data import (
     from_label_ranks,
     from_ordinal_labels,
 )
-from preflearn.inference.blocks import BlockDesign, BlockFactor
+from preflearn.inference.blocks import BlockDesign, BlockFactor, vertex_cover
 from preflearn.inference.contract import Observed, Query
-from preflearn.inference.covers import CoverFactor, vertex_cover
-from preflearn.inference.dense import DenseSystem, pair_operator
+from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.laplace import laplace
 from preflearn.likelihoods import Gaussian, Probit
 from preflearn.models.label_gp import LabelPreferenceGP
+from preflearn.terms import pair_operator
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 NEW = np.random.default_rng(99).normal(size=(5, 2))
@@ -139,7 +139,7 @@ def test_everything_is_as_with_all_latents_at_once(graph, kernel, shared, form, 
     way(monkeypatch, form)
     data = GRAPHS[graph]
     model = LabelPreferenceGP(kernel, shared=shared, hyperparameters="fixed").fit(data)
-    assert isinstance(model._posterior.posterior.system.factor, CoverFactor if form == "arrow" else BlockFactor)
+    assert model._posterior.posterior.system.factor.cover.all() == (form == "dense")
     truth = Dense(data, [kernel] * data.n_labels).solve()
     assert model.log_evidence_ == pytest.approx(truth.evidence, abs=1e-8)
     mode = model.predict_utility(data.items)
@@ -260,9 +260,9 @@ def test_covers_touch_every_edge_and_stars_need_one_label():
 
 def test_the_cheaper_form_is_taken():
     X = np.random.default_rng(0).normal(size=(12, 2))
-    for n_labels, form in ((2, BlockFactor), (4, BlockFactor), (5, CoverFactor), (6, CoverFactor)):
+    for n_labels, dense in ((2, True), (4, True), (5, False), (6, False)):
         model = LabelPreferenceGP(FULL, hyperparameters="fixed").fit(X, np.arange(12) % n_labels)
-        assert isinstance(model._posterior.posterior.system.factor, form)
+        assert model._posterior.posterior.system.factor.cover.all() == dense
     orders = np.array([np.random.default_rng(i).permutation(5) for i in range(12)])
     model = LabelPreferenceGP(FULL, hyperparameters="fixed").fit(from_label_rankings(X, orders))
     assert model._posterior.posterior.system.factor.n_blocks == 4
@@ -273,14 +273,9 @@ def test_factors_are_what_the_protocol_says(form):
     rng = np.random.default_rng(5)
     data = GRAPHS["classes"]
     grams = [FULL(data.items)]
-    if form == "arrow":
-        cover = vertex_cover(data.item, data.first, data.second, 5, len(data))
-        factor = CoverFactor.build(grams, cover)
-        roots = [factor.root(c) for c in range(5)]
-    else:
-        factor = BlockFactor.build(grams, 5)
-        roots = [factor.part(c).R for c in range(5)]
-    R = scipy.linalg.block_diag(*roots)
+    cover = vertex_cover(data.item, data.first, data.second, 5, len(data))
+    factor = BlockFactor.build(grams, cover if form == "arrow" else np.ones_like(cover))
+    R = scipy.linalg.block_diag(*[factor.root(c) for c in range(5)])
     np.testing.assert_allclose(R @ R.T, scipy.linalg.block_diag(*grams * 5), atol=1e-12)
     u, f = rng.normal(size=R.shape[1]), rng.normal(size=R.shape[0])
     np.testing.assert_allclose(factor.forward(u), R @ u, atol=1e-12)
@@ -290,16 +285,17 @@ def test_factors_are_what_the_protocol_says(form):
     A = design.A.toarray()
     Lam = A.T @ (tau[:, None] * A)
     B = np.eye(len(u)) + R.T @ Lam @ R
-    np.testing.assert_allclose(design.laplacian(tau) @ f, Lam @ f, atol=1e-12)
-    np.testing.assert_allclose(factor.congruence(design.laplacian(tau)) + np.eye(len(u)), B, atol=1e-12)
+    blocks = Lam.reshape(5, len(data), 5, len(data))
+    np.testing.assert_allclose(design.laplacian(tau), np.einsum("cidi->cdi", blocks), atol=1e-12)
     system = DenseSystem(design, factor)
     np.testing.assert_allclose(system.forward(u), A @ R @ u, atol=1e-12)
     np.testing.assert_allclose(system.back(tau), R.T @ A.T @ tau, atol=1e-12)
     curve = system.curve(tau)
     np.testing.assert_allclose(curve.solve(u), np.linalg.solve(B, u), atol=1e-11)
     assert curve.log_det == pytest.approx(np.linalg.slogdet(B)[1], abs=1e-11)
-    W = factor.whiten([FULL(NEW, data.items)])
     Q = scipy.linalg.block_diag(*[FULL(NEW, data.items)] * 5)
-    np.testing.assert_allclose(R @ W, Q.T, atol=1e-7)
-    V = curve.inner.whiten(W)
-    np.testing.assert_allclose(V.T @ V, W.T @ np.linalg.solve(B, W), atol=1e-11)
+    W = np.linalg.lstsq(R, Q.T)[0]
+    prior = np.diag(FULL(NEW))
+    wanted = np.diag(np.tile(prior, 5)) + W.T @ np.linalg.solve(B, W) - W.T @ W
+    C = factor.variances(curve.inner.LB, [FULL(NEW, data.items)], [prior])
+    np.testing.assert_allclose(C, np.einsum("cidi->cdi", wanted.reshape(5, len(NEW), 5, len(NEW))), atol=1e-7)

@@ -172,10 +172,10 @@ def test_gradient_by_the_reliabilities(inference):
     ).fit(problem())
     evidence, rng = model._learned.evidence, np.random.default_rng(0)
     both = np.concatenate([model.theta_, rng.normal(0.6, 0.7, len(model.judges_))])
-    _, slope = evidence.believed_together(both)
+    _, slope = evidence.penalised_jointly(both)
     h = 1e-3
     for k in range(len(both)):
-        value = [evidence.believed_together(both + j * h * np.eye(len(both))[k])[0] for j in (-2, -1, 1, 2)]
+        value = [evidence.penalised_jointly(both + j * h * np.eye(len(both))[k])[0] for j in (-2, -1, 1, 2)]
         wanted = (value[0] - 8 * value[1] + 8 * value[2] - value[3]) / (12 * h)
         assert slope[k] == pytest.approx(wanted, rel=1e-8, abs=1e-8), k
 

@@ -1,16 +1,25 @@
 """Latents in blocks of equal length, f = (f₁, ..., f_P), independent a priori and seen together one item at a time.
 
-Block c holds one function at the n items, with covariance K_c = R_c R_c'. Every comparison is about one item, so all
-blocks of Λ are diagonal, and
+Block c holds one function at the n items, with covariance K_c = R_c R_c'. Every comparison is about one item and two
+labels, whose functions are combinations of the blocks, f_label = Σ_c basis[label, c] f_c. So all blocks of Λ are
+diagonal, and
 
     R'ΛR has blocks R_c' diag(Λ_cd) R_d,        zero where functions c and d were never seen together;
     diag(ACA') needs C between functions at the same item only, P x P numbers for each item;
     the derivative by K_c needs the c-th diagonal block of ΛCΛ only, n x n.
 
-B itself couples all functions: P r x P r for blocks of rank r. With one covariance for all blocks (one part) the memory
-of the kernel is one n x n matrix, whatever P.
+With one covariance for all blocks (one part) the memory of the kernel is one n x n matrix, whatever P. B itself couples
+all functions. Where an item's edges all touch a few labels (one in classification: every edge of an item starts at its
+right label), most functions are never compared with each other. Take a vertex cover: for each item some labels such
+that every edge of the item has an end among them. Turn the root of each block so that its rows at the items that c
+covers are lower triangular and zero beyond as many columns. The columns v_c up to there give c where it covers, the
+others, w_c, do not; and as functions meet only where one of them covers,
 
-Comparisons are of labels, whose functions are combinations of the blocks: f_label = Σ_c basis[label, c] f_c.
+    B = I + R'ΛR  has no entries between w_c and w_d:  eliminate w_1, ..., w_P one by one, then all v together.
+
+For classification v has n columns in all and each w_c about n (1 - 1/L): L n³ operations in place of (L - 1)³ n³ / 3,
+and memory L n² in place of L² n². Nothing is approximated, and what is factored is B, whose eigenvalues are at least 1.
+A cover of everything leaves no w, and B is one matrix, P r x P r for blocks of rank r.
 """
 
 from __future__ import annotations
@@ -20,27 +29,20 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
-from scipy.linalg.blas import dtrmm, dtrsm
+from numpy.typing import NDArray
+from scipy.linalg.blas import dtrmm, dtrsm, dtrsv
+from scipy.linalg.lapack import dormqr
 
-from preflearn.inference.dense import Design, Factor, pair_operator
+from preflearn.inference.dense import Design, Factor
+from preflearn.linalg import cholesky_one_plus
 from preflearn.operators import FloatArray, IntArray
+from preflearn.terms import pair_operator
 
-__all__ = ["BlockCovariance", "BlockDesign", "BlockFactor", "BlockLaplacian", "between", "square_norms"]
+__all__ = ["BlockArrow", "BlockCovariance", "BlockDesign", "BlockFactor", "between", "cover_cost", "vertex_cover"]
 
-BLOCK = 2**20  # numbers held at a time for combinations of rows
-
-
-@dataclass(frozen=True)
-class BlockLaplacian:
-    """Λ with diagonal blocks: Λ_cd = diag(values[c, d])."""
-
-    values: FloatArray  # (P, P, n), symmetric in the first two
-
-    def __matmul__(self, f: FloatArray) -> FloatArray:
-        """Return Λf for f (P n,)."""
-        n_blocks, _, n = self.values.shape
-        return np.asarray(np.einsum("cdi,di->ci", self.values, f.reshape(n_blocks, n)).ravel())
+BoolArray = NDArray[np.bool_]
 
 
 class BlockDesign(Design):
@@ -57,25 +59,22 @@ class BlockDesign(Design):
     """
 
     def __init__(self, item: IntArray, first: IntArray, second: IntArray, basis: FloatArray, n_items: int) -> None:
-        n_labels, n_blocks = basis.shape
+        n_labels = basis.shape[0]
         pairs = pair_operator(first * n_items + item, second * n_items + item, n_labels * n_items)
-        self.A = sp.csr_array(pairs @ sp.kron(sp.csr_array(basis), sp.eye_array(n_items), format="csr"))
-        self.AT = sp.csr_array(self.A.T)
-        self.shape = (item.shape[0], n_blocks * n_items)
-        self.dense = False
+        super().__init__(pairs @ sp.kron(sp.csr_array(basis), sp.eye_array(n_items), format="csr"))
         self.basis = basis
         self._of = item, first, second
         self._cell = (first * n_labels + second) * n_items + item
         self._cells = (n_labels, n_labels, n_items)
 
-    def laplacian(self, tau: FloatArray) -> BlockLaplacian:
-        """Return Λ = A'diag(τ)A: a sum over edges for every item, O(m + n L² P) for L labels."""
+    def laplacian(self, tau: FloatArray) -> FloatArray:
+        """Return the diagonals (P, P, n) of the blocks of Λ: a sum over edges for every item, O(m + n L² P)."""
         sums = np.bincount(self._cell, tau, minlength=int(np.prod(self._cells))).reshape(self._cells)
         off = np.asarray(sums + sums.transpose(1, 0, 2), dtype=np.float64)
         W = -off
         diagonal = np.arange(self._cells[0])
         W[diagonal, diagonal] += off.sum(axis=1)
-        return BlockLaplacian(between(self.basis.T, W))
+        return between(self.basis.T, W)
 
     def spread(self, C: FloatArray) -> FloatArray:
         """Return diag(ACA') from the covariances (P, P, n) of the functions at each item."""
@@ -90,191 +89,294 @@ def between(H: FloatArray, C: FloatArray) -> FloatArray:
     return np.ascontiguousarray(np.tensordot(half, H, axes=(1, 1)).transpose(0, 2, 1))
 
 
+def vertex_cover(item: IntArray, first: IntArray, second: IntArray, n_labels: int, n_items: int) -> BoolArray:
+    """Return a small cover (n_labels, n_items): the label with most uncovered edges joins until all are covered.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> vertex_cover(np.array([0, 0]), np.array([0, 2]), np.array([1, 1]), 3, 1).T
+    array([[False,  True, False]])
+    """
+    left = np.zeros((n_items, n_labels, n_labels), dtype=bool)
+    left[item, first, second] = left[item, second, first] = True
+    cover = np.zeros((n_labels, n_items), dtype=bool)
+    rows = np.arange(n_items)
+    while left.any():
+        degree = left.sum(axis=2)
+        centre = degree.argmax(axis=1)
+        cover[centre, rows] |= degree[rows, centre] > 0
+        left[rows, centre] = False
+        left[rows, :, centre] = False
+    return cover
+
+
+def cover_cost(cover: BoolArray) -> float:
+    """Return the operations that factoring B takes, for kernels of full rank."""
+    own = cover.sum(axis=1).astype(np.float64)
+    rest, total = cover.shape[1] - own, own.sum()
+    return float((rest**3 / 3 + total * rest**2 + total**2 * rest).sum() + total**3 / 3)
+
+
 @dataclass(frozen=True)
 class BlockFactor:
-    """K = blockdiag(R_c R_c'); a single part serves all blocks."""
+    """K = blockdiag(R_c R_c') with roots turned for a cover; a single part serves all blocks."""
 
     parts: tuple[Factor, ...]
-    n_blocks: int
+    cover: BoolArray  # (P, n)
 
     @classmethod
-    def build(cls, grams: list[FloatArray], n_blocks: int) -> BlockFactor:
+    def build(cls, grams: list[FloatArray], cover: BoolArray) -> BlockFactor:
         """Factor the covariances of the parts."""
-        return cls(tuple(Factor.build(K) for K in grams), n_blocks)
+        return cls(tuple(Factor.build(K) for K in grams), cover)
 
-    def part(self, block: int) -> Factor:
-        """Return the factor of one block."""
-        return self.parts[block if len(self.parts) > 1 else 0]
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return int(self.cover.shape[0])
 
     @property
     def order(self) -> IntArray | None:
         """None if no part is pivoted, so that the factor changes smoothly with the parameters."""
         return next((part.order for part in self.parts if part.order is not None), None)
 
-    @property
-    def shared(self) -> bool:
-        """Whether one covariance serves all blocks."""
-        return len(self.parts) == 1
+    def of_part(self, block: int) -> int:
+        """Return which part a block belongs to."""
+        return block if len(self.parts) > 1 else 0
 
-    @property
-    def n_items(self) -> int:
-        """Length of a block."""
-        return int(self.parts[0].L.shape[0])
+    def part(self, block: int) -> Factor:
+        """Return the factor of one block, not turned."""
+        return self.parts[self.of_part(block)]
+
+    @cached_property
+    def _turned(self) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
+        # reflections that make the covered rows triangular, and the turned root; 4 n r times the number of these rows
+        turned = []
+        for c in range(self.n_blocks):
+            R, own = self.part(c).R, np.flatnonzero(self.cover[c])
+            reflections, scales = np.zeros((R.shape[1], 0)), np.zeros(0)
+            if 0 < own.shape[0] < R.shape[0]:
+                packed: Any = scipy.linalg.qr(R[own].T, mode="raw", check_finite=False)
+                reflections, scales = packed[0][0][:, : R.shape[1]], packed[0][1]
+                R = np.ascontiguousarray(_turn(reflections, scales, np.asfortranarray(R), side="R"))
+                R[own, min(own.shape[0], R.shape[1]) :] = 0.0
+            turned.append((reflections, scales, R))
+        return turned
+
+    def root(self, block: int) -> FloatArray:
+        """Return the turned root R_c: columns v_c, then w_c."""
+        return self._turned[block][2]
 
     @cached_property
     def offsets(self) -> IntArray:
         """Where the columns of each block start, (P + 1,)."""
         return np.concatenate([[0], np.cumsum([self.part(c).rank for c in range(self.n_blocks)])]).astype(np.intp)
 
+    @cached_property
+    def n_own(self) -> list[int]:
+        """Number of columns v_c of each block."""
+        return [min(int(own.sum()), self.part(c).rank) for c, own in enumerate(self.cover)]
+
     @property
     def rank(self) -> int:
         """Number of columns of R."""
         return int(self.offsets[-1])
 
-    def columns(self, block: int) -> slice:
-        """Return the columns of one block."""
-        return slice(int(self.offsets[block]), int(self.offsets[block + 1]))
-
     def forward(self, u: FloatArray) -> FloatArray:
         """Return R u."""
-        if self.shared:
-            return np.asarray((u.reshape(self.n_blocks, -1) @ self.parts[0].R.T).ravel())
-        return np.concatenate([self.part(c).forward(u[self.columns(c)]) for c in range(self.n_blocks)])
+        return np.concatenate([self.root(c) @ u[self.offsets[c] : self.offsets[c + 1]] for c in range(self.n_blocks)])
 
     def back(self, f: FloatArray) -> FloatArray:
         """Return R'f."""
         rows = f.reshape(self.n_blocks, -1)
-        if self.shared:
-            return np.asarray((rows @ self.parts[0].R).ravel())
-        return np.concatenate([self.part(c).back(rows[c]) for c in range(self.n_blocks)])
+        return np.concatenate([self.root(c).T @ rows[c] for c in range(self.n_blocks)])
 
-    def congruence(self, Lam: BlockLaplacian) -> FloatArray:
-        """Return R'ΛR, block by block where Λ has any; n r² for each."""
-        B = np.zeros((self.rank, self.rank), order="F")
+    def curvature(self, Lam: FloatArray, *, semidefinite: bool = True) -> BlockArrow:
+        """Factor B, see the module; for log-concave likelihoods only."""
+        k = self.n_own
+        own = tuple(slice(int(start), int(start) + k[c]) for c, start in enumerate(self.offsets[:-1]))
+        rest = tuple(slice(int(start) + k[c], int(self.offsets[c + 1])) for c, start in enumerate(self.offsets[:-1]))
+        start = np.concatenate([[0], np.cumsum(k)])
+        v = [self.root(c)[:, : k[c]] for c in range(self.n_blocks)]
+        triangles = self.order is None and bool(self.cover.all())
+        S = np.zeros((int(start[-1]), int(start[-1])), order="F")
         for c in range(self.n_blocks):
-            seen = [d for d in range(c + 1) if Lam.values[c, d].any()]
-            if not seen or self.part(c).rank == 0:
-                continue
-            width = [self.part(d).rank for d in seen]
-            Y = np.empty((self.n_items, sum(width)), order="F")
-            start = 0
-            for d, size in zip(seen, width, strict=True):
-                np.multiply(Lam.values[c, d][:, None], self.part(d).R, out=Y[:, start : start + size])
-                start += size
-            G = _back(self.part(c), Y)
-            start = 0
-            for d, size in zip(seen, width, strict=True):
-                block = G[:, start : start + size]
-                B[self.columns(c), self.columns(d)] = block
-                if d < c:
-                    B[self.columns(d), self.columns(c)] = block.T
-                start += size
-        return B
-
-    def covariance(self, LB: FloatArray) -> BlockCovariance:
-        """Return C = R B⁻¹ R'; P³ r² n / 3."""
-        T = np.zeros((self.n_blocks, self.n_items, self.rank))
+            for d in range(c + 1):  # of S the lower triangle counts
+                place = slice(start[c], start[c + 1]), slice(start[d], start[d + 1])
+                if triangles:
+                    scaled = np.multiply(Lam[c, d][:, None], v[d], order="F")
+                    S[place] = dtrmm(1.0, v[c].T, scaled, lower=0, overwrite_b=1)
+                else:
+                    S[place] = _meet(v[c], Lam[c, d], v[d])
+        corners, edges = [], []
         for c in range(self.n_blocks):
-            T[c, :, self.offsets[c] :] = self.solve(LB, c, self.part(c).R)
-        return BlockCovariance(self, T)
+            w = self.root(c)[:, k[c] :]
+            scaled = np.sqrt(np.maximum(Lam[c, c], 0.0))[:, None] * w
+            corner = cholesky_one_plus(np.asfortranarray(scaled.T @ scaled))
+            edge = np.zeros((w.shape[1], S.shape[0]))
+            for d in range(self.n_blocks if w.size else 0):
+                weight = np.where(self.cover[c], 0.0, Lam[c, d])
+                edge[:, start[d] : start[d + 1]] = _meet(w, weight, v[d])
+            X = lower(corner, edge).T
+            if X.size:
+                S -= X @ X.T
+            corners.append(corner)
+            edges.append(X)
+        return BlockArrow(Lam, own, rest, tuple(corners), tuple(edges), cholesky_one_plus(S))
 
-    def solve(self, LB: FloatArray, block: int, V: FloatArray) -> FloatArray:
-        """Return the rows of (LB⁻¹ v)' from the block's own columns on, for rows v' that are zero outside the block."""
-        start = int(self.offsets[block])
-        wide = np.zeros((V.shape[0], self.rank - start))
-        wide[:, : V.shape[1]] = V
-        return np.asarray(dtrsm(1.0, LB[start:, start:], wide.T, lower=1).T) if wide.size else wide
+    def covariance(self, LB: BlockArrow) -> BlockCovariance:
+        """Return C = R B⁻¹ R'."""
+        k = self.n_own
+        halves = [LB.half(c, self.root(c)[:, : k[c]].T, self.root(c)[:, k[c] :].T) for c in range(self.n_blocks)]
+        return BlockCovariance(
+            self,
+            [np.ascontiguousarray(w.T) for w, _ in halves],
+            np.stack([np.ascontiguousarray(v.T) for _, v in halves]),
+        )
 
-    def whiten(self, Q: Any) -> FloatArray:
-        """Return W (r, P p), block diagonal, for cross-covariances Q (one (p, n) array for each part)."""
-        W = [self.part(c).whiten(Q[c if not self.shared else 0]) for c in range(self.n_blocks)]
-        p = W[0].shape[1]
-        wide = np.zeros((self.rank, self.n_blocks * p))
-        for c, block in enumerate(W):
-            wide[self.columns(c), c * p : (c + 1) * p] = block
-        return wide
-
-    def variances(self, LB: FloatArray, Q: Any, prior_variance: Any) -> FloatArray:
+    def variances(self, LB: BlockArrow, Q: Any, prior_variance: Any) -> FloatArray:
         """Return the posterior covariances (P, P, p) of the functions at new items.
 
         ``Q`` and ``prior_variance`` hold (p, n) covariances with the training items and (p,) prior variances, one of
         each for each part.
         """
-        p = Q[0].shape[0]
-        C = np.empty((self.n_blocks, self.n_blocks, p))
-        rows = []
-        for c in range(self.n_blocks):
-            W = self.part(c).whiten(Q[c if not self.shared else 0])
-            rows.append(self.solve(LB, c, W.T))
-            unseen = prior_variance[c if not self.shared else 0] - np.einsum("ri,ri->i", W, W)
-            for d in range(c + 1):
-                C[c, d] = C[d, c] = _rowwise(rows[c], rows[d][:, self.offsets[c] - self.offsets[d] :])
-            C[c, c] += np.maximum(unseen, 0.0)
-        return C
+        k = self.n_own
+        flat = [part.whiten(q) for part, q in zip(self.parts, Q, strict=True)]
+        W = [
+            _turn(reflections, scales, np.asfortranarray(flat[self.of_part(c)]), side="L")
+            for c, (reflections, scales, _) in enumerate(self._turned)
+        ]
+        halves = [LB.half(c, block[: k[c]], block[k[c] :]) for c, block in enumerate(W)]
+        C = np.einsum("cvi,dvi->cdi", *[np.stack([v for _, v in halves])] * 2, optimize=True)
+        for c, (w, _) in enumerate(halves):
+            unseen = prior_variance[self.of_part(c)] - np.einsum("ri,ri->i", W[c], W[c])
+            C[c, c] += np.einsum("ri,ri->i", w, w) + np.maximum(unseen, 0.0)
+        return np.asarray(C)
 
 
 @dataclass(frozen=True)
 class BlockCovariance:
-    """C = R B⁻¹ R' between all blocks, as T_c' T_d; ``T`` (P, n, r) holds the transposes, zero before its own block."""
+    """C = R B⁻¹ R' between all blocks: w_c w_c' for a block with itself, plus v_c v_d'."""
 
     factor: BlockFactor
-    T: FloatArray
+    w: list[FloatArray]  # (n, columns of w_c) each
+    v: FloatArray  # (P, n, columns of all v)
 
-    def spread(self, design: Design) -> FloatArray:
-        """Return diag(ACA'); P² n r, or from combined rows of T, which keep more digits, where that is no dearer."""
-        n_blocks, n, rank = self.T.shape
+    def spread(self, design: Any) -> FloatArray:
+        """Return diag(ACA'); P² n r, or from combined rows, which keep more digits, where that is no dearer."""
+        n_blocks, n, size = self.v.shape
+        alone = [np.einsum("iw,iw->i", w, w) for w in self.w]
         if design.A.nnz <= 2 * n_blocks**2 * n:
-            return square_norms(design.A, self.T.reshape(n_blocks * n, rank))
+            rows = design.square_norms(self.v.reshape(n_blocks * n, size))
+            return np.asarray(rows + design.A.power(2) @ np.concatenate(alone))
         C = np.empty((n_blocks, n_blocks, n))
         for c in range(n_blocks):
-            start = self.factor.offsets[c]
             for d in range(c + 1):
-                C[c, d] = C[d, c] = _rowwise(self.T[c, :, start:], self.T[d, :, start:])
-        return design.spread(C)
+                C[c, d] = C[d, c] = np.einsum("ij,ij->i", self.v[c], self.v[d])
+            C[c, c] += alone[c]
+        return np.asarray(design.spread(C))
 
-    def sensitivity(self, Lam: BlockLaplacian, plus: FloatArray, minus: FloatArray | None = None) -> list[FloatArray]:
-        """Return the diagonal blocks of ½ (ΛCΛ - Λ + pp' - qq') for each part, summed where parts are shared.
-
-        P² n² r for all of them.
-        """
-        n_blocks, n, _ = self.T.shape
+    def sensitivity(self, Lam: FloatArray, plus: FloatArray, minus: FloatArray | None = None) -> list[FloatArray]:
+        """Return the diagonal blocks of ½ (ΛCΛ - Λ + pp' - qq') for each part, summed where parts are shared."""
+        n_blocks, n, _ = self.v.shape
         sums = [np.zeros((n, n)) for _ in self.factor.parts]
+        for a in range(n_blocks):
+            if not self.w[a].size:
+                continue
+            inner = self.w[a] @ self.w[a].T
+            if len(sums) == 1:  # the same inner matrix for all blocks that a meets
+                sums[0] += inner * (Lam[a].T @ Lam[a])
+                continue
+            for met in np.flatnonzero(Lam[a].any(axis=1)):
+                sums[met] += inner * np.outer(Lam[a, met], Lam[a, met])
         for c in range(n_blocks):
-            M = sums[c if not self.factor.shared else 0]
-            V = np.zeros(self.T.shape[1:])
-            for d in np.flatnonzero(Lam.values[:, c].any(axis=1)):
-                start = self.factor.offsets[d]
-                V[:, start:] += Lam.values[d, c][:, None] * self.T[d, :, start:]
+            M, here = sums[self.factor.of_part(c)], slice(c * n, (c + 1) * n)
+            V = np.zeros(self.v.shape[1:])
+            for a in range(n_blocks):
+                rows = np.flatnonzero(Lam[a, c])
+                V[rows] += Lam[a, c, rows][:, None] * self.v[a, rows]
             M += V @ V.T
-            M.flat[:: n + 1] -= Lam.values[c, c]
-            M += np.outer(plus[c * n : (c + 1) * n], plus[c * n : (c + 1) * n])
+            M.flat[:: n + 1] -= Lam[c, c]
+            M += np.outer(plus[here], plus[here])
             if minus is not None:
-                M -= np.outer(minus[c * n : (c + 1) * n], minus[c * n : (c + 1) * n])
-        for M in sums:
-            M *= 0.5
-        return sums
+                M -= np.outer(minus[here], minus[here])
+        return [0.5 * M for M in sums]
 
 
-def square_norms(A: Any, rows: FloatArray) -> FloatArray:
-    """Return the squared norms of combinations A of rows, in parts of bounded size."""
-    norms = np.empty(A.shape[0])
-    step = max(1, BLOCK // max(1, rows.shape[1]))
-    for start in range(0, A.shape[0], step):
-        D = A[start : start + step] @ rows
-        norms[start : start + step] = np.einsum("ij,ij->i", D, D)
-    return norms
+@dataclass(frozen=True)
+class BlockArrow:
+    """B = I + R'ΛR as a product of factors with the shape of an arrow; in place of a `Curvature`."""
+
+    Lam: Any
+    own: tuple[slice, ...]  # places of v_c among the columns of R
+    rest: tuple[slice, ...]  # places of w_c
+    corners: tuple[FloatArray, ...]  # lower Cholesky factor of B between w_c and itself
+    edges: tuple[FloatArray, ...]  # B between all v and w_c, times the inverse transpose of the corner
+    point: FloatArray  # lower Cholesky factor of what is left between all v
+
+    @property
+    def LB(self) -> BlockArrow:
+        """The factor itself, as `Curvature` calls it."""
+        return self
+
+    @property
+    def log_det(self) -> float:
+        """Return log |B|."""
+        return 2.0 * float(sum(np.log(L.diagonal()).sum() for L in (*self.corners, self.point)))
+
+    @cached_property
+    def places(self) -> IntArray:
+        """Places of all v among the columns of R."""
+        return np.concatenate([np.arange(part.start, part.stop) for part in self.own]).astype(np.intp)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return B⁻¹ b for one vector."""
+        x = np.empty_like(b)
+        v = b[self.places]
+        halves = [lower(L, b[w]) for L, w in zip(self.corners, self.rest, strict=True)]
+        for X, half in zip(self.edges, halves, strict=True):
+            v -= X @ half
+        v = lower(self.point, lower(self.point, v), transposed=True)
+        x[self.places] = v
+        for L, X, w, half in zip(self.corners, self.edges, self.rest, halves, strict=True):
+            x[w] = lower(L, half - X.T @ v, transposed=True)
+        return x
+
+    def half(self, block: int, own: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the two parts of LB⁻¹ for columns that are zero outside v_c (``own``) and w_c (``rest``).
+
+        The first part belongs to w_c, the second to all v.
+        """
+        first = lower(self.corners[block], rest)
+        second = -(self.edges[block] @ first)
+        start = sum(part.stop - part.start for part in self.own[:block])
+        second[start : start + own.shape[0]] += own
+        zero = 0 if first.size else start  # rows of blocks before, if nothing leads there
+        second[zero:] = lower(self.point[zero:, zero:], second[zero:])
+        return first, second
 
 
-def _back(factor: Factor, Y: FloatArray) -> FloatArray:
-    """Return R'Y with the triangle of R used as one; Y (n, k) in Fortran order is overwritten."""
-    if factor.order is not None:
-        Y = np.asfortranarray(Y[factor.order])
-    r = factor.rank
-    top = dtrmm(1.0, factor.L[:r].T, np.asfortranarray(Y[:r]), lower=0, overwrite_b=1)
-    if r < factor.L.shape[0]:
-        top += factor.L[r:].T @ Y[r:]
-    return np.asarray(top)
+def lower(L: FloatArray, b: FloatArray, *, transposed: bool = False) -> FloatArray:
+    """Return L⁻¹ b, or L'⁻¹ b, for one vector or for columns."""
+    if not b.size:
+        return np.zeros(b.shape)
+    if b.ndim == 1:
+        return np.asarray(dtrsv(L, b, lower=1, trans=int(transposed)))
+    return np.asarray(dtrsm(1.0, L, b, lower=1, trans_a=int(transposed)))
 
 
-def _rowwise(one: FloatArray, other: FloatArray) -> FloatArray:
-    return np.asarray(np.einsum("ij,ij->i", one, other))
+def _meet(left: FloatArray, weight: FloatArray, right: FloatArray) -> FloatArray:
+    """Return left' diag(weight) right over the items with a weight."""
+    rows = np.flatnonzero(weight)
+    if rows.shape[0] == weight.shape[0]:
+        return np.asarray(left.T @ (weight[:, None] * right))
+    return np.asarray(left[rows].T @ (weight[rows][:, None] * right[rows]))
+
+
+def _turn(reflections: FloatArray, scales: FloatArray, M: FloatArray, *, side: str) -> FloatArray:
+    """Return M Q (side R) or Q'M (side L) for the orthogonal Q of a factorisation."""
+    if not scales.size or not M.size:
+        return M
+    trans = "N" if side == "R" else "T"
+    size = dormqr(side, trans, reflections, scales, M, -1)[1][0]
+    return np.asarray(dormqr(side, trans, reflections, scales, M, int(size))[0])

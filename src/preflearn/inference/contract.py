@@ -13,8 +13,10 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, cast
 
 import numpy as np
+import scipy.sparse as sp
 
 from preflearn.linalg import draw_normal
+from preflearn.linalg.krylov import conjugate
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "Slopes",
     "System",
     "Touched",
+    "Warm",
 ]
 
 
@@ -119,8 +122,8 @@ class Curve(Protocol):
         ...
 
     def touched(self, u: FloatArray, cells: IntArray) -> Touched:
-        """Return what some cells see, for leaving them out."""
-        ...
+        """Return what some cells see, for leaving them out; unless it knows fewer latents, the cells themselves."""
+        return Touched(sp.eye_array(len(cells), format="csr"), self.system.forward(u)[cells], self.among(cells))
 
     def among(self, cells: IntArray) -> FloatArray:
         """Return the posterior covariance of x at some cells."""
@@ -197,24 +200,10 @@ class System(Protocol):
         if near is None or min(self.size, self.order) <= FACTOR_ALWAYS:
             near = self.curve(tau)
             return near.solve(b), near
-        ridge = self.ridge
-        x = np.zeros_like(b)
-        residual = b.copy()
-        wanted = tol * float(np.linalg.norm(b))
-        z = near.precondition(residual)
-        direction = z
-        inner = float(residual @ z)
-        for _ in range(self.inner_steps):
-            image = ridge * direction + self.back(tau * self.forward(direction))
-            length = inner / float(direction @ image)
-            x += length * direction
-            residual -= length * image
-            if float(np.linalg.norm(residual)) <= wanted:
-                return x, near
-            z = near.precondition(residual)
-            previous, inner = inner, float(residual @ z)
-            direction = z + (inner / previous) * direction
-        return x, None  # still an ascent direction
+        x, left = conjugate(
+            lambda x: self.ridge * x + self.back(tau * self.forward(x)), b, near.precondition, tol, self.inner_steps
+        )
+        return x, near if left <= tol else None  # still an ascent direction
 
 
 @dataclass(frozen=True)
@@ -324,6 +313,19 @@ class Found(NamedTuple):
     nu: FloatArray
     derivatives: Any = None  # of log p at the mode, where that is what was found
 
+    def start(self, before: Warm | None = None) -> Warm:
+        """Return where an inference at nearby parameters may start, with the last parts that did fit."""
+        parts = (self.tau, self.nu) if self.info.converged else None if before is None else before.parts
+        return Warm(self.posterior.g, parts, self.posterior)
+
+
+class Warm(NamedTuple):
+    """A start for an inference: ``g`` at the cells, and if they are known the outcomes' parts and a posterior."""
+
+    g: FloatArray
+    parts: tuple[FloatArray, FloatArray] | None = None  # (τ, ν) of every outcome
+    near: Posterior | None = None  # at nearby parameters of the same latents
+
 
 class Slopes(NamedTuple):
     """Derivatives of the evidence: by prior covariances, by the likelihood's parameters, and by every outcome's s."""
@@ -343,26 +345,10 @@ class Method(Protocol):
 
     tol: float  # size of what should be zero at which it stops
 
-    def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Any = None) -> Found:
+    def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Warm | None = None) -> Found:
         """Return the posterior; ``warm`` is a start from nearby parameters."""
         ...
 
     def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:
         """Return the derivatives of the evidence of what `solve` has found."""
         ...
-
-    def warm(self, found: Found, before: Any) -> Any:
-        """Return the warm start that follows from what was found; ``before`` is the last one."""
-        return None
-
-    def at_cells(self, g: FloatArray) -> Any:
-        """Return a warm start from what ``g`` of a posterior was at cells that it knew, 0 at others."""
-        return None
-
-    def kept(self, warm: Any) -> Any:
-        """Return a warm start as numbers, for files."""
-        return None
-
-    def again(self, kept: Any, found: list[Found]) -> Any:
-        """Return the warm start that was kept, given posteriors that were made again."""
-        return None

@@ -24,10 +24,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.exceptions import DataError
-from preflearn.inference.contract import Curve, Query, System, Touched
-from preflearn.inference.group_design import GroupDesign, Stack
-from preflearn.inference.groups import GroupCurve, GroupSystem, block_diagonal, inverse_cholesky, joined, times, turned
-from preflearn.inference.krylov import conjugate
+from preflearn.inference.contract import Curve, Query, System
+from preflearn.inference.group_design import Stack
+from preflearn.inference.groups import GroupCurve, GroupSystem
+from preflearn.linalg.krylov import conjugate, trace_of
+from preflearn.linalg.stacks import times, turned
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["CrossedCurve", "CrossedSystem"]
@@ -43,13 +44,12 @@ class CrossedSystem(System):
     """S of the outer system, and of the inner groups beside it; see the module."""
 
     outer: GroupSystem
-    design: GroupDesign  # of the inner groups, without shared latents
-    roots: list[FloatArray]
+    inner: GroupSystem  # without shared latents
 
     @property
     def size(self) -> int:
         """Number of columns of S."""
-        return self.outer.size + self.design.n_own
+        return self.outer.size + self.inner.size
 
     @property
     def order(self) -> int:
@@ -66,20 +66,14 @@ class CrossedSystem(System):
         """Whether S changes smoothly with the parameters."""
         return self.outer.smooth
 
-    def own(self, u: FloatArray) -> FloatArray:
-        """Return the latents of the inner groups."""
-        parts = [times(R, x) for R, x in zip(self.roots, self.design.split(u), strict=True)]
-        return joined(parts, u)
-
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
         k = self.outer.size
-        return np.asarray(self.outer.forward(u[:k]) + self.design.own @ self.own(u[k:]))
+        return np.asarray(self.outer.forward(u[:k]) + self.inner.forward(u[k:]))
 
     def back(self, g: FloatArray) -> FloatArray:
         """Return S'g."""
-        parts = [times(turned(R), x) for R, x in zip(self.roots, self.design.split(self.design.ownT @ g), strict=True)]
-        return np.concatenate([self.outer.back(g), joined(parts, g)])
+        return np.concatenate([self.outer.back(g), self.inner.back(g)])
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> CrossedCurve:
         """Eliminate the inner groups, and factor the preconditioner; see `System.curve`."""
@@ -88,20 +82,7 @@ class CrossedSystem(System):
                 "PreferenceGP: judges and clusters that cross in so many latents are learned with log-concave "
                 "likelihoods only. Use probit or logit, or leave one of the two out."
             )
-        inverses, halves = [], []
-        for R, (Lam, _, _) in zip(self.roots, self.design.blocks(tau), strict=True):
-            RT = turned(R)
-            inverse = inverse_cholesky(times(times(RT, Lam), R), semidefinite=True)
-            inverses.append(inverse)
-            halves.append(times(inverse, RT))
-        N = self.design.n_own
-        stacks = self.design.stacks
-        inverse = block_diagonal(list(zip(stacks, inverses, strict=True)), N)
-        half = block_diagonal(list(zip(stacks, halves, strict=True)), N)
-        Y = sp.csr_array(half @ self.design.ownT)  # (N, m): given the rest, rows have the covariance Y'Y
-        Z = sp.csr_array(Y @ sp.diags_array(tau))
-        log_det = -2.0 * sum(float(np.log(np.diagonal(one, axis1=1, axis2=2)).sum()) for one in inverses)
-        return CrossedCurve(self, tau, inverse, Y, Z, log_det)
+        return CrossedCurve(self, tau, self.inner.curve(tau))
 
 
 @dataclass(frozen=True)
@@ -110,10 +91,22 @@ class CrossedCurve(Curve):
 
     system: CrossedSystem
     tau: FloatArray
-    inverse: Any  # (N, N): L⁻¹
-    Y: Any
-    Z: Any
-    inner_log_det: float
+    inner: GroupCurve  # of the inner groups
+
+    @property
+    def inverse(self) -> Any:
+        """L⁻¹ (N, N), block diagonal."""
+        return self.inner.inverses
+
+    @cached_property
+    def Y(self) -> Any:
+        """L⁻¹R₁'C₁' (N, m): given the rest, rows have the covariance Y'Y."""
+        return sp.csr_array(self.inner.inverse_roots @ self.system.inner.design.ownT)
+
+    @cached_property
+    def Z(self) -> Any:
+        """Y T."""
+        return sp.csr_array(self.Y @ sp.diags_array(self.tau))
 
     @cached_property
     def point(self) -> GroupCurve:
@@ -152,7 +145,7 @@ class CrossedCurve(Curve):
     def _noise(self, count: int, seed: int) -> FloatArray:
         """Return columns with covariance T̃."""
         rng = np.random.default_rng(seed)
-        m, N = self.tau.shape[0], self.system.design.n_own
+        m, N = self.tau.shape[0], self.system.inner.size
         e = np.sqrt(self.tau)[:, None] * rng.standard_normal((m, count))
         # e - TCR B₁⁻¹ (R'C'e + h) has covariance T - Z'Z
         return np.asarray(e - self.Z.T @ (self.Y @ e + self.inverse @ rng.standard_normal((N, count))))
@@ -176,8 +169,8 @@ class CrossedCurve(Curve):
         rng = np.random.default_rng(2)
         seen = np.sqrt(self.point.tau)[:, None] * rng.standard_normal((self.tau.shape[0], PROBES))
         z = rng.standard_normal((outer.size, PROBES)) + outer.back(seen)  # cov z = P
-        rest = _trace_log(self._apply, self.point.solve, z)
-        return self.inner_log_det + self.point.log_det + rest
+        rest = trace_of(self._apply, z, np.log, self.point.solve)
+        return self.inner.log_det + self.point.log_det + rest
 
     @cached_property
     def variances(self) -> FloatArray:
@@ -192,26 +185,24 @@ class CrossedCurve(Curve):
         In the coordinates u of any latents, S'(TVT - T)S is their block of B⁻¹ less the identity: of the outer ones
         from draws, of the inner ones given the outer exactly, and how these move from draws.
         """
-        outer, design = self.system.outer, self.system.design
+        outer, inner = self.system.outer, self.system.inner
         pulls = [(1.0, plus)] if minus is None else [(1.0, plus), (-1.0, minus)]
         r = outer.factor.rank
         u = self._drawn / np.sqrt(DRAWS)
         M = outer.factor.unwhitened(u[:r] @ u[:r].T - np.eye(r))
         for sign, g in pulls:
-            a = outer.design.shared(g)
+            a = outer.design.rows.back(g)
             M += sign * np.outer(a, a)
-        own = self._of_groups(outer.design, outer.roots, outer.design.split(u[r:]), None, pulls)
+        own = self._of_groups(outer, u[r:], None, pulls)
         moved = self.inverse.T @ (self.Z @ self._seen) / np.sqrt(DRAWS)
-        alone = self.inverse.T @ self.inverse
-        inner = self._of_groups(design, self.system.roots, design.split(moved), alone, pulls)
-        return 0.5 * M, own, inner
+        return 0.5 * M, own, self._of_groups(inner, moved, self.inverse.T @ self.inverse, pulls)
 
     def _of_groups(
-        self, design: GroupDesign, roots: list[FloatArray], u: list[FloatArray], alone: Any, pulls: Any
+        self, system: GroupSystem, drawn: FloatArray, alone: Any, pulls: Any
     ) -> list[tuple[Stack, FloatArray]]:
-        found = []
-        for k, (one, R) in enumerate(zip(design.stacks, roots, strict=True)):
-            X = u[k] @ turned(u[k]) - np.eye(one.what.shape[1])
+        found, design = [], system.design
+        for k, (one, R, u) in enumerate(zip(design.stacks, system.roots, design.split(drawn), strict=True)):
+            X = u @ turned(u) - np.eye(one.what.shape[1])
             if alone is not None:
                 place = one.places
                 i, j = np.broadcast_arrays(place[:, :, None], place[:, None, :])
@@ -224,45 +215,46 @@ class CrossedCurve(Curve):
             found.append((one, 0.5 * S))
         return found
 
-    @cached_property
-    def _unrooted(self) -> Any:
-        """R⁻¹ of the groups of both families, block diagonal."""
-        parts = []
-        for one, R in zip(self.system.design.stacks, self.system.roots, strict=True):
-            inverse: Any = np.linalg.pinv(R, rcond=1e-8)
-            parts.append((one, inverse * np.eye(one.what.shape[1]) if R.shape == (1, 1, 1) else inverse))
-        inner = block_diagonal(parts, self.system.design.n_own)
-        return sp.csr_array(sp.block_diag([self.point.unrooted, inner]))
-
-    def _answer(self, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return means, and what the posterior takes off prior covariances: W'W - W'B⁻¹W, of rows to be combined."""
-        system, outer = self.system, self.system.outer
-        r, p = outer.factor.rank, query.shared.shape[0]
-        mean = query.shared @ outer.design.shared(g)
-        W = np.zeros((system.size, p))
-        W[:r] = outer.factor.whiten(query.shared)
+    def _asked(self, g: FloatArray, query: Query, rows: slice) -> tuple[FloatArray, FloatArray]:
+        """Return means of some rows of a query, and their covariances W (size, rows) with u."""
+        system, outer, inner = self.system, self.system.outer, self.system.inner
+        r, Q = outer.factor.rank, query.shared[rows]
+        mean = Q @ outer.design.rows.back(g)
+        W = np.zeros((system.size, Q.shape[0]))
+        W[:r] = outer.factor.whiten(Q)
         if query.own is not None:
-            own = np.concatenate([outer.design.ownT @ g, system.design.ownT @ g])
-            mean = mean + query.own @ own
-            W[r:] = (self._unrooted @ query.own.T).toarray()
-        solved = np.column_stack([self.solve(W[:, k : k + AT_ONCE]) for k in range(0, p, AT_ONCE)])
-        return np.asarray(mean), np.asarray(W.T @ W - W.T @ solved)
+            own = query.own[rows]
+            mean = mean + own @ np.concatenate([outer.design.ownT @ g, inner.design.ownT @ g])
+            unrooted = sp.block_diag([self.point.unrooted, self.inner.unrooted])
+            W[r:] = (unrooted @ own.T).toarray()
+        return np.asarray(mean), W
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return posterior means and variances of what is asked."""
-        mean, less = self._answer(g, query if query.own is None else query.combined())
-        if query.operator is None or query.own is not None:
-            return mean, np.maximum(query.prior - less.diagonal(), 0.0)
+        """Return posterior means and variances of what is asked, some rows at a time."""
         op = query.operator
-        return op @ mean, np.maximum(query.prior - np.asarray(op.multiply(op @ less).sum(axis=1)).ravel(), 0.0)
+        if op is not None and query.own is None and op.shape[0] > query.shared.shape[0]:  # of few rows
+            mean, less = self._explained(g, query)
+            return op @ mean, np.maximum(query.prior - np.asarray(op.multiply(op @ less).sum(axis=1)).ravel(), 0.0)
+        query = query.combined()
+        means, variances = [np.zeros(0)], [np.zeros(0)]
+        for start in range(0, query.shared.shape[0], AT_ONCE):
+            rows = slice(start, start + AT_ONCE)
+            mean, W = self._asked(g, query, rows)
+            means.append(mean)
+            variances.append(query.prior[rows] - np.einsum("rp,rp->p", W, W - self.solve(W)))
+        return np.concatenate(means), np.maximum(np.concatenate(variances), 0.0)
+
+    def _explained(self, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return means of rows that may be combined, and what the posterior takes off their prior covariances."""
+        mean, W = self._asked(g, query, slice(None))
+        solved = np.column_stack([self.solve(W[:, k : k + AT_ONCE]) for k in range(0, W.shape[1], AT_ONCE)])
+        return mean, np.asarray(W.T @ (W - solved))
 
     def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return the mean (p,) and the covariance (p, p) of what is asked."""
-        mean, less = self._answer(g, query if query.own is None else query.combined())
-        if query.operator is not None and query.own is None:
-            mean, less = query.operator @ mean, np.asarray(query.operator @ (query.operator @ less).T)
+        mean, less = self._explained(g, query.combined())
         covariance = query.prior - less
-        return np.asarray(mean), np.asarray((covariance + covariance.T) / 2)
+        return mean, np.asarray((covariance + covariance.T) / 2)
 
     def among(self, cells: IntArray) -> FloatArray:
         """Return the posterior covariance of x at some rows."""
@@ -270,44 +262,3 @@ class CrossedCurve(Curve):
         few[cells, np.arange(len(cells))] = 1.0
         solved = self.solve(self.system.back(few))
         return np.asarray(self.system.forward(solved)[cells])
-
-    def touched(self, u: FloatArray, cells: IntArray) -> Touched:
-        """Return some rows themselves."""
-        return Touched(sp.eye_array(len(cells), format="csr"), self.system.forward(u)[cells], self.among(cells))
-
-
-def _trace_log(apply: Any, precondition: Any, z: FloatArray) -> float:
-    """Estimate tr log P⁻½BP⁻½ from probes z with covariance P: Lanczos by conjugate gradients, all at once."""
-    n, count = z.shape
-    r = z.copy()
-    s = precondition(r)
-    direction, inner = s, np.einsum("ij,ij->j", r, s)
-    first = inner.copy()
-    alphas, betas = [], []
-    for _ in range(min(40, n)):
-        image = apply(direction)
-        alpha = inner / np.maximum(np.einsum("ij,ij->j", direction, image), 1e-300)
-        r = r - alpha * image
-        s = precondition(r)
-        before, inner = inner, np.einsum("ij,ij->j", r, s)
-        beta = inner / np.maximum(before, 1e-300)
-        alphas.append(alpha)
-        betas.append(beta)
-        direction = s + beta * direction
-        if (inner <= 1e-12 * first).all():
-            break
-    total = 0.0
-    for c in range(count):
-        a, b = np.array([x[c] for x in alphas]), np.array([x[c] for x in betas])
-        last = len(a)
-        small = np.flatnonzero(b[:-1] < 1e-12)
-        last = int(small[0]) + 1 if small.size else last
-        a, b = a[:last], b[: last - 1]
-        diagonal = 1.0 / a
-        diagonal[1:] += b / a[:-1]
-        T = np.diag(diagonal)
-        off = np.sqrt(np.maximum(b, 0.0)) / a[:-1]
-        T[np.arange(last - 1), np.arange(1, last)] = T[np.arange(1, last), np.arange(last - 1)] = off
-        values, vectors = np.linalg.eigh(T)
-        total += float(vectors[0] ** 2 @ np.log(np.maximum(values, 1e-300)))
-    return float(n * total / count)

@@ -4,15 +4,14 @@ Only B is factored, whose eigenvalues are at least 1, and R is pivoted where K i
 singular kernel nor a saturated likelihood needs jitter. What A and K are like, a matrix or blocks, is the business of
 two objects, of which others may take the place:
 
-    `Design`    A, prepared for the sums that inference asks for again and again: Λ, its diagonal, diag(ACA')
+    `Design`    A, prepared for the sums that inference asks for again and again: Λ, diag(ACA')
     `Factor`    R, by the products with it
         forward(u), back(f)         R u and R'f
-        congruence(Λ)               R'ΛR, of which the lower triangle counts
+        curvature(Λ)                B, factored: `solve`, `whiten`, `log_det`, and LB
         covariance(LB)              C = R B⁻¹ R' with B = LB LB', as an object that answers
             spread(design)              diag(A C A')
             sensitivity(Λ, p, q)        ½ (ΛCΛ - Λ + pp' - qq'), the derivative of the evidence by K
         whiten(Q)                   covariance of new latents with u
-        curvature(Λ)                where it knows a shape of B, in place of the congruence
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ import scipy.sparse.linalg
 from scipy.linalg.blas import dgemm, dtrmm, dtrsm
 
 from preflearn.inference.contract import Curve, Query, System, Touched
-from preflearn.linalg import EPS, SMALL, cholesky_pivoted, cross_product
+from preflearn.linalg import EPS, SMALL, cholesky_one_plus, cholesky_pivoted, cross_product, weighted_square
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = [
@@ -38,76 +37,103 @@ __all__ = [
     "DenseSystem",
     "Design",
     "Factor",
-    "cholesky_at_least_one",
-    "pair_operator",
     "products_of_rows",
 ]
 
 WIDE = 16  # possible places for each one that is taken, up to which a table of all beats sorting
 DENSE_SHARE = 0.03  # above this share of non-zeros a dense product is quicker than a sparse one
+FEW_COLUMNS = 4  # of D, whose part of Λ costs next to nothing
+BLOCK = 2**20  # numbers held at a time for combinations of rows
 
 
 class Design:
-    """The sparse operator A (m, n) with what is needed for A'diag(τ)A and diag(ACA') in O(m).
+    """x = A f + D w: a sparse A (m, n) with few entries in each row, and an array D (m, q) that all rows see.
 
-    Every row of A has few entries (two for a comparison of items), so both are sums over the few products of two
-    entries of one row; where these land is worked out once.
+    Λ = [A D]'diag(τ)[A D] and diag([A D]C[A D]') are, but for D, sums over the few products of two entries of one row;
+    where these land is worked out once.
     """
 
-    inner_steps = 12  # see `System.inner_steps`
-
-    def __init__(self, A: Any) -> None:
+    def __init__(self, A: Any, D: FloatArray | None = None) -> None:
         self.A = sp.csr_array(A)
-        self.AT = sp.csr_array(self.A.T)
-        self.shape: tuple[int, int] = self.A.shape
-        self._row, self._left, self._right, self._value = products_of_rows(self.A)
-        n = self.shape[1]
-        key: IntArray = np.asarray(self._left.astype(np.intp) * n + self._right)
-        distinct, where = _distinct(key, n * n)
-        self.dense = distinct.shape[0] > DENSE_SHARE * n * n
-        self._place: IntArray = key if self.dense else where
-        self._indices = (distinct % n).astype(np.int32)
-        self._indptr = np.searchsorted(distinct, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
+        m, self.n = self.A.shape
+        self.D = np.zeros((m, 0)) if D is None else np.ascontiguousarray(D)
+        self.shape: tuple[int, int] = m, self.n + self.D.shape[1]
 
-    @classmethod
-    def of(cls, A: Any) -> Any:
-        """Return A itself if it is prepared already (also in another way: `preflearn.inference.features`)."""
-        return A if hasattr(A, "laplacian") else cls(A)
+    @cached_property
+    def AT(self) -> Any:
+        """A'."""
+        return sp.csr_array(self.A.T)
 
     @property
-    def size(self) -> int:
-        """Order of the matrix that is factored."""
-        return self.shape[1]
+    def inner_steps(self) -> int:
+        """See `System.inner_steps`: with many columns products cost little beside forming Λ."""
+        return 40 if self.D.shape[1] > FEW_COLUMNS else 12
+
+    def forward(self, f: FloatArray) -> FloatArray:
+        """Return A f + D w of all latents, (n + q,) or columns of them."""
+        x = self.A @ f[: self.n]
+        return np.asarray(x + self.D @ f[self.n :]) if self.D.shape[1] else np.asarray(x)
+
+    def back(self, g: FloatArray) -> FloatArray:
+        """Return [A D]'g."""
+        return np.concatenate([self.AT @ g, self.D.T @ g]) if self.D.shape[1] else np.asarray(self.AT @ g)
+
+    def rows(self, cells: Any) -> Any:
+        """Return some rows of [A D], sparse."""
+        return sp.csr_array(sp.hstack([self.A[cells], sp.csr_array(self.D[cells])])) if self.D.size else self.A[cells]
+
+    @cached_property
+    def _products(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        return products_of_rows(self.A)
+
+    @cached_property
+    def _pattern(self) -> tuple[IntArray, Any, Any]:
+        """Place of every product in Λ: in the whole, or among its entries, with their columns and where rows start."""
+        _, left, right, _ = self._products
+        n = self.n
+        key: IntArray = np.asarray(left.astype(np.intp) * n + right)
+        distinct, where = _distinct(key, n * n)
+        if distinct.shape[0] > DENSE_SHARE * n * n or self.D.shape[1]:
+            return key, None, None
+        starts = np.searchsorted(distinct, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
+        return where, (distinct % n).astype(np.int32), starts
 
     def laplacian(self, tau: FloatArray) -> Any:
-        """Return Λ = A'diag(τ)A, (n, n): an array, or a sparse array where most of it is zero."""
-        n = self.shape[1]
-        products = self._value * tau[self._row]
-        if self.dense:
-            return np.bincount(self._place, products, minlength=n * n).reshape(n, n)
-        data = np.bincount(self._place, products, minlength=self._indices.shape[0])
-        return sp.csr_array((data, self._indices, self._indptr), shape=(n, n))
-
-    def square_sums(self, tau: FloatArray) -> FloatArray:
-        """Return the diagonal of Λ."""
-        return np.asarray(self._squares @ tau)
-
-    @cached_property
-    def _squares(self) -> Any:
-        return self.AT.multiply(self.AT).tocsr()
-
-    def sizes(self, v: FloatArray) -> FloatArray:
-        """Return |A| v."""
-        return np.asarray(self._absolute @ v)
-
-    @cached_property
-    def _absolute(self) -> Any:
-        return abs(self.A)
+        """Return Λ: an array, or a sparse array where most of it is zero; m + m q²."""
+        (row, _, _, value), (place, indices, indptr) = self._products, self._pattern
+        n, D = self.n, self.D
+        products = value * tau[row]
+        if indices is not None:
+            data = np.bincount(place, products, minlength=indices.shape[0])
+            return sp.csr_array((data, indices, indptr), shape=(n, n))
+        local = np.bincount(place, products, minlength=n * n).reshape(n, n)
+        if not D.shape[1]:
+            return local
+        Lam = np.empty((self.shape[1], self.shape[1]))
+        Lam[:n, :n], Lam[n:, n:] = local, weighted_square(D, tau)
+        Lam[n:, :n] = (self.AT @ (tau[:, None] * D)).T
+        Lam[:n, n:] = Lam[n:, :n].T
+        return Lam
 
     def spread(self, C: FloatArray) -> FloatArray:
-        """Return diag(ACA') from the few entries of C that the rows of A touch."""
-        products = self._value * C[self._left, self._right]
-        return np.asarray(np.bincount(self._row, products, minlength=self.shape[0]), dtype=np.float64)
+        """Return diag([A D]C[A D]') from the few entries of C that the rows of A touch, and m q of them for D."""
+        (row, left, right, value), n = self._products, self.n
+        total = np.bincount(row, value * C[left, right], minlength=self.shape[0])
+        if self.D.shape[1]:
+            total = total + np.einsum("ij,ij->i", 2 * (self.A @ C[:n, n:]) + self.D @ C[n:, n:], self.D)
+        return np.asarray(total, dtype=np.float64)
+
+    def square_norms(self, root: FloatArray) -> FloatArray:
+        """Return the squared norms of the rows of [A D] root, for a root (n + q, r), in parts of bounded size."""
+        norms = np.empty(self.shape[0])
+        step = max(1, BLOCK // max(1, root.shape[1]))
+        for start in range(0, self.shape[0], step):
+            part = slice(start, start + step)
+            rows = self.A[part] @ root[: self.n]
+            if self.D.shape[1]:
+                rows += self.D[part] @ root[self.n :]
+            norms[part] = np.einsum("ij,ij->i", rows, rows)
+        return norms
 
 
 def _distinct(key: IntArray, size: int) -> tuple[IntArray, IntArray]:
@@ -133,16 +159,6 @@ def products_of_rows(A: Any) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
         parts.append((np.repeat(rows, width**2), column[:, left], column[:, right], products))
     row, first, second, product = (np.concatenate([np.ravel(part[k]) for part in parts]) for k in range(4))
     return row, first, second, product
-
-
-def pair_operator(first: IntArray, second: IntArray, n_items: int) -> Any:
-    """Return the sparse operator A (m, n) with rows e_first - e_second."""
-    m = first.shape[0]
-    row = np.tile(np.arange(m), 2)
-    return sp.csr_array((np.repeat([1.0, -1.0], m), (row, np.concatenate([first, second]))), shape=(m, n_items))
-
-
-BLOCK = 2**20  # numbers held at a time for the differences of rows
 
 
 @dataclass(frozen=True)
@@ -187,7 +203,7 @@ class Factor:
 
     def congruence(self, Lam: Any) -> FloatArray:
         """Return R'ΛR; n r² for the triangular part, and a third of that where each latent is seen on its own."""
-        r, Lam = self.rank, _formed(Lam)
+        r = self.rank
         if self.order is None and (tau := _diagonal(Lam)) is not None:
             # L'L of the lower triangle L = √Λ R
             root = np.multiply(np.sqrt(tau)[:, None], self.L, order="F")
@@ -202,6 +218,10 @@ class Factor:
         if r < self.L.shape[0]:
             B += Y[r:].T @ self.L[r:]
         return np.asarray(B)
+
+    def curvature(self, Lam: Any, *, semidefinite: bool = True) -> Curvature:
+        """Factor B = I + R'ΛR; n r² + r³/3 beyond the product ΛR. See `System.curve` for ``semidefinite``."""
+        return Curvature(Lam, cholesky_one_plus(self.congruence(Lam), semidefinite=semidefinite))
 
     def covariance(self, LB: FloatArray) -> Covariance:
         """Return C = R B⁻¹ R'."""
@@ -241,12 +261,7 @@ class Covariance:
         m, n = design.shape
         if 4 * m > n * n:
             return design.spread(self.C)
-        rows, spread = np.ascontiguousarray(self.T.T), np.empty(m)
-        block = max(1, BLOCK // max(1, rows.shape[1]))
-        for start in range(0, m, block):
-            D = design.A[start : start + block] @ rows
-            spread[start : start + block] = np.einsum("ij,ij->i", D, D)
-        return spread
+        return design.square_norms(np.ascontiguousarray(self.T.T))
 
     def among(self, A: Any) -> FloatArray:
         """Return A C A' for some rows A of a design."""
@@ -254,7 +269,6 @@ class Covariance:
 
     def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
         """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
-        Lam = _formed(Lam)
         M = cross_product(_times(self.T, Lam))
         M -= Lam if isinstance(Lam, np.ndarray) else Lam.toarray()
         M += np.outer(plus, plus)
@@ -277,11 +291,6 @@ def _diagonal(Lam: Any) -> FloatArray | None:
     return tau if np.count_nonzero(tau) == Lam.nnz and tau.min(initial=0.0) >= 0.0 else None
 
 
-def _formed(Lam: Any) -> Any:
-    # a Λ that was not formed as long as products were enough
-    return getattr(Lam, "matrix", Lam)
-
-
 def _times(V: FloatArray, Lam: Any) -> FloatArray:
     # V Λ in Fortran order for V in Fortran order and a symmetric Λ in C order
     if not isinstance(Lam, np.ndarray):
@@ -299,20 +308,6 @@ class Curvature:
 
     Lam: Any  # (n, n), sparse or dense
     LB: FloatArray  # lower Cholesky factor of B
-
-    @classmethod
-    def build(cls, factor: Any, Lam: Any, *, semidefinite: bool = True) -> Curvature:
-        """Factor B; n r² + r³/3 beyond the product ΛR. See `System.curve` for ``semidefinite``."""
-        B = factor.congruence(Lam)
-        B.flat[:: B.shape[0] + 1] += 1.0
-        if not B.size:
-            return cls(Lam, B)
-        LB, failed = scipy.linalg.lapack.dpotrf(B, lower=1, clean=1, overwrite_a=1)
-        if failed and not semidefinite:
-            raise np.linalg.LinAlgError("B is not positive definite")
-        if failed:  # entries beyond 1e16 of each other: the eigenvalues below 1 are rounding
-            LB = cholesky_at_least_one(factor.congruence(Lam))
-        return cls(Lam, LB)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return B⁻¹ b."""
@@ -338,7 +333,7 @@ class DenseSystem(System):
     @classmethod
     def of(cls, A: Any, K: FloatArray) -> DenseSystem:
         """Return the system of an operator and a covariance matrix."""
-        return cls(Design.of(A), Factor.build(K))
+        return cls(A if isinstance(A, Design) else Design(A), Factor.build(K))
 
     @property
     def size(self) -> int:
@@ -348,7 +343,7 @@ class DenseSystem(System):
     @property
     def order(self) -> int:
         """Order of the matrix that is factored."""
-        return int(self.design.size)
+        return int(self.design.shape[1])
 
     @property
     def inner_steps(self) -> int:
@@ -362,22 +357,19 @@ class DenseSystem(System):
 
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
-        return np.asarray(self.design.A @ self.factor.forward(u))
+        return np.asarray(self.design.forward(self.factor.forward(u)))
 
     def back(self, g: FloatArray) -> FloatArray:
         """Return S'g."""
-        return np.asarray(self.factor.back(self.design.AT @ g))
+        return np.asarray(self.factor.back(self.design.back(g)))
 
     def latents(self, g: FloatArray) -> FloatArray:
         """Return A'g: the posterior mean of anything is its prior covariance with the latents times this."""
-        return np.asarray(self.design.AT @ g)
+        return np.asarray(self.design.back(g))
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> DenseCurve:
         """Factor B; see `System.curve`."""
-        Lam = self.design.laplacian(tau)
-        build = getattr(self.factor, "curvature", None)  # a factor that knows a shape of B
-        inner = build(Lam) if build is not None else Curvature.build(self.factor, Lam, semidefinite=semidefinite)
-        return DenseCurve(self, tau, inner)
+        return DenseCurve(self, tau, self.factor.curvature(self.design.laplacian(tau), semidefinite=semidefinite))
 
 
 @dataclass(frozen=True)
@@ -409,20 +401,17 @@ class DenseCurve(Curve):
 
     def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Any:
         """Return the derivative of the evidence by K; see `Curve.sensitivity`."""
-        AT = self.system.design.AT
-        return self.covariance.sensitivity(self.inner.Lam, AT @ plus, None if minus is None else AT @ minus)
+        back = self.system.design.back
+        return self.covariance.sensitivity(self.inner.Lam, back(plus), None if minus is None else back(minus))
 
     def among(self, cells: IntArray) -> FloatArray:
         """Return the posterior covariance of x at some cells."""
-        return np.asarray(self.covariance.among(self.system.design.A[cells]))
+        return np.asarray(self.covariance.among(self.system.design.rows(cells)))
 
     def touched(self, u: FloatArray, cells: IntArray) -> Touched:
-        """Return what some cells see; of operators that are no matrix, the cells themselves."""
-        rows: Any = self.system.design.A[cells]
+        """Return what some cells see."""
+        rows: Any = self.system.design.rows(cells)
         latent = self.system.factor.forward(u)
-        sparse: bool = sp.issparse(rows)
-        if not sparse:
-            return Touched(sp.eye_array(len(cells), format="csr"), rows @ latent, self.among(cells))
         few = np.unique(rows.nonzero()[1])
         chosen = sp.csr_array((np.ones(len(few)), few, np.arange(len(few) + 1)), shape=(len(few), rows.shape[1]))
         return Touched(rows[:, few], latent[few], np.asarray(self.covariance.among(chosen)))
@@ -500,7 +489,7 @@ class _Explained:
     @classmethod
     def of(cls, factor: Factor, curvature: Curvature) -> _Explained:
         """Factor P; some n³. Where Λ is not semi-definite P need not be either, and the error is infinite."""
-        Lam = getattr(curvature.Lam, "matrix", curvature.Lam)
+        Lam = curvature.Lam
         P = -cross_product(np.asfortranarray((Lam @ factor.covariance(curvature.LB).T.T).T))
         P += Lam if isinstance(Lam, np.ndarray) else Lam.toarray()
         n = P.shape[0]
@@ -522,11 +511,3 @@ class _Explained:
 
 def _square_norms(rows: FloatArray) -> FloatArray:
     return np.asarray(np.einsum("ij,ij->i", rows, rows))
-
-
-def cholesky_at_least_one(G: FloatArray) -> FloatArray:
-    """Factor I + G for the lower triangle of a positive semi-definite G with rounding errors larger than 1."""
-    values, vectors = scipy.linalg.eigh(G, lower=True)
-    root = np.sqrt(1.0 + np.maximum(values, 0.0))[:, None] * vectors.T
-    upper: FloatArray = np.asarray(np.linalg.qr(root, mode="r"))
-    return np.asfortranarray((upper * np.sign(upper.diagonal())[:, None]).T)

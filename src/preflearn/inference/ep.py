@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from preflearn.inference.contract import Curve, Found, Info, Method, Observed, Posterior, Slopes, System
+from preflearn.inference.contract import Curve, Found, Info, Method, Observed, Posterior, Slopes, System, Warm
 from preflearn.inference.laplace import LogConcave, laplace
-from preflearn.inference.mixing import Mixing
+from preflearn.linalg.anderson import Anderson
 from preflearn.operators import FloatArray
 
 __all__ = ["EP", "Sites", "ep", "ep_gradient", "own_gradient"]
@@ -131,7 +131,7 @@ def ep(
     whole weights this is EP on repeated comparisons. One of weight w < 1 is a single site for p(y | z)ʷ. (Both at
     once: power EP with power a = min(w, 1), where w/a sites of pᵃ make up pʷ; continuous in w.)
 
-    All sites are updated at once, and the updates mixed (`Mixing`); log-concavity keeps τ >= 0. Sites of other
+    All sites are updated at once, and the updates accelerated (`Anderson`); log-concavity keeps τ >= 0. Sites of other
     likelihoods may have negative precision, and steps are halved until B is positive definite. ``start`` is a warm
     start, the sites (τ, ν) per unit of weight of an earlier call, which are returned too; without one the sites
     are those of Laplace's approximation. Where that fails, the weights grow from at most 1 to what they are. Cost per
@@ -184,7 +184,7 @@ def _iterate(
 ) -> tuple[int, _Sweep]:
     # mixed, or with plain steps of one length
     weight, m = problem.weight, problem.weight.shape[0]
-    mixing = Mixing()
+    anderson = Anderson()
     try:
         sweep = _Sweep.at(problem, sites)
     except np.linalg.LinAlgError:  # sites of other parameters
@@ -196,7 +196,7 @@ def _iterate(
         # a change of a site by δτ changes the posterior's logarithm by about w δτ variance, by δν as w δν deviation
         scale = np.concatenate([weight * sweep.variance, weight * np.sqrt(sweep.variance)])
         if damping is None:
-            mixed, plain = mixing.step(x, target - x, scale, sweep.gap)
+            mixed, plain = anderson.step(x, target - x, scale, sweep.gap)
         else:
             mixed = plain = x + damping * (target - x)
         if problem.likelihood.log_concave:
@@ -249,7 +249,7 @@ def own_gradient(
 
 @dataclass(frozen=True)
 class EP(Method):
-    """Expectation propagation as an inference; a warm start are sites."""
+    """Expectation propagation as an inference; it starts from the sites of an earlier one."""
 
     name: ClassVar[str] = "ep"
     words: ClassVar[str] = "EP"
@@ -257,23 +257,12 @@ class EP(Method):
     exact_only: ClassVar[bool] = True
     tol: float = 1e-9
 
-    def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Any = None) -> Found:
+    def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Warm | None = None) -> Found:
         """Match the moments."""
-        posterior, info, sites = ep(system, seen, likelihood, start=warm, tol=self.tol)
+        start = None if warm is None else warm.parts
+        posterior, info, sites = ep(system, seen, likelihood, start=start, tol=self.tol)
         return Found(posterior, info, *sites)
 
     def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:
         """Return the derivatives of the evidence."""
         return ep_gradient(found.posterior, seen, likelihood, (found.tau, found.nu))
-
-    def warm(self, found: Found, before: Any) -> Any:
-        """Return the warm start for nearby parameters: sites that match, or the last that did."""
-        return (found.tau, found.nu) if found.info.converged else before
-
-    def kept(self, warm: Any) -> Any:
-        """Return a warm start as numbers."""
-        return warm
-
-    def again(self, kept: Any, found: list[Found]) -> Any:
-        """Return the warm start that was kept."""
-        return tuple(kept)

@@ -10,12 +10,12 @@ import numpy as np
 
 from preflearn.exceptions import DataError
 from preflearn.inference.average import HyperPosterior, average
-from preflearn.inference.contract import Found, Info, Method, Observed, Posterior
+from preflearn.inference.contract import Found, Info, Method, Observed, Posterior, Warm
 from preflearn.inference.ep import EP
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.laplace import Laplace
 from preflearn.inference.problem import Problem
-from preflearn.inference.search import Optimum, climb, maximise
+from preflearn.inference.search import Optimum, maximise, quasi_newton
 from preflearn.linalg import few_threads
 from preflearn.operators import FloatArray
 from preflearn.terms import Reliability, Rows
@@ -30,13 +30,13 @@ __all__ = [
     "check_optima",
     "check_points",
     "check_theta",
-    "climb_evidence",
     "get_method",
     "hyperprior_of",
     "learn",
     "learned_again",
     "maximise_evidence",
     "numbers",
+    "search_by_gradients",
 ]
 
 METHODS: dict[str, type[Method]] = {Laplace.name: Laplace, EP.name: EP}
@@ -48,8 +48,8 @@ def get_method(name: str) -> Method:
 
 
 # Moments of a likelihood that is not log-concave that match no better than this say nothing about the evidence.
-UNKNOWN = 1e-3
-LARGEST = 1e100  # number of a posterior that is believed
+LARGEST_RESIDUAL = 1e-3
+LARGEST = 1e100  # number of a posterior that a file may hold
 LEAST = 1e-6  # size of a reliability that is divided by
 SAME = 1e-6  # relative difference up to which kept numbers belong together: rounding, on another machine too
 
@@ -110,8 +110,8 @@ class Evidence:
     hyperprior: HyperPrior | None = None
     reliability: Reliability | None = None
     about: Any = None  # what the problem was made from, for whoever made it
-    warm: Any = field(default=None, repr=False)
-    highest: tuple[float, Any] = field(default=(-np.inf, None), repr=False)
+    warm: Warm | None = field(default=None, repr=False)
+    highest: tuple[float, Warm | None] = field(default=(-np.inf, None), repr=False)
     solved: tuple[FloatArray, Solution] | None = field(default=None, init=False, repr=False)  # the last solution
     searched: tuple[FloatArray, Solution] | None = field(default=None, init=False, repr=False)  # the last of a search
 
@@ -156,15 +156,15 @@ class Evidence:
         seen = self.observed
         system, pull = problem.system()
         found = self.method.solve(system, seen, likelihood, self.warm)
-        self.warm = self.method.warm(found, self.warm)
+        self.warm = found.start(self.warm)
         self.searched = theta, Solution(problem, likelihood, found)
         if not likelihood.log_concave:
-            if found.info.residual > UNKNOWN:
+            if found.info.residual > LARGEST_RESIDUAL:
                 unknown = found.posterior.value * np.nan
                 found = found._replace(posterior=replace(found.posterior, value=unknown))
                 return found, np.full(theta.shape, np.nan), np.full(seen.y.shape, np.nan)
             if found.posterior.log_evidence > self.highest[0]:
-                self.highest = found.posterior.log_evidence, self.method.warm(found, self.warm)
+                self.highest = found.posterior.log_evidence, self.warm
         slopes = self.method.gradient(found, seen, likelihood)
         return found, np.concatenate([pull(slopes.prior), slopes.likelihood]), slopes.scale
 
@@ -177,13 +177,13 @@ class Evidence:
         """Return the gradient of what is searched, without its value, which may be dear."""
         return np.asarray(self._evaluate(theta)[1] + self.hyperprior_gain(theta)[1])
 
-    def believed(self, theta: FloatArray) -> tuple[float, FloatArray]:
+    def penalised(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return what is searched and averaged over: the evidence with the prior of theta, and its gradient."""
         value, slope = self(theta)
         gain, pull = self.hyperprior_gain(theta)
         return value + gain, slope + pull
 
-    def believed_together(self, both: FloatArray) -> tuple[float, FloatArray]:
+    def penalised_jointly(self, both: FloatArray) -> tuple[float, FloatArray]:
         """Return the same as a function of theta and, after it, of the reliabilities, with their prior."""
         assert self.reliability is not None
         theta, values = np.split(both, [self.theta.shape[0]])
@@ -207,15 +207,13 @@ class Evidence:
         self.warm = self.highest[1]
 
     def solve(self, theta: FloatArray) -> Solution:
-        """Return the posterior at these parameters."""
-        if self.solved is not None and np.array_equal(self.solved[0], theta):
-            return self.solved[1]
-        problem, likelihood = self.split(theta)
-        found = self.method.solve(problem.system()[0], self.observed, likelihood, self.warm)
-        self.warm = self.method.warm(found, self.warm)
-        solution = Solution(problem, likelihood, found)
-        self.solved = theta, solution
-        return solution
+        """Return the posterior at these parameters, which is where the next one starts."""
+        if self.solved is None or not np.array_equal(self.solved[0], theta):
+            problem, likelihood = self.split(theta)
+            found = self.method.solve(problem.system()[0], self.observed, likelihood, self.warm)
+            self.solved = theta, Solution(problem, likelihood, found)
+        self.warm = self.solved[1].found.start(self.warm)
+        return self.solved[1]
 
     def end_search(self, theta: FloatArray) -> Solution:
         """Return the posterior where a search ended, which it may know already; it is what `solve` returns there."""
@@ -278,13 +276,13 @@ class Evidence:
         found = Found(wide, solution.info, tau, g / weight + tau * scale * x)
         return replace(solution, problem=problem, found=found)
 
-    def take(self, reliability: Reliability, warm: Any = None) -> None:
+    def take(self, reliability: Reliability, warm: Warm | None = None) -> None:
         """Go on with other reliabilities: what was solved with the last ones is forgotten."""
         self.reliability, self.warm = reliability, warm
         self.solved = self.searched = None
         self.highest = (-np.inf, None)
 
-    def believe(self, theta: FloatArray) -> tuple[float, float]:
+    def update_reliability(self, theta: FloatArray) -> tuple[float, float]:
         """Learn what is believed of reliabilities given what is of all other latents.
 
         Return the most that a reliability has changed, and the factor by which x should now be smaller.
@@ -295,30 +293,14 @@ class Evidence:
         free = "variance" in self.problem.terms[0].parameters.kinds  # of preferences: others may stand beside them
         x, variance = plain.see(posterior.x), plain.spread(posterior.curve.variances)
         after, factor = before.believed(plain, x, variance, solution.likelihood, free=free)
-        self.take(after, self.method.at_cells(posterior.g))
+        self.take(after, Warm(posterior.g))
         return float(np.abs(after.value - before.value).max(initial=0.0)), factor
-
-    def warmth(self) -> Any:
-        """Return the warm start of the next evaluation as data."""
-        return self.method.kept(self.warm)
-
-    def warm_again(self, kept: Any, solutions: list[Solution]) -> None:
-        """Take up a warm start of `warmth`."""
-        if kept is None:
-            return
-        shape = (self.problem.n_cells,) if isinstance(kept, np.ndarray) else self.observed.y.shape
-        parts = [kept] if isinstance(kept, np.ndarray) else list(kept)
-        if len(parts) > 2 or any(numbers(part, "warm start").shape != shape for part in parts):
-            raise DataError("a warm start of other comparisons")
-        self.warm = self.method.again(kept, [one.found for one in solutions])
 
     def over(self, problem: Problem, likelihood: Any, *, tol: float | None = None) -> Evidence:
         """Return the evidence of the same outcomes for other terms over the same cells, warm where this one is."""
         method = self.method if tol is None else replace(self.method, tol=tol)  # type: ignore[type-var]
-        new = replace(self, problem=problem, likelihood=likelihood, method=method)
-        kept = method.kept(self.warm)
-        new.warm = None if kept is None else method.again(kept, [])
-        return new
+        warm = None if self.warm is None else self.warm._replace(near=None)
+        return replace(self, problem=problem, likelihood=likelihood, method=method, warm=warm)
 
 
 def _left(system: Any, u: FloatArray, g: FloatArray) -> float:
@@ -379,7 +361,6 @@ class Learned:
             "optima": self.optima,
             "hyperposterior": self.points,
             "solutions": [solution.kept() for solution in solutions],
-            "warm": self.evidence.warmth(),
             "reliability": None if reliability is None else reliability.state,
         }
 
@@ -392,26 +373,26 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
     by these alone.
     """
     if evidence.problem.estimated:
-        return climb_evidence(evidence, first)
+        return search_by_gradients(evidence, first)
     with few_threads(evidence.order):
         gain = LITTLE if evidence.problem.n_latents > MANY_LATENTS else 0.0
         if evidence.reliability is None:
-            return evidence, maximise(evidence.believed, *first, gain=gain)
+            return evidence, maximise(evidence.penalised, *first, gain=gain)
         evidence.take(evidence.reliability.anew(), evidence.warm)
         s = evidence.reliability.value
         n = first.bounds.shape[0]
         bounds = np.concatenate([first.bounds, np.tile([-np.inf, np.inf], (len(s), 1))])
         starts = [np.concatenate([point, s]) for point in first.points]
-        found = maximise(evidence.believed_together, starts, bounds, gain=gain, max_evaluations=2_000)
+        found = maximise(evidence.penalised_jointly, starts, bounds, gain=gain, max_evaluations=2_000)
         # reversed utilities with reversed judges are as likely, but for the prior: a search may end at these
         best = found[0].theta
         turned = np.concatenate([best[:n], -best[n:]])
-        found += maximise(evidence.believed_together, [turned], bounds, gain=gain, max_evaluations=2_000)
+        found += maximise(evidence.penalised_jointly, [turned], bounds, gain=gain, max_evaluations=2_000)
         found.sort(key=lambda one: -one.evidence)
         evidence.take(evidence.reliability.at(found[0].theta[n:]))
         if evidence.reliability.family in evidence.problem.layout.families:
             # a judge's reliability and own latents, such as tastes, are too entangled for turns: modes are kept
-            value, slope = evidence.believed(found[0].theta[:n])  # without the prior of reliabilities
+            value, slope = evidence.penalised(found[0].theta[:n])  # without the prior of reliabilities
             return evidence, [replace(found[0], theta=found[0].theta[:n], evidence=value, gradient=slope)]
         return evidence, [_in_turns(evidence, found[0].theta[:n], first.bounds, gain)]
 
@@ -420,10 +401,10 @@ def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: f
     """Learn what is believed of reliabilities, and parameters given that, in turns until neither changes."""
     size = np.array([kind == "variance" for kind in evidence.kinds], dtype=bool)
     for turn in range(TURNS):
-        change, factor = evidence.believe(theta)
+        change, factor = evidence.update_reliability(theta)
         start = np.clip(np.where(size, theta - 2 * np.log(factor), theta), *bounds.T)
         last = max(change, abs(np.log(factor))) <= SETTLED or turn == TURNS - 1
-        found = maximise(evidence.believed, [start], bounds, gain=gain if last else max(gain, LITTLE))[0]
+        found = maximise(evidence.penalised, [start], bounds, gain=gain if last else max(gain, LITTLE))[0]
         theta = found.theta
         if last:
             break
@@ -431,7 +412,7 @@ def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: f
     return found if done else replace(found, converged=False, message=f"reliabilities had not settled in {TURNS} turns")
 
 
-def climb_evidence(
+def search_by_gradients(
     evidence: Evidence, first: Starts, bend: Callable[[Solution], FloatArray] | None = None
 ) -> tuple[Evidence, list[Optimum]]:
     """Search from the first start by gradients alone: few evaluations, and none of the evidence itself but the last.
@@ -447,7 +428,7 @@ def climb_evidence(
         step = np.full(start.shape, FIRST_STEP)
         if bend is not None and rough.searched is not None:
             step = np.minimum(np.abs(here) / np.maximum(bend(rough.searched[1]), 1e-6), LONGEST_STEP)
-        x, slope, evaluations, done = climb(
+        found = quasi_newton(
             lambda theta: (np.nan, here if np.array_equal(theta, start) else rough.slope(theta)),
             start,
             first.bounds,
@@ -457,9 +438,8 @@ def climb_evidence(
         )
         if not exact:  # draws of the same noise: a start for more of them
             evidence.warm = rough.warm
-        value = evidence.end_search(x).posterior.log_evidence + evidence.hyperprior_gain(x)[0]
-    message = "the next step promises next to nothing" if done else f"stopped after {evaluations} evaluations"
-    return evidence, [Optimum(x, value, slope, evaluations, done, message)]
+        value = evidence.end_search(found.theta).posterior.log_evidence + evidence.hyperprior_gain(found.theta)[0]
+    return evidence, [replace(found, evidence=value)]
 
 
 def learn(
@@ -484,7 +464,7 @@ def learn(
         if optima:
             if n_points and theta.shape[0]:
                 assert first is not None
-                points = average(evidence.believed, optima, first.bounds, n_points, seed)
+                points = average(evidence.penalised, optima, first.bounds, n_points, seed)
             evidence.settle()
         solution = evidence.solve(theta)
         mixture = [(1.0, solution)]
@@ -505,7 +485,7 @@ def learned_again(evidence: Evidence, state: dict[str, Any]) -> Learned:
     every = [theta] if points is None else [theta, *points.theta]
     with few_threads(evidence.order):
         found = [evidence.again(one, part) for one, part in zip(every, state["solutions"], strict=True)]
-    evidence.warm_again(state["warm"], found)
+    evidence.warm = found[-1].found.start()
     mixture = [(1.0, found[0])]
     if points is not None:
         mixture = [(float(w), s) for w, s in zip(points.weight, found[1:], strict=True)]

@@ -23,6 +23,7 @@ import scipy.linalg
 
 from preflearn.exceptions import DataError
 from preflearn.linalg import eigh_full
+from preflearn.linalg.krylov import conjugate
 from preflearn.operators import Edges, Features, FloatArray, Groups, IntArray, Operator, Root
 
 __all__ = [
@@ -88,29 +89,17 @@ def _check_finite(M: FloatArray, b: FloatArray) -> None:
         )
 
 
-def iterate(
-    operator: Operator, Z: FloatArray, alpha: float, *, tol: float = 1e-10, max_iter: int | None = None
-) -> tuple[FloatArray, int, float]:
-    """Return w of the primal system by conjugate gradients, with the steps and the relative residual.
+def iterate(operator: Operator, Z: FloatArray, alpha: float, *, tol: float = 1e-10) -> tuple[FloatArray, float]:
+    """Return w of the primal system by conjugate gradients, and the relative residual.
 
     Needs products with Z, Z' and the operator only, so Z may be sparse with as many features as there are.
     """
     b = np.asarray(Z.T @ operator.adjoint(operator.target))
-    w, residual = np.zeros_like(b), b.copy()
-    direction, norm2 = residual.copy(), float(residual @ residual)
-    goal = tol * np.sqrt(norm2)
-    steps = 0
-    limit = 10 * max(b.shape[0], 100) if max_iter is None else max_iter
-    while np.sqrt(norm2) > goal and steps < limit:
-        product = Z.T @ operator.adjoint(operator.apply(Z @ direction)) + alpha * direction
-        step = norm2 / float(direction @ product)
-        w += step * direction
-        residual -= step * product
-        previous, norm2 = norm2, float(residual @ residual)
-        direction = residual + (norm2 / previous) * direction
-        steps += 1
-    scale = float(np.linalg.norm(b))
-    return w, steps, float(np.sqrt(norm2)) / scale if scale else 0.0
+
+    def apply(w: FloatArray) -> FloatArray:
+        return np.asarray(Z.T @ operator.adjoint(operator.apply(Z @ w)) + alpha * w)
+
+    return conjugate(apply, b, np.copy, tol, 10 * max(b.shape[0], 100))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.inference.dense import Design, products_of_rows
-from preflearn.inference.features import FeatureDesign
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["GroupDesign", "Stack"]
@@ -75,7 +74,8 @@ class GroupDesign:
         self.local, self.dense, what = sp.csr_array(local), np.ascontiguousarray(dense), sp.csr_array(what)
         for one in (self.local, what):
             one.sort_indices()
-        self.n_local, self.n_dense, self.n_what = self.local.shape[1], self.dense.shape[1], what.shape[1]
+        self.rows = Design(self.local, self.dense)  # what rows see of the shared latents
+        self.n_local, self.n_dense, self.n_shared = self.local.shape[1], self.dense.shape[1], self.rows.shape[1]
         self.group, self.n_rows = group, what.shape[0]
         n_groups = int(group.max(initial=-1)) + 1
         # whether rows see the same of their group's latents as of the local ones: then one block stands for all
@@ -83,7 +83,7 @@ class GroupDesign:
         own_group, own_what, own_place = _distinct(what, group)
         loc_group, loc_column, loc_place = _distinct(self.local, group)
         k, l = (np.bincount(one, minlength=n_groups) for one in (own_group, loc_group))
-        ends = np.cumsum([self.n_what] if parts is None else parts)
+        ends = np.cumsum([what.shape[1]] if parts is None else parts)
         part = np.searchsorted(ends, own_what, side="right")
         counts = np.bincount(own_group * len(ends) + part, minlength=n_groups * len(ends)).reshape(n_groups, -1)
         shape = np.unique(np.column_stack([counts, l]), axis=0, return_inverse=True)[1].ravel()
@@ -118,7 +118,7 @@ class GroupDesign:
             self._start[one.group] = one.start + one.what.shape[1] * np.arange(len(one.group))
         self._what = np.concatenate([np.ravel(one.what) for one in self.stacks] or [np.zeros(0, np.intp)])
         self.own = sp.csr_array((what.data, place[own_place], what.indptr), shape=(self.n_rows, start))
-        self.ownT, self.localT = sp.csr_array(self.own.T), sp.csr_array(self.local.T)
+        self.ownT = sp.csr_array(self.own.T)
         self._prepare(what, own_place, loc_place, joint_own, joint_loc)
 
     def _prepare(self, what: Any, own_place: Any, loc_place: Any, joint_own: IntArray, joint_loc: IntArray) -> None:
@@ -149,16 +149,6 @@ class GroupDesign:
         alone = all(one.what.shape[1] == 1 for one in self.stacks)
         return bool(alone and self.own.nnz == self.n_rows == self.n_own and (np.diff(self.own.indptr) == 1).all())
 
-    @cached_property
-    def rows(self) -> Any:
-        """What rows see of the shared latents, prepared for sums over rows."""
-        return FeatureDesign(self.local, self.dense) if self.n_dense else Design(self.local)
-
-    @property
-    def n_shared(self) -> int:
-        """Number of shared latents."""
-        return int(self.n_local + self.n_dense)
-
     def blocks(self, tau: FloatArray) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
         """Return precisions of every stack, Σ τ over the rows of each group.
 
@@ -167,13 +157,10 @@ class GroupDesign:
         flat = np.bincount(self._place, self._value * tau[self._row], minlength=self._n_entries)
         found = []
         for one in self.stacks:
-            joint = self._block(np.asarray(flat, dtype=np.float64), one)
-            k = one.what.shape[1]
+            size, k = (len(one.group), one.width, one.width), one.what.shape[1]
+            joint = np.asarray(flat[one.first : one.first + int(np.prod(size))], dtype=np.float64).reshape(size)
             found.append((joint,) * 3 if self.mirrored else (joint[:, :k, :k], joint[:, :k, k:], joint[:, k:, k:]))
         return found
-
-    def _block(self, flat: FloatArray, one: Stack) -> FloatArray:
-        return flat[one.first : one.first + len(one.group) * one.width**2].reshape(len(one.group), one.width, one.width)
 
     def forms(self, D: list[FloatArray]) -> FloatArray:
         """Return c'Dc for the entries c of every row among its group's own latents; where these mirror local ones."""
@@ -185,14 +172,6 @@ class GroupDesign:
         """Return numbers (N,) or (N, q) of the own latents as columns (G, k, 1) or (G, k, q) of every stack."""
         width = 1 if x.ndim == 1 else x.shape[1]
         return [x[one.own].reshape(*one.what.shape, width) for one in self.stacks]
-
-    def see(self, f: FloatArray, h: FloatArray) -> FloatArray:
-        """Return x for shared latents f (n + q,) and own ones h."""
-        return np.asarray(self.local @ f[: self.n_local] + self.dense @ f[self.n_local :] + self.own @ h)
-
-    def shared(self, g: FloatArray) -> FloatArray:
-        """Return [A D]'g."""
-        return np.concatenate([self.localT @ g, self.dense.T @ g])
 
     def rows_of(self, group: IntArray, cross: FloatArray, first: int = 0) -> Any:
         """Return covariances (p, N) with the own latents, for values each of which has to do with one group.

@@ -20,54 +20,20 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg.lapack import dtrtri
 
 from preflearn.inference.contract import Curve, Query, System, Touched
-from preflearn.inference.dense import Curvature, Factor, cholesky_at_least_one
+from preflearn.inference.dense import Curvature, Design, Factor
 from preflearn.inference.group_design import GroupDesign, Stack
 from preflearn.linalg import EPS, weighted_square
+from preflearn.linalg.stacks import cholesky_blocks, inverse_cholesky, squares, symmetric_roots, times, turned
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = [
-    "GroupCurve",
-    "GroupSystem",
-    "Sensitivity",
-    "block_diagonal",
-    "cholesky_blocks",
-    "inverse_cholesky",
-    "joined",
-    "symmetric_roots",
-    "times",
-    "turned",
-]
+__all__ = ["GroupCurve", "GroupSystem", "Sensitivity", "block_diagonal"]
 
-SMALL = 8  # latents of a group up to which matrices are inverted together, by a method that is slower for large ones
 BLOCK = 2**22  # numbers held at a time
 
 Blocks = list[FloatArray]  # for every stack: (G, k, k)
 Sensitivity = tuple[FloatArray, list[tuple[Stack, FloatArray]]]
-
-
-def turned(M: FloatArray) -> FloatArray:
-    """Return the transposes of a stack of matrices."""
-    return M.transpose(0, 2, 1)
-
-
-def _squares(P: FloatArray) -> FloatArray:
-    """Return P P' for a stack of matrices."""
-    if P.shape[1] > 1:
-        return P @ turned(P)
-    return np.asarray(np.einsum("gr,gr->g", P[:, 0], P[:, 0]))[:, None, None]
-
-
-def times(A: FloatArray, B: FloatArray) -> FloatArray:
-    """Return A B for stacks of matrices; one number (1, 1, 1) stands for its multiple of the identity."""
-    inner = A.shape[2]
-    if A.shape == (1, 1, 1) or B.shape == (1, 1, 1) or inner == 1:
-        return np.asarray(A * B)
-    if inner == 2:  # so small that a loop over them is quicker than one over the stack
-        return np.asarray(A[:, :, :1] * B[:, :1] + A[:, :, 1:] * B[:, 1:])
-    return A @ B
 
 
 @dataclass(frozen=True)
@@ -116,12 +82,12 @@ class GroupSystem(System):
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
         r = self.factor.rank
-        return self.design.see(self.factor.forward(u[:r]), self.own(u[r:]))
+        return np.asarray(self.design.rows.forward(self.factor.forward(u[:r])) + self.design.own @ self.own(u[r:]))
 
     def back(self, g: FloatArray) -> FloatArray:
         """Return S'g."""
         own = [times(turned(R), x) for R, x in zip(self.roots, self.design.split(self.design.ownT @ g), strict=True)]
-        return np.concatenate([self.factor.back(self.design.shared(g)), joined(own, g)])
+        return np.concatenate([self.factor.back(self.design.rows.back(g)), joined(own, g)])
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> GroupCurve:
         """Eliminate the groups, and factor what is left; see `System.curve`."""
@@ -136,14 +102,13 @@ class GroupSystem(System):
             local += np.bincount(np.ravel(L[:, :, None] * n + L[:, None, :]), np.ravel(effective), minlength=n * n)
         Lam_f = np.empty((design.n_shared, design.n_shared))
         Lam_f[:n, :n] = local.reshape(n, n)
-        halves, halves_dense = _wide(design, [(one.stack, one.Y, one.Y_D) for one in stacks])
+        halves = _wide(design, [(one.stack, one.Y, one.Y_D) for one in stacks])
         if D.shape[1]:
-            Lam_f[:n, n:] = design.localT @ (tau[:, None] * D) - halves.T @ halves_dense
+            Lam_f[:n, n:] = design.rows.AT @ (tau[:, None] * D) - halves.AT @ halves.D
             Lam_f[n:, :n] = Lam_f[:n, n:].T
-            Lam_f[n:, n:] = weighted_square(D, tau) - weighted_square(halves_dense, np.ones(design.n_own))
-        point = Curvature.build(self.factor, Lam_f, semidefinite=semidefinite)
-        curve = GroupCurve(self, tau, point)
-        curve.__dict__.update(stacks=stacks, halves=(halves, halves_dense))  # known already
+            Lam_f[n:, n:] = weighted_square(D, tau) - weighted_square(halves.D, np.ones(design.n_own))
+        curve = GroupCurve(self, tau, self.factor.curvature(Lam_f, semidefinite=semidefinite))
+        curve.__dict__.update(stacks=stacks, halves=halves)  # known already
         return curve
 
     def eliminated(self, tau: FloatArray, *, semidefinite: bool = True) -> list[_Eliminated]:
@@ -171,7 +136,7 @@ class GroupSystem(System):
         if not gain.min(initial=1.0) > 0.0:
             raise np.linalg.LinAlgError("B is not positive definite")
         Lam: Any = design.rows.laplacian(tau / gain) if design.n_shared else np.zeros((0, 0))
-        return SingleCurve(self, tau, Curvature.build(self.factor, Lam, semidefinite=semidefinite), deviation, gain)
+        return SingleCurve(self, tau, self.factor.curvature(Lam, semidefinite=semidefinite), deviation, gain)
 
 
 @dataclass(frozen=True)
@@ -225,8 +190,8 @@ class GroupCurve(Curve):
         return self.system.eliminated(self.tau, semidefinite=False)
 
     @cached_property
-    def halves(self) -> tuple[Any, FloatArray]:
-        """Y of all groups: with the local latents (N, n), sparse, and with the dense ones (N, q)."""
+    def halves(self) -> Design:
+        """Y of all groups, (N, n + q)."""
         return _wide(self.system.design, [(one.stack, one.Y, one.Y_D) for one in self.stacks])
 
     @property
@@ -237,12 +202,10 @@ class GroupCurve(Curve):
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return B⁻¹ b, for one vector or for columns."""
-        factor, design, (halves, dense) = self.system.factor, self.system.design, self.halves
-        r, n = factor.rank, design.n_local
+        factor, design, r = self.system.factor, self.system.design, self.system.factor.rank
         half = joined([times(one.inverse, x) for one, x in zip(self.stacks, design.split(b[r:]), strict=True)], b)
-        v = self.point.solve(b[:r] - factor.back(np.concatenate([halves.T @ half, dense.T @ half])))
-        f = factor.forward(v)
-        rest = design.split(half - halves @ f[:n] - dense @ f[n:])
+        v = self.point.solve(b[:r] - factor.back(self.halves.back(half)))
+        rest = design.split(half - self.halves.forward(factor.forward(v)))
         own = [times(turned(one.inverse), x) for one, x in zip(self.stacks, rest, strict=True)]
         return np.concatenate([v, joined(own, b)])
 
@@ -262,28 +225,16 @@ class GroupCurve(Curve):
         return block_diagonal([(one.stack, one.V) for one in self.stacks], self.system.design.n_own)
 
     @cached_property
-    def _moves(self) -> tuple[Any, FloatArray]:
-        """-V E of all groups: with the local latents (N, n), sparse, and with the dense ones (N, q)."""
+    def _moves(self) -> Design:
+        """-V E of all groups: how their latents move with shared ones."""
         return _wide(self.system.design, [(one.stack, *one.passed) for one in self.stacks])
 
-    @cached_property
-    def _seen(self) -> tuple[Any, FloatArray]:
-        """E - Λ V E of all groups."""
-        return _wide(self.system.design, [(one.stack, *one.seen) for one in self.stacks])
-
-    def _weights(self, own: Any, local: Any, dense: FloatArray) -> tuple[Any, FloatArray]:
-        """Return how rows of the design move with f, their groups following: A - C V E."""
-        moves, moves_dense = self._moves
-        return local + own @ moves, dense + own @ moves_dense
-
     def _lifted(self, own: Any, local: Any, dense: FloatArray) -> FloatArray:
-        """Return those weights times a root of the covariance of f, (rows, r): squares of it are variances."""
-        n = self.system.design.n_local
-        weights, weights_dense = self._weights(own, local, dense)
-        out = np.asarray(weights @ self._root[:n])
-        if weights_dense.shape[1]:
-            out += weights_dense @ self._root[n:]
-        return out
+        """Return how rows move with f, their groups following, A - C V E, times a root of its covariance, (rows, r).
+
+        Squares of it are variances.
+        """
+        return Design(local + own @ self._moves.A, dense + own @ self._moves.D).forward(self._root)
 
     @cached_property
     def variances(self) -> FloatArray:
@@ -333,33 +284,28 @@ class GroupCurve(Curve):
         """Return draws of the shared latents (count, n) and of those of groups (count, N), jointly."""
         system, r = self.system, self.system.factor.rank
         moved = rng.standard_normal((count, self._root.shape[1])) @ self._root.T
-        n = system.design.n_local
-        local, dense = self._moves
-        own = (local @ moved[:, :n].T).T + moved[:, n:] @ dense.T
-        halves = block_diagonal([(one.stack, one.half) for one in self.stacks], system.design.n_own)
-        own += (halves.T @ rng.standard_normal((system.design.n_own, count))).T
+        own = self._moves.forward(moved.T).T
+        own = own + (self.inverse_roots.T @ rng.standard_normal((system.design.n_own, count))).T
         h = system.own(u[r:])
         return moved + system.factor.forward(u[:r]), np.asarray(own + h)
 
     def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Sensitivity:
         """Return the derivatives of the evidence by K and by the K_g of every stack; see `Curve.sensitivity`."""
         design = self.system.design
-        q = None if minus is None else design.shared(minus)
-        M = self._covariance.sensitivity(self.point.Lam, design.shared(plus), q)
+        q = None if minus is None else design.rows.back(minus)
+        M = self._covariance.sensitivity(self.point.Lam, design.rows.back(plus), q)
         x = design.split(design.ownT @ plus)
         y: list[Any] = [None] * len(x) if minus is None else list(design.split(design.ownT @ minus))
         lifted = None
         if design.n_dense:
-            local, dense = self._seen
-            lifted = design.split(
-                np.asarray(local @ self._root[: design.n_local] + dense @ self._root[design.n_local :])
-            )
+            seen = _wide(design, [(one.stack, *one.seen) for one in self.stacks])
+            lifted = design.split(seen.forward(self._root))
         own = []
         for k, one in enumerate(self.stacks):
             # ½ C'(TVT - T + pp' - qq')C of every group
             S = times(times(one.Lam, one.V), one.Lam) - one.Lam + times(x[k], turned(x[k]))
             if lifted is not None:
-                S += _squares(lifted[k])
+                S += squares(lifted[k])
             else:
                 F, where = one.seen[0], one.stack.local
                 C = self._covariance.C[where[:, :, None], where[:, None, :]]
@@ -376,7 +322,7 @@ class GroupCurve(Curve):
         left: LB⁻¹ R⁻¹ times the covariances. For shared latents that is done for few rows, and combined.
         """
         design, factor = self.system.design, self.system.factor
-        mean = np.asarray(query.shared @ design.shared(g))
+        mean = np.asarray(query.shared @ design.rows.back(g))
         W = factor.whiten(query.shared)
         seen, left = W.T, self.point.whiten(W).T
         if query.operator is not None:
@@ -384,10 +330,8 @@ class GroupCurve(Curve):
         if query.own is None:
             return mean, None, None, seen, left
         seen_own = query.own @ self.unrooted.T
-        left_own = seen_own @ self._inverses.T
-        halves, halves_dense = self.halves
-        n = design.n_local
-        left = left - (left_own @ halves) @ self._root[:n] - (left_own @ halves_dense) @ self._root[n:]
+        left_own = seen_own @ self.inverses.T
+        left = left - Design(left_own @ self.halves.A, left_own @ self.halves.D).forward(self._root)
         return mean + query.own @ (design.ownT @ g), seen_own, left_own, seen, left
 
     @cached_property
@@ -404,8 +348,14 @@ class GroupCurve(Curve):
         return block_diagonal(parts, self.system.design.n_own)
 
     @cached_property
-    def _inverses(self) -> Any:
+    def inverses(self) -> Any:
+        """Inverses of the Cholesky factors of B_g, block diagonal."""
         return block_diagonal([(one.stack, one.inverse) for one in self.stacks], self.system.design.n_own)
+
+    @cached_property
+    def inverse_roots(self) -> Any:
+        """The same times R_g'."""
+        return block_diagonal([(one.stack, one.half) for one in self.stacks], self.system.design.n_own)
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return posterior means and variances of what is asked."""
@@ -451,11 +401,11 @@ class SingleCurve(GroupCurve):
         where = design.own.indices
         st, gain = (x if b.ndim == 1 else x[:, None] for x in (self.deviation * self.tau, self.gain))
         own = b[r:][where]
-        v = self.point.solve(b[:r] - factor.back(design.shared(st / gain * own)))
+        v = self.point.solve(b[:r] - factor.back(design.rows.back(st / gain * own)))
         f = factor.forward(v)
         x = np.empty_like(b)
         x[:r] = v
-        x[r + where] = (own - st * (design.local @ f[: design.n_local] + design.dense @ f[design.n_local :])) / gain
+        x[r + where] = (own - st * design.rows.forward(f)) / gain
         return x
 
     @cached_property
@@ -476,22 +426,22 @@ class SingleCurve(GroupCurve):
         S = left * (left * self._differences - 1.0) + plus**2 - (0.0 if minus is None else minus**2)
         own = np.empty_like(S)
         own[design.own.indices] = 0.5 * S * design.own.data**2
-        q = None if minus is None else design.shared(minus)
+        q = None if minus is None else design.rows.back(minus)
         M = (
-            self._covariance.sensitivity(self.point.Lam, design.shared(plus), q)
+            self._covariance.sensitivity(self.point.Lam, design.rows.back(plus), q)
             if design.n_shared
             else np.zeros((0, 0))
         )
         return M, [(one, own[one.own].reshape(*one.what.shape, 1)) for one in design.stacks]
 
 
-def _wide(design: GroupDesign, parts: list[tuple[Stack, FloatArray, FloatArray]]) -> tuple[Any, FloatArray]:
-    """Return blocks of all groups with the local latents (N, n), sparse, and with the dense ones (N, q)."""
+def _wide(design: GroupDesign, parts: list[tuple[Stack, FloatArray, FloatArray]]) -> Design:
+    """Return blocks of all groups with the local latents (N, n) and with the dense ones (N, q)."""
     dense = np.zeros((design.n_own, design.n_dense))
     if design.n_dense:
         for stack, _, part in parts:
             dense[stack.own] = part.reshape(stack.what.size, design.n_dense)
-    return design.wide([local for _, local, _ in parts]), dense
+    return Design(design.wide([local for _, local, _ in parts]), dense)
 
 
 def block_diagonal(parts: list[tuple[Stack, FloatArray]], size: int) -> Any:
@@ -521,41 +471,3 @@ def joined(parts: list[FloatArray], like: FloatArray) -> FloatArray:
 
 def _ravel(parts: list[FloatArray]) -> FloatArray:
     return np.concatenate([np.ravel(part) for part in parts]) if parts else np.zeros(0)
-
-
-def inverse_cholesky(G: FloatArray, *, semidefinite: bool) -> FloatArray:
-    """Return the inverses of the lower Cholesky factors of I + G, (groups, k, k)."""
-    k = G.shape[1]
-    eye = np.eye(k)
-    if k == 1:
-        gain = 1.0 + G
-        if not gain.min(initial=1.0) > 0.0:
-            if not semidefinite:
-                raise np.linalg.LinAlgError("B is not positive definite")
-            gain = np.maximum(gain, 1.0)
-        return np.asarray(1.0 / np.sqrt(gain))
-    try:
-        L = np.linalg.cholesky(G + eye)
-    except np.linalg.LinAlgError:
-        if not semidefinite:
-            raise
-        L = np.stack([cholesky_at_least_one(one) for one in G])
-    if k <= SMALL:
-        return np.asarray(np.linalg.solve(L, np.broadcast_to(eye, L.shape)))
-    # the rows of a lower triangle are, to LAPACK, the columns of an upper one
-    return np.stack([dtrtri(one.T, lower=0)[0].T for one in L])
-
-
-def cholesky_blocks(K: FloatArray) -> FloatArray:
-    """Return lower Cholesky factors; one number (1, 1, 1) for multiples of the identity that are all the same."""
-    first = K[:1, :1, :1]
-    if K.shape[0] and (first * np.eye(K.shape[1]) == K).all():
-        return np.sqrt(first)
-    return np.sqrt(K) if K.shape[1] == 1 else np.asarray(np.linalg.cholesky(K))
-
-
-def symmetric_roots(K: FloatArray) -> FloatArray:
-    """Return the roots of positive semi-definite matrices, (sets, k, k)."""
-    values, V = np.linalg.eigh(K)
-    root = np.sqrt(np.where(values > K.shape[1] * EPS * values[:, -1:], values, 0.0))
-    return np.asarray((V * root[:, None, :]) @ turned(V))

@@ -30,8 +30,8 @@ class HyperPrior:
     def gain(self, theta: FloatArray, bounds: FloatArray) -> tuple[float, FloatArray]:
         """Return the log density, cut off at the bounds, less that of the uniform prior between them; and its gradient.
 
-        What is added to a log evidence so that who believes in a uniform prior (`maximise`, `average`) believes in this
-        one. Parameters whose bounds are equal have no density and add nothing.
+        What is added to a log evidence, so that a search or an average over a uniform prior is one over this prior.
+        Parameters whose bounds are equal have no density and add nothing.
         """
         said = (bounds[:, 1] > bounds[:, 0]) & np.isfinite(self.spread)
         (low, high), centre, spread = bounds[said].T, self.centre[said], self.spread[said]

@@ -1,404 +1,670 @@
-"""Independent latents: K = diag(k), R = diag(√k), or no prior at all. Both need little of what a dense K costs.
+"""Independent utilities of items: x = A f + D b, f ~ N(0, vI) of the items, b ~ N(0, diag(k)) of columns all rows see.
 
-Of the evidence's derivative by K only the diagonal counts, and Λ - ΛCΛ = K⁻¹ - K⁻¹CK⁻¹ gives it from that of C. Latents
-are asked about themselves (`Query.direct`), so that covariances with them need not be written down.
+    P = I/v + Λ,      Λ = A'TA, the Laplacian of a graph of comparisons.
+
+Latents are asked about themselves (`Query.direct`), so that covariances with them need not be written down, and of the
+evidence's derivative by their prior covariance only the diagonal counts: Λ - ΛCΛ = K⁻¹ - K⁻¹CK⁻¹ gives it from that of
+C. What is asked of C = P⁻¹ has two answers:
+
+    `Factored`      a dense Cholesky factor, for some thousand items: everything is exact
+    `Precision`     P as a sparse matrix for many more, and no array of its size
+
+The latter solves systems by conjugate gradients, with a sparse factor where the graph is narrow enough to have one and
+else with the diagonal as preconditioner. Variances come from draws, f = P⁻¹(ε/√v + A'√τ η), and log |P| from Lanczos
+quadrature. Given its neighbours an item has variance 1/P_ii, so only the variance of its conditional mean is left to
+the draws. The level of each connected part, of which comparisons say nothing, has its prior variance, and is left out
+of them too.
+
+Without a prior (v infinite) P = Λ is singular along the level: C is its pseudo-inverse, and utilities are centred.
+
+The columns D border P: with X = P⁻¹A'TD and the Schur complement G = diag(1/k) + D'TD - D'TA X, what is said of f given
+b is said by P alone, and b moves f by -X b. That takes a system for each of them, and is exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
+import scipy.sparse.linalg
 from scipy.linalg.blas import dtrsm
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from preflearn.exceptions import DataError
-from preflearn.inference.contract import FACTOR_ALWAYS, Curve, DirectCurve, Query
-from preflearn.inference.dense import (
-    DenseCurve,
-    DenseSystem,
-    Design,
-    cholesky_at_least_one,
-    products_of_rows,
+from preflearn.inference.contract import FACTOR_ALWAYS, Curve, DirectCurve, Query, System
+from preflearn.inference.dense import products_of_rows
+from preflearn.linalg import cholesky_at_least_one, cholesky_one_plus
+from preflearn.linalg.krylov import conjugate, trace_of
+from preflearn.operators import FloatArray, IntArray
+from preflearn.terms import pair_operator
+
+__all__ = ["DENSE", "FEW", "Factored", "IndependentCurve", "IndependentSystem", "PairDesign", "Precision"]
+
+DENSE = 3_000  # latents up to which a dense factor is the quickest, whatever the graph
+FEW = 256  # latents whose joint covariance is solved for, one system each
+NARROW = 10  # entries of a sparse factor for each entry of P up to which it is quicker than many steps without
+EXACT, CLOSE, ROUGH = 1e-11, 1e-8, 1e-4  # relative residuals of means, covariances, and draws for variances
+N_DRAWS, MORE = 64, 4  # draws that variances are estimated from, and how many times more with a sparse factor
+AT_ONCE = 64  # draws that are solved for together
+MOST_STEPS = 20_000
+PROBES = 16  # vectors of random signs for a determinant
+BLOCK = 2**24  # numbers held at a time
+DIAGONAL_STEPS = 60  # with the diagonal alone, before a dense factor is the better buy
+CANCELLED = 1e-6  # of the variances of single latents, below which that of a difference is worked out from the factor
+
+LOOSE = (
+    "BradleyTerry: the comparisons hardly hold the items together, so that maximum likelihood loses all digits. "
+    'Use prior="evidence".'
 )
-from preflearn.inference.krylov import conjugate
-from preflearn.linalg import SMALL
-from preflearn.operators import FloatArray
-
-__all__ = [
-    "Diagonal",
-    "Flat",
-    "IndependentCurve",
-    "IndependentSystem",
-    "PairDesign",
-    "direct_draws",
-    "direct_joint",
-    "direct_relative",
-    "moved_mode",
-]
-
-BLOCK = 2**20  # numbers held at a time
-MORE_STEPS = 60  # with the diagonal alone, before a factor is the better buy
-CANCELLED = 1e-6  # of the variances of single latents, below which that of a difference is worked out from a root
 
 
-class PairDesign(Design):
-    """The same where each row sees two latents, one as +1 and the other as -1; of Λ the upper triangle is formed."""
+class PairDesign:
+    """A (cells, n), sparse with two entries +1 and -1 in each row, and D (cells, q), an array."""
 
-    dense = True
-
-    def __init__(self, A: Any) -> None:
-        self.A = sp.csr_array(A)
+    def __init__(self, A: Any, D: FloatArray) -> None:
+        self.A, self.D = sp.csr_array(A), np.ascontiguousarray(D)
         self.A.sort_indices()
         self.AT = sp.csr_array(self.A.T)
-        self.shape = self.A.shape
+        self.n = int(self.A.shape[1])
         ends = self.A.indices.reshape(-1, 2).astype(np.intp)
-        self._low, self._high = np.ascontiguousarray(ends.T)
-        self._key = self._low * self.shape[1] + self._high
+        self.low, self.high = ends[:, 0], ends[:, 1]
+        key = self.low * self.n + self.high
+        if (np.diff(key) > 0).all():  # every cell is a pair of its own
+            self.keys, self.pair = key, None
+        else:
+            self.keys, pair = np.unique(key, return_inverse=True)
+            self.pair = pair.ravel()
+        self.pairs = self.keys // self.n, self.keys % self.n
 
-    @staticmethod
-    def fits(A: Any) -> bool:
-        """Return whether rows of a sparse array are such."""
-        two = bool((np.diff(A.indptr) == 2).all())
-        return two and bool((A.data[::2] * A.data[1::2] == -1.0).all()) and bool((np.abs(A.data) == 1.0).all())
+    def forward(self, f: FloatArray) -> FloatArray:
+        """Return A f + D b of all latents."""
+        x = self.A @ f[: self.n]
+        return np.asarray(x + self.D @ f[self.n :]) if self.D.shape[1] else np.asarray(x)
 
-    def laplacian(self, tau: FloatArray) -> FloatArray:
-        """Return the upper triangle of Λ."""
-        n = self.shape[1]
-        Lam: FloatArray = np.asarray(np.bincount(self._key, -tau, minlength=n * n), dtype=np.float64).reshape(n, n)
-        Lam.flat[:: n + 1] = self.square_sums(tau)
-        return Lam
+    def back(self, g: FloatArray) -> FloatArray:
+        """Return [A D]'g."""
+        return np.concatenate([self.AT @ g, self.D.T @ g])
 
-    def square_sums(self, tau: FloatArray) -> FloatArray:
-        """Return the diagonal of Λ."""
-        n = self.shape[1]
-        ends = np.bincount(self._low, tau, minlength=n) + np.bincount(self._high, tau, minlength=n)
-        return np.asarray(ends, dtype=np.float64)
+    def pair_sums(self, tau: FloatArray) -> FloatArray:
+        """Return the sum of one number for each cell over the cells of each distinct pair."""
+        if self.pair is None:
+            return tau
+        return np.asarray(np.bincount(self.pair, tau, minlength=self.keys.shape[0]), dtype=np.float64)
 
-    def spread(self, C: FloatArray) -> FloatArray:
-        """Return diag(ACA') from the few entries of C that the rows of A touch; its lower triangle counts."""
-        v = C.diagonal()
-        return np.asarray(v[self._low] + v[self._high] - 2.0 * C[self._high, self._low])
+    def degrees(self, pairs: FloatArray) -> FloatArray:
+        """Return the diagonal of the Laplacian with one weight for each pair."""
+        low, high = self.pairs
+        return np.asarray(np.bincount(low, pairs, self.n) + np.bincount(high, pairs, self.n), dtype=np.float64)
 
-    def sizes(self, v: FloatArray) -> FloatArray:
-        """Return |A| v."""
-        return np.asarray(v[self._low] + v[self._high])
-
-
-@dataclass(frozen=True)
-class Diagonal:
-    """R = diag(√k)."""
-
-    variances: FloatArray
-    order: ClassVar[None] = None  # not pivoted
-    ridge: ClassVar[float] = 1.0  # of the prior, in the coordinates u
-
-    @property
-    def rank(self) -> int:
-        """Number of columns of R."""
-        return int(self.variances.shape[0])
+    def matrix(self, pairs: FloatArray, diagonal: FloatArray) -> Any:
+        """Return the sparse matrix with -``pairs`` beside ``diagonal``."""
+        indptr, indices, source = self._pattern
+        values = np.concatenate([-pairs, diagonal])[source]
+        return sp.csr_array((values, indices, indptr), shape=(self.n, self.n))
 
     @cached_property
-    def root(self) -> FloatArray:
-        """√k."""
-        return np.sqrt(self.variances)
+    def pair_differences(self) -> Any:
+        """A with one row for each distinct pair, (pairs, n)."""
+        return pair_operator(*self.pairs, self.n)
 
-    def forward(self, u: FloatArray) -> FloatArray:
-        """Return R u."""
-        return np.asarray(self.root * u)
+    @cached_property
+    def _pattern(self) -> tuple[Any, Any, IntArray]:
+        n, (low, high) = self.n, self.pairs
+        p = low.shape[0]
+        rows, columns = np.concatenate([low, high, np.arange(n)]), np.concatenate([high, low, np.arange(n)])
+        source = np.concatenate([np.tile(np.arange(p), 2), p + np.arange(n)])
+        order = np.argsort(rows * n + columns, kind="stable")
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int32)
+        return indptr, columns[order].astype(np.int32), np.asarray(source[order])
 
-    back = forward
+    @cached_property
+    def _graph(self) -> Any:
+        return self.matrix(np.ones(self.keys.shape[0]), np.ones(self.n))
 
-    def curvature(self, Lam: Any, *, semidefinite: bool = True) -> IndependentCurvature:
-        """Factor B = I + R'ΛR; the upper triangle of Λ counts. See `System.curve` for ``semidefinite``."""
-        B = _array(Lam)
-        B *= self.root
-        B *= self.root[:, None]
-        B.flat[:: B.shape[0] + 1] += 1.0
-        LB, failed = scipy.linalg.lapack.dpotrf(B.T, lower=1, clean=1)
+    @cached_property
+    def parts(self) -> tuple[IntArray, FloatArray]:
+        """Connected part of each item, and the number of items in that part."""
+        part = np.asarray(connected_components(self._graph, directed=False)[1], dtype=np.intp)
+        return part, np.bincount(part)[part].astype(np.float64)
+
+    def without_level(self, x: FloatArray) -> FloatArray:
+        """Return x, (n,) or (n, k), less its mean over each connected part."""
+        part, size = self.parts
+        to_part = sp.csr_array((1.0 / size, (part, np.arange(self.n))))
+        return np.asarray(x - np.asarray(to_part @ x)[part])
+
+    @cached_property
+    def narrow_order(self) -> tuple[IntArray, int]:
+        """Order of items that keeps compared ones close together, and a bound on the entries of a factor in it."""
+        order = np.asarray(reverse_cuthill_mckee(self._graph, symmetric_mode=True), dtype=np.intp)
+        place = np.empty_like(order)
+        place[order] = np.arange(self.n)
+        least = np.arange(self.n)
+        a, b = place[self.pairs[0]], place[self.pairs[1]]
+        np.minimum.at(least, np.maximum(a, b), np.minimum(a, b))
+        return order, int((np.arange(self.n) - least).sum())
+
+
+class Precision:
+    """P = I/v + Λ, and what is asked of its inverse C; see the module for what is exact and what is estimated."""
+
+    def __init__(self, design: PairDesign, tau: FloatArray, variance: float, n_draws: int) -> None:
+        self.design, self.variance, self.n_draws = design, variance, n_draws
+        self.pairs = design.pair_sums(tau)
+        self.ridge = 1.0 / variance  # 0 without a prior
+        self.diagonal = np.maximum(design.degrees(self.pairs) + self.ridge, 1e-300)
+        self.P = design.matrix(self.pairs, self.diagonal)
+        self.start: FloatArray | None = None  # draws of a nearby precision
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_factor"}  # which cannot be pickled
+
+    @cached_property
+    def _factor(self) -> tuple[IntArray, Any] | None:
+        order, size = self.design.narrow_order
+        if size > NARROW * self.P.nnz:
+            return None
+        P = self.P[order][:, order].tocsc()
+        if not self.ridge:
+            P = P + sp.diags_array(1e-9 * self.diagonal[order])
+        options = {"SymmetricMode": True}
+        return order, scipy.sparse.linalg.splu(P.tocsc(), "NATURAL", diag_pivot_thresh=0.0, options=options)
+
+    def precondition(self, b: FloatArray) -> FloatArray:
+        """Return b through the sparse factor, or over the diagonal."""
+        if self._factor is None:
+            return self._centred((b.T / self.diagonal).T)
+        order, lu = self._factor
+        x = np.empty_like(b)
+        x[order] = lu.solve(np.ascontiguousarray(b[order]))
+        return self._centred(x)
+
+    def _centred(self, x: FloatArray) -> FloatArray:
+        """Return x, without a prior less its mean: the level of utilities is not known."""
+        return x if self.ridge else np.asarray(x - x.mean(axis=0))
+
+    def solve(self, b: FloatArray, tol: float = EXACT, start: FloatArray | None = None) -> FloatArray:
+        """Return C b, (n,) or (n, k)."""
+        b = self._centred(b)
+        return self._centred(conjugate(lambda x: self.P @ x, b, self.precondition, tol, MOST_STEPS, start)[0])
+
+    def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws (n, count) by solving with perturbed right-hand sides."""
+        x = self._draw(count, rng)
+        if not self.ridge:
+            return x
+        part, size = self.design.parts
+        level = rng.standard_normal((int(part.max()) + 1, count))
+        return np.asarray(x + np.sqrt(self.variance / size)[:, None] * level[part])
+
+    def _draw(self, count: int, rng: np.random.Generator, start: FloatArray | None = None) -> FloatArray:
+        """Return draws without the levels of parts."""
+        n = self.design.n
+        b = rng.standard_normal((n, count)) * np.sqrt(self.ridge) if self.ridge else np.zeros((n, count))
+        root = np.sqrt(self.pairs)
+        noise = np.stack([root * rng.standard_normal(root.shape[0]) for _ in range(count)], axis=1)
+        b += self.design.pair_differences.T @ noise
+        known = start if start is not None and start.shape == b.shape else None
+        return self.design.without_level(self.solve(self.design.without_level(b), ROUGH, known))
+
+    @cached_property
+    def draws(self) -> FloatArray:
+        """The draws that variances are estimated from, without levels: the same noise whatever the precision.
+
+        They are ``n_draws``, and more where there is a sparse factor: there they cost little, and say less.
+        """
+        start, self.start = self.start, None
+        return self._draw(self.n_draws * (1 if self._factor is None else MORE), np.random.default_rng(0), start)
+
+    @cached_property
+    def _images(self) -> FloatArray:
+        return np.asarray(self.P @ self.draws)
+
+    @property
+    def levels(self) -> FloatArray:
+        """Variance of the level of each item's part."""
+        return (self.variance if self.ridge else 0.0) / self.design.parts[1]
+
+    def _moved(self, diagonal: FloatArray, beside: FloatArray | float = 0.0) -> FloatArray:
+        # what others say of an item when the level of all rises by one: P1 = 1/v
+        return np.asarray(diagonal + beside - self.ridge)
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """1/P_ii, and the mean square of what the neighbours say, over the draws and for the level."""
+        said = self.draws - self._images / self.diagonal[:, None]
+        level = self.levels * np.square(self._moved(self.diagonal) / self.diagonal)
+        return np.asarray(1.0 / self.diagonal + np.mean(np.square(said), axis=1) + level)
+
+    def spreads(self, low: IntArray, high: IntArray) -> FloatArray:
+        """Return the variances of f_low - f_high: given all other items exactly, and what those say over the draws."""
+        out = np.empty(low.shape[0])
+        part, count = self.design.parts[0], self.draws.shape[1]
+        step = max(1, BLOCK // (8 * count))
+        for start in range(0, low.shape[0], step):
+            i, j = low[start : start + step], high[start : start + step]
+            p, q, r = self.diagonal[i], self.diagonal[j], self._entries(i, j)
+            det = np.maximum(p * q - r * r, 1e-14 * p * q)
+            a, b = (q + r) / det, (p + r) / det
+            xi, xj = self.draws[i], self.draws[j]
+            said = (p[:, None] * xi + r[:, None] * xj - self._images[i]) * a[:, None]
+            said -= (q[:, None] * xj + r[:, None] * xi - self._images[j]) * b[:, None]
+            up, down = a * self._moved(p, r), b * self._moved(q, r)
+            apart = self.levels[i] * up**2 + self.levels[j] * down**2
+            level = np.where(part[i] == part[j], self.levels[i] * np.square(up - down), apart)
+            out[start : start + step] = (p + q + 2 * r) / det + np.einsum("ij,ij->i", said, said) / count + level
+        return out
+
+    def forms(self, E: Any) -> FloatArray:
+        """Return the variances of rows E f: single items, differences of two, or whatever else by a system each."""
+        out, size = np.zeros(E.shape[0]), np.diff(E.indptr)
+        one = np.flatnonzero(size == 1)
+        at = E.indptr[one]
+        out[one] = np.square(E.data[at]) * self.variances[E.indices[at]]
+        two = np.flatnonzero(size == 2)
+        a, b = E.indptr[two], E.indptr[two] + 1
+        pairs = E.data[a] == -E.data[b]
+        two, a, b = two[pairs], a[pairs], b[pairs]
+        out[two] = np.square(E.data[a]) * self.spreads(E.indices[a].astype(np.intp), E.indices[b].astype(np.intp))
+        other = size > 1
+        other[two] = False
+        for rows in np.array_split(np.flatnonzero(other), max(1, int(other.sum()) // AT_ONCE)):
+            if rows.shape[0]:
+                some = E[rows]
+                out[rows] = (some @ self.solve(some.T.toarray(), CLOSE)).diagonal()
+        return out
+
+    def among(self, E: Any) -> FloatArray:
+        """Return E C E' by a system for each of the items that rows see."""
+        few = np.unique(E.indices)
+        b = np.zeros((self.design.n, few.shape[0]))
+        b[few, np.arange(few.shape[0])] = 1.0
+        some = E[:, few]
+        C = some @ (some @ self.solve(b, CLOSE)[few]).T
+        return np.asarray((C + C.T) / 2)
+
+    def relative(self, E: Any) -> FloatArray | None:
+        """Return the variances of many single items, each a row of E, relative to their mean; None for others."""
+        if E.shape[0] <= FEW or (np.diff(E.indptr) != 1).any():
+            return None
+        items = E.indices
+        x, part = self.draws[items], self.design.parts[0][items]
+        mean, levels = x.mean(axis=0), self.levels[items]
+        share = np.bincount(part) / items.shape[0]
+        level = levels * (1.0 - 2.0 * share[part]) + float(levels @ share[part]) / items.shape[0]
+        return np.asarray(self.variances[items] - levels - 2 * (x @ mean) / mean.shape[0] + np.mean(mean**2) + level)
+
+    def _entries(self, i: IntArray, j: IntArray) -> FloatArray:
+        key = np.minimum(i, j) * self.design.n + np.maximum(i, j)
+        known = self.design.keys
+        place = np.minimum(np.searchsorted(known, key), known.shape[0] - 1)
+        return np.asarray(np.where(known[place] == key, -self.pairs[place], 0.0))
+
+    @cached_property
+    def log_det(self) -> float:
+        """Log determinant of vP: exact from a sparse factor, else estimated; 0 without a prior.
+
+        With D the diagonal and D^-½PD^-½ = I - E:  log |P| = log |D| - tr E²/2 + tr (log(I - E) + E + E²/2), where only
+        the last trace is estimated, by Lanczos quadrature from random signs.
+        """
+        if not self.ridge:
+            return 0.0
+        n, (low, high) = self.design.n, self.design.pairs
+        if self._factor is not None:
+            return float(np.log(np.abs(self._factor[1].U.diagonal())).sum() + n * np.log(self.variance))
+        root = 1.0 / np.sqrt(self.diagonal)
+        exact = float(np.log(self.variance * self.diagonal).sum())
+        square = 2.0 * float(np.sum(np.square(self.pairs * root[low] * root[high])))
+
+        def rest(x: FloatArray) -> FloatArray:
+            gap = 1.0 - x
+            return np.asarray(np.log(x) + gap + 0.5 * gap * gap)
+
+        signs = np.random.default_rng(1).choice([-1.0, 1.0], (n, PROBES))
+        M = sp.csr_array(sp.diags_array(root) @ self.P @ sp.diags_array(root))
+        return float(exact - 0.5 * square + trace_of(lambda x: M @ x, signs, rest))
+
+
+class Factored:
+    """The same questions answered by LL' = I + vΛ, C = v (LL')⁻¹.
+
+    Without a prior LL' = Λ/s + ee', e the level of unit length and s the typical size of Λ, and C = (LL')⁻¹/s - ee'/s.
+    """
+
+    def __init__(self, design: PairDesign, tau: FloatArray, variance: float, *, semidefinite: bool) -> None:
+        self.design, n = design, design.n
+        pairs, (low, high) = design.pair_sums(tau), design.pairs
+        degrees = design.degrees(pairs)
+        self.ridge = 1.0 / variance
+        self.variance = variance if self.ridge else n / max(float(degrees.sum()), 1e-300)
+        B = np.zeros((n, n), order="F")
+        B[high, low] = -self.variance * pairs
+        B.flat[:: n + 1] = self.variance * degrees + (1.0 if self.ridge else 0.0)
+        if not self.ridge:
+            B += 1.0 / n
+        self.L, failed = scipy.linalg.lapack.dpotrf(B, lower=1, clean=1)
+        if failed and not self.ridge:
+            raise DataError(LOOSE)
         if failed and not semidefinite:
             raise np.linalg.LinAlgError("B is not positive definite")
         if failed:  # entries beyond 1e16 of each other: the eigenvalues below 1 are rounding
-            B.flat[:: B.shape[0] + 1] -= 1.0
-            LB = cholesky_at_least_one(B.T)
-        return IndependentCurvature(LB, 2.0 * float(np.log(LB.diagonal()).sum()))
-
-    def diagonal(self, squares: FloatArray) -> FloatArray:
-        """Return the diagonal of B from that of Λ."""
-        return np.asarray(1.0 + self.variances * squares)
-
-    def centred(self, x: FloatArray) -> FloatArray:
-        """Return x."""
-        return x
-
-    def covariance(self, LB: FloatArray) -> DiagonalCovariance:
-        """Return C = R B⁻¹ R'."""
-        return DiagonalCovariance(LB, self)
-
-
-def _array(Lam: Any) -> FloatArray:
-    """Return Λ as an array that may be changed."""
-    if isinstance(Lam, np.ndarray):
-        return Lam  # formed for this
-    return np.asarray(Lam.matrix.copy() if hasattr(Lam, "matrix") else Lam.toarray())
-
-
-@dataclass(frozen=True)
-class IndependentCurvature:
-    """B = LB LB'; without a prior P but for its level."""
-
-    LB: FloatArray
-    log_det: float
-    level: FloatArray | None = None
-    Lam: None = None  # not asked for again
-
-    def solve(self, b: FloatArray) -> FloatArray:
-        """Return B⁻¹ b, or without a prior Λ⁺ b."""
-        x = np.asarray(scipy.linalg.lapack.dpotrs(self.LB, b, lower=1)[0]) if b.size else b
-        return x if self.level is None else np.asarray(x - self.level * (self.level @ x))
-
-
-@dataclass(frozen=True)
-class DiagonalCovariance:
-    """C = T'T with T = LB⁻¹R, (n, n)."""
-
-    LB: FloatArray
-    prior: Diagonal
+            B.flat[:: n + 1] -= 1.0
+            self.L = cholesky_at_least_one(B)
 
     @cached_property
-    def T(self) -> FloatArray:
-        """LB⁻¹R, lower triangular."""
-        T = np.asarray(scipy.linalg.lapack.dtrtri(self.LB, lower=1)[0])
-        return np.asarray(T * self.prior.root)
+    def log_det(self) -> float:
+        """Log determinant of vP; 0 without a prior."""
+        return 2.0 * float(np.log(self.L.diagonal()).sum()) if self.ridge else 0.0
+
+    def _centred(self, x: FloatArray) -> FloatArray:
+        return x if self.ridge else np.asarray(x - x.mean(axis=0))
+
+    def solve(self, b: FloatArray, tol: float = 0.0) -> FloatArray:
+        """Return C b, (n,) or (n, k)."""
+        x = scipy.linalg.lapack.dpotrs(self.L, self._centred(b), lower=1)[0] if b.size else b
+        return self._centred(self.variance * np.asarray(x))
 
     @cached_property
     def lower(self) -> FloatArray:
         """The lower triangle of C."""
-        inverse = np.asarray(scipy.linalg.lapack.dpotri(self.LB, lower=1)[0])
-        inverse *= self.prior.root
-        inverse *= self.prior.root[:, None]
+        inverse = np.asarray(scipy.linalg.lapack.dpotri(self.L, lower=1)[0])
+        inverse *= self.variance
+        if not self.ridge:
+            inverse -= self.variance / self.design.n  # e is an eigenvector of LL' with eigenvalue 1
         return inverse
-
-    @cached_property
-    def C(self) -> FloatArray:
-        """The matrix itself."""
-        whole = self.lower.copy(order="F")
-        for start in range(0, whole.shape[0], SMALL):
-            rows = slice(start, start + SMALL)
-            whole[:start, rows] = whole[rows, :start].T
-            block = np.tril(whole[rows, rows])
-            whole[rows, rows] = block + np.tril(block, -1).T
-        return whole
-
-    def spread(self, design: Any) -> FloatArray:
-        """Return diag(A C A')."""
-        half = isinstance(design, PairDesign)
-        return self._checked(design.A, design.spread(self.lower if half else self.C), design.sizes)
-
-    def forms(self, E: Any) -> FloatArray:
-        """Return diag(E C E') for sparse rows E."""
-        row, left, right, value = products_of_rows(E)
-        products = value * self.lower[np.maximum(left, right), np.minimum(left, right)]
-        spread = np.asarray(np.bincount(row, products, minlength=E.shape[0]), dtype=np.float64)
-        return self._checked(E, spread, lambda v: abs(E) @ v)
-
-    def _checked(self, A: Any, spread: FloatArray, sizes: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """Return variances of rows, those that are small differences of large numbers from the root instead."""
-        unsure = np.flatnonzero(spread <= CANCELLED * sizes(self.lower.diagonal()))
-        if unsure.shape[0]:
-            root = np.ascontiguousarray(self.T.T)
-            block = max(1, BLOCK // max(1, root.shape[1]))
-            for start in range(0, unsure.shape[0], block):
-                rows = unsure[start : start + block]
-                D = A[rows] @ root
-                spread[rows] = np.einsum("ij,ij->i", D, D)
-        return spread
-
-    def among(self, A: Any) -> FloatArray:
-        """Return A C A' for some rows A of a design."""
-        return np.asarray(A @ (A @ self.C).T)
-
-    def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
-        """Return draws (n, count) around the mean."""
-        noise = rng.standard_normal((self.LB.shape[0], count))
-        return np.asarray(dtrsm(1.0, self.LB, noise, lower=1, trans_a=1) * self.prior.root[:, None])
-
-    def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
-        """Return the diagonal (n,) of ½ (ΛCΛ - Λ + pp' - qq')."""
-        k = self.prior.variances
-        squares = np.square(plus) - (0.0 if minus is None else np.square(minus))
-        return np.asarray(0.5 * ((self.lower.diagonal() / k - 1.0) / k + squares))
-
-
-@dataclass(frozen=True)
-class Flat:
-    """No prior: R = I, and P = Λ but along ``level``, of unit length, about which comparisons say nothing."""
-
-    level: FloatArray
-    order: ClassVar[None] = None
-    ridge: ClassVar[float] = 0.0
 
     @property
-    def rank(self) -> int:
-        """Number of latents."""
-        return int(self.level.shape[0])
+    def variances(self) -> FloatArray:
+        """Variances of the items."""
+        return np.asarray(self.lower.diagonal())
 
-    def diagonal(self, squares: FloatArray) -> FloatArray:
-        """Return the diagonal of P from that of Λ."""
-        return np.maximum(squares, 1e-300)
+    def spreads(self, low: IntArray, high: IntArray) -> FloatArray:
+        """Return the variances of f_low - f_high."""
+        v = self.variances
+        size = v[low] + v[high]
+        found = np.asarray(size - 2.0 * self.lower[high, low])
+        return self._checked(found, size, lambda rows: pair_operator(low[rows], high[rows], self.design.n))
 
-    def centred(self, x: FloatArray) -> FloatArray:
-        """Return x without its level."""
-        return np.asarray(x - self.level * (self.level @ x))
+    def forms(self, E: Any) -> FloatArray:
+        """Return the variances of rows E f."""
+        row, left, right, value = products_of_rows(E)
+        products = value * self.lower[np.maximum(left, right), np.minimum(left, right)]
+        found = np.asarray(np.bincount(row, products, minlength=E.shape[0]), dtype=np.float64)
+        return self._checked(found, np.asarray(abs(E) @ self.variances), lambda rows: E[rows])
 
-    def forward(self, u: FloatArray) -> FloatArray:
-        """Return u."""
-        return u
+    def _checked(self, found: FloatArray, size: FloatArray, rows_of: Any) -> FloatArray:
+        """Return variances of rows, those that are small differences of large numbers from the factor instead."""
+        unsure = np.flatnonzero(found <= CANCELLED * size)
+        step = max(1, BLOCK // max(1, self.design.n))
+        for start in range(0, unsure.shape[0], step):
+            rows = unsure[start : start + step]
+            half = dtrsm(1.0, self.L, self._centred(rows_of(rows).T.toarray()), lower=1)
+            found[rows] = self.variance * np.einsum("ij,ij->j", half, half)
+        return found
 
-    back = forward
+    def among(self, E: Any) -> FloatArray:
+        """Return E C E'."""
+        C = np.tril(self.lower)
+        C += np.tril(C, -1).T
+        return np.asarray(E @ (E @ C).T)
 
-    def curvature(self, Lam: Any, *, semidefinite: bool = True) -> IndependentCurvature:
-        """Factor Λ + ee'/s, s the inverse of its typical size; the upper triangle of Λ counts."""
-        B = _array(Lam)
-        scale = B.shape[0] / max(float(np.trace(B)), 1e-300)
-        B *= scale
-        B += np.outer(self.level, self.level)
-        LB, failed = scipy.linalg.lapack.dpotrf(B.T, lower=1, clean=1)
-        if failed:
-            raise DataError(
-                "BradleyTerry: the comparisons hardly hold the items together, so that maximum likelihood loses all "
-                'digits. Use prior="evidence".'
-            )
-        LB /= np.sqrt(scale)
-        return IndependentCurvature(LB, 0.0, self.level)  # a likelihood has no determinant
-
-    def covariance(self, LB: FloatArray) -> _FlatCovariance:
-        """Return the covariance of latents without a level."""
-        return _FlatCovariance(LB, Diagonal(np.ones(self.rank)), self.level)
-
-
-@dataclass(frozen=True)
-class _FlatCovariance(DiagonalCovariance):
-    """C = Λ⁺."""
-
-    level: FloatArray
-
-    @cached_property
-    def T(self) -> FloatArray:
-        """LB⁻¹(I - ee')."""
-        T = np.asarray(scipy.linalg.lapack.dtrtri(self.LB, lower=1)[0])
-        return np.asarray(T - np.outer(T @ self.level, self.level))
-
-    @cached_property
-    def lower(self) -> FloatArray:
-        """C itself: (LL')⁻¹ without its part along e."""
-        inverse = np.asarray(scipy.linalg.lapack.dpotri(self.LB, lower=1)[0])
-        # e is an eigenvector of LL'
-        size = float(np.sum(np.square(scipy.linalg.solve_triangular(self.LB, self.level, lower=True))))
-        inverse -= size * np.outer(self.level, self.level)
-        return inverse
+    def relative(self, E: Any) -> None:
+        """Return nothing: `among` knows it all."""
 
     def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Return draws (n, count) around the mean."""
-        x = super().draw(count, rng)
-        return np.asarray(x - np.outer(self.level, self.level @ x))
-
-    def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
-        """Return zeros: there is no prior to change."""
-        return np.zeros_like(plus)
+        noise = rng.standard_normal((self.design.n, count))
+        return self._centred(np.sqrt(self.variance) * np.asarray(dtrsm(1.0, self.L, noise, lower=1, trans_a=1)))
 
 
 @dataclass(frozen=True)
-class IndependentSystem(DenseSystem):
-    """The same for independent latents, or latents without a prior."""
+class IndependentSystem(System):
+    """S = [A √v, D √k]; without a prior [A, D]."""
+
+    design: PairDesign
+    variance: float
+    border: FloatArray  # k, (q,)
+    dense: bool = True  # whether P is factored as a dense matrix
+    n_draws: int = N_DRAWS
+
+    @cached_property
+    def roots(self) -> FloatArray:
+        """Diagonal of R, (n + q,)."""
+        if not self.ridge:
+            return np.ones(self.size)
+        return np.concatenate([np.full(self.design.n, np.sqrt(self.variance)), np.sqrt(self.border)])
+
+    @property
+    def size(self) -> int:
+        """Number of columns of S."""
+        return self.design.n + int(self.border.shape[0])
+
+    @property
+    def order(self) -> int:
+        """Order of the matrix that systems are solved with."""
+        return self.size
+
+    @property
+    def smooth(self) -> bool:
+        """S changes smoothly with the parameters."""
+        return True
 
     @property
     def ridge(self) -> float:
         """Weight of the prior, u'u/2."""
-        return float(self.factor.ridge)
+        return 1.0 if np.isfinite(self.variance) else 0.0
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return S u."""
+        return self.design.forward(self.roots * u)
+
+    def back(self, g: FloatArray) -> FloatArray:
+        """Return S'g."""
+        return np.asarray(self.roots * self.design.back(g))
+
+    def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> IndependentCurve:
+        """Return B, ready to solve systems with."""
+        if self.dense:
+            dense = Factored(self.design, tau, self.variance, semidefinite=semidefinite)
+            return IndependentCurve(self, tau, dense, semidefinite)
+        sparse = Precision(self.design, tau, self.variance, self.n_draws)
+        if isinstance(near, IndependentCurve) and near.precision.n_draws == self.n_draws:
+            sparse.start = near.precision.__dict__.get("draws")
+        return IndependentCurve(self, tau, sparse)
 
     def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
-        """Return roughly where the mode is; see `System.start`."""
-        if near is None or near.system.size != self.size or not self.ridge:
+        """Return roughly where the mode is: to first order f = ka moves by C (a dlog k) with the prior variances k."""
+        if not isinstance(near, IndependentCurve) or near.system.size != self.size or not self.ridge:
             return self.back(g)
-        before, latents = near.system.factor, self.latents(g)
-        return moved_mode(before.variances, self.factor.variances, latents, near.solve)
+        before, after, a = near.system.roots, self.roots, self.design.back(g)
+        change = np.clip(2.0 * np.log(after / before), -1.0, 1.0)
+        f = before**2 * a
+        if change.any():
+            f = f + before * near.precondition(before * change * a)
+        return np.asarray(f / after)
 
     def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
         """Return B⁻¹ b up to a relative error; see `System.newton`."""
-        if min(self.size, self.order) > FACTOR_ALWAYS:
+        if not self.dense:
+            return self.curve(tau).solve(b, max(tol, EXACT)), near
+        if self.size > FACTOR_ALWAYS:
             # in a graph without bottlenecks a few products will do, with the diagonal of B as preconditioner
-            diagonal, centred = self.factor.diagonal(self.design.square_sums(tau)), self.factor.centred
-            x, solved = conjugate(
+            squares = np.append(self.design.degrees(self.design.pair_sums(tau)), np.square(self.design.D).T @ tau)
+            diagonal = np.maximum(self.ridge + self.roots**2 * squares, 1e-300)
+            x, left = conjugate(
                 lambda x: self.ridge * x + self.back(tau * self.forward(x)),
-                centred(b),
-                lambda r: centred(r / diagonal),
+                self._centred(b),
+                lambda r: self._centred(r / diagonal),
                 tol,
-                MORE_STEPS,
+                DIAGONAL_STEPS,
             )
-            if solved:
+            if left <= tol:
                 return x, near
         return super().newton(tau, b, near, tol)
 
-    def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> IndependentCurve:
-        """Factor B; see `System.curve`."""
-        return IndependentCurve(self, tau, self.factor.curvature(self.design.laplacian(tau), semidefinite=semidefinite))
+    def _centred(self, x: FloatArray) -> FloatArray:
+        """Return x, without a prior with utilities less their mean."""
+        n = self.design.n
+        return x if self.ridge else np.concatenate([x[:n] - x[:n].mean(), x[n:]])
 
 
 @dataclass(frozen=True)
-class IndependentCurve(DenseCurve, DirectCurve):
-    """B of independent latents, which are asked about themselves."""
+class IndependentCurve(DirectCurve):
+    """B = R'PR, P with the columns of D as its border."""
+
+    system: IndependentSystem
+    tau: FloatArray
+    precision: Any  # `Factored` or `Precision`
+    semidefinite: bool = True  # see `System.curve`
+
+    @cached_property
+    def _columns(self) -> FloatArray:
+        """A'TD."""
+        design = self.system.design
+        return np.asarray(design.AT @ (self.tau[:, None] * design.D))
+
+    @cached_property
+    def _moves(self) -> FloatArray:
+        """X = P⁻¹A'TD, (n, q)."""
+        return self.precision.solve(self._columns) if self._columns.shape[1] else self._columns
+
+    @cached_property
+    def _border(self) -> FloatArray:
+        """Lower Cholesky factor of the Schur complement G."""
+        return self._schur(self._moves)
+
+    def _schur(self, X: FloatArray) -> FloatArray:
+        D, root = self.system.design.D, np.sqrt(self.system.border)
+        G = D.T @ (self.tau[:, None] * D) - self._columns.T @ X
+        if self.system.ridge:
+            return cholesky_one_plus(root[:, None] * G * root, semidefinite=self.semidefinite) / root[:, None]
+        try:
+            return np.asarray(np.linalg.cholesky(G), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            raise DataError(LOOSE) from None
+
+    @property
+    def log_det(self) -> float:
+        """Log determinant of B."""
+        own = np.log(np.square(np.diagonal(self._border)) * self.system.border) if self.precision.ridge else np.zeros(0)
+        return float(self.precision.log_det + own.sum())
+
+    def solve(self, b: FloatArray, tol: float = EXACT) -> FloatArray:
+        """Return B⁻¹ b for one vector, to the last digits but a few or up to a relative error."""
+        n, roots = self.system.design.n, self.system.roots
+        b = b / roots
+        if not self._columns.shape[1]:
+            return np.asarray(self.precision.solve(b, tol) / roots)
+        if tol > EXACT and "_moves" not in self.__dict__:
+            solved = self.precision.solve(np.column_stack([b[:n], self._columns]), tol)
+            x, X = solved[:, 0], solved[:, 1:]
+            L = self._schur(X)
+        else:
+            x, X, L = self.precision.solve(b[:n], tol), self._moves, self._border
+        own = scipy.linalg.cho_solve((L, True), b[n:] - X.T @ b[:n])
+        return np.asarray(np.concatenate([x - X @ own, own]) / roots)
+
+    def precondition(self, b: FloatArray) -> FloatArray:
+        """Return about B⁻¹ b."""
+        return self.solve(b, ROUGH)
+
+    def _lifted(self, E: Any) -> FloatArray:
+        """Return (b - X'a) of rows [a, b], times a root of the covariance of D's latents, (q, p)."""
+        n = self.system.design.n
+        rows = E[:, n:].toarray() - E[:, :n] @ self._moves
+        return np.asarray(scipy.linalg.solve_triangular(self._border, rows.T, lower=True))
+
+    def forms(self, E: Any) -> FloatArray:
+        """Return the variances of rows E of all latents."""
+        n = self.system.design.n
+        if not self._columns.shape[1]:
+            return np.asarray(self.precision.forms(E))
+        return np.asarray(self.precision.forms(E[:, :n]) + np.square(self._lifted(E)).sum(axis=0))
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """Posterior variances of x at the cells."""
+        design = self.system.design
+        spread = self.precision.spreads(*design.pairs)
+        spread = spread if design.pair is None else spread[design.pair]
+        if not self._columns.shape[1]:
+            return np.asarray(spread)
+        rows = design.D - design.A @ self._moves
+        lifted = scipy.linalg.solve_triangular(self._border, rows.T, lower=True)
+        return np.asarray(spread + np.square(lifted).sum(axis=0))
+
+    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
+        """Return the diagonal of the derivative of the evidence by the prior covariance; see the module."""
+        n, q = self.system.design.n, self._columns.shape[1]
+        if not self.precision.ridge:
+            return np.zeros(n + q)
+        k, roots = np.square(self.system.roots), self.system.roots
+        own = np.zeros((n + q, 0)) if not q else self._lifted(sp.eye_array(n + q, format="csr")).T
+        C = np.concatenate([self.precision.variances, np.zeros(q)]) + np.square(own).sum(axis=1)
+        squares = np.square(self.system.back(plus) / roots)
+        squares -= 0.0 if minus is None else np.square(self.system.back(minus) / roots)
+        return np.asarray(0.5 * ((C / k - 1.0) / k + squares))
+
+    def among(self, cells: IntArray) -> FloatArray:
+        """Return the posterior covariance of x at some cells."""
+        design = self.system.design
+        return self.covariance(sp.csr_array(sp.hstack([design.A[cells], sp.csr_array(design.D[cells])])))
+
+    def covariance(self, E: Any) -> FloatArray:
+        """Return E C E' for rows E of all latents."""
+        C = self.precision.among(E[:, : self.system.design.n])
+        if self._columns.shape[1]:
+            lifted = self._lifted(E)
+            C += lifted.T @ lifted
+        return np.asarray(C)
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return posterior means and variances of what is asked."""
-        mean = np.asarray(query.shared @ self.system.factor.forward(u))
-        return mean, np.asarray(self.covariance.forms(query.shared) + query.prior)
+        return np.asarray(query.shared @ (self.system.roots * u)), self.forms(query.shared) + query.prior
 
     def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return the mean (p,) and the covariance (p, p) of what is asked."""
-        return direct_joint(self.covariance, self.system.factor.forward(u), query)
+        """Return posterior means and the covariance of what is asked."""
+        C = self.covariance(query.shared) + (query.rest @ query.rest.T).toarray()
+        return np.asarray(query.shared @ (self.system.roots * u)), np.asarray((C + C.T) / 2)
 
     def draws(self, u: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
-        """Return joint draws (count, p) of what is asked directly."""
-        return direct_draws(self.covariance, self.system.factor.forward(u), query, count, rng)
+        """Return joint draws (count, p) of what is asked."""
+        if not self.system.dense and query.shared.shape[0] <= FEW:
+            mean, C = self.joint(u, u, query)
+            values, vectors = np.linalg.eigh(C)
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            return np.asarray(mean + rng.standard_normal((count, len(mean))) @ root.T)
+        latent, step = self.system.roots * u, count if self.system.dense else AT_ONCE
+        found = []
+        for start in range(0, count, step):
+            some = min(step, count - start)
+            drawn = query.shared @ (latent[:, None] + self._draw(some, rng))
+            found.append((drawn + query.rest @ rng.standard_normal((query.rest.shape[1], some))).T)
+        return np.concatenate(found)
+
+    def _draw(self, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws (n + q, count) of the latents around their means."""
+        f, q = self.precision.draw(count, rng), self._columns.shape[1]
+        if not q:
+            return np.asarray(f)
+        noise = rng.standard_normal((q, count))
+        own = scipy.linalg.solve_triangular(self._border, noise, lower=True, trans="T")
+        return np.concatenate([f - self._moves @ own, own])
 
     def relative(self, u: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return means and variances of values asked directly, relative to the mean of all of them."""
-        return direct_relative(self.covariance, self.system.factor.forward(u), query)
-
-
-def direct_joint(covariance: Any, latent: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-    """Return means and the covariance of a direct query."""
-    C = covariance.among(query.shared) + (query.rest @ query.rest.T).toarray()
-    return np.asarray(query.shared @ latent), np.asarray((C + C.T) / 2)
-
-
-def direct_relative(covariance: Any, latent: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-    """Return means and variances of a direct query relative to the mean of its values."""
-    mean, C = direct_joint(covariance, latent, query)
-    rows = C.mean(axis=1)
-    return mean - mean.mean(), np.maximum(C.diagonal() - 2 * rows + rows.mean(), 0.0)
-
-
-def direct_draws(covariance: Any, latent: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
-    """Return draws (count, p) of a direct query."""
-    draws = (query.shared @ (latent[:, None] + covariance.draw(count, rng))).T
-    return np.asarray(draws + (query.rest @ rng.standard_normal((query.rest.shape[1], count))).T)
-
-
-def moved_mode(
-    before: FloatArray, after: FloatArray, a: FloatArray, solve: Callable[[FloatArray], FloatArray]
-) -> FloatArray:
-    """Return roughly where the mode is, in the coordinates u, when prior variances change from ``before`` to ``after``.
-
-    ``a`` is A'g of the mode f = ka there, and ``solve`` that with B: to first order f moves by C (a dlog k).
-    """
-    root, change = np.sqrt(before), np.clip(np.log(after / before), -1.0, 1.0)
-    f = before * a
-    if change.any():
-        f = f + root * solve(root * change * a)
-    return np.asarray(f / np.sqrt(after))
+        """Return means and variances of what is asked, relative to the mean of all."""
+        E = query.shared
+        variance = self.precision.relative(E[:, : self.system.design.n])
+        if variance is None:
+            mean, C = self.joint(u, u, query)
+            rows = C.mean(axis=1)
+            return mean - mean.mean(), np.maximum(C.diagonal() - 2 * rows + rows.mean(), 0.0)
+        mean = np.asarray(E @ (self.system.roots * u))
+        if self._columns.shape[1]:
+            lifted = self._lifted(E)
+            variance += np.square(lifted - lifted.mean(axis=1, keepdims=True)).sum(axis=0)
+        return mean - mean.mean(), np.maximum(variance, 0.0)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from preflearn.inference.contract import Curve, Found, Info, Method, Observed, Posterior, Slopes, System
+from preflearn.inference.contract import Curve, Found, Info, Method, Observed, Posterior, Slopes, System, Warm
 from preflearn.operators import FloatArray
 
 __all__ = ["Laplace", "LogConcave", "Mode", "find_mode", "laplace", "laplace_gradient"]
@@ -54,7 +54,7 @@ def find_mode(
 ) -> Mode:
     """Find the mode of Σ w log p(y | s S u) - ridge u'u/2 from u by Newton steps, and factor B there.
 
-    Steps are halved until they climb (the objective is concave, so this ends); the iteration stops on the norm of the
+    Steps are halved until they rise (the objective is concave, so this ends); the iteration stops on the norm of the
     gradient, because stopping on the objective loses up to five digits of the evidence's gradient. Before the mode
     Newton's equations are solved as the system sees fit; ``near`` is B of a nearby problem.
     """
@@ -66,7 +66,7 @@ def find_mode(
 
     value, d = objective(u)
     started = bool(u.any())
-    steps, norm, before, climb = 0, np.inf, np.inf, np.inf
+    steps, norm, before, rise = 0, np.inf, np.inf, np.inf
     helps = near if near is not None and near.system.size == system.size else None
     while True:
         gradient = system.back(seen.sums(weight * d.first)) - ridge * u
@@ -77,13 +77,13 @@ def find_mode(
         if norm <= 1e-3 * tol or before <= tol or steps >= max_steps:
             break
         before = norm
-        step, helps = system.newton(tau, gradient, helps, max(0.1 * tol, min(0.03, norm, np.sqrt(climb))))
-        climb = float(gradient @ step)
-        if climb <= (1e-3 * tol) ** 2:
+        step, helps = system.newton(tau, gradient, helps, max(0.1 * tol, min(0.03, norm, np.sqrt(rise))))
+        rise = float(gradient @ step)
+        if rise <= (1e-3 * tol) ** 2:
             break  # what is left of the gradient is rounding: the step is no part of the posterior's own deviation
         size = 1.0
         trial, d_trial = objective(u + step)
-        while not trial >= value + 1e-4 * size * climb - 1e-12 * abs(value) and size > 1e-10:
+        while not trial >= value + 1e-4 * size * rise - 1e-12 * abs(value) and size > 1e-10:
             size /= 2
             trial, d_trial = objective(u + size * step)
         if started and size < 1.0:  # a start that is worse than nothing (another kernel scale, say) is no start
@@ -156,7 +156,7 @@ def laplace_gradient(posterior: Posterior, seen: Observed, likelihood: LogConcav
 
 @dataclass(frozen=True)
 class Laplace(Method):
-    """Laplace's method as an inference; a warm start is ``g`` of an earlier posterior and a factor of its B."""
+    """Laplace's method as an inference; it starts from ``g`` of an earlier posterior, with a factor of its B."""
 
     name: ClassVar[str] = "laplace"
     words: ClassVar[str] = "Laplace's method"
@@ -164,30 +164,13 @@ class Laplace(Method):
     exact_only: ClassVar[bool] = False
     tol: float = 1e-9
 
-    def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Any = None) -> Found:
+    def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Warm | None = None) -> Found:
         """Find the mode and the Gaussian at it."""
-        start, near = (None, None) if warm is None else warm
-        near = near if system.smooth else None
-        u = np.zeros(system.size) if start is None else system.start(start, near)
+        last = None if warm is None else warm.near
+        near = last.curve if last is not None and system.smooth and last.system.smooth else None
+        u = np.zeros(system.size) if warm is None else system.start(warm.g, near)
         return find_mode(system, seen, likelihood, u, near=near, tol=self.tol).found(system, seen)
 
     def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:
         """Return the derivatives of the evidence."""
         return laplace_gradient(found.posterior, seen, likelihood, found.derivatives)
-
-    def warm(self, found: Found, before: Any) -> Any:
-        """Return the warm start for nearby parameters."""
-        return found.posterior.g, found.posterior.curve if found.posterior.system.smooth else None
-
-    def at_cells(self, g: FloatArray) -> Any:
-        """Return the warm start that the ``g`` of cells makes."""
-        return g, None
-
-    def kept(self, warm: Any) -> Any:
-        """Return a warm start as numbers."""
-        return None if warm is None else warm[0]
-
-    def again(self, kept: Any, found: list[Found]) -> Any:
-        """Return the warm start that was kept; the factor of B is that of a posterior with the same g."""
-        near = next((f.posterior for f in reversed(found) if np.array_equal(f.posterior.g, kept)), None)
-        return kept, near.curve if near is not None and near.system.smooth else None

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from preflearn.inference.contract import Found, Method, Observed, Slopes
+from preflearn.inference.contract import Found, Method, Observed, Slopes, Warm
 from preflearn.inference.laplace import find_mode
 
 __all__ = ["MaximumLikelihood"]
@@ -27,9 +27,10 @@ class MaximumLikelihood(Method):
     exact_only: ClassVar[bool] = False
     tol: float = 1e-9
 
-    def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Any = None) -> Found:
+    def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Warm | None = None) -> Found:
         """Find the maximum."""
-        start, near = (np.zeros(system.size), None) if warm is None else (warm.u, warm.curve)
+        last = None if warm is None else warm.near
+        start, near = (np.zeros(system.size), None) if last is None else (last.u, last.curve)
         return find_mode(system, seen, likelihood, start, near=near, tol=self.tol).found(system, seen)
 
     def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:
@@ -38,7 +39,3 @@ class MaximumLikelihood(Method):
         own = [float(seen.weight @ value) for value, _, _ in likelihood.log_density_theta(seen.y, z)]
         nothing = np.zeros_like(found.posterior.u)
         return Slopes(nothing, np.array(own), np.zeros_like(z))
-
-    def warm(self, found: Found, before: Any) -> Any:
-        """Return the warm start for nearby parameters."""
-        return found.posterior

@@ -5,10 +5,11 @@
 The form is chosen here and nowhere else, from the shape of what terms say that rows see:
 
     no groups           all latents are factored together (`dense`); where these are independent, with one variance for
-                        each term, and many, none is and systems are solved by products (`sparse`)
+                        each term, they have forms of their own (`independent`)
     one family          its groups are eliminated one by one, and all shared latents are what is left (`groups`)
     several families    the largest is eliminated so; the latents of the others join the shared ones if they are few,
-                        and else are solved for by conjugate gradients (`crossed`)
+                        and else those of the second are solved for by conjugate gradients (`crossed`). A third family
+                        always joins the shared latents, whose covariance is held
 """
 
 from __future__ import annotations
@@ -25,17 +26,14 @@ import scipy.sparse as sp
 from preflearn.inference.contract import Query, System
 from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem, Design, Factor
-from preflearn.inference.features import FeatureDesign
 from preflearn.inference.group_design import GroupDesign, Stack
-from preflearn.inference.groups import GroupSystem, cholesky_blocks, symmetric_roots
-from preflearn.inference.independent import Diagonal, Flat, IndependentSystem, PairDesign
-from preflearn.inference.sparse import DENSE, N_DRAWS, SparseDesign, SparseSystem
+from preflearn.inference.groups import GroupSystem
+from preflearn.inference.independent import DENSE, N_DRAWS, IndependentSystem, PairDesign
 from preflearn.operators import FloatArray, IntArray
-from preflearn.terms import Asked, Combined, Direct, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term
+from preflearn.terms import Asked, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term
 
 __all__ = ["Layout", "Problem"]
 
-FEW_COLUMNS = 4  # of an array that are worth listing among the few entries of each row
 ROUGH_DRAWS = 16  # of a search: gradients are sums over all latents, so that few draws will do
 MOST_SHARED = 3_000  # latents of further families that join the shared ones
 
@@ -123,9 +121,9 @@ class Layout:
             self.inner_design = GroupDesign(*nothing, self.inner.what, self.inner.group, self.inner.counts)
         self._columns(seen)
         shared = [one for one in seen if one.shared is not None]
-        # latents that can be asked about themselves, and of these so many that no array of their size is held
-        self.direct = self.main is None and all(one.alike for one in shared)
-        self.n_many = max((one.shared.shape[1] for one in shared if not isinstance(one.shared, np.ndarray)), default=0)
+        # utilities that can be asked about themselves, and of these so many that no array of their size is held
+        self.direct = self.main is None and all(one.alike for one in shared) and self.local.shape[1] > 0
+        self.n_many = self.local.shape[1]
         self.sparse = self.direct and self.n_many > dense
 
     def _columns(self, seen: Sequence[Seen]) -> None:
@@ -135,8 +133,7 @@ class Layout:
         for t, one in enumerate(seen):
             if one.shared is None:
                 continue
-            few = sp.issparse(one.shared) or (self.main is None and one.shared.shape[1] <= FEW_COLUMNS)
-            (sparse if few else dense).append((t, one.shared))
+            (dense if isinstance(one.shared, np.ndarray) else sparse).append((t, one.shared))
         self.joined_designs = [
             GroupDesign(sp.csr_array((self.n_cells, 0)), np.zeros((self.n_cells, 0)), one.what, one.group, one.counts)
             for one in self.joined
@@ -164,15 +161,7 @@ class Layout:
         """The prepared design of the elimination."""
         if self.main is not None:
             return GroupDesign(self.local, self.dense, self.main.what, self.main.group, self.main.counts)
-        if self.dense.shape[1]:
-            return FeatureDesign(self.local, self.dense)
-        return PairDesign(self.local) if self.direct and PairDesign.fits(self.local) else Design(self.local)
-
-    @cached_property
-    def sparse_design(self) -> SparseDesign:
-        """The prepared design of the sparse elimination: the many latents come first."""
-        n = self.n_many
-        return SparseDesign(self.local[:, :n], np.hstack([self.local[:, n:].toarray(), self.dense]))
+        return PairDesign(self.local, self.dense) if self.direct else Design(self.local, self.dense)
 
     def rough(self) -> Layout:
         """Return the same with fewer draws, where variances are estimated from such."""
@@ -191,14 +180,8 @@ class Layout:
             K = given[t].K
             assert isinstance(K, Multiple)
             variance[place] = K.variance
-        if self.sparse:
-            n = self.n_many
-            return SparseSystem(self.sparse_design, float(variance[0]), variance[n:], self.n_draws)
-        if np.isfinite(variance).all():
-            return IndependentSystem(self.design, Diagonal(variance))
-        level = np.zeros(self.n_shared)
-        level[: self.n_many] = 1.0 / np.sqrt(self.n_many)
-        return IndependentSystem(self.design, Flat(level))
+        n = self.n_many
+        return IndependentSystem(self.design, float(variance[0]), variance[n:], not self.sparse, self.n_draws)
 
     def system(self, given: Sequence[Given]) -> tuple[System, Pull]:
         """Return the system of priors of the terms, and from its sensitivity to derivatives by their parameters."""
@@ -212,14 +195,9 @@ class Layout:
         system = GroupSystem.build(design, K, [main.covariances(given, stack) for stack in design.stacks])
         if self.inner is None:
             return system, lambda found: self._pull(given, found[0], main.of_terms(found[1]))
-        inner, stacks = self.inner, self.inner_design.stacks
-        blocks = [inner.covariances(given, stack) for stack in stacks]
-        try:
-            roots = [cholesky_blocks(one) for one in blocks]
-        except np.linalg.LinAlgError:
-            roots = [symmetric_roots(one) for one in blocks]
-        roots = [R if R.shape == (1, 1, 1) else R[one.sets[1]] for R, one in zip(roots, stacks, strict=True)]
-        crossed = CrossedSystem(system, self.inner_design, roots)
+        inner, nothing = self.inner, np.zeros((0, 0))
+        blocks = [inner.covariances(given, stack) for stack in self.inner_design.stacks]
+        crossed = CrossedSystem(system, GroupSystem.build(self.inner_design, nothing, blocks))
         return crossed, lambda found: self._pull(given, found[0], main.of_terms(found[1]) | inner.of_terms(found[2]))
 
     def _covariance(self, given: Sequence[Given]) -> FloatArray:
@@ -260,21 +238,19 @@ class Layout:
         asked = [term.ask(rows) for term in terms]
         if self.direct:
             return self._direct_query(asked, len(rows), total)
-        asked = [one._replace(shared=one.shared.in_full()) if isinstance(one.shared, Direct) else one for one in asked]
         prior = np.asarray(sum(t.covariance(rows) for t in terms) if joint else sum(a.variance for a in asked))
-        there = [t for t, one in enumerate(asked) if one.shared is not None]
+        shared = {t: one.shared.covariances() for t, one in enumerate(asked) if one.shared is not None}
         joins = any(
             one.own is not None and any(t in family.terms for family in self.joined) for t, one in enumerate(asked)
         )
         operator: Any = None
-        if len(there) == 1 and isinstance(asked[there[0]].shared, Combined) and not joins:
-            operator, few = asked[there[0]].shared  # of few rows, which are combined in the end
-            Q = _padded(few, self.slices[there[0]], self.n_shared)
+        if len(shared) == 1 and not joins:  # of few rows, which are combined in the end
+            ((t, (few, operator)),) = shared.items()
+            Q = _padded(few, self.slices[t], self.n_shared)
         else:
             Q = np.zeros((len(rows), self.n_shared))
-            for t in there:
-                shared = asked[t].shared
-                Q[:, self.slices[t]] = shared.operator @ shared.rows if isinstance(shared, Combined) else shared
+            for t, found in shared.items():
+                Q[:, self.slices[t]] = found.whole
         own: Any = None
         for t, one in enumerate(asked):
             if one.own is None:
@@ -287,14 +263,14 @@ class Layout:
         return Query(Q, prior, own, operator, total)
 
     def _direct_query(self, asked: Sequence[Asked], p: int, total: int) -> Query:
-        blocks: list[tuple[int, Any]] = []
+        parts: list[Any] = []
         rest = [sp.csr_array((p, 0))]
-        for t, place in self.slices.items():
-            width, shared = place.stop - place.start, asked[t].shared
-            blocks.append((place.start, sp.csr_array((p, width)) if shared is None else shared.rows))
-            rest += [] if shared is None else [shared.rest]
-        blocks.sort(key=lambda block: block[0])
-        E = blocks[0][1] if len(blocks) == 1 else sp.csr_array(sp.hstack([block for _, block in blocks], format="csr"))
+        for t, place in sorted(self.slices.items(), key=lambda item: item[1].start):
+            shared: Any = asked[t].shared
+            parts.append(sp.csr_array((p, place.stop - place.start)) if shared is None else shared.rows)
+            if shared is not None and shared.rest.nnz:
+                rest.append(np.sqrt(shared.variance) * shared.rest)
+        E = parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts, format="csr"))
         beside = sp.csr_array(sp.hstack(rest, format="csr"))
         prior = np.asarray(beside.multiply(beside).sum(axis=1), dtype=np.float64).ravel()
         return Query(E, prior, total=total, direct=True, rest=beside)
@@ -381,7 +357,7 @@ class Problem:
         """Return the same problem at other parameters."""
         ends = np.cumsum([len(term.parameters) for term in self.terms])[:-1]
         parts = np.split(theta, ends)
-        return Problem(tuple(t.with_theta(part) for t, part in zip(self.terms, parts, strict=True)), self.layout)
+        return Problem(tuple(t.clone_with_theta(part) for t, part in zip(self.terms, parts, strict=True)), self.layout)
 
     @property
     def n_cells(self) -> int:

@@ -1,21 +1,21 @@
 """The search for parameters: the maximum of the evidence from several starts; every optimum is kept.
 
 Where values are exact, L-BFGS-B (`maximise`); where they are dear, or known up to some noise, quasi-Newton steps that
-go by gradients (`climb`).
+go by gradients (`quasi_newton`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
 
 from preflearn.operators import FloatArray
 
-__all__ = ["Optimum", "Top", "climb", "maximise", "starts"]
+__all__ = ["Optimum", "maximise", "quasi_newton", "starts"]
 
 WALL = 100.0  # nats
 LITTLE, PATIENCE = 0.01, 3  # nats gained in as many iterations that promise nothing more
@@ -56,11 +56,11 @@ def maximise(
     gain: float = 0.0,
     max_evaluations: int = 500,
 ) -> list[Optimum]:
-    """Climb from every start by L-BFGS-B and return all optima, the highest first.
+    """Search from every start by L-BFGS-B and return all optima, the highest first.
 
     ``evidence(theta)`` returns the value and its gradient; a value that is not finite is a wall to step back from.
     Without free parameters (or with equal bounds of all) the evidence is evaluated once. A later start is given up
-    where it has almost stopped climbing below what an earlier one has reached, and any on a step that gains less than
+    where it has almost stopped rising below what an earlier one has reached, and any on a step that gains less than
     ``gain``.
     """
     found: list[Optimum] = []
@@ -70,11 +70,11 @@ def maximise(
             found.append(Optimum(start, value, gradient, 1, True, "nothing to optimise"))
         else:
             highest = max((one.evidence for one in found), default=-np.inf)
-            found.append(_climb(evidence, start, bounds, tol, gain, max_evaluations, highest))
+            found.append(_ascend(evidence, start, bounds, tol, gain, max_evaluations, highest))
     return sorted(found, key=lambda optimum: -optimum.evidence)
 
 
-def _climb(
+def _ascend(
     evidence: Evidence,
     start: FloatArray,
     bounds: FloatArray,
@@ -129,16 +129,7 @@ def _climb(
 FLAT = 1e-12
 
 
-class Top(NamedTuple):
-    """Where a search ended: the gradient there, its evaluations, and whether it got where it wanted."""
-
-    x: FloatArray
-    gradient: FloatArray
-    evaluations: int
-    done: bool
-
-
-def climb(
+def quasi_newton(
     evaluate: Callable[[FloatArray], tuple[float, FloatArray]],
     start: FloatArray,
     bounds: FloatArray,
@@ -149,7 +140,7 @@ def climb(
     longest: float = 3.0,
     worse: float = np.inf,
     most: int = 40,
-) -> Top:
+) -> Optimum:
     """Return where the gradient vanishes or points out of the bounds.
 
     Secant steps with the curvature of Broyden, Fletcher, Goldfarb and Shanno. A step after which the slope along it is
@@ -162,16 +153,16 @@ def climb(
     Examples
     --------
     >>> import numpy as np
-    >>> top = lambda x: (-np.cosh(x[0] - 1), -np.sinh(x - 1))
-    >>> found = climb(top, np.zeros(1), np.array([[-5.0, 5.0]]), np.ones(1) / 2, tol=1e-9, gain=0.0)
-    >>> found.x.round(8), found.done
+    >>> bell = lambda x: (-np.cosh(x[0] - 1), -np.sinh(x - 1))
+    >>> found = quasi_newton(bell, np.zeros(1), np.array([[-5.0, 5.0]]), np.ones(1) / 2, tol=1e-9, gain=0.0)
+    >>> found.theta.round(8), found.converged
     (array([1.]), True)
     """
     low, high = bounds.T
     x = np.clip(start, low, high)
     value, g = evaluate(x)
     if not np.isfinite(g).all():
-        return Top(x, g, 1, False)
+        return Optimum(x, value, g, 1, False, "the gradient is not finite at the start")
     scale = np.where(np.abs(g) > FLAT, np.abs(first) / np.maximum(np.abs(g), FLAT), 1.0)
     H = np.diag(np.maximum(scale, 1e-12))  # inverse of minus the curvature
     least = gain
@@ -186,11 +177,11 @@ def climb(
         new = np.clip(x + step, low, high)
         step = new - x
         if float(np.abs(step).max(initial=0.0)) <= tol or 0.5 * float(step @ g) <= least:
-            return Top(x, g, count, True)
+            return Optimum(x, value, g, count, True, "the next step promises next to nothing")
         value_new, g_new = evaluate(new)
         if value_new < value - worse or not np.isfinite(g_new).all():
             # over a valley, or into a wall, whose slopes say little about the curvature here
-            H, least = H / 4, 0.0  # nor does a shorter step promise less because the top is near
+            H, least = H / 4, 0.0  # nor does a shorter step promise less because the maximum is near
             continue
         least = gain
         change = free * (g - g_new)  # of parameters held at a bound nothing is learned
@@ -207,4 +198,4 @@ def climb(
             H = 2.0 * H
         if after >= -before:
             x, value, g = new, value_new, g_new
-    return Top(x, g, most, False)
+    return Optimum(x, value, g, most, False, f"stopped after {most} evaluations")

@@ -24,7 +24,7 @@ from preflearn.model_file.tables import ESTIMATORS
 
 __all__ = ["FORMAT_VERSION", "load", "open_model", "save"]
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 _FORMAT = "preflearn model"
 
 

@@ -334,7 +334,7 @@ def hold_out_pairs(
     closed = plan.units is not None
     dec, alphas, coefficients, K = _decompose_all(space, edges, alphas, keep_gram=not closed)
     if plan.units is None:
-        return HeldOut(alphas, *_refit_pairs(space, data, plan, alphas, ties, weighting, K), coefficients)
+        return HeldOut(alphas, *_refit(space, data, plan, alphas, ties, weighting, K), coefficients)
     kept = np.ones(data.margin.shape[0], dtype=bool) if ties == "include" else data.margin != 0
     unit = np.empty(edges.first.shape[0], dtype=np.intp)
     unit[edges.pair] = plan.units[kept]
@@ -420,18 +420,29 @@ def _blind_values(
 
 
 def _refit(
-    space: Space, data: RowData, plan: Plan, alphas: FloatArray, ties: Ties, weighting: Weighting, K: FloatArray
+    space: Space,
+    data: RowData | PairData,
+    plan: Plan,
+    alphas: FloatArray,
+    ties: Ties,
+    weighting: Weighting,
+    K: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
+    """Return held-out predictions and their rounding errors from a decomposition for every fold."""
     held = []
     for k, test in enumerate(plan.tests):
-        train = plan.train(k, data.n_items)
-        operator = data.operator(ties, weighting, train)
+        items, operator = data.training(plan.train(k, data.n_statements), ties, weighting)
+        wanted = test if isinstance(data, RowData) else np.arange(data.n_items)
         if space.solver == "primal":
-            M, b = scatter(operator, space.of(train), space.n_features)
-            held.append(_product(space.features(test), decompose(M, b).solve(alphas)))
+            M, b = scatter(operator, space.of(items), space.n_features)
+            f, noise = _product(space.features(wanted), decompose(M, b).solve(alphas))
         else:
-            dec = decompose(project(operator, K[np.ix_(train, train)]), operator.target)
-            held.append(_product(K[np.ix_(test, train)], operator.adjoint(dec.solve(alphas))))
+            root = dual_operator(operator)
+            dec = decompose(project(root, K[np.ix_(items, items)]), root.target)
+            f, noise = _product(K[np.ix_(wanted, items)], root.adjoint(dec.solve(alphas)))
+        if isinstance(data, PairData):
+            f, noise = f[data.first[test]] - f[data.second[test]], noise[data.first[test]] + noise[data.second[test]]
+        held.append((f, noise))
     return np.concatenate([f for f, _ in held]), np.concatenate([noise for _, noise in held])
 
 
@@ -454,20 +465,3 @@ def _fold_sums(
                 b += part_b
         predictions[test], noise[test] = _product(space.features(test), decompose(M, b).solve(alphas))
     return predictions, noise
-
-
-def _refit_pairs(
-    space: Space, data: PairData, plan: Plan, alphas: FloatArray, ties: Ties, weighting: Weighting, K: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    held, rough = [], []
-    for k, test in enumerate(plan.tests):
-        edges = data.take(plan.train(k, data.margin.shape[0])).operator(ties, weighting)
-        if space.solver == "primal":
-            M, b = scatter(edges, space.features, space.n_features)
-            f, noise = _product(space.features(slice(0, data.n_items)), decompose(M, b).solve(alphas))
-        else:
-            root = dual_operator(edges)
-            f, noise = _product(K, root.adjoint(decompose(project(root, K.copy()), root.target).solve(alphas)))
-        held.append(f[data.first[test]] - f[data.second[test]])
-        rough.append(noise[data.first[test]] + noise[data.second[test]])
-    return np.concatenate(held), np.concatenate(rough)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.inference.sparse import Precision, SparseDesign
+from preflearn.inference.independent import PairDesign, Precision
 from preflearn.operators import FloatArray
 
 __all__ = ["utilities_by_least_squares"]
@@ -35,6 +35,6 @@ def utilities_by_least_squares(A: Any, weight: FloatArray) -> Callable[[FloatArr
     >>> (f[:, 0] - f[2, 0]).round(6)
     array([2., 1., 0.])
     """
-    design = SparseDesign(A, np.zeros((A.shape[0], 0)))
+    design = PairDesign(A, np.zeros((A.shape[0], 0)))
     precision = Precision(design, weight, math.inf, 0)
     return lambda b: precision.solve(np.asarray(design.AT @ b), CLOSE)

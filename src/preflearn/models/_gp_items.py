@@ -35,14 +35,7 @@ def items_of_comparisons(model: Any, X: Comparisons, used: IntArray) -> Items:
         return _by_row(model, used)
     if model.featureless_:
         raise DataError(f"{owner}: the model was fitted on items without features; give the same kind of items.")
-    rows = match_columns(model, X.items, X.feature_names)
-    if X.names is not None and model.item_names_ is not None:
-        number = _numbers_of_names(model, X.names[used], rows[used])
-    elif model._items_matter and _same_table(model, rows):
-        number = _numbers(model, used)
-    else:
-        number = _numbers_of_rows(model, rows[used])
-    return Items(rows[used], number)
+    return _with_features(model, match_columns(model, X.items, X.feature_names), X.names, used)
 
 
 def items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
@@ -86,13 +79,19 @@ def _items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
             f"{'names or row numbers of its items' if model.featureless_ else 'their feature rows'}."
         )
     rows = match_columns(model, table.values, table.feature_names)
-    if table.names is not None and model.item_names_ is not None:
-        number = _numbers_of_names(model, table.names, rows)
+    every = np.arange(rows.shape[0])
+    return _with_features(model, rows, table.names, every), every if table.names is None else table.names
+
+
+def _with_features(model: Any, rows: Any, names: Any, used: IntArray) -> Items:
+    """Return some items of a table of features; who is who is known by name, by row, or by features."""
+    if names is not None and model.item_names_ is not None:
+        number = _numbers_of_names(model, names[used])
     elif model._items_matter and _same_table(model, rows):
-        number = _numbers(model, np.arange(rows.shape[0]))
+        number = _numbers(model, used)
     else:
-        number = _numbers_of_rows(model, rows)
-    return Items(rows, number), np.arange(rows.shape[0]) if table.names is None else table.names
+        number = _numbers_of_rows(model, rows[used])
+    return Items(rows[used], number)
 
 
 def _read(model: Any, items: Any) -> ItemTable:
@@ -188,7 +187,7 @@ def _new_numbers(model: Any, count: int) -> IntArray:
     return np.asarray(model._used.shape[0] + model.n_items_ + np.arange(count))
 
 
-def _numbers_of_names(model: Any, names: Any, rows: Any) -> IntArray:
+def _numbers_of_names(model: Any, names: Any) -> IntArray:
     number = _new_numbers(model, len(names))
     if not model._items_matter:
         return number

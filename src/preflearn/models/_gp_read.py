@@ -11,14 +11,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.sparse.linalg import lsqr
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
 from preflearn.inference.contract import Observed
 from preflearn.operators import FloatArray, IntArray
-from preflearn.terms import Items, Rows, Who
+from preflearn.terms import Items, Rows, Who, pair_operator
 
 __all__ = ["Statements", "label_numbers", "read", "sorted_labels", "statements_of"]
 
@@ -329,9 +328,7 @@ def _check_covariates(owner: str, X: Comparisons) -> bool:
 
 def _is_difference(X: Comparisons, column: FloatArray) -> bool:
     """Return whether a number of every row is u_first - u_second for some u of the items."""
-    m = len(X)
-    ends = np.concatenate([X.first, X.second])
-    A = sp.csr_array((np.repeat([1.0, -1.0], m), (np.tile(np.arange(m), 2), ends)), shape=(m, X.n_items))
+    A = pair_operator(X.first, X.second, X.n_items)
     size = float(np.linalg.norm(column))
     found: Any = lsqr(A, column, atol=1e-12, btol=1e-12, iter_lim=4 * X.n_items + 100)
     return float(np.linalg.norm(A @ found[0] - column)) <= SAME * size

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from preflearn.inference.evidence import Evidence, Starts
-from preflearn.inference.search import Optimum, climb
+from preflearn.inference.search import Optimum, quasi_newton
 from preflearn.linalg import few_threads
 from preflearn.models._gp_read import Statements
 from preflearn.models._gp_terms import Choice
@@ -54,17 +55,14 @@ def _search_from(
             here = here.over(choice.at(problem).with_rest(data, LOST_IN_SEARCH), likelihood, tol=TOL)
             at = theta
         with few_threads(here.order):
-            return here.believed(theta)
+            return here.penalised(theta)
 
     first = np.full(theta.shape, FIRST)
-    theta, slope, evaluations, done = climb(
-        evaluate, theta, bounds, first, tol=SHORT, gain=GAIN, longest=LONGEST, worse=WORSE, most=MOST
-    )
-    problem, likelihood = here.split(theta)
+    found = quasi_newton(evaluate, theta, bounds, first, tol=SHORT, gain=GAIN, longest=LONGEST, worse=WORSE, most=MOST)
+    problem, likelihood = here.split(found.theta)
     # what the posterior is over depends on nothing but the parameters
     whole: Evidence = rebuild(choice.at(problem), likelihood)
     whole.warm = here.over(whole.problem, likelihood, tol=whole.method.tol).warm
     with few_threads(whole.order):
-        value = whole.solve(theta).posterior.log_evidence + whole.hyperprior_gain(theta)[0]
-    message = "the next step promises next to nothing" if done else f"stopped after {evaluations} evaluations"
-    return whole, Optimum(theta, value, slope, evaluations, done, message)
+        value = whole.solve(found.theta).posterior.log_evidence + whole.hyperprior_gain(found.theta)[0]
+    return whole, replace(found, evidence=value)

@@ -24,7 +24,6 @@ from preflearn.terms import ItemKernel, SkewBasis
 __all__ = ["choice_again", "choice_state", "comparisons_again", "hyperprior_again", "scale_again"]
 
 FAR = 1e6  # times or part of the size of covariates: what updates have added cannot be further away
-VARIANCES = ("share", "side", "judge_side", "covariates", "clusters")
 
 
 def choice_state(choice: Choice) -> dict[str, Any]:
@@ -34,9 +33,8 @@ def choice_state(choice: Choice) -> dict[str, Any]:
         "latents": choice.kind,
         **{name: None if part is None else (part.kernel, part.own) for name, part in parts.items()},
         "functions": None if choice.basis is None else (choice.basis.V, *choice.basis.kept),
-        "judge_kernel": choice.judge_kernel,
+        "kernels": choice.kernels,
         "scale": choice.scale,
-        "variances": {name: getattr(choice, name) for name in VARIANCES},
     }
 
 
@@ -58,20 +56,15 @@ def choice_again(model: Any, X: Comparisons, data: Statements, state: dict[str, 
     if (found["utility"] is None) != no_utility or (found["circles"] is None) != (model.cyclic_kernel is None):
         raise DataError("the parts of the prior are not those that the parameters speak of")
     start = choose(model, X, data, None)  # what the parameters ask for
-    kept = state["variances"]
-    more: dict[str, Any] = {"judge_kernel": state["judge_kernel"], "scale": state["scale"]}
-    for name in VARIANCES:
-        one = kept[name]
-        if (one is None) != (getattr(start, name) is None):
-            raise DataError("the terms are not those that the parameters speak of")
-        if one is not None:
-            _check_constant(one)
-        more[name] = one
-    if (more["judge_kernel"] is None) != (start.judge_kernel is None):
-        raise DataError("the kernel between judges is not the one that the parameters speak of")
-    if more["judge_kernel"] is not None:
-        check_kernel("judges", more["judge_kernel"], "judge_kernel")
-    more["scale"] = scale_again(state["scale"], start)
+    kernels = dict(state["kernels"])
+    if set(kernels) != set(start.kernels):
+        raise DataError("the terms are not those that the parameters speak of")
+    for name, kernel in kernels.items():
+        if name == "judge_kernel":
+            check_kernel("judges", kernel, name)
+        else:
+            _check_constant(kernel)
+    scale = scale_again(state["scale"], start)
     kind = state["latents"]
     allowed = {
         "items": found["circles"] is None,
@@ -82,7 +75,7 @@ def choice_again(model: Any, X: Comparisons, data: Statements, state: dict[str, 
     if not allowed.get(kind, False):
         raise DataError(f"latents {kind!r} do not go with these parts")
     basis = _basis(state["functions"], data.used.shape[0]) if kind == "functions" else None
-    return replace(start, kind=kind, basis=basis, **found, **more)
+    return replace(start, kind=kind, basis=basis, kernels=kernels, scale=scale, **found)
 
 
 def scale_again(kept: Any, start: Choice) -> FloatArray | None:

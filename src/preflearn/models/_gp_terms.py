@@ -7,7 +7,7 @@ features effects of pairs. Judges, sides, covariates and clusters are terms besi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any, Literal
@@ -18,8 +18,8 @@ from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.inference.independent import DENSE
 from preflearn.inference.problem import Problem
-from preflearn.inference.sparse import DENSE
 from preflearn.items import as_items
 from preflearn.linalg import few_threads
 from preflearn.models._gp_read import Statements
@@ -66,9 +66,20 @@ FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer 
 LITTLE_SHARE = 0.01  # to start from beside reliabilities: tastes could take their place, and would not give it back
 SHARE = (1e-4, 1e3)  # bounds of the variance of a judge's own preferences, in units of the population's
 MOST_TOGETHER = 6_000  # latents of judges with features, whose covariance is held
-UNTOLD = (1e-5, 1e5)  # scikit-learn's default bounds: nobody has said anything about this parameter
+DEFAULT_BOUNDS = (1e-5, 1e5)  # scikit-learn's: nobody has said anything about this parameter
 VARIANCE = (1e-4, 1e4)  # of utilities, in units of the noise
 SIDE_VARIANCE = 4.0  # of the side's advantage, in squared units of the noise: two deviations of it are likely
+
+
+# Kernels and variances of what is beside preferences: the part of a problem that has each, and what it is called there.
+BESIDE = {
+    "share": ("tastes", "share"),
+    "judge_kernel": ("tastes", "kernel"),
+    "side": ("side", "variance"),
+    "judge_side": ("side", "of_judges"),
+    "covariates": ("covariates", "variance"),
+    "clusters": ("clusters", "variance"),
+}
 
 
 @dataclass(frozen=True)
@@ -82,34 +93,31 @@ class Choice:
     utility: ItemKernel | None
     circles: ItemKernel | None
     basis: SkewBasis | None = None
-    share: Any = None  # of a judge's own preferences
-    judge_kernel: Any = None  # between features of judges
+    kernels: dict[str, Any] = field(default_factory=dict)  # of what is beside preferences, by the names of `BESIDE`
     judge_features: Any = None
     n_judges: int = 0
-    side: Any = None
-    judge_side: Any = None
-    covariates: Any = None
     scale: FloatArray | None = None  # of the covariates
-    clusters: Any = None
 
     def terms(self, data: Statements, rest: bool = False) -> list[Term]:
         """Return the terms; with ``rest`` skew functions leave an effect of each pair."""
         n, rows = data.used.shape[0], data.rows
         found = terms_as(self.kind, self.utility, self.circles, n, data.pairs, self.basis, rest=rest)
-        if self.share is not None:
+        kernels = self.kernels
+        if "share" in kernels:
             found[0] = self._with_judges(found[0], rows)
-        if self.side is not None:
-            found.append(Side(self.side, self.judge_side))
-        if self.covariates is not None:
+        if "side" in kernels:
+            found.append(Side(kernels["side"], kernels.get("judge_side")))
+        if "covariates" in kernels:
             assert self.scale is not None
-            found.append(Covariates(self.covariates, self.scale))
-        if self.clusters is not None:
-            found.append(Clusters(self.clusters, n))
+            found.append(Covariates(kernels["covariates"], self.scale))
+        if "clusters" in kernels:
+            found.append(Clusters(kernels["clusters"], n))
         return found
 
     def _with_judges(self, base: Term, rows: Any) -> Term:
-        if self.judge_kernel is None:
-            return Tastes(base, self.share, self.n_judges)
+        share, kernel = self.kernels["share"], self.kernels.get("judge_kernel")
+        if kernel is None:
+            return Tastes(base, share, self.n_judges)
         A = base.seen(rows).shared
         asked = rows.who.number[np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))] * A.shape[1] + A.indices
         judge, latent = np.divmod(np.unique(asked), A.shape[1])
@@ -119,7 +127,7 @@ class Choice:
                 f"{latent.shape[0]} things (at most {MOST_TOGETHER}: a matrix of that size squared is held). Use "
                 'judge_kernel="identity", which has no such limit, or fewer comparisons.'
             )
-        return TastesByFeatures(base, self.share, self.judge_kernel, self.judge_features, latent, judge)
+        return TastesByFeatures(base, share, kernel, self.judge_features, latent, judge)
 
     def problem(self, data: Statements, *, rest: bool = False, dense: float = DENSE) -> Problem:
         """Return the sum of the terms over statements; for ``dense`` see `preflearn.inference.problem.Layout`."""
@@ -127,7 +135,7 @@ class Choice:
 
     def searched_by_functions(self, data: Statements) -> bool:
         """Return whether parameters are searched for by skew functions, which are fewer than the pairs."""
-        many = self.kind == "pairs" and data.pairs[0].shape[0] > BASIS_FROM and self.share is None
+        many = self.kind == "pairs" and data.pairs[0].shape[0] > BASIS_FROM and "share" not in self.kernels
         return self.circles is not None and self.circles.X is not None and (self.kind == "functions" or many)
 
     def with_rest(self, data: Statements, lost: float) -> Problem:
@@ -140,17 +148,9 @@ class Choice:
     def at(self, problem: Problem) -> Choice:
         """Return the same choice at the parameters of a problem."""
         parts = problem.parts
-        found: dict[str, Any] = {"utility": parts.get("utility"), "circles": parts.get("circles")}
-        if "tastes" in parts:
-            found["share"] = parts["tastes"].share
-            found["judge_kernel"] = getattr(parts["tastes"], "kernel", None)
-        if "side" in parts:
-            found.update(side=parts["side"].variance, judge_side=parts["side"].of_judges)
-        if "covariates" in parts:
-            found["covariates"] = parts["covariates"].variance
-        if "clusters" in parts:
-            found["clusters"] = parts["clusters"].variance
-        return replace(self, **found)
+        found = {name: getattr(parts[term], its) for name, (term, its) in BESIDE.items() if term in parts}
+        kernels = {name: kernel for name, kernel in found.items() if kernel is not None}
+        return replace(self, utility=parts.get("utility"), circles=parts.get("circles"), kernels=kernels)
 
 
 def terms_as(
@@ -188,7 +188,8 @@ def choose(model: Any, X: Comparisons, data: Statements, known: Choice | None) -
     utility, circles = parts["utility"], parts["circles"]
     rest = beside(model, X, data)
     if known is not None:  # what was learned before, and what only the new comparisons can tell
-        rest |= {name: part for name, part in _beside_again(X, data, known).items() if part is not None}
+        rest["kernels"] |= known.kernels
+        rest["scale"] = rest.get("scale") if known.scale is None else known.scale
     kind, basis = _kind(model, utility, circles, data)
     return Choice(kind, utility, circles, basis, **rest)
 
@@ -276,37 +277,27 @@ def _item_kernel(
 
 def beside(model: Any, X: Comparisons, data: Statements) -> dict[str, Any]:
     """Return what is added to preferences: judges, the side, covariates, clusters."""
-    found: dict[str, Any] = {}
+    kernels: dict[str, Any] = {}
+    found: dict[str, Any] = {"kernels": kernels}
     unit = model._unit
     bounds = VARIANCE[0] * unit, VARIANCE[1] * unit
     if model.judge_kernel is not None:
         own, between = judge_parts(model.judge_kernel)
-        found.update(share=_share(own, LITTLE_SHARE if model.judge_reliability else 1.0), n_judges=data.n_judges)
+        kernels["share"] = _share(own, LITTLE_SHARE if model.judge_reliability else 1.0)
+        found["n_judges"] = data.n_judges
         if between is not None:
-            features = _judge_features(X, data.judges, data.n_judges)
-            kernel = start_kernel("PreferenceGP", between, features, parameter="judge_kernel")
-            found.update(judge_features=features, judge_kernel=kernel)
+            features = found["judge_features"] = _judge_features(X, data.judges, data.n_judges)
+            kernels["judge_kernel"] = start_kernel("PreferenceGP", between, features, parameter="judge_kernel")
     if data.rows.side is not None:
-        found["side"] = ConstantKernel(SIDE_VARIANCE * unit, "fixed")
+        kernels["side"] = ConstantKernel(SIDE_VARIANCE * unit, "fixed")
         if model.side == "judge":
-            found["judge_side"] = ConstantKernel(0.1 * unit, bounds)
+            kernels["judge_side"] = ConstantKernel(0.1 * unit, bounds)
     if data.rows.covariates is not None:
+        kernels["covariates"] = ConstantKernel(unit, bounds)
         size = np.sqrt(np.mean(np.square(data.rows.covariates), axis=0))
-        found.update(covariates=ConstantKernel(unit, bounds), scale=np.where(size > 0, size, 1.0))
+        found["scale"] = np.where(size > 0, size, 1.0)
     if data.rows.cluster is not None:
-        found["clusters"] = ConstantKernel(unit, bounds)
-    return found
-
-
-def _beside_again(X: Comparisons, data: Statements, known: Choice) -> dict[str, Any]:
-    """Return what is added to preferences, with the parameters of a known choice."""
-    found: dict[str, Any] = {
-        name: getattr(known, name)
-        for name in ("share", "judge_kernel", "side", "judge_side", "covariates", "scale", "clusters")
-    }
-    found["n_judges"] = data.n_judges
-    if known.judge_kernel is not None:
-        found["judge_features"] = _judge_features(X, data.judges, data.n_judges)
+        kernels["clusters"] = ConstantKernel(unit, bounds)
     return found
 
 
@@ -334,7 +325,7 @@ def _share(own: Any, start: float) -> Any:
         return ConstantKernel(start, SHARE)
     given = start_kernel("PreferenceGP", own, np.zeros((2, 1)), parameter="judge_kernel")
     bounds = own.constant_value_bounds
-    default = not isinstance(bounds, str) and tuple(np.ravel(bounds)) == (1e-5, 1e5)
+    default = not isinstance(bounds, str) and tuple(np.ravel(bounds)) == DEFAULT_BOUNDS
     return ConstantKernel(given.constant_value, SHARE) if default else given
 
 
@@ -375,7 +366,7 @@ def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0, *, para
     for name, value in kernel.get_params().items():
         if not name.endswith("_bounds") or isinstance(value, str) or np.shape(value) != (2,):
             continue
-        if tuple(np.asarray(value, dtype=float)) != UNTOLD:
+        if tuple(np.asarray(value, dtype=float)) != DEFAULT_BOUNDS:
             continue
         what = name.removesuffix("_bounds")
         if what.endswith("length_scale"):

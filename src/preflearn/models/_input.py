@@ -65,6 +65,15 @@ class RowData:
             weight = None if weight is None else weight[rows]
         return Groups.build(y, code, weight, ties=ties, weighting=weighting)
 
+    @property
+    def n_statements(self) -> int:
+        """Number of what may be left out: rows."""
+        return self.n_items
+
+    def training(self, rows: IntArray, ties: Ties, weighting: Weighting) -> tuple[IntArray, Groups]:
+        """Return the items that some rows are about, and the operator that sees their pairs."""
+        return rows, self.operator(ties, weighting, rows)
+
     def scores(self) -> Rows:
         """Return the operator that sees the scores themselves."""
         return Rows.build(self.y, self.weight)
@@ -117,19 +126,24 @@ class PairData:
         code = None if code is None else code[keep]
         return Edges.build(self.n_items, self.first[keep], self.second[keep], self.margin[keep], weight, code)
 
-    def take(self, rows: IntArray) -> PairData:
-        """Return some of the comparisons, over the same items."""
-        weight = None if self.weight is None else self.weight[rows]
-        code = None if self.code is None else self.code[rows]
-        return replace(
+    @property
+    def n_statements(self) -> int:
+        """Number of what may be left out: comparisons."""
+        return int(self.margin.shape[0])
+
+    def training(self, rows: IntArray, ties: Ties, weighting: Weighting) -> tuple[IntArray, Edges]:
+        """Return the items that some comparisons are about, and the operator that sees these."""
+        items, place = np.unique(np.concatenate([self.first[rows], self.second[rows]]), return_inverse=True)
+        part = replace(
             self,
-            first=self.first[rows],
-            second=self.second[rows],
+            X=self.X[items],
+            first=place[: len(rows)],
+            second=place[len(rows) :],
             margin=self.margin[rows],
-            weight=weight,
-            code=code,
-            rows=self.rows[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            code=None if self.code is None else self.code[rows],
         )
+        return items, part.operator(ties, weighting)
 
 
 def read_training(

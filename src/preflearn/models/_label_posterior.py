@@ -3,59 +3,61 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from preflearn.inference.blocks import BlockDesign, BlockFactor, between
+from preflearn.inference.blocks import BlockDesign, BlockFactor, between, cover_cost, vertex_cover
 from preflearn.inference.contract import Posterior
-from preflearn.inference.covers import CoverFactor, cover_cost, vertex_cover
 from preflearn.inference.dense import DenseSystem
 from preflearn.models._label_input import Edges
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import ItemKernel, Parameters
 from preflearn.terms.labels import Labels, contrasts, selection
 
-__all__ = ["LabelPosterior", "LabelProblem", "label_prior"]
+__all__ = ["LabelPosterior", "LabelProblem"]
 
 BLOCK = 2**22  # numbers held at a time
-
-
-def label_prior(edges: Edges, labels: Any, kernel: Any, *, shared: bool) -> tuple[Labels, int]:
-    """Return the prior over the functions of labels in its cheapest form, and the size of the largest matrix factored.
-
-    An arrow where the edges of an item share few labels (`preflearn.inference.covers`), or one dense matrix for as few
-    functions as will do: the operations decide, counted double for the arrow, whose matrices are smaller. In
-    classification it wins from five labels on.
-    """
-    n_items, n_labels = edges.X.shape[0], len(labels)
-    part = ItemKernel(edges.X, kernel, None, n_items)
-    basis = selection(edges.first, edges.second, n_labels)
-    seen = np.flatnonzero(basis.any(axis=1))
-    dense = contrasts(edges.first, edges.second, n_labels) if shared else basis
-    cover = vertex_cover(edges.item, edges.first, edges.second, n_labels, n_items)[seen]
-    names = tuple(labels[seen])
-    parts, rest = ((part,), None) if shared else ((part,) * len(seen), part)
-    size = n_items * dense.shape[1]
-    if 2 * cover_cost(cover) < size**3 / 3:
-        build: Any = partial(CoverFactor.build, cover=cover)
-        return Labels(parts, basis, rest, names, build), max(n_items, int(cover.sum()))
-    return Labels(parts, dense, rest, names, partial(BlockFactor.build, n_blocks=dense.shape[1])), size
 
 
 @dataclass(frozen=True)
 class LabelProblem:
     """The one term of labels over edges, as `preflearn.inference.problem.Problem` is a sum of several."""
 
+    estimated: ClassVar[bool] = False
     labels: Labels
     design: BlockDesign
-    order: int  # of the largest matrix that is factored
+    cover: Any  # (P, n): see `preflearn.inference.blocks`
+
+    @classmethod
+    def of(cls, edges: Edges, labels: Any, kernel: Any, *, shared: bool) -> LabelProblem:
+        """Return the prior over the functions of labels in its cheapest form.
+
+        With a small vertex cover where the edges of an item share few labels, or one dense matrix for as few functions
+        as will do: the operations decide, counted double for the cover, whose matrices are smaller. In classification
+        it wins from five labels on.
+        """
+        n_items, n_labels = edges.X.shape[0], len(labels)
+        part = ItemKernel(edges.X, kernel, None, n_items)
+        basis = selection(edges.first, edges.second, n_labels)
+        seen = np.flatnonzero(basis.any(axis=1))
+        cover = vertex_cover(edges.item, edges.first, edges.second, n_labels, n_items)[seen]
+        dense = contrasts(edges.first, edges.second, n_labels) if shared else basis
+        if 2 * cover_cost(cover) >= (n_items * dense.shape[1]) ** 3 / 3:
+            basis, cover = dense, np.ones((dense.shape[1], n_items), dtype=bool)
+        parts, rest = ((part,), None) if shared else ((part,) * len(seen), part)
+        design = BlockDesign(edges.item, edges.first, edges.second, basis, n_items)
+        return cls(Labels(parts, basis, rest, tuple(labels[seen])), design, cover)
 
     @property
     def parameters(self) -> Parameters:
         """Free parameters."""
         return self.labels.parameters
+
+    @property
+    def order(self) -> int:
+        """Order of the largest matrix that is factored."""
+        return max(int(self.cover.shape[1]), int(self.cover.sum()))
 
     @property
     def n_cells(self) -> int:
@@ -67,19 +69,14 @@ class LabelProblem:
         """Number of latents."""
         return self.design.shape[1]
 
-    @property
-    def estimated(self) -> bool:
-        """Whether the evidence is estimated: no."""
-        return False
-
     def with_theta(self, theta: FloatArray) -> LabelProblem:
         """Return the same problem at other parameters."""
-        return replace(self, labels=self.labels.with_theta(theta))
+        return replace(self, labels=self.labels.clone_with_theta(theta))
 
     def system(self) -> tuple[DenseSystem, Any]:
         """Return the system of the labels, and from its sensitivity to derivatives by their parameters."""
-        factor, pull = self.labels.factor()
-        return DenseSystem(self.design, factor), pull
+        grams, pull = self.labels.grams()
+        return DenseSystem(self.design, BlockFactor.build(grams, self.cover)), pull
 
 
 @dataclass(frozen=True)

@@ -10,22 +10,19 @@ from sklearn.gaussian_process.kernels import Kernel
 from preflearn.data.checks import check_names
 from preflearn.data.item_table import check_items
 from preflearn.exceptions import DataError
-from preflearn.inference.blocks import BlockDesign
 from preflearn.inference.contract import Observed
 from preflearn.inference.evidence import Evidence, get_method, numbers
 from preflearn.likelihoods import get_likelihood
 from preflearn.models._gp_terms import check_kernel
 from preflearn.models._label_input import Edges
-from preflearn.models._label_posterior import LabelProblem, label_prior
+from preflearn.models._label_posterior import LabelProblem
 
 __all__ = ["edges_again", "evidence_of"]
 
 
 def evidence_of(edges: Edges, labels: Any, kernel: Any, likelihood: Any, inference: str, *, shared: bool) -> Evidence:
     """Return the evidence of edges for a kernel to start from."""
-    prior, size = label_prior(edges, labels, kernel, shared=shared)
-    design = BlockDesign(edges.item, edges.first, edges.second, prior.basis, edges.X.shape[0])
-    problem: Any = LabelProblem(prior, design, size)
+    problem: Any = LabelProblem.of(edges, labels, kernel, shared=shared)
     return Evidence(problem, likelihood, Observed(edges.outcome, edges.weight), get_method(inference))
 
 

@@ -143,8 +143,7 @@ class Space:
 def fit_least_squares(space: Space, operator: Rows | Groups | Edges, alpha: float) -> tuple[FloatArray, float]:
     """Return the coefficients, primal (d,) or dual (n,) as the space says, and the relative residual."""
     if space.solver == "cg":
-        w, _, residual = iterate(operator, space.features(slice(0, operator.n_items)), alpha)
-        return w, residual
+        return iterate(operator, space.features(slice(0, operator.n_items)), alpha)
     if space.solver == "primal":
         M, b = scatter(operator, space.features, space.n_features)
         return solve(M, b, alpha), 0.0

@@ -15,7 +15,7 @@ from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
 from preflearn.data.pairs import warn_before_learning
 from preflearn.exceptions import DataWarning, warn_user
-from preflearn.inference.contract import Method
+from preflearn.inference.contract import Method, Warm
 from preflearn.inference.evidence import (
     METHODS,
     Evidence,
@@ -35,7 +35,7 @@ from preflearn.models._gp_read import Statements, read
 from preflearn.models._gp_terms import Choice
 from preflearn.models._mixtures import mix
 from preflearn.models._utility import UtilityPosterior
-from preflearn.terms import POPULATION, Items, Who
+from preflearn.terms import POPULATION, Items, Rows, Who
 
 __all__ = [
     "NOTHING_BUT_NOISE",
@@ -168,7 +168,7 @@ class PreferenceModel(UtilityPosterior, ABC):
         counted = slice(None) if before.weight is None else np.flatnonzero(before.weight)
         g = np.zeros(evidence.problem.n_cells)
         g[data.cell[: len(before)][counted]] = self._solution.posterior.g[self._statements.cell[counted]]
-        evidence.warm = evidence.method.at_cells(g)
+        evidence.warm = Warm(g)
 
     def _evidence_of(self, data: Statements, choice: Choice, likelihood: Any) -> Evidence:
         """Add the terms up over what was said."""
@@ -249,7 +249,7 @@ class PreferenceModel(UtilityPosterior, ABC):
         item = Items(None if self.comparisons_.items is None else self.comparisons_.items[:1], np.full(1, 10**9))
         here = np.zeros(len(names), dtype=np.intp)
         who = Who(np.full(len(names), POPULATION)) if self._knows_judges else None
-        mean, variance = mix(self._pairs(item, here, here, who, len(names), **beside))
+        mean, variance = mix(self._moments(Rows(item, here, here, who=who, **beside)))
         away = -ndtri((1 - LEVEL) / 2) * np.sqrt(variance)
         rows = zip(names, mean.tolist(), np.sqrt(variance).tolist(), mean - away, mean + away, strict=True)
         return [Effect(name, m, s, float(a), float(b)) for name, m, s, a, b in rows]
@@ -259,7 +259,7 @@ class PreferenceModel(UtilityPosterior, ABC):
         check_is_fitted(self)
         given = check_theta("log_evidence", self.theta_ if theta is None else theta, self.theta_names_)
         with few_threads(self._learned.evidence.order):
-            value, slope = self._learned.evidence(given)
+            value, slope = replace(self._learned.evidence)(given)  # a copy: asking moves no warm start
         return (value, slope) if gradient else value
 
 

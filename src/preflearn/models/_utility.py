@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.inference.evidence import Solution
-from preflearn.inference.sparse import DENSE
+from preflearn.inference.independent import DENSE
 from preflearn.linalg import draw_normal, few_threads, generator
 from preflearn.metrics.pairs import score_of_margins
 from preflearn.models._gp_items import items_of_comparisons, items_of_table
@@ -28,6 +28,8 @@ __all__ = ["UtilityPosterior"]
 
 MOST_DRAWN = 100  # items whose pairs are drawn jointly
 BLOCK = 2**22  # covariances between new and training items that are held at a time
+
+Parts = list[tuple[float, FloatArray, FloatArray]]  # weight, means, and variances or a covariance
 
 
 class _OfUtilities:
@@ -63,9 +65,6 @@ class UtilityPosterior(BaseEstimator):
     _used: IntArray
     comparisons_: Comparisons
     _choice: Any
-    reliability_: FloatArray
-    reliability_std_: FloatArray
-
     # What a model may have: estimators have parameters of these names, or do without.
     kernel: Any = None
     cyclic_kernel: Any = None
@@ -76,6 +75,7 @@ class UtilityPosterior(BaseEstimator):
     side: Any = False
     cluster: bool = False
     covariates: bool = True
+    _reliability: tuple[FloatArray, FloatArray] | None = None  # of every judge, and its deviation
     _dense: float = DENSE  # independent latents up to which they are factored as one matrix
     _all_items: bool = False  # whether items that were never compared have latents
 
@@ -108,23 +108,21 @@ class UtilityPosterior(BaseEstimator):
         asked = asked_by(self, judge, len(new.number), "predict_utility")
         if return_cov:
             return self._joint(new, asked)
-        mean, variance = mix(self._items(new, asked))
+        mean, variance = mix(self._moments(Rows.of_items(new, "nothing", who=asked)))
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def _items(self, new: Items, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
-        """Return weight, means and variances of utilities, for each solution of the mixture."""
-        with few_threads(self._size(new)):
-            rows = Rows.of_items(new, "nothing", who=asked)
-            return [(w, *s.posterior.moments(s.problem.query(rows))) for w, s in self._mixture]
+    def _moments(self, rows: Rows, total: int = 0) -> Parts:
+        """Return weight, means and variances of rows, some of ``total``, for each solution of the mixture."""
+        with few_threads(self._size(rows.items)):
+            return [(w, *_moments(s, rows, total)) for w, s in self._mixture]
 
-    def _joints(self, new: Any, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
-        """Return weight, means and covariance of utilities, for each solution of the mixture."""
-        with few_threads(self._size(new)):
-            rows = Rows.of_items(new, "nothing", who=asked)
+    def _joints(self, rows: Rows) -> Parts:
+        """Return weight, means and covariance of rows, for each solution of the mixture."""
+        with few_threads(self._size(rows.items)):
             return [(w, *s.posterior.joint(s.problem.query(rows, joint=True))) for w, s in self._mixture]
 
     def _joint(self, new: Any, asked: Who | None) -> tuple[FloatArray, FloatArray]:
-        parts = self._joints(new, asked)
+        parts = self._joints(Rows.of_items(new, "nothing", who=asked))
         if len(parts) == 1:
             return parts[0][1], parts[0][2]
         mean = np.sum([w * m for w, m, _ in parts], axis=0)
@@ -256,25 +254,23 @@ class UtilityPosterior(BaseEstimator):
         if self.cyclic_kernel is None:
             parts, draws = self._relative(new, asked), self._draw(new, n_samples, rng, asked)
         else:
+            joints = self._joints(Rows.of_items(new, "mean", who=asked))
+            counts = self._counts(n_samples, rng)
             with few_threads(self._size(new)):
-                rows = Rows.of_items(new, "mean", who=asked)
-                joints = [s.posterior.joint(s.problem.query(rows, joint=True)) for _, s in self._mixture]
-                counts = self._counts(n_samples, rng)
-                draws = np.concatenate([draw_normal(*one, n, rng) for one, n in zip(joints, counts, strict=True)])
-            parts = [
-                (w, mean, np.sqrt(np.maximum(C.diagonal(), 0.0)))
-                for (w, _), (mean, C) in zip(self._mixture, joints, strict=True)
-            ]
+                draws = np.concatenate(
+                    [draw_normal(mean, C, n, rng) for (_, mean, C), n in zip(joints, counts, strict=True)]
+                )
+            parts = [(w, mean, np.sqrt(np.maximum(C.diagonal(), 0.0))) for w, mean, C in joints]
         return rank_draws(names, parts, draws, int(k), level)
 
-    def _relative(self, new: Items, asked: Who | None) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _relative(self, new: Items, asked: Who | None) -> Parts:
         """Return weight, means and deviations of utilities relative to the mean of all items, for each solution."""
-        if self._mixture[0][1].problem.direct:
-            rows = Rows.of_items(new, "nothing", who=asked)
-            with few_threads(self._size(new)):
-                parts = [(w, *s.posterior.relative(s.problem.query(rows))) for w, s in self._mixture]
-            return [(w, mean, np.sqrt(variance)) for w, mean, variance in parts]
-        return [(w, mean - mean.mean(), relative_deviations(C)) for w, mean, C in self._joints(new, asked)]
+        rows = Rows.of_items(new, "nothing", who=asked)
+        if not self._mixture[0][1].problem.direct:
+            return [(w, mean - mean.mean(), relative_deviations(C)) for w, mean, C in self._joints(rows)]
+        with few_threads(self._size(new)):
+            parts = [(w, *s.posterior.relative(s.problem.query(rows))) for w, s in self._mixture]
+        return [(w, mean, np.sqrt(variance)) for w, mean, variance in parts]
 
     def predict_difference(self, X: Comparisons, *, return_std: bool = False, side: bool = False) -> Any:
         """Return the posterior mean of the differences, first minus second, and their deviations if wanted.
@@ -338,7 +334,7 @@ class UtilityPosterior(BaseEstimator):
         new, names = items_of_table(self, items)
         low, high = (side.astype(np.intp) for side in np.triu_indices(len(new.number), 1))
         asked = asked_by(self, judge, low.shape[0], "preference_matrix")
-        parts = self._pairs(new, low, high, asked, low.shape[0])
+        parts = self._moments(Rows(new, low, high, who=asked), len(low))
         return preference_matrix_of(np.asarray(names), low, high, parts, self._mixture)
 
     def _draw_effects(self, new: Items, n_samples: int, rng: np.random.Generator) -> FloatArray:
@@ -395,7 +391,8 @@ class UtilityPosterior(BaseEstimator):
         """Return P(first is preferred to second) of a `preference_matrix` of the items of training, for some pairs."""
         new, _ = items_of_table(self, None)
         low, high = np.minimum(first, second), np.maximum(first, second)
-        parts = self._pairs(new, low, high, asked_by(self, None, len(low), "preference_matrix"), len(low))
+        asked = asked_by(self, None, len(low), "preference_matrix")
+        parts = self._moments(Rows(new, low, high, who=asked), len(low))
         p = probability_of(parts, self._mixture)
         return np.where(first == low, p[0], p[1])
 
@@ -423,7 +420,7 @@ class UtilityPosterior(BaseEstimator):
         """Return the share of comparisons whose winner is predicted; ties are left out, equal predictions count 1/2."""
         return score_of_margins(X, self.decision_function(X))
 
-    def _differences(self, X: Comparisons, side: bool = False) -> list[tuple[float, FloatArray, FloatArray]]:
+    def _differences(self, X: Comparisons, side: bool = False) -> Parts:
         check_is_fitted(self)
         if side and not self.side:
             raise ValueError(
@@ -432,70 +429,54 @@ class UtilityPosterior(BaseEstimator):
             )
         if not isinstance(X, Comparisons):
             raise TypeError(f"{type(self).__name__}: expected Comparisons of two items each; got {type(X).__name__}.")
-        return self._differences_of(X, len(X), side)
-
-    def _differences_of(
-        self, X: Comparisons, total: int, side: bool = False
-    ) -> list[tuple[float, FloatArray, FloatArray]]:
-        """Return the differences of all of ``total`` comparisons or of a part of them."""
         used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
         m = len(X)
-        wide = not self._mixture[0][1].problem.direct and used.shape[0] * self._used.shape[0] > BLOCK
-        if wide and m > 1:  # many items: a part of the comparisons at a time
-            half = m // 2
-            parts = (self._differences_of(part, total, side) for part in (X[:half], X[half:]))
-            both = zip(*parts, strict=True)
-            return [(w, np.concatenate([m1, m2]), np.concatenate([v1, v2])) for (w, m1, v1), (_, m2, v2) in both]
         # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.
         first, second = place[:m], place[m:]
         low, high = np.minimum(first, second).astype(np.intp), np.maximum(first, second).astype(np.intp)
         sign = np.where(first == low, 1.0, -1.0)
-        beside: dict[str, Any] = {"cluster": clusters_of(self, X), "side": sign if side else None}
-        numbers = covariates_of(self, X)
-        beside["covariates"] = None if numbers is None else sign[:, None] * numbers
-        asked = asked_of(self, X)
-        answers = self._pairs(items_of_comparisons(self, X, used), low, high, asked, total, **beside)
-        if asked is not None and hasattr(self, "reliability_"):
-            answers = [(w, *self._as_reliable(asked, mean, variance)) for w, mean, variance in answers]
+        numbers, asked = covariates_of(self, X), asked_of(self, X)
+        rows = Rows(
+            items_of_comparisons(self, X, used),
+            low,
+            high,
+            side=sign if side else None,
+            who=asked,
+            cluster=clusters_of(self, X),
+            covariates=None if numbers is None else sign[:, None] * numbers,
+        )
+        answers = self._moments(rows, m)
+        if asked is not None and self._reliability is not None:
+            answers = [(w, *_as_reliable(*self._reliability, asked, m, v)) for w, m, v in answers]
         return [(w, sign * mean, variance) for w, mean, variance in answers]
-
-    def _as_reliable(self, asked: Who, mean: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return moments of s x for judges who are known, s and x taken for independent; of others s is 1."""
-        known = (asked.number >= 0) & (asked.number < len(self.reliability_))
-        place = np.where(known, asked.number, 0)
-        s = np.where(known, self.reliability_[place], 1.0)
-        of_s = np.where(known, np.square(self.reliability_std_[place]), 0.0)
-        return s * mean, np.asarray((s**2 + of_s) * variance + of_s * np.square(mean))
 
     def _size(self, new: Items) -> int:
         """Return the order of the largest matrix that an answer about new items takes."""
         return int(max(self._used.shape[0], len(new.number), self._pair_latents))
 
-    def _pairs(
-        self, new: Items, low: IntArray, high: IntArray, asked: Who | None, total: int, **beside: Any
-    ) -> list[tuple[float, FloatArray, FloatArray]]:
-        """Return weight, means and variances of listed pairs, some of ``total``, for each solution of the mixture.
 
-        ``beside`` says on which side the first of each pair stands, in which cluster, and with which covariates.
-        """
-        rows = Rows(new, low, high, who=asked, **beside)
-        with few_threads(self._size(new)):
-            return [(w, *_pair_moments(s, rows, total)) for w, s in self._mixture]
-
-
-def _pair_moments(s: Solution, rows: Rows, total: int) -> tuple[FloatArray, FloatArray]:
-    """Return means and variances of rows, a part of them at a time where each has many covariances with latents."""
+def _moments(s: Solution, rows: Rows, total: int) -> tuple[FloatArray, FloatArray]:
+    """Return means and variances of rows; of pairs a part at a time, as each has covariances with many latents."""
     if not len(rows):
         return np.zeros(0), np.zeros(0)
-    if s.problem.direct:
-        return s.posterior.moments(s.problem.query(rows))
-    query = s.problem.query(rows.part(slice(0, 1)))
-    step = len(rows) if query.operator is not None and query.own is None else max(1, BLOCK // max(1, s.problem.order))
+    step = max(1, BLOCK // max(1, s.problem.order))
+    if s.problem.direct or rows.against != "item" or len(rows) <= step:
+        return s.posterior.moments(s.problem.query(rows, total=total))
     parts = [
-        s.posterior.moments(s.problem.query(rows.part(slice(start, start + step)), total=total))
+        s.posterior.moments(s.problem.query(rows.few(slice(start, start + step)), total=total))
         for start in range(0, len(rows), step)
     ]
     return np.concatenate([m for m, _ in parts]), np.concatenate([v for _, v in parts])
+
+
+def _as_reliable(
+    value: FloatArray, std: FloatArray, asked: Who, mean: FloatArray, variance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return moments of s x for judges who are known, s and x taken for independent; of others s is 1."""
+    known = (asked.number >= 0) & (asked.number < len(value))
+    place = np.where(known, asked.number, 0)
+    s, of_s = np.where(known, value[place], 1.0), np.where(known, np.square(std[place]), 0.0)
+    return s * mean, np.asarray((s**2 + of_s) * variance + of_s * np.square(mean))
 
 
 def _check_count(name: str, value: Any) -> None:

@@ -21,15 +21,15 @@ from preflearn.inference.evidence import (
     Learned,
     Solution,
     Starts,
-    climb_evidence,
     learned_again,
     maximise_evidence,
+    search_by_gradients,
 )
 from preflearn.inference.hyperprior import HyperPrior
+from preflearn.inference.independent import FEW
 from preflearn.inference.laplace import Laplace
 from preflearn.inference.likelihood_alone import MaximumLikelihood
 from preflearn.inference.search import Optimum
-from preflearn.inference.sparse import FEW
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.models._gp_items import items_of_table
 from preflearn.models._gp_read import Statements, read
@@ -290,8 +290,7 @@ class BradleyTerry(PreferenceModel):
         found = Choice("items", utility, None, **beside(self, X, data))
         if self.prior is not None:
             return found
-        flat = {name: own for name in ("side", "covariates") if getattr(found, name) is not None}
-        return replace(found, **flat)
+        return replace(found, kernels=dict.fromkeys(found.kernels, own))
 
     def _weak_prior(self, evidence: Evidence) -> HyperPrior | None:
         """Return the weak prior of the variance, which is the first of the parameters."""
@@ -423,16 +422,16 @@ def _search(evidence: Evidence, first: Starts) -> tuple[Evidence, list[Optimum]]
     if evidence.method.exact_only:  # from near: Laplace's method costs little
         rough = replace(evidence, method=Laplace(), warm=None)
         start = maximise_evidence(rough, first)[1][0].theta
-        return climb_evidence(evidence, Starts([start], first.bounds))
+        return search_by_gradients(evidence, Starts([start], first.bounds))
     if len(first.points[0]) > 1:
         return maximise_evidence(evidence, first)
     alone = evidence.problem.direct and len(evidence.problem.parameters) == 1
-    return climb_evidence(evidence, first, _bend if alone else None)
+    return search_by_gradients(evidence, first, _bend if alone else None)
 
 
 def _bend(solution: Solution) -> FloatArray:
     """Return roughly by how much the gradient falls with the log variance: γ³/2n², γ = n - tr C/v."""
     posterior, v = solution.posterior, solution.problem.parts["utility"].own_variance
     n = solution.problem.layout.n_many
-    told = -2.0 * v * posterior.curve.sensitivity(np.zeros_like(posterior.g))[:n].sum()
-    return np.array([0.5 * max(float(told), 0.0) ** 3 / n**2])
+    determined = -2.0 * v * posterior.curve.sensitivity(np.zeros_like(posterior.g))[:n].sum()
+    return np.array([0.5 * max(float(determined), 0.0) ** 3 / n**2])

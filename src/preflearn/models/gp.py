@@ -36,6 +36,7 @@ from preflearn.models._gp_terms import Choice, choose, length_scales
 from preflearn.models._leave_out import LeftOut, without_comparisons, without_items, without_judges
 from preflearn.models._mixtures import share_ties
 from preflearn.models._preference import How, PreferenceModel, warn_few_points, warn_only_noise, warn_unfinished
+from preflearn.operators import FloatArray
 from preflearn.terms import Reliability
 from preflearn.terms.circles import circle_variance
 
@@ -328,14 +329,15 @@ class PreferenceGP(PreferenceModel):
     def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
         super()._keep(X, data, learned)
         parts = learned.solution.problem.parts
-        for name in ("reliability_", "reliability_std_", "judge_share_", "judge_kernel_"):
+        self._reliability = None
+        for name in ("judge_share_", "judge_kernel_"):
             self.__dict__.pop(name, None)
         utility, circles, tastes = (parts.get(name) for name in ("utility", "circles", "tastes"))
         self.kernel_ = None if utility is None else utility.main
         self.own_variance_ = None if utility is None or utility.own is None else utility.own_variance
         self.cyclic_kernel_ = None if circles is None else circles.main
         if tastes is not None:
-            self.judge_share_, self.judge_kernel_ = tastes.rho, getattr(tastes, "kernel", None)
+            self.judge_share_, self.judge_kernel_ = tastes.rho, tastes.kernel
         if learned.evidence.reliability is not None:
             self._widen(data, learned)
 
@@ -361,7 +363,7 @@ class PreferenceGP(PreferenceModel):
             variance += w * (s.posterior.moments(query)[1] + (error.size * reliability.value) ** 2)
         if reliability.spread is not None:  # the most there is where it is not known which kind a judge is
             variance = np.maximum(variance, reliability.spread**2)
-        self.reliability_, self.reliability_std_ = reliability.value, np.sqrt(variance)
+        self._reliability = reliability.value, np.sqrt(variance)
 
     def _check_data(self, X: Any) -> None:
         if not isinstance(X, Comparisons):
@@ -402,6 +404,24 @@ class PreferenceGP(PreferenceModel):
         elif self.optima_:
             count = f"{len(self.comparisons_)} comparisons"
             warn_only_noise(owner, self.inference, self.sigma_, count, 'hyperparameters="average" or ')
+
+    @property
+    def reliability_(self) -> FloatArray:
+        """Reliability of each judge, where ``judge_reliability`` is learned."""
+        return self._reliabilities("reliability_")[0]
+
+    @property
+    def reliability_std_(self) -> FloatArray:
+        """Deviation of the reliability of each judge."""
+        return self._reliabilities("reliability_std_")[1]
+
+    def _reliabilities(self, name: str) -> tuple[FloatArray, FloatArray]:
+        if self._reliability is None:
+            raise AttributeError(
+                f"PreferenceGP: there is no {name}, as no reliabilities were learned. Fit with judge_reliability=True; "
+                "with one judge a warning says that they cannot be told from how much items differ."
+            )
+        return self._reliability
 
     @property
     def sigma_(self) -> float:

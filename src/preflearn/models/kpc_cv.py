@@ -197,11 +197,10 @@ class KPCRankCV(OnComponents):
         shared: tuple[Components, FloatArray] | None,
     ) -> FloatArray:
         """Return held-out utilities of rows, or margins of comparisons, for p = 1..n_components."""
-        size = data.n_items if isinstance(data, RowData) else data.margin.shape[0]
         held = []
         K = space.gram() if space.solver == "dual" and shared is None else None
         for k, test in enumerate(plan.tests):
-            items, operator = self._training_part(data, plan.train(k, size))
+            items, operator = data.training(plan.train(k, data.n_statements), self.ties, self.weighting)
             wanted = test if isinstance(data, RowData) else np.arange(data.n_items)
             if shared is not None:
                 Z, Z_new = shared[1][items], shared[1][wanted]
@@ -221,14 +220,6 @@ class KPCRankCV(OnComponents):
                 noise = noise[data.first[test]] + noise[data.second[test]]
             held.append(settle(f, noise))
         return np.concatenate(held)
-
-    def _training_part(self, data: RowData | PairData, train: IntArray) -> tuple[IntArray, Any]:
-        if isinstance(data, RowData):
-            return train, data.operator(self.ties, self.weighting, train)
-        part = data.take(train)
-        items, place = np.unique(np.concatenate([part.first, part.second]), return_inverse=True)
-        part = replace(part, X=data.X[items], first=place[: len(train)], second=place[len(train) :])
-        return items, part.operator(self.ties, self.weighting)
 
 
 def _extend(path: FloatArray, n_components: int) -> FloatArray:

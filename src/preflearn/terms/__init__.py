@@ -15,6 +15,7 @@ from preflearn.terms._contract import (
     Seen,
     Term,
     Who,
+    pair_operator,
 )
 from preflearn.terms.circles import PairEffects, PairPreferences, SkewBasis, SkewFunctions
 from preflearn.terms.clusters import Clusters
@@ -52,4 +53,5 @@ __all__ = [
     "Term",
     "Utility",
     "Who",
+    "pair_operator",
 ]

@@ -3,19 +3,21 @@
 A model is x_r = Σ_t a_t(r)'f_t + c_t(r)'h_t: every term has latents that all rows may see, f, or latents that only the
 rows of one group see, h, or both. `preflearn.inference.problem` adds terms up, and asks each of them:
 
-    parameters, with_theta      its free parameters, and the term at others
-    seen(rows)                  what the rows of training see of its latents
-    prior()                     the covariance of its latents, and from derivatives by that to derivatives by theta
-    ask(rows, ...)              what new rows have to do with its latents
+    learned         which of its fields have free parameters; `Parametric` makes the rest of it
+    seen(rows)      what the rows of training see of its latents
+    prior()         the covariance of its latents, and from derivatives by that to derivatives by theta
+    ask(rows)       what new rows have to do with its latents
+    covariance(rows), means(items, a)   if it says something about several rows at once, or about all pairs of items
 
-To add a term write a class with these, in a module of its own, and list it where estimators choose terms.
+To add a term derive a class with these from `Term`, in a module of its own, and list it where estimators choose terms.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from functools import cached_property
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,13 +37,14 @@ __all__ = [
     "Multiple",
     "Own",
     "Parameters",
+    "Parametric",
     "Rows",
     "Seen",
     "Term",
     "Who",
     "constant_parameters",
     "kernel_parameters",
-    "pair_design",
+    "pair_operator",
     "scatter",
 ]
 
@@ -107,6 +110,27 @@ def constant_parameters(kernel: Any, name: str, kind: Kind = "variance") -> Para
     free = kernel.theta.shape[0]
     bounds = np.reshape(kernel.bounds, (-1, 2)).astype(np.float64)
     return Parameters((name,) * free, (kind,) * free, np.asarray(kernel.theta, dtype=np.float64), bounds)
+
+
+class Parametric:
+    """Base of frozen dataclasses some of whose fields have parameters: kernels of scikit-learn, or others of these."""
+
+    @property
+    def learned(self) -> dict[str, Parameters]:
+        """Those fields, in their order, with the parameters of each; fields that are None have none."""
+        return {}
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """Free parameters."""
+        return Parameters.joined(self.learned.values())
+
+    def clone_with_theta(self, theta: FloatArray) -> Self:
+        """Return the same at other parameters."""
+        learned = self.learned
+        pieces = np.split(theta, np.cumsum([len(part) for part in learned.values()])[:-1])
+        parts = {name: getattr(self, name).clone_with_theta(piece) for name, piece in zip(learned, pieces, strict=True)}
+        return replace(self, **parts) if parts else self  # type: ignore[type-var]
 
 
 class Items(NamedTuple):
@@ -185,6 +209,13 @@ class Rows:
             covariates=some(self.covariates),
         )
 
+    def few(self, rows: Any) -> Rows:
+        """Return some rows about two items each, with these items alone."""
+        part = self.part(rows)
+        used, place = np.unique(np.concatenate([part.low, part.high]), return_inverse=True)
+        low, high = place.reshape(2, -1).astype(np.intp)
+        return replace(part, items=Items.__getitem__(self.items, used), low=low, high=high)
+
     @property
     def ends(self) -> tuple[IntArray, IntArray]:
         """Places of both ends in what `extended` returns."""
@@ -195,16 +226,16 @@ class Rows:
 
     def operator(self) -> Any:
         """Return the sparse operator (p, items) with +1 at one end and -1 at the other, over what is `extended`."""
-        p, (low, high) = len(self), self.ends
-        size = len(self.items.number) + (self.against != "item")
-        rows = np.tile(np.arange(p), 2)
-        return sp.csr_array((np.repeat([1.0, -1.0], p), (rows, np.concatenate([low, high]))), shape=(p, size))
+        return pair_operator(*self.ends, len(self.items.number) + (self.against != "item"))
 
-    def extended(self, M: FloatArray) -> FloatArray:
+    def extended(self, M: Any) -> Any:
         """Return rows of numbers for the items with one more row for what they stand against, if that is no item."""
         if self.against == "item":
             return M
-        return np.vstack([M, M.mean(axis=0) if self.against == "mean" else np.zeros(M.shape[1])])
+        last = M.mean(axis=0)[None] if self.against == "mean" else np.zeros((1, M.shape[1]))
+        if isinstance(M, np.ndarray):
+            return np.vstack([M, last])
+        return sp.csr_array(sp.vstack([M, sp.csr_array(last)]))
 
 
 class Seen(NamedTuple):
@@ -253,106 +284,90 @@ class Own(NamedTuple):
 
 
 class Combined(NamedTuple):
-    """Rows that are combinations of fewer others: ``operator`` (p, items), sparse, times ``rows`` (items, n)."""
+    """Covariances of asked rows with shared latents: ``rows`` (p, n), or ``operator`` (p, items) times them."""
 
-    operator: Any
     rows: FloatArray
+    operator: Any = None  # sparse
+
+    def covariances(self) -> Combined:
+        """Return itself."""
+        return self
+
+    @property
+    def whole(self) -> FloatArray:
+        """The covariances (p, n), with combinations carried out."""
+        return self.rows if self.operator is None else np.asarray(self.operator @ self.rows)
 
 
 class Direct(NamedTuple):
-    """Rows of latents whose prior is a `Multiple`: sums of the latents of training, and of others of that variance.
+    """What asked rows see of latents whose prior is a `Multiple`, and of others of that variance; both sparse."""
 
-    ``operator`` (p, items), sparse, combines rows of ``known`` (items, n) and ``new`` (items, k); None: they are rows.
-    """
-
-    operator: Any
-    known: Any
-    new: Any
+    rows: Any  # (p, n)
+    rest: Any  # (p, k)
     variance: float
 
-    @property
-    def rows(self) -> Any:
-        """What rows see of the latents of training, (p, n), sparse."""
-        return _without_zeros(self.known if self.operator is None else self.operator @ self.known)
-
-    @property
-    def rest(self) -> Any:
-        """What rows see of other latents, of variance 1, (p, k), sparse."""
-        new = sp.csr_array((self.known.shape[0], 0)) if self.new is None else self.new
-        new = _without_zeros(new if self.operator is None else self.operator @ new)
-        return np.sqrt(self.variance) * new if new.nnz else new
+    @classmethod
+    def of(cls, seen: Any, n: int, variance: float) -> Direct:
+        """Return what rows see of n latents of training and, in further columns, of others."""
+        seen = sp.csr_array(seen)
+        seen.eliminate_zeros()
+        seen.sort_indices()
+        return cls(seen[:, :n], seen[:, n:], variance)
 
     @property
     def total(self) -> FloatArray:
         """Prior variances of the rows, (p,)."""
-        squares = _square_sums(self.rows) * self.variance if np.isfinite(self.variance) else np.zeros(len(self))
-        return squares + _square_sums(self.rest)
+        squares = sum(np.asarray(M.multiply(M).sum(axis=1), dtype=np.float64).ravel() for M in (self.rows, self.rest))
+        return np.asarray(self.variance * squares if np.isfinite(self.variance) else 0.0 * squares)
 
-    def __len__(self) -> int:
-        return int((self.known if self.operator is None else self.operator).shape[0])
-
-    def in_full(self) -> Any:
-        """Return the covariances with the latents of training, as an array or `Combined`."""
-        known = self.known if isinstance(self.known, np.ndarray) else self.known.toarray()
-        Q = self.variance * known
-        return Q if self.operator is None else Combined(self.operator, Q)
-
-
-def _without_zeros(M: Any) -> Any:
-    found = sp.csr_array(M)
-    found.eliminate_zeros()
-    found.sort_indices()
-    return found
-
-
-def _square_sums(M: Any) -> FloatArray:
-    return np.asarray(M.multiply(M).sum(axis=1), dtype=np.float64).ravel()
+    def covariances(self) -> Combined:
+        """Return the covariances with the latents of training."""
+        used = np.unique(self.rows.indices)
+        few = np.zeros((len(used), self.rows.shape[1]))
+        few[np.arange(len(used)), used] = self.variance
+        return Combined(few, self.rows[:, used])
 
 
 class Asked(NamedTuple):
     """What asked rows have to do with a term: covariances with its latents, and the prior variance of its part."""
 
-    shared: Any  # (p, n), `Combined`, `Direct` where the prior is a `Multiple`, or None where there is none
+    shared: Combined | Direct | None  # `Direct` where the prior is a `Multiple`
     own: Own | None
     variance: FloatArray  # (p,)
 
 
-class Term(Protocol):
+class Term(Parametric):
     """One term of the sum, at some parameters; see the module."""
 
-    @property
-    def parameters(self) -> Parameters:
-        """Free parameters."""
-        ...
+    name: ClassVar[str] = ""
 
     @property
     def parts(self) -> dict[str, Any]:
         """What the term is made of, by name: kernels and variances that estimators report."""
-        ...
-
-    def with_theta(self, theta: FloatArray) -> Self:
-        """Return the same term at other parameters."""
-        ...
+        return {self.name: self}
 
     def seen(self, rows: Rows) -> Seen:
         """Return what rows of training see of the latents."""
-        ...
+        raise NotImplementedError
 
     def prior(self) -> Given:
         """Return the prior of the latents."""
-        ...
+        raise NotImplementedError
 
     def ask(self, rows: Rows) -> Asked:
         """Return what rows have to do with the latents."""
-        ...
+        raise NotImplementedError
 
     def means(self, items: Items, a: FloatArray) -> FloatArray | float:
-        """Return the means (p, p) of the term between all of some items, a priori covariances times ``a`` (n,)."""
-        ...
+        """Return the means (p, p) of the term between all of some items, a priori covariances times ``a`` (n,).
+
+        Zero for a term that is not about items.
+        """
+        return 0.0
 
     def covariance(self, rows: Rows) -> FloatArray:
         """Return the prior covariance (p, p) of the term's part of rows, all of the same judge and cluster."""
-        ...
+        return np.zeros((len(rows), len(rows)))
 
 
 def scatter(own: list[tuple[IntArray, FloatArray]], size: int) -> FloatArray:
@@ -364,8 +379,8 @@ def scatter(own: list[tuple[IntArray, FloatArray]], size: int) -> FloatArray:
     return total.reshape(size, size)
 
 
-def pair_design(rows: Rows, n_items: int) -> Any:
-    """Return the sparse operator (m, n) with +1 at the lower and -1 at the higher item of rows of training."""
-    m = len(rows)
-    ends = np.concatenate([rows.low, rows.high])
+def pair_operator(first: IntArray, second: IntArray, n_items: int) -> Any:
+    """Return the sparse operator (m, n_items) with +1 at the first and -1 at the second item of each row."""
+    m = len(first)
+    ends = np.concatenate([first, second])
     return sp.csr_array((np.repeat([1.0, -1.0], m), (np.tile(np.arange(m), 2), ends)), shape=(m, n_items))

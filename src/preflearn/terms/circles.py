@@ -14,7 +14,7 @@ linear in the row of each item, so that the row of this opponent is the mean of 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,19 @@ from preflearn.kernels.pairs import (
     skew_pullback,
 )
 from preflearn.linalg import eigh_leading, weighted_square
-from preflearn.terms._contract import Asked, FloatArray, Given, IntArray, Items, Own, Parameters, Rows, Seen
+from preflearn.terms._contract import (
+    Asked,
+    Combined,
+    FloatArray,
+    Given,
+    IntArray,
+    Items,
+    Own,
+    Parameters,
+    Rows,
+    Seen,
+    Term,
+)
 from preflearn.terms.utility import ItemKernel, Utility
 
 __all__ = ["PairEffects", "PairPreferences", "SkewBasis", "SkewFunctions", "circle_variance"]
@@ -50,11 +62,13 @@ def circle_variance(items: ItemKernel, rows: Rows) -> FloatArray:
 
 
 def _circle_covariance(items: ItemKernel, rows: Rows) -> FloatArray:
+    if rows.against == "nothing":
+        return np.zeros((len(rows), len(rows)))
     return skew_gram(items.extended(rows), rows.ends, rows.ends)
 
 
 @dataclass(frozen=True)
-class PairPreferences:
+class PairPreferences(Term):
     """f_low - f_high + c(low, high) at the distinct pairs of training, which are the latents; m² numbers.
 
     Either part may be absent. Parameters are the utility's, then those of the circles.
@@ -66,12 +80,10 @@ class PairPreferences:
     pairs: Pairs  # (k,) each: places of the items, in ascending order
 
     @property
-    def parameters(self) -> Parameters:
-        """Free parameters of both parts."""
-        first = [] if self.utility is None else [self.utility.parameters]
-        return Parameters.joined(
-            [*first, *([] if self.circles is None else [self.circles.parameters.named("cyclic ")])]
-        )
+    def learned(self) -> dict[str, Parameters]:
+        """Both parts, where they are there."""
+        found = {} if self.utility is None else {"utility": self.utility.parameters}
+        return found if self.circles is None else {**found, "circles": self.circles.parameters.named("cyclic ")}
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -79,20 +91,10 @@ class PairPreferences:
         found = {"utility": self.utility, "circles": self.circles}
         return {name: part for name, part in found.items() if part is not None}
 
-    def with_theta(self, theta: FloatArray) -> PairPreferences:
-        """Return the same term at other parameters."""
-        n = 0 if self.utility is None else len(self.utility.parameters)
-        return replace(
-            self,
-            utility=None if self.utility is None else self.utility.with_theta(theta[:n]),
-            circles=None if self.circles is None else self.circles.with_theta(theta[n:]),
-        )
-
     def seen(self, rows: Rows) -> Seen:
         """Return one entry, at the row's pair."""
         place = _places(self.pairs, rows.low, rows.high, self.n_items)
-        m = len(rows)
-        return Seen(sp.csr_array((np.ones(m), place, np.arange(m + 1)), shape=(m, self.pairs[0].shape[0])))
+        return Seen(_one_each(place, len(self.pairs[0])))
 
     def prior(self) -> Given:
         """Return the covariance (k, k) of the pairs."""
@@ -121,7 +123,7 @@ class PairPreferences:
         if self.circles is not None and rows.against != "nothing":
             total += skew_gram(rows.extended(self.circles.cross(rows.items)), rows.ends, self.pairs)
             variance += circle_variance(self.circles, rows)
-        return Asked(total, None, variance)
+        return Asked(Combined(total), None, variance)
 
     def means(self, items: Items, a: FloatArray) -> FloatArray:
         """Return the means between all items; (k + p²) n operations, and no pairs are listed."""
@@ -139,31 +141,27 @@ class PairPreferences:
         total = np.zeros((len(rows), len(rows)))
         if self.utility is not None:
             total += Utility(self.utility).covariance(rows)
-        if self.circles is not None and rows.against != "nothing":
+        if self.circles is not None:
             total += _circle_covariance(self.circles, rows)
         return total
 
 
 @dataclass(frozen=True)
-class PairEffects:
+class PairEffects(Term):
     """c of items without features: independent N(0, s²) from pair to pair, s the constant of ``items``."""
 
     items: ItemKernel
     pairs: Pairs  # (k,) each: places of the items, in ascending order
 
     @property
-    def parameters(self) -> Parameters:
-        """The constant, if it is free."""
-        return self.items.parameters.named("cyclic ")
+    def learned(self) -> dict[str, Parameters]:
+        """The covariance between items."""
+        return {"items": self.items.parameters.named("cyclic ")}
 
     @property
     def parts(self) -> dict[str, Any]:
         """What the term is made of."""
         return {"circles": self.items}
-
-    def with_theta(self, theta: FloatArray) -> PairEffects:
-        """Return the same term at other parameters."""
-        return replace(self, items=self.items.with_theta(theta))
 
     @property
     def _variance(self) -> float:
@@ -213,14 +211,8 @@ class PairEffects:
         row, pair, value = (np.concatenate([part[place] for part in parts]) for place in range(3))
         return Own(row, pair, value[:, None])
 
-    def means(self, items: Items, a: FloatArray) -> float:
-        """Return nothing: there are no shared latents."""
-        return 0.0
-
     def covariance(self, rows: Rows) -> FloatArray:
         """Return the prior covariance of rows."""
-        if rows.against == "nothing":
-            return np.zeros((len(rows), len(rows)))
         return _circle_covariance(self.items, rows)
 
 
@@ -267,7 +259,7 @@ class SkewBasis:
 
 
 @dataclass(frozen=True)
-class SkewFunctions:
+class SkewFunctions(Term):
     """c as a sum of the functions of ``basis``; what is beyond them is taken to be zero at the pairs of training.
 
     In prediction its variance is added. With ``rest``, the distinct pairs of training, it is independent from pair to
@@ -280,27 +272,22 @@ class SkewFunctions:
     rest: Pairs | None = None
 
     @property
-    def parameters(self) -> Parameters:
-        """Free parameters of the covariance between items."""
-        return self.items.parameters.named("cyclic ")
+    def learned(self) -> dict[str, Parameters]:
+        """The covariance between items."""
+        return {"items": self.items.parameters.named("cyclic ")}
 
     @property
     def parts(self) -> dict[str, Any]:
         """What the term is made of."""
         return {"circles": self.items, "functions": self}
 
-    def with_theta(self, theta: FloatArray) -> SkewFunctions:
-        """Return the same term at other parameters."""
-        return replace(self, items=self.items.with_theta(theta))
-
     def seen(self, rows: Rows) -> Seen:
         """Return the functions at the pairs of the rows."""
         Psi = self.basis.features(self.basis.V, (rows.low, rows.high))
         if self.rest is None:
             return Seen(Psi)
-        m, place = len(rows), _places(self.rest, rows.low, rows.high, self.items.n_items)
-        own = sp.csr_array((np.ones(m), place, np.arange(m + 1)), shape=(m, self.rest[0].shape[0]))
-        return Seen(Psi, own, place, "pair")
+        place = _places(self.rest, rows.low, rows.high, self.items.n_items)
+        return Seen(Psi, _one_each(place, len(self.rest[0])), place, "pair")
 
     def prior(self) -> Given:
         """Return the covariance Γ of the weights, and what is missing of the variance of each pair."""
@@ -336,7 +323,7 @@ class SkewFunctions:
         if rows.against == "nothing":
             return Asked(None, None, np.zeros(len(rows)))
         Q = self.basis.features(rows.extended(self.items.cross(rows.items)) @ self.basis.V, rows.ends)
-        return Asked(Q, None, circle_variance(self.items, rows))
+        return Asked(Combined(Q), None, circle_variance(self.items, rows))
 
     def means(self, items: Items, a: FloatArray) -> FloatArray:
         """Return the means between all items; p² r operations."""
@@ -345,8 +332,6 @@ class SkewFunctions:
 
     def covariance(self, rows: Rows) -> FloatArray:
         """Return the prior covariance of rows."""
-        if rows.against == "nothing":
-            return np.zeros((len(rows), len(rows)))
         return _circle_covariance(self.items, rows)
 
     def kept_share(self, pairs: Pairs) -> float:
@@ -364,6 +349,12 @@ def _places(pairs: Pairs, low: IntArray, high: IntArray, n_items: int) -> IntArr
     known, code = pairs[0] * base + pairs[1], low * base + high
     place = np.minimum(np.searchsorted(known, code), known.shape[0] - 1)
     return np.asarray(np.where(known[place] == code, place, -1), dtype=np.intp)
+
+
+def _one_each(place: IntArray, size: int) -> Any:
+    # rows that see one latent each
+    m = len(place)
+    return sp.csr_array((np.ones(m), place, np.arange(m + 1)), shape=(m, size))
 
 
 def _skew_means(rows: FloatArray, S: Any) -> FloatArray:

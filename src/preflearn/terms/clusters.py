@@ -6,57 +6,47 @@ independent from cluster to cluster and from item to item, h_ci ~ N(0, v).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from preflearn.terms._contract import (
     POPULATION,
     Asked,
-    FloatArray,
     Given,
-    Items,
     Own,
     Parameters,
     Rows,
     Seen,
+    Term,
     constant_parameters,
-    pair_design,
 )
 
 __all__ = ["Clusters"]
 
 
 @dataclass(frozen=True)
-class Clusters:
+class Clusters(Term):
     """h_c,low - h_c,high of the row's cluster c; ``variance`` is a ConstantKernel."""
 
+    name: ClassVar[str] = "clusters"
     variance: Any
     n_items: int
 
     @property
-    def parameters(self) -> Parameters:
+    def learned(self) -> dict[str, Parameters]:
         """The variance, if it is free."""
-        return constant_parameters(self.variance, "cluster variance")
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        """What the term is made of."""
-        return {"clusters": self}
-
-    def with_theta(self, theta: FloatArray) -> Clusters:
-        """Return the same term at other parameters."""
-        return replace(self, variance=self.variance.clone_with_theta(theta))
+        return {"variance": constant_parameters(self.variance, "cluster variance")}
 
     def seen(self, rows: Rows) -> Seen:
         """Return +1 and -1 at the two items, in the row's cluster."""
         assert rows.cluster is not None
-        return Seen(None, pair_design(rows, self.n_items), rows.cluster, "cluster")
+        return Seen(None, rows.operator(), rows.cluster, "cluster")
 
     def prior(self) -> Given:
         """Return v times the identity within each cluster."""
-        v, free = float(self.variance.constant_value), len(self.parameters)
+        v, free = float(self.variance.constant_value), self.variance.theta.shape[0]
         return Given(
             None,
             lambda sets: np.broadcast_to(v * np.eye(sets.shape[1]), (*sets.shape, sets.shape[1])),
@@ -78,11 +68,3 @@ class Clusters:
             known = np.flatnonzero(ends < self.n_items)
             cross[known, ends[known]] += sign
         return Asked(None, Own(np.arange(len(rows)), rows.cluster, cross), variance)
-
-    def means(self, items: Items, a: FloatArray) -> float:
-        """Return nothing: the term is not about items."""
-        return 0.0
-
-    def covariance(self, rows: Rows) -> FloatArray:
-        """Return zero: joint answers are about the population of clusters."""
-        return np.zeros((len(rows), len(rows)))

@@ -62,7 +62,6 @@ class Labels:
     basis: FloatArray  # H, (n_labels, P)
     rest: ItemKernel | None  # of labels that no edge mentions; None: as the one part
     labels: tuple[Any, ...]  # whose parts they are, for the names of parameters
-    build: Callable[[list[FloatArray]], Any]  # from the parts' covariances to a factor of that of all blocks
 
     @property
     def parameters(self) -> Parameters:
@@ -72,20 +71,16 @@ class Labels:
         named = (part.parameters.named(f"{label}: ") for label, part in zip(self.labels, self.parts, strict=True))
         return Parameters.joined(named)
 
-    def with_theta(self, theta: FloatArray) -> Labels:
+    def clone_with_theta(self, theta: FloatArray) -> Labels:
         """Return the same prior at other parameters."""
         pieces = np.split(theta, np.cumsum([len(part.parameters) for part in self.parts])[:-1])
-        parts = tuple(part.with_theta(piece) for part, piece in zip(self.parts, pieces, strict=True))
+        parts = tuple(part.clone_with_theta(piece) for part, piece in zip(self.parts, pieces, strict=True))
         return replace(self, parts=parts)
 
-    def factor(self) -> tuple[Any, Callable[[list[FloatArray]], FloatArray]]:
-        """Return the factor of the blocks' covariance and the pullback of one derivative for each part."""
+    def grams(self) -> tuple[list[FloatArray], Callable[[list[FloatArray]], FloatArray]]:
+        """Return the covariance of each part, and the pullback of one derivative for each."""
         grams, pulls = zip(*(part.gram() for part in self.parts), strict=True)
-
-        def pull(sums: list[FloatArray]) -> FloatArray:
-            return np.concatenate([one(M) for one, M in zip(pulls, sums, strict=True)])
-
-        return self.build(list(grams)), pull
+        return list(grams), lambda sums: np.concatenate([pull(M) for pull, M in zip(pulls, sums, strict=True)])
 
     def cross(self, new: Any) -> list[FloatArray]:
         """Return the covariances (p, n) of each part between new items and those of training."""

@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, logsumexp, softmax
 
 from preflearn.exceptions import DataError
-from preflearn.terms._contract import Asked, FloatArray, Given, IntArray, Items, Own, Parameters, Rows, Seen
+from preflearn.terms._contract import Asked, FloatArray, Given, IntArray, Own, Rows, Seen, Term
 
 __all__ = ["Reliability", "ReliabilityError"]
 
@@ -263,7 +263,7 @@ def _curvature(lost: Any, at: FloatArray, h: float = 0.01) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class ReliabilityError:
+class ReliabilityError(Term):
     """What is not known of reliabilities, to first order: z = s x + (x at s) δ_judge, δ_j ~ N(0, deviation_j²).
 
     Beside it, x (1 - γ) with s (1 + γ), γ ~ N(0, size²), of which rows of training see nothing.
@@ -272,25 +272,12 @@ class ReliabilityError:
     their judges are.
     """
 
+    name: ClassVar[str] = "reliability"
     x: FloatArray  # (m,): what each row sees at the learned reliabilities
     judge: IntArray  # (m,): -1 for nobody in particular
     deviation: FloatArray  # (n_judges,): of each before its outcomes
     size: float  # deviation of the logarithm of the common size of x, of which outcomes say nothing
     centre: Any  # the solution at the learned reliabilities
-
-    @property
-    def parameters(self) -> Parameters:
-        """None is free."""
-        return Parameters.none()
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        """What the term is made of."""
-        return {"reliability": self}
-
-    def with_theta(self, theta: FloatArray) -> ReliabilityError:
-        """Return the same term."""
-        return self
 
     def seen(self, rows: Rows) -> Seen:
         """Return x, in the row's judge."""
@@ -312,10 +299,6 @@ class ReliabilityError:
         """Return the question for δ of every judge."""
         judges = np.arange(len(self.deviation))
         return Own(judges, judges, self.deviation[:, None])
-
-    def means(self, items: Items, a: FloatArray) -> float:
-        """Return nothing: the term is not about items."""
-        return 0.0
 
     def covariance(self, rows: Rows) -> FloatArray:
         """Return that of the size."""

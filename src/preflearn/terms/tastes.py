@@ -10,8 +10,8 @@ g, groups of their own latents (`Tastes`); with features the latents are what ea
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +22,6 @@ from preflearn.terms._contract import (
     UNKNOWN,
     Asked,
     Combined,
-    Direct,
     FloatArray,
     Given,
     IntArray,
@@ -38,37 +37,27 @@ from preflearn.terms._contract import (
     scatter,
 )
 
-__all__ = ["Tastes", "TastesByFeatures", "dense_rows"]
-
-
-def dense_rows(shared: Any) -> FloatArray:
-    """Return covariances (p, n) as an array, with combinations carried out."""
-    shared = shared.in_full() if isinstance(shared, Direct) else shared
-    return np.asarray(shared.operator @ shared.rows if isinstance(shared, Combined) else shared)
+__all__ = ["Tastes", "TastesByFeatures"]
 
 
 @dataclass(frozen=True)
-class Tastes:
+class Tastes(Term):
     """Preferences of a population, and of each judge beside them: h_a ~ N(0, ρ K) over what the judge was asked."""
 
     base: Term  # of the population, without groups
     share: Any  # ConstantKernel: ρ
     n_judges: int
+    kernel: ClassVar[Any] = None  # between judges
 
     @property
-    def parameters(self) -> Parameters:
-        """Those of the population, then ρ."""
-        return Parameters.joined([self.base.parameters, constant_parameters(self.share, "judge share", "share")])
+    def learned(self) -> dict[str, Parameters]:
+        """The population, then ρ."""
+        return {"base": self.base.parameters, "share": constant_parameters(self.share, "judge share", "share")}
 
     @property
     def parts(self) -> dict[str, Any]:
         """What the term is made of."""
         return {**self.base.parts, "tastes": self}
-
-    def with_theta(self, theta: FloatArray) -> Tastes:
-        """Return the same term at other parameters."""
-        n = len(self.base.parameters)
-        return replace(self, base=self.base.with_theta(theta[:n]), share=self.share.clone_with_theta(theta[n:]))
 
     @property
     def rho(self) -> float:
@@ -103,19 +92,14 @@ class Tastes:
     def ask(self, rows: Rows) -> Asked:
         """Return covariances with the population's latents and with those of the judges who are asked."""
         asked = self.base.ask(rows)
-        if isinstance(asked.shared, Direct):  # its own latents have the population's as their prior
-            asked = asked._replace(shared=asked.shared.in_full())
-        if rows.who is None:
+        if rows.who is None or asked.shared is None:
             return asked
-        number, variance = (
-            rows.who.number,
-            asked.variance * np.where(rows.who.number == POPULATION, 1.0, 1.0 + self.rho),
-        )
+        number = rows.who.number
+        variance = asked.variance * np.where(number == POPULATION, 1.0, 1.0 + self.rho)
         if not (number >= 0).any():
             return Asked(asked.shared, None, variance)
-        own = Own(
-            np.arange(len(rows)), np.where(number < self.n_judges, number, UNKNOWN), self.rho * dense_rows(asked.shared)
-        )
+        cross = self.rho * asked.shared.covariances().whole
+        own = Own(np.arange(len(rows)), np.where(number < self.n_judges, number, UNKNOWN), cross)
         return Asked(asked.shared, own, variance)
 
     def means(self, items: Items, a: FloatArray) -> FloatArray | float:
@@ -129,8 +113,8 @@ class Tastes:
 
 
 @dataclass(frozen=True)
-class TastesByFeatures:
-    """The same for judges with features, all together: latents are what each judge was asked about."""
+class TastesByFeatures(Term):
+    """Preferences of judges with features, all together: latents are what each judge was asked about."""
 
     base: Term
     share: Any  # ConstantKernel: ρ
@@ -145,25 +129,19 @@ class TastesByFeatures:
         return int(self.X.shape[0])
 
     @property
-    def parameters(self) -> Parameters:
-        """Those of the population, ρ, then those of κ."""
-        parts = [self.base.parameters, constant_parameters(self.share, "judge share", "share")]
-        return Parameters.joined([*parts, kernel_parameters(self.kernel).named("judge ")])
+    def learned(self) -> dict[str, Parameters]:
+        """The population, ρ, then κ."""
+        share = constant_parameters(self.share, "judge share", "share")
+        return {
+            "base": self.base.parameters,
+            "share": share,
+            "kernel": kernel_parameters(self.kernel).named("judge "),
+        }
 
     @property
     def parts(self) -> dict[str, Any]:
         """What the term is made of."""
         return {**self.base.parts, "tastes": self}
-
-    def with_theta(self, theta: FloatArray) -> TastesByFeatures:
-        """Return the same term at other parameters."""
-        base, share, kernel = np.split(theta, np.cumsum([len(self.base.parameters), self.share.theta.shape[0]]))
-        return replace(
-            self,
-            base=self.base.with_theta(base),
-            share=self.share.clone_with_theta(share),
-            kernel=self.kernel.clone_with_theta(kernel),
-        )
 
     @property
     def rho(self) -> float:
@@ -207,9 +185,10 @@ class TastesByFeatures:
     def ask(self, rows: Rows) -> Asked:
         """Return covariances with the latents of all judges."""
         asked = self.base.ask(rows)
+        assert asked.shared is not None
         who = Who(np.full(len(rows), POPULATION)) if rows.who is None else rows.who
-        Q = dense_rows(asked.shared)[:, self.latent] * self._similarities(who)[:, self.judge]
-        return Asked(np.asarray(Q), None, asked.variance * self._self_similarity(who))
+        Q = asked.shared.covariances().whole[:, self.latent] * self._similarities(who)[:, self.judge]
+        return Asked(Combined(Q), None, asked.variance * self._self_similarity(who))
 
     def means(self, items: Items, a: FloatArray) -> FloatArray | float:
         """Return the means of the population, which all judges are alike to."""
@@ -221,29 +200,27 @@ class TastesByFeatures:
         G = self.base.covariance(rows)
         return G if rows.who is None else G * self._self_similarity(Who(rows.who.number[:1], rows.who.X))
 
+    def _features(self, who: Who) -> tuple[IntArray, Any]:
+        """Return which of those who are asked have features, and these."""
+        known = np.flatnonzero(who.number >= 0)
+        every = self.X if who.X is None else np.concatenate([self.X, who.X])
+        return known, every[who.number[known]]
+
     def _similarities(self, who: Who) -> FloatArray:
         """Return J (p, n_judges) between those who are asked and the judges of training."""
-        number, n = who.number, self.n_judges
-        J = np.ones((number.shape[0], n))
-        known = np.flatnonzero((number >= 0) & (number < n))
-        J[known] += gram(self.kernel, self.X[number[known]], self.X)
-        J[known, number[known]] += self.rho
-        new = np.flatnonzero(number >= n)
-        if new.shape[0]:
-            J[new] += gram(self.kernel, who.X[number[new] - n], self.X)
+        J = np.ones((len(who.number), self.n_judges))
+        known, X = self._features(who)
+        J[known] += gram(self.kernel, X, self.X)
+        trained = known[who.number[known] < self.n_judges]
+        J[trained, who.number[trained]] += self.rho
         return J
 
     def _self_similarity(self, who: Who) -> FloatArray:
         """Return J (p,) of each of those who are asked with itself; of an unknown one as of the average judge."""
-        number, n = who.number, self.n_judges
-        known = np.asarray(gram_diag(self.kernel, self.X))
-        J = np.where(number == POPULATION, 1.0, 1.0 + self.rho)
-        J[number == UNKNOWN] += known.mean()
-        seen = (number >= 0) & (number < n)
-        J[seen] += known[number[seen]]
-        new = number >= n
-        if new.any():
-            J[new] += np.asarray(gram_diag(self.kernel, who.X[number[new] - n]))
+        J = np.where(who.number == POPULATION, 1.0, 1.0 + self.rho)
+        J[who.number == UNKNOWN] += np.mean(gram_diag(self.kernel, self.X))
+        known, X = self._features(who)
+        J[known] += np.asarray(gram_diag(self.kernel, X))
         return J
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,22 +21,22 @@ from preflearn.terms._contract import (
     Direct,
     FloatArray,
     Given,
-    IntArray,
     Items,
     Multiple,
     Parameters,
+    Parametric,
     Rows,
     Seen,
+    Term,
     constant_parameters,
     kernel_parameters,
-    pair_design,
 )
 
 __all__ = ["ItemKernel", "Utility"]
 
 
 @dataclass(frozen=True)
-class ItemKernel:
+class ItemKernel(Parametric):
     """A function of the features with covariance ``kernel`` + an effect of the item itself.
 
     The own effects are independent with variance ``own`` (a ConstantKernel). Items without features have nothing else
@@ -51,22 +50,11 @@ class ItemKernel:
     n_items: int
     own_name: str = "own effect constant value"  # what the parameter is called
 
-    @cached_property
-    def parameters(self) -> Parameters:
-        """Free parameters."""
-        parts = [] if self.kernel is None else [kernel_parameters(self.kernel)]
-        return Parameters.joined(
-            [*parts, *([] if self.own is None else [constant_parameters(self.own, self.own_name)])]
-        )
-
-    def with_theta(self, theta: FloatArray) -> ItemKernel:
-        """Return the same at other parameters."""
-        count = 0 if self.kernel is None else self.kernel.theta.shape[0]
-        return replace(
-            self,
-            kernel=None if self.kernel is None else self.kernel.clone_with_theta(theta[:count]),
-            own=None if self.own is None else self.own.clone_with_theta(theta[count:]),
-        )
+    @property
+    def learned(self) -> dict[str, Parameters]:
+        """Kernel and own variance."""
+        found = {} if self.kernel is None else {"kernel": kernel_parameters(self.kernel)}
+        return found if self.own is None else {**found, "own": constant_parameters(self.own, self.own_name)}
 
     def over(self, X: Any, n_items: int) -> ItemKernel:
         """Return the same over other items."""
@@ -107,22 +95,14 @@ class ItemKernel:
             Q[known, new.number[known]] += self.own_variance
         return Q
 
-    def places(self, rows: Rows) -> tuple[Any, Any]:
-        """Return which item of training each item of rows is, and which new one, as sparse arrays of zeros and ones.
-
-        Of items without features. What rows stand against is one more row, if that is no item.
-        """
+    def direct(self, rows: Rows) -> Direct:
+        """Return what rows see of the utilities of training and of new items; of items without features."""
         number, n = rows.items.number, self.n_items
-        known = np.flatnonzero(number < n)
-        beyond, new = np.unique(number[number >= n], return_inverse=True)
-        both = []
-        for at, columns, width in ((known, number[known], n), (np.flatnonzero(number >= n), new, len(beyond))):
-            shape = len(number) + (rows.against != "item"), width
-            both.append(sp.csr_array((np.ones(len(at)), (at, columns)), shape=shape))
-        if rows.against == "mean":
-            p = len(number)
-            both = [sp.csr_array(sp.vstack([M[:p], sp.csr_array(M[:p].mean(axis=0)[None])])) for M in both]
-        return both[0], both[1]
+        new = np.unique(number[number >= n])
+        column = np.where(number < n, number, n + np.searchsorted(new, number))
+        chosen = (np.ones(len(number)), column, np.arange(len(number) + 1))
+        items = sp.csr_array(chosen, shape=(len(number), n + len(new)))
+        return Direct.of(rows.operator() @ rows.extended(items), n, self.own_variance)
 
     def covariance(self, new: Items) -> FloatArray:
         """Return the covariance (p, p) of items."""
@@ -138,56 +118,46 @@ class ItemKernel:
             np.zeros(len(new.number)) if self.kernel is None else np.asarray(gram_diag(self.kernel, new.X))
         )
 
-    def pair_variance(self, new: Items, first: IntArray, second: IntArray) -> FloatArray:
-        """Return the variances of differences of listed pairs of items."""
-        variance = self.variance(new)
-        shared = np.where(new.number[first] == new.number[second], self.own_variance, 0.0)
-        if self.kernel is not None:
-            shared = shared + gram_listed(self.kernel, new.X, first, second)
-        return np.asarray(np.maximum(variance[first] + variance[second] - 2 * shared, 0.0))
-
     def ends(self, rows: Rows) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return, for each row, the variances of its two ends and their covariance."""
         new, (low, high) = rows.items, rows.ends
-        if rows.against == "item":
-            variance = self.variance(new)
-            shared = (variance[low] + variance[high] - self.pair_variance(new, low, high)) / 2
-            return variance[low], variance[high], shared
+        if rows.against == "mean":
+            G = self.extended(rows)
+            return G[low, low], G[high, high], G[low, high]
+        variance = self.variance(new)
         if rows.against == "nothing":
             zero = np.zeros(len(rows))
-            return self.variance(new)[low], zero, zero
-        G = self.extended(rows)
-        return G[low, low], G[high, high], G[low, high]
+            return variance[low], zero, zero
+        shared = np.where(new.number[low] == new.number[high], self.own_variance, 0.0)
+        if self.kernel is not None:
+            shared = shared + gram_listed(self.kernel, new.X, low, high)
+        return variance[low], variance[high], shared
 
     def extended(self, rows: Rows) -> FloatArray:
         """Return the covariance of the items of rows, with that of what they stand against as the last one."""
         G = rows.extended(self.covariance(rows.items))
-        return rows.extended(np.ascontiguousarray(G.T))
+        return np.asarray(rows.extended(np.ascontiguousarray(G.T)))
 
 
 @dataclass(frozen=True)
-class Utility:
+class Utility(Term):
     """f_low - f_high, f with the covariance of ``items``; latents are the utilities of the items of training."""
 
     items: ItemKernel
 
     @property
-    def parameters(self) -> Parameters:
-        """Free parameters of the covariance."""
-        return self.items.parameters
+    def learned(self) -> dict[str, Parameters]:
+        """The covariance."""
+        return {"items": self.items.parameters}
 
     @property
     def parts(self) -> dict[str, Any]:
         """What the term is made of."""
         return {"utility": self.items}
 
-    def with_theta(self, theta: FloatArray) -> Utility:
-        """Return the same term at other parameters."""
-        return replace(self, items=self.items.with_theta(theta))
-
     def seen(self, rows: Rows) -> Seen:
         """Return +1 and -1 at the two items."""
-        return Seen(pair_design(rows, self.items.n_items), alike=self.items.kernel is None)
+        return Seen(rows.operator(), alike=self.items.kernel is None)
 
     def prior(self) -> Given:
         """Return the kernel matrix, or without features a multiple of the identity."""
@@ -200,15 +170,13 @@ class Utility:
     def ask(self, rows: Rows) -> Asked:
         """Return covariances of differences with the utilities of training; without features these utilities."""
         if self.items.kernel is None:
-            direct = Direct(rows.operator(), *self.items.places(rows), self.items.own_variance)
+            direct = self.items.direct(rows)
             return Asked(direct, None, direct.total)
         Q = rows.extended(self.items.cross(rows.items))
-        return Asked(Combined(rows.operator(), Q), None, self.variance(rows))
+        return Asked(Combined(Q, rows.operator()), None, self.variance(rows))
 
     def variance(self, rows: Rows) -> FloatArray:
         """Return the prior variances of differences."""
-        if rows.against == "item":
-            return self.items.pair_variance(rows.items, rows.low, rows.high)
         one, other, shared = self.items.ends(rows)
         return np.asarray(np.maximum(one + other - 2 * shared, 0.0))
 

@@ -1,19 +1,19 @@
-"""Fixed points by mixing: Anderson's acceleration of x <- F(x), with steps that are taken back where they do harm."""
+"""Fixed points: Anderson's acceleration of x <- F(x), with steps that are taken back where they do harm."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from preflearn.operators import FloatArray
+from preflearn.linalg import FloatArray
 
-__all__ = ["Mixing"]
+__all__ = ["Anderson"]
 
 DEPTH = 6  # earlier steps that are remembered
 SHORTEST = 1e-4  # damping that is not halved again
 SETBACK = 1.5  # a residual may grow by this before a step is taken back
 
 
-class Mixing:
+class Anderson:
     """The next point of a fixed-point iteration, from the points so far and their residuals r = F(x) - x.
 
     The next point is the combination of the last few whose residual, were F linear, would be the shortest, and a damped

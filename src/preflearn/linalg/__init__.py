@@ -16,6 +16,8 @@ from scipy.linalg.blas import dsyrk
 from threadpoolctl import ThreadpoolController
 
 __all__ = [
+    "cholesky_at_least_one",
+    "cholesky_one_plus",
     "cholesky_pivoted",
     "cholesky_psd",
     "cross_product",
@@ -361,6 +363,28 @@ def cholesky_pivoted(K: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
     factor, pivots, rank, _ = scipy.linalg.lapack.dpstrf(K / largest, lower=1, tol=n * EPS, overwrite_a=True)
     L = np.tril(factor)[:, :rank] * np.sqrt(largest)
     return np.ascontiguousarray(L), pivots.astype(np.intp) - 1
+
+
+def cholesky_one_plus(G: FloatArray, *, semidefinite: bool = True) -> FloatArray:
+    """Return the lower Cholesky factor of I + G, of which the lower triangle counts; G may be overwritten."""
+    G.flat[:: G.shape[0] + 1] += 1.0
+    if not G.size:
+        return G
+    L, failed = scipy.linalg.lapack.dpotrf(G, lower=1, clean=1)
+    if failed and not semidefinite:
+        raise np.linalg.LinAlgError("B is not positive definite")
+    if failed:  # entries beyond 1e16 of each other: the eigenvalues below 1 are rounding
+        G.flat[:: G.shape[0] + 1] -= 1.0
+        return cholesky_at_least_one(G)
+    return np.asarray(L)
+
+
+def cholesky_at_least_one(G: FloatArray) -> FloatArray:
+    """Factor I + G for the lower triangle of a positive semi-definite G with rounding errors larger than 1."""
+    values, vectors = scipy.linalg.eigh(G, lower=True)
+    root = np.sqrt(1.0 + np.maximum(values, 0.0))[:, None] * vectors.T
+    upper: FloatArray = np.asarray(np.linalg.qr(root, mode="r"))
+    return np.asfortranarray((upper * np.sign(upper.diagonal())[:, None]).T)
 
 
 def draw_normal(mean: FloatArray, covariance: FloatArray, count: int, rng: np.random.Generator) -> FloatArray:
