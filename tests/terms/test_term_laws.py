@@ -21,6 +21,7 @@ from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.models import _gp_terms
 from preflearn.structure import judge_report
 from preflearn.terms import Reliability
+from preflearn.terms.reliability import NODES
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")
 
@@ -499,9 +500,45 @@ def test_a_new_judge_of_an_update_may_be_of_any_kind():
     assert model.reliability_std_[-1] > 2 * np.median(model.reliability_std_[:-1])
 
 
-def test_a_judge_who_is_not_explained_by_what_may_be_is_less_reliable():
-    # where all utilities are 0 on average, answers say something of s only through how far these may be from 0
-    seen = Observed(np.ones(200), np.ones(200), np.arange(200), 200)
-    judges = Reliability(np.arange(200) % 4, np.ones(4), 0.1)
-    known, unknown = (judges.believed(seen, np.zeros(200), np.full(200, v), Logit(), free=False)[0] for v in (0.0, 4.0))
-    assert (unknown.value < known.value - 0.1).all()
+@pytest.mark.parametrize("likelihood", [Gaussian(precision=2.0, fixed=True), "logit"])
+def test_what_is_told_of_a_judge_is_the_evidence_without_the_items(likelihood, held):
+    # slow and obviously right: the evidence of all outcomes at other reliabilities of one judge
+    data = problem(margins=likelihood != "logit")
+    options = {"side": True, "cluster": True, "covariates": False, "judge_reliability": True}
+    model = PreferenceGP(KERNEL, likelihood, hyperparameters="fixed", **options).fit(data)
+    evidence = model._learned.evidence
+    plain = evidence.seen.scaled(None)
+    s = np.array([0.9, -0.3, 0.4, 1.2, 0.7, 1.1])[: len(model.judges_)]
+    evidence.take(evidence.reliability.at(s))
+    told = evidence.reliability.told(plain, evidence.solve(model.theta_))
+    for j in (0, len(s) - 1):
+        wanted = []
+        for node in NODES[4:-4:4]:
+            evidence.take(evidence.reliability.at(np.where(np.arange(len(s)) == j, node, s)))
+            wanted.append(evidence.solve(model.theta_).posterior.log_evidence)
+        found, wanted = told.height[j, 4:-4:4] - told.height[j, 12], np.array(wanted) - wanted[2]
+        if likelihood == "logit":  # Gaussian parts of the others' outcomes stay as they are
+            np.testing.assert_allclose(found, wanted, rtol=0.2, atol=0.3)
+        else:
+            np.testing.assert_allclose(found, wanted, atol=1e-8)
+        bend = -np.diff(told.height[j], 2) / (NODES[1] - NODES[0]) ** 2
+        assert bend[np.abs(NODES[1:-1] - s[j]).argmin()] < told.given[j]  # x could explain some of it
+
+
+@pytest.mark.filterwarnings("ignore:.*separate parts:preflearn.exceptions.DataWarning")
+def test_answers_of_one_judge_do_not_speak_for_themselves():
+    # of a pair that nobody else has seen: any answers are as likely from a careful judge as from a contrary one
+    data, _ = judged(s=(1, 1, 1, 1))
+    own = Comparisons(10, np.full(30, 8), np.full(30, 9), judge=np.full(30, 4))
+    both = Comparisons(
+        10,
+        np.append(data.first, own.first),
+        np.append(data.second, own.second),
+        np.append(data.outcome, np.ones(30)),
+        judge=np.append(data.judge, own.judge),
+    )
+    model = PreferenceGP(ConstantKernel(2.0, "fixed"), "logit", judge_reliability=True, n_restarts=0).fit(both)
+    evidence = model._learned.evidence
+    height = evidence.reliability.told(evidence.seen.scaled(None), model._solution).height[4]
+    np.testing.assert_allclose(height, height[::-1], atol=1e-6)
+    np.testing.assert_array_less(height[12] + 1.0, height[[8, 16]])  # but not from a careless one

@@ -289,11 +289,9 @@ class Evidence:
         """
         assert self.reliability is not None
         solution, before = self.end_search(theta), self.reliability
-        plain, posterior = self.seen.scaled(None), solution.posterior
         free = "variance" in self.problem.terms[0].parameters.kinds  # of preferences: others may stand beside them
-        x, variance = plain.see(posterior.x), plain.spread(posterior.curve.variances)
-        after, factor = before.believed(plain, x, variance, solution.likelihood, free=free)
-        self.take(after, Warm(posterior.g))
+        after, factor = before.believed(before.told(self.seen.scaled(None), solution), free=free)
+        self.take(after, Warm(solution.posterior.g))
         return float(np.abs(after.value - before.value).max(initial=0.0)), factor
 
     def over(self, problem: Problem, likelihood: Any, *, tol: float | None = None) -> Evidence:
@@ -400,15 +398,16 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
 def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: float) -> Optimum:
     """Learn what is believed of reliabilities, and parameters given that, in turns until neither changes."""
     size = np.array([kind == "variance" for kind in evidence.kinds], dtype=bool)
+    factor = 1.0
     for turn in range(TURNS):
-        change, factor = evidence.update_reliability(theta)
+        before, (change, factor) = factor, evidence.update_reliability(theta)
+        done = max(change, abs(np.log(factor / before))) <= SETTLED
         start = np.clip(np.where(size, theta - 2 * np.log(factor), theta), *bounds.T)
-        last = max(change, abs(np.log(factor))) <= SETTLED or turn == TURNS - 1
+        last = done or turn == TURNS - 1
         found = maximise(evidence.penalised, [start], bounds, gain=gain if last else max(gain, LITTLE))[0]
         theta = found.theta
         if last:
             break
-    done = max(change, abs(np.log(factor))) <= SETTLED
     return found if done else replace(found, converged=False, message=f"reliabilities had not settled in {TURNS} turns")
 
 

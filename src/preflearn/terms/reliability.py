@@ -8,20 +8,19 @@ Utilities twice as large with reliabilities half as large say the same about eve
 rests on what is believed of reliabilities alone. The most probable reliabilities are no answer to this: there is more
 room for large ones, and a deviation that is too large, or too small, shifts the size of everything. So what is kept of
 each judge is a distribution, and not a point: s has the mean and the deviation that follow from the judge's outcomes
-given what all lead to expect of the items (`Reliability.believed`), and items are learned from outcomes averaged over
-it (`Reliability.observed`), in turns.
+given what all others lead to expect of the items (`Reliability.told`, `Reliability.believed`), and items are learned
+from outcomes averaged over it (`Reliability.observed`), in turns.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.interpolate import CubicSpline
+from scipy.special import logsumexp, softmax
 
 from preflearn.exceptions import DataError
 from preflearn.terms._contract import Asked, FloatArray, Given, IntArray, Own, Rows, Seen, Term
@@ -33,10 +32,13 @@ CENTRES, BEFORE = np.array([1.0, 0.0, -1.0]), np.array([1.0, 1.0, 0.5])
 SURE = 4.0  # judges who have shown the usual deviation before
 START = 0.5  # deviation at which a search starts: anybody may still be anything
 DEVIATIONS = np.geomspace(0.04, 0.6, 8)  # of the judges of a kind: with larger ones there would be no kinds
-FACTORS = (0.8, 1.25)  # bounds of a change of all reliabilities at once: what is expanded around s holds near it
+NODES = np.linspace(-3.0, 3.0, 25)  # of s, between which what outcomes say of it is a cubic
+COMMON = 64  # directions of x, the least known ones, that are integrated over for each judge
+WIDE, GRID, ZOOMS = 1.0, 9, 4  # of the logarithm of a factor of all reliabilities: first half width, points, and grids
+LEARNING, LEARNED = 300, 1e-6  # steps to the most probable shares, and the change of one that ends them
 UNKNOWN = 1e-3  # share of what is known of a reliability that is then taken to be known before
 STEPS, LONGEST, SMALL = 30, 0.5, 1e-7  # Newton's steps to the most probable reliability of each kind, and their length
-HALVINGS = 12
+HALVINGS, PROMISED = 12, 0.01  # of a step that leads down; nats by which the last step may still gain, which are added
 FIRST_SHARES = (0.8, 0.1, 0.1)  # of the kinds, where a search starts
 LARGEST = 10.0  # deviation that a file may speak of
 
@@ -49,12 +51,21 @@ class Kinds(NamedTuple):
     B: FloatArray
     I: FloatArray
 
-    def evidence(self, deviation: float, factor: float = 1.0) -> FloatArray:
-        """Return the log evidence of every kind, if all of x were divided by ``factor``."""
-        B, information = self.B / factor, self.I / factor**2
-        b, room = B - information * CENTRES, 1.0 + information * deviation**2
-        start = self.A + B * CENTRES - 0.5 * information * CENTRES**2
+    def evidence(self, deviation: Any) -> FloatArray:
+        """Return the log evidence of every kind, with judges of a kind so far apart."""
+        b, room = self.B - self.I * CENTRES, 1.0 + self.I * deviation**2
+        start = self.A + self.B * CENTRES - 0.5 * self.I * CENTRES**2
         return np.asarray(start + 0.5 * (deviation * b) ** 2 / room - 0.5 * np.log(room))
+
+
+class Told(NamedTuple):
+    """log p(outcomes of each judge | s, those of all others), but for a constant, at `NODES`: (judges, nodes).
+
+    ``given`` is the information about s that they would have if x was known.
+    """
+
+    height: FloatArray
+    given: FloatArray
 
 
 @dataclass(frozen=True)
@@ -65,7 +76,7 @@ class Reliability:
     judge: IntArray  # (m,): of each outcome
     value: FloatArray  # (n_judges,): means
     usual: float  # deviation of the judges of a kind that is expected at first
-    spread: FloatArray | None = None  # (n_judges,): deviations given all other latents; None: value is taken for known
+    spread: FloatArray | None = None  # (n_judges,): deviations if x was known; None: value is taken for known
     before: FloatArray | None = None  # (n_judges,): those of a normal prior that leads to these; None: `deviation`
     deviation: float = START  # of the judges of a kind
     shares: tuple[float, ...] = FIRST_SHARES  # of the kinds
@@ -152,114 +163,160 @@ class Reliability:
         n = self.value.shape[0]
         return np.asarray(np.bincount(np.where(self.judge < 0, n, self.judge), by_scale, minlength=n + 1)[:n])
 
-    def believed(
-        self, seen: Any, x: FloatArray, variance: FloatArray, likelihood: Any, *, free: bool
-    ) -> tuple[Reliability, float]:
-        """Return what is believed of reliabilities where every outcome sees N(x, variance), independently of s.
+    def told(self, seen: Any, solution: Any) -> Told:
+        """Return what every judge's outcomes say of s, given those of all others.
 
-        Shares and the deviation of kinds maximise the evidence of the judges' outcomes, with their priors. Where the
-        size of x is ``free`` so does a factor of all reliabilities, which x is to be divided by, and which is returned
-        beside: this gets in one step where turns of small ones would lead.
+        The posterior of x has learned from the judge's own outcomes, which would agree with themselves. So their parts
+        are taken out of it, and x is integrated over by Laplace's method; parts of others stay. Exact for Gaussian
+        outcomes. Costs an eigendecomposition for each judge, of the cells, or the latents, that it has seen.
         """
-        half = np.sqrt(np.maximum(variance, 0.0))
-        ends = np.concatenate([x + half, x - half])
-        # expanded where a wide prior has its mode: around that of a narrow one outcomes may say next to nothing of s
-        kinds = self._kinds(seen, ends, likelihood, self.value[:, None] + 0.0 * CENTRES, START)
+        posterior, m = solution.posterior, len(seen.y)
+        mine = self.observed(seen)
+        slope = mine.scale * mine.weight * (solution.nu - solution.tau * mine.see(posterior.x))
+        tau = mine.weight * solution.tau
+        slope, taken, tau = (part.reshape(-1, m).sum(axis=0) for part in (slope, mine.scale**2 * tau, tau))
+        found = np.zeros((len(self.value), len(NODES)))
+        order = np.argsort(self.judge, kind="stable")
+        for rows in np.split(order, np.flatnonzero(np.diff(self.judge[order])) + 1):
+            if not len(rows) or self.judge[rows[0]] < 0:
+                continue
+            cells, which = np.unique(seen.cell[rows], return_inverse=True)
+            few = posterior.curve.touched(posterior.u, cells)
+            x, F = np.asarray(few.A @ few.mean)[which], _root(few.A, few.covariance)[which]
+            rest, turn = np.linalg.eigh(np.eye(F.shape[1]) - (F.T * taken[rows]) @ F)  # precision of x without them
+            F = F @ (turn / np.sqrt(np.maximum(rest, UNKNOWN)))
+            x = x - F @ (F.T @ slope[rows])
+            found[self.judge[rows[0]]] = _integrated(seen.y[rows], seen.weight[rows], x, F, solution.likelihood)
+        return Told(found, self.pull(tau * seen.see(posterior.x) ** 2))
+
+    def believed(self, told: Told, *, free: bool) -> tuple[Reliability, float]:
+        """Return what is believed of reliabilities where outcomes have `told` so much of them.
+
+        Shares of kinds maximise the evidence of the judges' outcomes, the deviation of kinds is averaged over, both
+        with their priors. Where the size of x is ``free`` so is a factor of all reliabilities, which x is to be divided
+        by, and which is returned beside: this gets in one step where turns of small ones would lead.
+        """
+        curve = CubicSpline(NODES, told.height, axis=1, bc_type="natural").c
         free = free and bool((self.judge >= 0).all())
-        deviation, shares, factor, size = _averaged(kinds, self.usual, self.shares, free=free)
-        kinds = self._kinds(seen, ends / factor, likelihood, factor * kinds.s, deviation)
-        away = kinds.s - CENTRES
-        # density at the most probable s of a kind times its width
-        log_share = np.log(shares) + kinds.A + kinds.B * kinds.s - 0.5 * kinds.I * kinds.s**2
-        share = softmax(log_share - 0.5 * (away / deviation) ** 2 - 0.5 * np.log1p(kinds.I * deviation**2), axis=1)
-        value = (share * kinds.s).sum(axis=1)
-        spread = share * (1.0 / (kinds.I + deviation**-2) + np.square(kinds.s - value[:, None]))
-        precision = 1.0 / spread.sum(axis=1)
+        s, log_factor, wide = self.value[:, None] + 0.0 * CENTRES, 0.0, min(3.0 * self.size, WIDE) or WIDE
+        for _ in range(ZOOMS if free else 1):
+            logs = log_factor + wide * np.linspace(-1.0, 1.0, GRID) if free else np.zeros(1)
+            # expanded at the mode of a wide prior: around that of a narrow one outcomes may say next to nothing of s
+            table = np.array([_evidence(_kinds(curve, f, f * s, START), self.usual) for f in np.exp(logs)])
+            weight = softmax(table)
+            log_factor = float(weight.sum(axis=1) @ logs)
+            size = float(np.sqrt(weight.sum(axis=1) @ np.square(logs - log_factor)))
+            step = 2.0 * wide / (GRID - 1)
+            if step <= size:
+                break
+            wide = max(3.0 * size, 1.5 * step)
+        factor, deviation = float(np.exp(log_factor)), float(np.exp(weight.sum(axis=0) @ np.log(DEVIATIONS)))
+        kinds = _kinds(curve, factor, factor * s, deviation)
+        shares, own = (part[0] for part in _shares(kinds.evidence(deviation)[None]))
+        value = (own * kinds.s).sum(axis=1)
+        variance = own * (1.0 / (kinds.I + deviation**-2) + np.square(kinds.s - value[:, None]))
+        precision = 1.0 / variance.sum(axis=1)
         # of a normal prior; where it is not known which kind somebody is there is none that is wide enough
-        before = np.maximum(precision - (share * kinds.I).sum(axis=1), UNKNOWN * precision)
-        new = replace(self, value=value, spread=precision**-0.5, before=before**-0.5, deviation=deviation)
+        before = np.maximum(precision - (own * kinds.I).sum(axis=1), UNKNOWN * precision)
+        spread = (before + told.given / factor**2) ** -0.5
+        new = replace(self, value=value, spread=spread, before=before**-0.5, deviation=deviation)
         return replace(new, shares=tuple(shares.tolist()), size=size), factor
 
-    def _kinds(self, seen: Any, ends: FloatArray, likelihood: Any, s: FloatArray, deviation: float) -> Kinds:
-        """Return the most probable s of every kind by Newton's method; half of each outcome sees each of its ends."""
-        y, weight, judge = np.tile(seen.y, 2), np.tile(0.5 * seen.weight, 2), np.tile(self.judge, 2)
-        n, found = self.value.shape[0], []
-        place = np.where(judge < 0, n, judge)
 
-        def sums(t: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-            d = likelihood.log_density(y, np.append(t, 1.0)[place] * ends)
-            value, first, second = (
-                np.asarray(np.bincount(place, weight * part, minlength=n + 1)[:n], dtype=np.float64)
-                for part in (d.value, d.first * ends, -d.second * ends**2)
-            )
-            return value, first, np.maximum(second, 0.0)
+def _integrated(y: FloatArray, weight: FloatArray, x: FloatArray, F: FloatArray, likelihood: Any) -> FloatArray:
+    """Return log E p(y | s (x + Fe)), e ~ N(0, I), by Laplace's method at every one of `NODES`."""
+    k, s = len(NODES), NODES[:, None]
 
-        for k, centre in enumerate(CENTRES):
-            t = s[:, k].copy()
-            value, first, information = sums(t)
-            for _ in range(STEPS):
-                step = (first - (t - centre) / deviation**2) / (information + deviation**-2)
-                if np.abs(step).max(initial=0.0) <= SMALL:
-                    break
-                step = np.clip(step, -LONGEST, LONGEST)
-                height = value - 0.5 * ((t - centre) / deviation) ** 2
-                for _ in range(HALVINGS):  # of the steps of those judges for whom it leads down
-                    value, first, information = sums(t + step)
-                    lower = value - 0.5 * ((t + step - centre) / deviation) ** 2 < height - 1e-9 * (1 + np.abs(height))
-                    if not lower.any():
-                        break
-                    step = np.where(lower, 0.5 * step, step)
-                t = t + step
-            slope = first + information * t
-            found.append((t, value - first * t - 0.5 * information * t**2, slope, information))
-        return Kinds(*(np.stack(part, axis=1) for part in zip(*found, strict=True)))
+    def at(e: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        d = likelihood.log_density(np.tile(y, k), (s * (x + e @ F.T)).ravel())
+        value, first, second = (np.reshape(part, (k, -1)) * weight for part in (d.value, d.first, d.second))
+        return value.sum(axis=1) - 0.5 * (e**2).sum(axis=1), s * first @ F - e, s**2 * np.maximum(-second, 0.0)
+
+    e = np.zeros((k, F.shape[1]))
+    height, g, tau = at(e)
+    for _ in range(STEPS):
+        H = np.eye(F.shape[1]) + np.stack([(F.T * row) @ F for row in tau])
+        step = np.linalg.solve(H, g[:, :, None])[:, :, 0]
+        gain = 0.5 * (g * step).sum(axis=1)
+        if gain.max() <= PROMISED:
+            break
+        before = height
+        for _ in range(HALVINGS):
+            height, g, tau = at(e + step)
+            lower = height < before - 1e-9 * (1 + np.abs(before))
+            if not lower.any():
+                break
+            step = np.where(lower[:, None], 0.5 * step, step)
+        e += step
+    return np.asarray(height + gain - 0.5 * np.linalg.slogdet(H)[1])
 
 
-def _averaged(
-    kinds: Kinds, usual: float, shares: tuple[float, ...], *, free: bool
-) -> tuple[float, FloatArray, float, float]:
-    """Return the deviation, the shares, the factor of x and the deviation of its logarithm, from all judges' evidence.
+def _root(A: Any, covariance: FloatArray) -> FloatArray:
+    """Return F with FF' = A covariance A', but for its smallest parts beyond `COMMON` columns."""
+    small = covariance.shape[0] < A.shape[0]
+    values, vectors = np.linalg.eigh(covariance if small else np.asarray(A @ np.asarray(A @ covariance).T))
+    values, vectors = values[-COMMON:], vectors[:, -COMMON:]
+    root = vectors[:, values > 0] * np.sqrt(values[values > 0])
+    return np.asarray(A @ root if small else root)
 
-    With some judges the deviation is hardly known, and the factor depends on it: both are means over a grid of the
-    first, with the others at their most probable and integrated by Laplace's method. A factor that is not free is 1.
+
+def _kinds(curve: FloatArray, factor: float, s: FloatArray, deviation: float) -> Kinds:
+    """Return the most probable s of every kind by Newton's method, if all of x were divided by ``factor``.
+
+    ``curve`` are coefficients of cubics in s, from node to node, for every judge (`CubicSpline`).
     """
-    first = 0 if free else 1
 
-    def lost(at: FloatArray, d: float) -> float:
-        at = np.append(np.zeros(first), at)
-        log_shares = log_softmax(np.append(at[1:], 0.0))
-        total = logsumexp(log_shares + kinds.evidence(d, float(np.exp(at[0]))), axis=1).sum()
-        return -float(total + BEFORE @ log_shares - SURE * (np.log(d) + 0.5 * (usual / d) ** 2))
+    def at(s: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        t = np.clip(s / factor, NODES[0], NODES[-1])
+        place = np.clip(np.searchsorted(NODES, t) - 1, 0, len(NODES) - 2)
+        a, b, c, d = curve[:, place, np.arange(len(s))[:, None]]
+        h = t - NODES[place]
+        first = (3.0 * a * h + 2.0 * b) * h + c
+        value = ((a * h + b) * h + c) * h + d + first * (s / factor - t)
+        return value, first / factor, np.maximum(-(6.0 * a * h + 2.0 * b), 0.0) / factor**2
 
-    bounds = np.array([np.log(FACTORS), (-9.0, 9.0), (-9.0, 9.0)])[first:]
-    start = np.append(0.0, np.log(shares[:-1]) - np.log(shares[-1]))[first:]
-    rows = []
-    for d in DEVIATIONS:
-        here: Any = partial(lost, d=float(d))
-        at = minimize(here, np.clip(start, *bounds.T), method="L-BFGS-B", bounds=bounds.tolist()).x
-        values, vectors = np.linalg.eigh(_curvature(here, at))
-        values = np.maximum(values, 1.0)  # a flat direction has deviation 1
-        variance = float(np.sum(vectors[0] ** 2 / values)) if free else 0.0
-        log_weight = -here(at) - 0.5 * float(np.log(values).sum())
-        rows.append([log_weight, np.log(d), *np.append(np.zeros(first), at), variance])
-    table = np.array(rows)
-    weight = softmax(table[:, 0])
-    mean = weight @ table
-    size = np.sqrt(mean[-1] + weight @ np.square(table[:, 2] - mean[2]))
-    return float(np.exp(mean[1])), softmax(np.append(mean[3:-1], 0.0)), float(np.exp(mean[2])), float(size)
+    value, first, information = at(s)
+    for _ in range(STEPS):
+        step = (first - (s - CENTRES) / deviation**2) / (information + deviation**-2)
+        if np.abs(step).max(initial=0.0) <= SMALL:
+            break
+        step = np.clip(step, -LONGEST, LONGEST)
+        height = value - 0.5 * ((s - CENTRES) / deviation) ** 2
+        for _ in range(HALVINGS):  # of the steps that lead down
+            value, first, information = at(s + step)
+            lower = value - 0.5 * ((s + step - CENTRES) / deviation) ** 2 < height - 1e-9 * (1 + np.abs(height))
+            if not lower.any():
+                break
+            step = np.where(lower, 0.5 * step, step)
+        s = s + step
+    slope = first + information * s
+    return Kinds(s, value - first * s - 0.5 * information * s**2, slope, information)
 
 
-def _curvature(lost: Any, at: FloatArray, h: float = 0.01) -> FloatArray:
-    """Return second derivatives by differences."""
-    n = len(at)
-    step = h * np.eye(n)
-    H = np.empty((n, n))
-    for i in range(n):
-        for k in range(i + 1):
-            a, b = step[i], step[k]
-            corners = lost(at + a + b) - lost(at + a - b) - lost(at - a + b) + lost(at - a - b)
-            H[i, k] = H[k, i] = corners / (4 * h**2)
-    return H
+def _shares(evidence: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the most probable shares of kinds given log evidences (k, judges, kinds), and every judge's own."""
+    shares = np.tile(np.array(FIRST_SHARES), (len(evidence), 1))
+    for _ in range(LEARNING):
+        own = softmax(np.log(shares)[:, None] + evidence, axis=2)
+        last, shares = shares, (own.sum(axis=1) + BEFORE) / (evidence.shape[1] + BEFORE.sum())
+        if np.abs(shares - last).max() <= LEARNED:
+            break
+    return shares, own
+
+
+def _evidence(kinds: Kinds, usual: float) -> FloatArray:
+    """Return the log evidence of all judges for every deviation of a kind, with its prior; shares by Laplace's method.
+
+    These are parameters as log odds to the last kind.
+    """
+    evidence = kinds.evidence(DEVIATIONS[:, None, None])
+    shares, own = _shares(evidence)
+    among = own.transpose(0, 2, 1) @ own - (evidence.shape[1] + BEFORE.sum()) * shares[:, :, None] * shares[:, None, :]
+    curvature = np.linalg.eigvalsh((among + np.diag(BEFORE))[:, :-1, :-1])
+    total = logsumexp(np.log(shares)[:, None] + evidence, axis=2).sum(axis=1) + np.log(shares) @ BEFORE
+    # a flat direction has deviation 1
+    total -= 0.5 * np.log(np.maximum(curvature, 1.0)).sum(axis=1)
+    return np.asarray(total - SURE * (np.log(DEVIATIONS) + 0.5 * (usual / DEVIATIONS) ** 2))
 
 
 @dataclass(frozen=True)
