@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from metrics_seeds import every_seed
 from scipy import stats
 
+from fast_share import cases, every_seed
 from preflearn.exceptions import DataError
 from preflearn.metrics import concordance_index, disagreement_error, kendall_tau_b, pairwise_accuracy, spearman
 from preflearn.metrics._counts import pair_sums
 from preflearn.metrics._inputs import check_rows
 
-PROBLEMS = 250
+PROBLEMS = cases(100, 250)
 
 
 def random_problem(seed):
