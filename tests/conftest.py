@@ -6,6 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+from fast_share import cases
+
+# A deadline would time our machine, not our code.
+settings.register_profile("preflearn", deadline=None, max_examples=cases(30, 100))
+settings.load_profile("preflearn")
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,13 @@ def mostly_slow(values: Iterable[Any], every: int) -> list[Any]:
     return [pytest.param(v, marks=pytest.mark.slow if k % every else ()) for k, v in enumerate(values)]
 
 
+def slow_except(values: Iterable[Any], *quick: Any) -> list[Any]:
+    """Return the values as parameters, all but the quick ones marked slow."""
+    values = list(values)
+    assert set(quick) <= set(values), "a quick one is not there"
+    return [pytest.param(v, marks=() if v in quick else pytest.mark.slow) for v in values]
+
+
 def cases(few: int, many: int) -> int:
     """Return how many random cases to try: a few, or with ``make test-thorough`` as many as ever broke something."""
     return many if THOROUGH else few

@@ -44,6 +44,7 @@ def test_length_is_told_from_quality(study, name):
     assert without["utilities"] < 0.65 < 0.75 < ours["utilities"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["careless", "contrary"])
 def test_bad_judges_are_found(study, name):
     found = study(name)
@@ -54,6 +55,7 @@ def test_bad_judges_are_found(study, name):
     assert ours["correlation"] > 0.8
 
 
+@pytest.mark.slow
 def test_ten_votes_about_one_pair_are_not_ten_pairs(study):
     found = study("one-pair")
     without, laplace, ep = found["without"], found["with clusters, Laplace"], found["with clusters, EP"]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataError
 from preflearn.structure import judge_report
@@ -26,7 +27,7 @@ def crowd(seed, each=40):
     return Comparisons(X, first, second, np.sign(z), judge=judge)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mostly_slow(range(3), 3))
 def test_verdicts(seed):
     report = judge_report(crowd(seed))
     verdict = dict(zip(report.judge, report.verdict, strict=True))
@@ -80,6 +81,7 @@ def test_reliability_is_one_for_judges_who_answer_as_the_model_does():
     assert (report.verdict == "as expected").all()
 
 
+@pytest.mark.slow
 def test_few_answers_accuse_nobody():
     accused = 0
     for seed in range(6):

@@ -243,6 +243,7 @@ def rough(n=60, m=1200, scale=0.6, seed=0, utility=1.5):
     return Comparisons(X, first, second, np.where(z > 0, 1, -1), names=[f"item {k}" for k in range(n)])
 
 
+@pytest.mark.slow
 def test_residuals_know_how_rough_circles_are():
     found = []
     for scale in (0.5, 3.0):
@@ -299,6 +300,7 @@ def test_who_beats_everybody_is_drawn_when_somebody_asks(monkeypatch):
     assert drawn == [1]
 
 
+@pytest.mark.slow
 def test_a_fitted_model_with_another_kernel_for_circles_can_be_asked():
     model = PreferenceGP("rbf", "logit", cyclic_kernel="ard", hyperparameters="fixed").fit(rough(n=20, m=300))
     found = rankability(model, n_samples=10)

@@ -115,7 +115,7 @@ def test_tables_are_recognised_by_content_and_name(name, run, folder):
     else:
         text = "\n".join(lines) + "\n"
         (folder / name).write_text(text.replace(",", "\t") if name == "m.tsv" else text)
-    code, out, _ = run("fit", name, "--save", "m.preflearn")
+    code, out, _ = run("fit", name, "--model", "rankrls", "--save", "m.preflearn")
     assert code == 0
     assert "40 comparisons of 12 items with no features" in out
 

@@ -339,6 +339,7 @@ def test_a_mistake_in_the_last_of_a_million_lines_is_found_there(last, words, ru
     assert words in err
 
 
+@pytest.mark.slow
 def test_weights_of_zero_are_left_out_and_said_so(run, folder):
     (folder / "w.csv").write_text("winner,loser,weight\na,b,1\nb,c,0\nb,d,2\n")
     code, out, err = run("rank", "w.csv")

@@ -36,7 +36,7 @@ def pipe():
 
 
 COMMANDS = {
-    "rank": ["rank", "matches.csv"],
+    "rank": ["rank", "matches.csv", "--no-circles"],
     "items of a fit": ["fit", "matches.csv", "--items", "items.csv", "--model", "rankrls", "--save", "new", "--force"],
     "pairs": ["predict", "gp.preflearn", "matches.csv"],
     "items": ["predict", "items.preflearn", "items.csv"],
@@ -97,6 +97,7 @@ def test_tables_go_to_standard_output_by_its_name(target, folder):
     assert (folder / "all").read_bytes() == b"before\n" + plain
 
 
+@pytest.mark.slow
 def test_a_named_pipe_is_written_to_straight(run, folder):
     os.mkfifo(folder / "pipe")
     reader = os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)

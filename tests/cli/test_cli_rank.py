@@ -55,12 +55,14 @@ def test_a_ranking_in_one_command(run, votes):
     assert max(map(len, out.splitlines())) <= 80
 
 
+@pytest.mark.slow
 def test_the_answer_is_that_of_the_library(run, votes):
     found = json.loads(run("rank", "votes.csv", "--json")[1])
     assert found == json.loads(json.dumps(preflearn.rank("votes.csv").summary()))
     assert [row["item"] for row in found["ranking"]] == [f"T{k}" for k in range(6)]
 
 
+@pytest.mark.slow
 def test_standard_input(run, votes, monkeypatch):
     class Stream:
         buffer = io.BytesIO((votes / "votes.csv").read_bytes())
@@ -121,6 +123,7 @@ def test_a_narrow_terminal_leaves_out_columns_and_cuts_no_number(width, run, fol
     assert ("Not shown for lack of room: W-L-T" in " ".join(out.split())) == (width < 80)
 
 
+@pytest.mark.slow
 def test_circles_are_examined_only_if_wanted(run, votes):
     assert "Verdict" not in run("rank", "circle.csv", "--no-circles")[1]
     out = run("rank", "circle.csv")[1]
@@ -359,6 +362,7 @@ def test_items_of_a_model_with_circles_are_measured_as_in_its_table(features, ru
     assert "6 are too many (at most 5). Give fewer, or pairs." in err
 
 
+@pytest.mark.slow
 def test_names_do_not_steer_the_terminal(run, folder):
     (folder / "odd.csv").write_text("winner,loser\nann,bob\nbob,cy\x1b[31m\ncy\x1b[31m,d\u202ex\n")
     for command in (

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 
 def test_outcomes_are_stated_by_an_option(run, folder):
     rows = "".join(
@@ -25,6 +27,7 @@ def test_outcomes_are_stated_by_an_option(run, folder):
     assert "Leave out --outcomes." in run("rank", "wins.csv", "--outcomes", "first=1,second=2")[2]
 
 
+@pytest.mark.slow
 def test_copies_of_rows_are_left_out_with_a_warning(run, folder):
     rows = [f"{k},{a},{b}\n" for k, (a, b) in enumerate(["xy", "yz", "xz", "zw", "wx", "xw"] * 2)]
     (folder / "twice.csv").write_text("id,winner,loser\n" + "".join(rows * 2))
@@ -42,6 +45,7 @@ def test_copies_of_rows_are_left_out_with_a_warning(run, folder):
     assert run("rank", "train.txt", "--keep-repeats")[0] == 2
 
 
+@pytest.mark.slow
 def test_inspect_prints_the_head_of_long_tables(run, folder):
     rows = [f"j{k},a{k % 6},b{k % 6}\n" for k in range(40)] + [f"j{k},b{k % 6},a{k % 6}\n" for k in range(0, 40, 3)]
     (folder / "judges.csv").write_text("judge,winner,loser\n" + "".join(rows))

@@ -4,10 +4,10 @@ import evidence_gradients
 import pytest
 from evidence_gradients import COMBINATIONS, KERNELS
 
-from fast_share import cases
+from fast_share import cases, slow_except
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", slow_except(KERNELS, "RBF, ARD", "no features"))
 @pytest.mark.parametrize(("likelihood", "inference"), COMBINATIONS)
 def test_gradients_of_the_evidence(likelihood, kernel, inference):
     # weights, some below 1

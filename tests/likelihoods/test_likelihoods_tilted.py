@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 
@@ -214,7 +214,6 @@ def test_powers_deep_in_the_tail_keep_their_digits(outcome, tie):
 
 @pytest.mark.slow
 @every
-@settings(deadline=None)
 @given(size=st.floats(-2.0, 25.0), log_variance=st.floats(-14.0, 25.0), power=st.floats(1e-12, 1.0), side=st.booleans())
 def test_tilted_powers_are_finite_and_narrower_however_far_out(likelihood, size, log_variance, power, side):
     y, variance = outcomes(likelihood), 10.0**log_variance

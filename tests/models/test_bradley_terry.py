@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import ConstantKernel
 from sklearn.model_selection import cross_val_score
 
+from fast_share import mostly_slow
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference import sparse
@@ -38,7 +39,7 @@ def matches(seed, n, m, *, ties=False, weights=False, scale=1.0, near=None):
 
 
 @pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mostly_slow(range(3), 3))
 @pytest.mark.parametrize("link", ["logit", "probit"])
 @pytest.mark.parametrize("ties", [False, True])
 def test_it_is_the_gaussian_process_without_features(seed, link, ties):

@@ -177,6 +177,7 @@ def test_any_tournament_is_fitted_and_by_no_utility(seed, features):
         assert hasattr(utility, method)
 
 
+@pytest.mark.slow
 def test_circles_have_higher_evidence_under_the_cyclic_model_and_rankings_do_not():
     rng = np.random.default_rng(0)
     first, second = np.triu_indices(8, 1)
@@ -410,6 +411,7 @@ def test_restarts_find_what_functions_of_the_first_start_cannot_show(monkeypatch
     assert len(found.optima_) == 4
 
 
+@pytest.mark.slow
 def test_functions_are_chosen_where_a_search_starts_and_anew_where_it_leads(monkeypatch):
     monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
     monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
@@ -541,6 +543,7 @@ def test_what_functions_do_not_hold_is_independent_from_pair_to_pair(name, infer
         assert gradient[k] == pytest.approx((8 * (near - back) - (far - farther)) / (12 * h), rel=1e-7, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_rough_circles_are_found_from_a_smooth_start(monkeypatch):
     monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
     rng = np.random.default_rng(0)

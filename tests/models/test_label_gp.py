@@ -12,6 +12,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, train_test_split
 
+from fast_share import mostly_slow
 from preflearn.data import LabelPreferences, from_class_labels, from_label_rankings, from_label_ranks
 from preflearn.exceptions import DataError
 from preflearn.likelihoods import Gaussian, Probit
@@ -121,6 +122,7 @@ def test_the_truth_is_learned(orders, classes):
     assert model.score(X, y) > 0.75
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_search_climbs_and_is_deterministic(orders, shared):
     start = LabelPreferenceGP(shared=shared, **FIXED).fit(orders)
@@ -143,7 +145,7 @@ def test_the_search_climbs_and_is_deterministic(orders, shared):
         np.testing.assert_allclose(np.concatenate([kernel.theta for kernel in model.kernels_]), model.theta_, 1e-12)
 
 
-@pytest.mark.parametrize("seed", [4, 5, 6])
+@pytest.mark.parametrize("seed", mostly_slow([4, 5, 6], 3))
 def test_own_kernels_help_where_labels_differ(seed):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 2, size=(60, 1))
@@ -254,6 +256,7 @@ def test_columns_are_matched_by_name_and_sparse_items_are_items(classes):
     np.testing.assert_allclose(other.predict_utility(sparse.csr_array(NEW)), model.predict_utility(NEW), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_hostile_problems_end_in_finite_answers():
     rng = np.random.default_rng(8)
     for trial in range(100):

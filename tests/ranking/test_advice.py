@@ -50,6 +50,7 @@ def test_parts_with_features_rest_on_them():
     assert "on their features" in kinds(data, model="gp")["parts"].text
 
 
+@pytest.mark.slow
 def test_who_never_lost_and_who_never_won():
     data = Comparisons(None, ["a", "a", "b", "a", "b", "c", "c"], ["b", "c", "c", "d", "d", "b", "d"])
     found = kinds(data)
@@ -59,6 +60,7 @@ def test_who_never_lost_and_who_never_won():
     assert "undefeated" not in kinds(tied)
 
 
+@pytest.mark.slow
 def test_few_comparisons_of_an_item():
     data = round_robin()
     rare = Comparisons(7, [*data.first, 6], [*data.second, 3], [*data.outcome, 1.0], names=NAMES[:7])
@@ -67,6 +69,7 @@ def test_few_comparisons_of_an_item():
     assert "1 of 7 items" in found.text
 
 
+@pytest.mark.slow
 def test_neighbours_that_cannot_be_told_apart():
     data, _ = by_utility(0, n=6, m=20, spread=0.3)
     assert "neighbours" in kinds(data)["alike"].text
@@ -91,6 +94,7 @@ def test_an_advantage_of_the_first_side():
     assert alarms <= 3  # 0.4 expected at the level of 1 %
 
 
+@pytest.mark.slow
 def test_sides_sorted_by_outcome_are_no_advantage():
     data = round_robin()
     assert "side" not in kinds(data.swapped(data.outcome < 0))
@@ -206,6 +210,7 @@ def test_wins_of_any_size_are_short_and_those_of_usual_size_are_exact():
     assert all(len(record.told(row)) <= 20 for row in range(5))
 
 
+@pytest.mark.slow
 def test_first_places_that_rest_on_almost_nothing_are_called_out():
     """Two items far from the others in features, which never met these: the one that won is placed by its mean."""
     rng = np.random.default_rng(0)
@@ -272,6 +277,7 @@ def test_favourites_that_stand_first_are_no_advantage_of_the_first_side():
     assert sum(bool(sides(favourites_first(seed, m=3000, side=1.0))) for seed in range(4)) == 4
 
 
+@pytest.mark.slow
 def test_circles_that_may_be_an_advantage_of_one_side_are_doubted():
     data = favourites_first(1, m=1500, side=-1.5)
     result = rank(data)
@@ -326,6 +332,7 @@ def test_circles_that_rest_on_weights_say_so():
     assert "so many answers that agreed" not in told[1]
 
 
+@pytest.mark.slow
 def test_a_chain_that_chance_could_have_made_is_in_order_all_the_same():
     chain = rank(Comparisons(12, np.arange(11), np.arange(1, 12)))
     told = next(one.text for one in chain.warnings if one.kind == "noise")
@@ -359,6 +366,7 @@ def test_numbers_that_are_written_in_several_ways_are_named():
     assert alike_names(np.array(["1", "10", "1.5", "one"], dtype=object)) == []
 
 
+@pytest.mark.slow
 def test_tastes_of_judges_are_not_called_circles():
     # one of eight answers against the others, and one by chance
     rng = np.random.default_rng(2)

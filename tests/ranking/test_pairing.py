@@ -58,6 +58,7 @@ def test_random_pairs_leave_the_learned_prior_alone():
         assert for_matched_pairs(data, model) is model
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 def test_a_ladder_of_noise_is_no_reason_to_widen():
     first = np.repeat(np.arange(19), 20)

@@ -14,7 +14,7 @@ from ranking_data import NAMES, by_utility, circular
 from sklearn.base import clone
 
 import preflearn
-from fast_share import thorough
+from fast_share import slow_except, thorough
 from preflearn import BradleyTerry, Comparisons, PreferenceGP, Ratings
 from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
@@ -49,6 +49,7 @@ def test_three_lines():
     assert "winner" in " ".join(result.told)
 
 
+@pytest.mark.slow
 def test_frames_of_other_libraries_and_comparisons_give_the_same():
     data, _ = by_utility(1)
     one = rank(frame(data), circles=False).summary()["ranking"]
@@ -73,6 +74,7 @@ def test_order_of_an_item_table_does_not_matter():
     np.testing.assert_array_equal(here.ranking.rank_high, there.ranking.rank_high)
 
 
+@pytest.mark.slow
 def test_order_of_rows_and_sides_does_not_matter():
     data, _ = by_utility(2, ties=0.3)
     rng = np.random.default_rng(0)
@@ -96,11 +98,13 @@ def test_order_of_rows_and_sides_does_not_matter():
     assert [a.kind for a in one.warnings] == [a.kind for a in other.warnings]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_numbers():
     data, _ = by_utility(3, n=6, m=60)
     assert rank(data, random_state=5).summary() == rank(data, random_state=5).summary()
 
 
+@pytest.mark.slow
 def test_the_table_is_that_of_the_model():
     data, _ = by_utility(4)
     result = rank(data, circles=False)
@@ -133,6 +137,7 @@ def test_relevances_are_learned_where_one_of_several_features_matters():
     assert "nats ahead" in choice.why
 
 
+@pytest.mark.slow
 def test_features_that_explain_little_leave_items_their_own_effects():
     """Items of equal features differ: their order is not decided by a feature that means nothing."""
     data, u = by_utility(20, n=10, m=600, features=lambda rng, u: 0.01 * rng.normal(size=(len(u), 1)))
@@ -141,6 +146,7 @@ def test_features_that_explain_little_leave_items_their_own_effects():
     assert np.corrcoef(found, u)[0, 1] > 0.95
 
 
+@pytest.mark.slow
 def test_circles_are_said_and_modelled():
     result = rank(circular(0))
     assert result.rankability.verdict in ("cyclic", "partly cyclic")
@@ -150,6 +156,7 @@ def test_circles_are_said_and_modelled():
     assert "run in circles" in str(result)
 
 
+@pytest.mark.slow
 def test_items_without_comparisons_are_ranked_by_their_features_only():
     data, _u = by_utility(8, n=30, m=400, features=lambda rng, u: u[:, None])
     some = data[(data.first < 25) & (data.second < 25)]
@@ -169,6 +176,7 @@ def test_records_are_those_of_the_items_whatever_else_is_in_the_table():
     assert dict(zip(named.to_dict()["item"], named.to_dict()["wins"], strict=True)) == {9: 1, 2: 1, 3: 0}
 
 
+@pytest.mark.slow
 def test_sizes_of_outcomes_do_not_count_and_that_is_said():
     data, _ = by_utility(9)
     wide = Comparisons(12, data.first, data.second, data.outcome * 3, names=NAMES[:12])
@@ -220,6 +228,7 @@ def test_few_statements_are_learned_from_by_moments(monkeypatch):
     assert inference(repeated, "bradley-terry") == "laplace"
 
 
+@pytest.mark.slow
 def test_where_moments_do_not_settle_it_is_laplace(monkeypatch):
     data, _ = by_utility(4, m=60)
 
@@ -284,6 +293,7 @@ def test_judges_have_tastes_beside_circles_or_it_is_said_that_they_have_not(monk
     assert "at most 27 pairs; here 28" in without.left_out[-1]
 
 
+@pytest.mark.slow
 def test_judges_who_disagree_are_told_apart():
     rng = np.random.default_rng(0)
     first, second = np.triu_indices(8, 1)
@@ -333,6 +343,7 @@ def test_warnings_are_printed_as_their_text():
     assert "\n".join(map(str, warned)).splitlines() == [one.text for one in warned]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", [False, True])
 def test_saving_a_result_saves_its_model_and_how_items_are_encoded(tmp_path, features):
     games = [("ann", "bob"), ("ann", "cy"), ("bob", "cy"), ("cy", "ann")]
@@ -366,7 +377,7 @@ def test_plot_shows_the_ranking():
     assert [text.get_text() for text in ax.get_yticklabels()] == [str(name) for name in result.ranking.names[:5]]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_except(MODELS, "bradley-terry"))
 def test_every_model_can_be_asked_for(name):
     data, _ = by_utility(12, n=8, m=80, features=lambda rng, u: np.column_stack([u, rng.normal(size=len(u))]))
     if "judges" in name:
@@ -503,6 +514,7 @@ def test_a_judge_who_answers_by_chance_is_in_no_camp():
     assert '"judge 7" belongs to neither' in text
 
 
+@pytest.mark.slow
 def test_noise_is_called_noise_whether_or_not_circles_are_looked_for():
     rng = np.random.default_rng(0)
     first = rng.integers(0, 8, 200)
@@ -603,6 +615,7 @@ def test_statements_are_counted_from_either_side_and_points_by_their_cost():
     assert [_points(16, 1000, size) for size in (1, 250, 500, 1000, 5000)] == [64, 64, 32, 16, 16]
 
 
+@pytest.mark.slow
 def test_a_refined_model_of_features_starts_where_the_chosen_one_ended(monkeypatch):
     data, _ = by_utility(4, m=60, features=lambda rng, u: u[:, None])
     starts = []

@@ -236,6 +236,7 @@ def test_a_model_that_can_do_nothing_still_gets_a_page(result_of, parsed):
     assert page.words().count("could not be computed") == 2  # matrix and calibration
 
 
+@pytest.mark.slow
 def test_thousands_of_items_stay_small(parsed):
     result = _large(3000)
     text = report_html(result)
@@ -302,6 +303,7 @@ def test_where_preferences_run_in_circles_utilities_and_features_are_over_oppone
     assert "preferred to the ranked items on average" in facts.reading_guide(shown)
 
 
+@pytest.mark.slow
 def test_clusters_and_covariates_are_counted_and_held_equal():
     data = league(5, 60)
     row = np.arange(60)

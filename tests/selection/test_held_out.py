@@ -95,6 +95,7 @@ def test_a_better_model_is_found_better_and_the_same_one_is_not():
     assert back.mean == -found.mean
 
 
+@pytest.mark.slow
 def test_the_paired_test_keeps_its_level():
     """Two models that are equally good: p-values are uniform, also where pairs repeat."""
 
