@@ -1,8 +1,6 @@
 """Votes that break the assumptions of a plain ranking: the term that says so gives an order and intervals that hold."""
 
 import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -81,10 +79,7 @@ def test_tastes_reliabilities_and_side_biases_are_told_apart(study):
 
 
 @pytest.mark.slow
-def test_the_table_is_printed():
-    command = [sys.executable, "-W", "ignore", "examples/broken_assumptions.py", "--small", "--seed", str(SEED)]
-    only = ["--only", "side", "covariates", "kinds"]
-    done = subprocess.run([*command, *only], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("±") > 30
-    assert done.stdout.count("\n") == 2 + 9
+def test_the_table_is_printed(example):
+    out = example("broken_assumptions.py", "--small", "--seed", SEED, "--only", "side", "covariates", "kinds")
+    assert out.count("±") > 30
+    assert out.count("\n") == 2 + 9

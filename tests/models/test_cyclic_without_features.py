@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import ConstantKernel
 
-from fast_share import mostly_slow, slow_except
+from fast_share import every_seed, mostly_slow, slow_except
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.contract import Query
 from preflearn.inference.dense import DenseSystem, pair_operator
@@ -300,7 +300,7 @@ def test_twenty_thousand_pairs_need_no_matrix_of_their_size():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
+@every_seed(3, 10)
 def test_hostile_problems(seed):
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(2, 8)), int(rng.integers(1, 30))
