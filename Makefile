@@ -29,7 +29,7 @@ test: $(VENV)/.dev
 test-fast: $(VENV)/.dev
 	$(PYTEST) -m "not slow"
 
-# As many random cases, kills and simulations as ever found something; about twice as long.
+# As many random cases, kills and simulations as ever found something: several times as long as make test.
 test-thorough: $(VENV)/.dev
 	PREFLEARN_THOROUGH=1 $(PYTEST)
 

@@ -14,7 +14,7 @@ from hypothesis import settings
 from fast_share import cases
 
 # A deadline would time our machine, not our code.
-settings.register_profile("preflearn", deadline=None, max_examples=cases(30, 100))
+settings.register_profile("preflearn", deadline=None, max_examples=cases(20, 100))
 settings.load_profile("preflearn")
 
 

@@ -10,6 +10,7 @@ from scipy.interpolate import CubicSpline
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from fast_share import thorough
 from preflearn import PreferenceGP
 from preflearn.datasets import make_sinc_preferences
 from preflearn.likelihoods import Flipped
@@ -49,6 +50,7 @@ def test_the_table_and_the_figure(tmp_path, example):
     assert figure.stat().st_size > 10_000
 
 
+@thorough
 @pytest.mark.slow
 def test_averaging_is_that_of_a_plain_grid(sinc, data):
     model = clone(sinc.AVERAGED).fit(data.train)

@@ -49,6 +49,7 @@ def test_a_matrix_that_was_learned_before_is_clustered_as_if_learned_now():
         ComparableClusters(9).fit_matrix(one.preferences_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("items", [8, np.linspace(0, 3, 8)[:, None]])
 def test_groups_are_learned_where_a_verdict_did_not_need_circles(items):
     first, second = np.triu_indices(8, 1)

@@ -66,6 +66,7 @@ def test_contradictions_ties_and_few_answers():
     assert np.isnan(report.circles).all()
 
 
+@pytest.mark.slow
 def test_reliability_is_one_for_judges_who_answer_as_the_model_does():
     rng = np.random.default_rng(0)
     n, each, n_judges = 15, 60, 30
@@ -96,6 +97,7 @@ def test_few_answers_accuse_nobody():
     assert accused <= 3
 
 
+@pytest.mark.slow
 def test_symmetric_judges_are_like_nobody():
     orders = {"x": "abc", "y": "bca", "z": "cab"}
     rows = [(o[i], o[j], judge) for judge, o in orders.items() for i, j in ((0, 1), (0, 2), (1, 2)) for _ in range(10)]

@@ -64,6 +64,7 @@ def test_without_a_hint_only_the_ranking_is_learned_and_the_verdict_is_the_same(
     assert not short.hint
 
 
+@pytest.mark.slow
 def test_circles_are_found_after_a_hint_as_without_screening():
     data = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[9, 9, 9])
     short, full = rankability(data, screen=True), rankability(data)

@@ -106,6 +106,7 @@ def test_a_choice_that_would_take_long_is_made_once_and_both_outputs_say_so(run,
     assert found["notes"][0] in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("by", "word"), [("pair", "28 different pairs of items"), ("judge", "2 judges"), ("item", "8 compared items")]
 )

@@ -9,6 +9,8 @@ import pytest
 from command_mistakes import COMMANDS
 from more_mistakes import FILES, directory, write
 
+from fast_share import slow_except
+
 
 def damaged(folder):
     content = (folder / "rows.preflearn").read_bytes()
@@ -217,7 +219,7 @@ MISTAKES = BASIC | FILES | COMMANDS
 ROLES = r"\b(role|first|second|winner|loser|judge|ranking|name|without)=\S+"  # of --columns
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.parametrize("name", slow_except(MISTAKES, *(set(MISTAKES) - {"suggest: circles"})))
 def test_a_mistake_gets_one_message_with_cause_and_cure(name, run, folder):
     prepare, command, words = MISTAKES[name]
     if prepare is not None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fast_share import slow_except
 from preflearn import _pipes
 from preflearn.data import read_preferences
 
@@ -45,7 +46,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", slow_except(COMMANDS, "items of a fit", "items", "rows"))
 def test_a_pipe_is_read_as_the_file_is(name, packed, run, folder, pipe):
     data = [word for word in COMMANDS[name] if word.endswith((".csv", ".txt"))]
     pack = gzip.compress if packed else bytes
@@ -63,6 +64,7 @@ def test_a_model_is_judged_on_a_pipe(run, folder, pipe):
     assert (code, "pairwise accuracy" in out) == (0, True), err
 
 
+@pytest.mark.slow
 def test_what_a_pipe_held_is_forgotten_after_the_command(run, pipe):
     name = pipe(b"winner,loser\nann,bob\nbob,cy\n")
     assert run("rank", name)[0] == 0

@@ -5,6 +5,7 @@ import json
 import pytest
 
 
+@pytest.mark.slow
 def test_outcomes_are_stated_by_an_option(run, folder):
     rows = "".join(
         f"{a},{b},{score}\n" for a, b, score in [("x", "y", -3), ("y", "z", -1), ("x", "z", -8), ("z", "w", 2)]

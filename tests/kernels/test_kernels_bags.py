@@ -45,7 +45,7 @@ def block(request, monkeypatch):
     return request.param
 
 
-@every_seed(20, 40)
+@every_seed(10, 40)
 def test_a_kernel_of_bags_is_the_mean_over_pairs_of_points(seed, block):
     rng = np.random.default_rng(seed)
     X = random_bags(rng)
@@ -66,7 +66,7 @@ def test_a_kernel_of_bags_is_the_mean_over_pairs_of_points(seed, block):
     np.testing.assert_allclose(gram_listed(kernel, X, first[:1], second[:1]), expected[:1], **tolerance)
 
 
-@every_seed(20, 40)
+@every_seed(10, 40)
 def test_the_pullback_is_that_of_the_points(seed, block):
     rng = np.random.default_rng(seed)
     X = random_bags(rng)

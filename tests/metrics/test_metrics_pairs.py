@@ -17,7 +17,7 @@ from preflearn.metrics import concordance_index, disagreement_error, kendall_tau
 from preflearn.metrics._counts import pair_sums
 from preflearn.metrics._inputs import check_rows
 
-PROBLEMS = cases(100, 250)
+PROBLEMS = cases(60, 250)
 
 
 def random_problem(seed):

@@ -20,6 +20,7 @@ def averaged():
     return BradleyTerry(hyperparameters="average").fit(games())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
 def test_it_is_the_average_of_a_gaussian_process_without_features(averaged):
     data = games()

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.model_selection import cross_val_score
 
+from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
 from preflearn.inference.contract import Observed
@@ -78,7 +79,9 @@ def test_the_difference_kernel_over_pairs_is_the_utility(inference):
         np.testing.assert_allclose(gradient, other_gradient, atol=1e-7)
 
 
-@pytest.mark.parametrize("likelihood", [Probit(), Logit(), Probit(tie=0.4)], ids=["probit", "logit", "ties"])
+@pytest.mark.parametrize(
+    "likelihood", mostly_slow([Probit(), Logit(), Probit(tie=0.4)], 3), ids=["probit", "logit", "ties"]
+)
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
 @pytest.mark.parametrize("name", MODELS)
 def test_gradients_of_the_evidence(name, inference, likelihood):
@@ -285,6 +288,7 @@ def test_hostile_problems(seed):
             assert np.isfinite(part).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
 @pytest.mark.parametrize("own_effect", [False, True])
 def test_utilities_of_many_items_with_few_comparisons_are_inferred_from_pairs(inference, own_effect, monkeypatch):
@@ -464,6 +468,7 @@ def test_a_search_steps_back_from_walls_and_valleys():
     assert not climb(evaluate, np.array([2.0]), np.array([[-5.0, 5.0]]), np.ones(1), tol=1e-6, gain=0.0).done
 
 
+@pytest.mark.slow
 def test_the_same_parameters_have_the_same_evidence_wherever_a_search_came_from(monkeypatch):
     monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
     monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", 0)
@@ -508,6 +513,7 @@ PARTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
 @pytest.mark.parametrize("name", PARTS)
 def test_what_functions_do_not_hold_is_independent_from_pair_to_pair(name, inference, monkeypatch):

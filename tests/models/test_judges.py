@@ -274,6 +274,7 @@ def test_opposite_camps_are_told_apart():
     assert np.corrcoef(apart.predict_utility(judge=1), data.items[:, 0])[0, 1] < -0.8
 
 
+@pytest.mark.slow
 def test_features_tell_what_a_new_judge_likes():
     rng = np.random.default_rng(0)
     data = camps(rng, n_judges=14)
@@ -285,6 +286,7 @@ def test_features_tell_what_a_new_judge_likes():
     assert apart.log_evidence_ > alone.log_evidence_
 
 
+@pytest.mark.slow
 def test_contract():
     rng = np.random.default_rng(8)
     data = problem(rng)
@@ -410,6 +412,7 @@ def test_mistakes_of_prediction():
         pooled.leave_one_out("judge")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("inference", "n_problems"), [("laplace", 40), ("ep", 12)])
 def test_hostile_problems(inference, n_problems):
     converged = []

@@ -158,6 +158,7 @@ def test_bags_in_a_damaged_file_are_found_out(tmp_path):
         load(tmp_path / "model.preflearn")
 
 
+@pytest.mark.slow
 def test_bags_have_no_value_to_draw_along():
     model = PreferenceGP(hyperparameters="fixed").fit(DATA)
     with pytest.raises(ValueError, match="bags of points"):

@@ -45,6 +45,7 @@ def test_parts_that_never_met():
     assert "prior alone" in found["parts"].text
 
 
+@pytest.mark.slow
 def test_parts_with_features_rest_on_them():
     data = Comparisons([[0.0], [1.0], [2.0], [3.0]], [0, 2], [1, 3], names=list("abxy"))
     assert "on their features" in kinds(data, model="gp")["parts"].text
@@ -107,6 +108,7 @@ def test_noise_is_called_noise():
     assert any(one.kind == "noise" for one in rank(data).warnings)
 
 
+@pytest.mark.slow
 def test_too_many_pairs_are_not_examined_and_that_is_said(monkeypatch):
     monkeypatch.setattr("preflearn.ranking.ranker.MOST_PAIRS", 5)
     result = rank(round_robin())
@@ -178,6 +180,7 @@ def test_wins_and_losses_of_the_table_are_told_apart():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "alike"),
     [
@@ -344,6 +347,7 @@ def test_a_chain_that_chance_could_have_made_is_in_order_all_the_same():
     assert "nowhere" not in told
 
 
+@pytest.mark.slow
 def test_residuals_that_run_in_circles_no_model_explains_are_spoken_of():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(14, 2))

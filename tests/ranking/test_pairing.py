@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fast_share import cases
 from preflearn import BradleyTerry, Comparisons, rank
 from preflearn.ranking.pairing import for_matched_pairs, is_widened
 
@@ -23,7 +24,7 @@ def matched(seed, n=20, m=600, reach=3, deviation=1.5):
 @pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly")
 def test_matchmaking_does_not_draw_items_together():
     held, slopes, narrow = [], [], []
-    for seed in range(8):
+    for seed in range(cases(3, 8)):
         data, u = matched(seed)
         result = rank(data)
         assert not result.rankability.found

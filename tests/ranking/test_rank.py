@@ -4,6 +4,7 @@ import html
 import json
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from ranking_data import NAMES, by_utility, circular
 from sklearn.base import clone
 
 import preflearn
-from fast_share import slow_except, thorough
+from fast_share import cases, slow_except, thorough
 from preflearn import BradleyTerry, Comparisons, PreferenceGP, Ratings
 from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
@@ -30,6 +31,12 @@ def frame(data, library=pd):
     names = data.names
     first, second = names[data.first], names[data.second]
     return library.DataFrame({"winner": np.where(won, first, second), "loser": np.where(won, second, first)})
+
+
+@cache
+def in_circles():
+    """Return the ranking of a circle, which takes long to learn and is only read."""
+    return rank(circular(0))
 
 
 def test_three_lines():
@@ -76,7 +83,7 @@ def test_order_of_an_item_table_does_not_matter():
 
 @pytest.mark.slow
 def test_order_of_rows_and_sides_does_not_matter():
-    data, _ = by_utility(2, ties=0.3)
+    data, _ = by_utility(2, n=8, m=100, ties=0.3)
     rng = np.random.default_rng(0)
     again = data[rng.permutation(len(data))].swapped(rng.random(len(data)) < 0.5)
     one, other = rank(data, circles=False), rank(again, circles=False)
@@ -148,7 +155,7 @@ def test_features_that_explain_little_leave_items_their_own_effects():
 
 @pytest.mark.slow
 def test_circles_are_said_and_modelled():
-    result = rank(circular(0))
+    result = in_circles()
     assert result.rankability.verdict in ("cyclic", "partly cyclic")
     assert result.choice.name == "both"
     assert result.warnings[0].kind == "circles"
@@ -167,6 +174,7 @@ def test_items_without_comparisons_are_ranked_by_their_features_only():
     assert len(bare) == 25
 
 
+@pytest.mark.slow
 def test_records_are_those_of_the_items_whatever_else_is_in_the_table():
     some = rank(Comparisons(8, [0, 3, 5, 5], [3, 5, 7, 0]), circles=False)
     assert dict(zip(some.to_dict()["item"], some.to_dict()["wins"], strict=True)) == {0: 1, 3: 1, 5: 2, 7: 0}
@@ -190,15 +198,15 @@ def test_few_items_and_judges_are_averaged_over_their_hyperparameters(monkeypatc
     data, _ = by_utility(4, m=60)
     judged = Comparisons(12, data.first, data.second, data.outcome, judge=np.resize(["ann", "bob", "cy"], len(data)))
     featured = data.with_items(np.random.default_rng(0).normal(size=(12, 1)))
-    cases = ((data, "bradley-terry"), (data, "thurstone"), (featured, "gp-own"), (judged, "judges"))
-    for comparisons, name in cases:
+    tried = ((data, "bradley-terry"), (data, "thurstone"), (featured, "gp-own"), (judged, "judges"))
+    for comparisons, name in tried:
         found = choose_model(comparisons, name)
         assert found.model.hyperposterior_.theta.shape[0] > 3, name
     monkeypatch.setattr("preflearn.ranking.choice.MOST_LATENTS_AVERAGED", 20)
     assert not hasattr(choose_model(judged, "judges").model, "hyperposterior_")
     assert hasattr(choose_model(data, "bradley-terry").model, "hyperposterior_")
     monkeypatch.setattr("preflearn.ranking.choice.MOST_AVERAGED", 11)
-    for comparisons, name in cases:
+    for comparisons, name in tried:
         assert not hasattr(choose_model(comparisons, name).model, "hyperposterior_"), name
 
 
@@ -309,7 +317,7 @@ def test_judges_who_disagree_are_told_apart():
 
 @pytest.mark.slow
 def test_summary_is_json_and_says_everything():
-    text = json.dumps(rank(circular(1)).summary(), allow_nan=False)
+    text = json.dumps(in_circles().summary(), allow_nan=False)
     found = json.loads(text)
     assert {"model", "rankability", "warnings", "ranking", "read", "n_items", "n_comparisons"} <= set(found)
     assert found["ranking"][0]["rank"] == 1
@@ -359,6 +367,7 @@ def test_saving_a_result_saves_its_model_and_how_items_are_encoded(tmp_path, fea
         preflearn.save(result.to_dict(), tmp_path / "table")
 
 
+@pytest.mark.slow
 def test_long_tables_are_cut_in_print_only():
     data, _ = by_utility(10, n=50, m=600)
     result = rank(data, circles=False)
@@ -368,6 +377,7 @@ def test_long_tables_are_cut_in_print_only():
     assert len(result.rows(7)[1]) == 7
 
 
+@pytest.mark.slow
 def test_plot_shows_the_ranking():
     from matplotlib.figure import Figure
 
@@ -408,7 +418,7 @@ def test_rows_with_scores_are_ranked_within_their_groups():
 def test_pairs_of_a_ranking_are_not_independent_votes():
     """90 % intervals hold the truth about as often as they say: of all pairs as single votes it would be 60 to 70 %."""
     held = []
-    for seed in range(12):
+    for seed in range(cases(6, 12)):
         rng = np.random.default_rng(seed)
         u = rng.normal(size=10)
         orders = [[NAMES[k] for k in np.argsort(-(u + rng.gumbel(size=10)))] for _ in range(25)]
@@ -432,7 +442,7 @@ def test_where_preferences_run_in_circles_the_table_is_by_the_mean_over_opponent
         assert np.corrcoef(found.utility, u[found.row])[0, 1] > 0.9
     assert "own effect constant value" in choice.model.theta_names_  # beside circles of features, too
     assert choose_model(data, cyclic=True).model.hyperparameters == "average"
-    result = rank(circular(2))
+    result = in_circles()
     assert result.choice.name == "both"
     mean = result.model.preference_matrix().mean.mean(axis=1)
     np.testing.assert_allclose(result.ranking.utility, mean[result.ranking.row], atol=1e-10)

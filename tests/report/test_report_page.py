@@ -14,7 +14,7 @@ from report.conftest import HOSTILE, QUICK, league
 FETCHING = ("src", "href", "xlink:href", "data", "action", "poster", "srcset", "background", "formaction")
 
 
-@pytest.mark.parametrize("name", slow_except(QUICK, "currents", "tie", "two", "unused"))
+@pytest.mark.parametrize("name", slow_except(QUICK, "tie", "two", "unused"))
 def test_every_page_is_a_well_formed_document(name, page_of, parsed):
     text = page_of(name)
     page = parsed(text)
@@ -31,7 +31,7 @@ def test_every_page_is_a_well_formed_document(name, page_of, parsed):
     assert len(page.all("h1")) == len(page.all("main")) == len(page.all("title")) - len(page.all("svg")) == 1
 
 
-@pytest.mark.parametrize("name", slow_except(QUICK, "currents", "tie", "two", "unused"))
+@pytest.mark.parametrize("name", slow_except(QUICK, "tie", "two", "unused"))
 def test_every_figure_has_its_finding_in_words(name, page_of, parsed):
     page = parsed(page_of(name))
     figures = page.all("svg")
@@ -48,7 +48,7 @@ def test_every_figure_has_its_finding_in_words(name, page_of, parsed):
     assert all(len(text) > 40 for text in told)
 
 
-@pytest.mark.parametrize("name", slow_except(QUICK, "currents", "tie", "two", "unused"))
+@pytest.mark.parametrize("name", slow_except(QUICK, "tie", "two", "unused"))
 def test_nothing_would_be_fetched_or_run(name, page_of, parsed):
     text = page_of(name)
     page = parsed(text)

@@ -168,6 +168,7 @@ def test_the_curve_of_a_feature_is_that_of_the_model(result_of):
     np.testing.assert_allclose(curves[0, -1] - curves[0, 0], ends[1] - ends[0])
 
 
+@pytest.mark.slow
 def test_what_to_compare_next_falls_back_and_says_so(result_of, plain):
     assert "given that those above it will be answered" in asking.next_comparisons(shown_of(result_of("club")))
     assert "between the two" in asking.next_comparisons(shown_of(result_of("throws")))

@@ -273,6 +273,7 @@ def test_reliabilities_of_one_change_nothing(monkeypatch):
     assert (unsure.predict_utility(return_std=True)[1] > plain.predict_utility(return_std=True)[1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
 def test_what_is_not_known_of_reliabilities_is_a_term(inference):
     # to first order: the covariance of outcomes has one more part for each judge, with the rows' own values as design
