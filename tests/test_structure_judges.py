@@ -105,6 +105,7 @@ def test_symmetric_judges_are_like_nobody():
     assert np.isnan(judge_report(Comparisons(None, first, second, judge=judge)).likeness).all()
 
 
+@pytest.mark.slow
 def test_mistakes():
     with pytest.raises(DataError, match="nobody in particular"):
         judge_report(Comparisons(None, ["a", "b"], ["b", "c"], judge=["", ""]))

@@ -49,6 +49,7 @@ def test_p_values_over_several_scales_are_uniform_where_rows_are_alike():
     assert np.mean(np.array(p) <= 0.5) == pytest.approx(0.5, abs=0.09)
 
 
+@pytest.mark.slow
 def test_without_a_hint_only_the_ranking_is_learned_and_the_verdict_is_the_same():
     rng = np.random.default_rng(0)
     u = 2 * rng.normal(size=8)
@@ -326,6 +327,7 @@ def test_circles_that_features_know_nothing_of_are_hinted_at_too():
     assert found.along == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", [False, True])
 def test_pairs_that_close_no_circle_show_none(features):
     # a ladder whose rungs are small steps: a prior holds the utilities back, and what is left is no circle
@@ -401,6 +403,7 @@ def test_where_no_circle_could_be_seen_nothing_is_simulated(what, monkeypatch):
     assert found == cyclic_residuals(ranking, [None], 0) == (1.0, 0, ())
 
 
+@pytest.mark.slow
 def test_circles_of_too_many_items_are_not_learned_in_passing_and_that_is_said(monkeypatch):
     first, second = np.arange(12), (np.arange(12) + 1) % 12
     around = Comparisons(12, first, second, weight=np.full(12, 9))

@@ -337,6 +337,7 @@ def test_scores_that_are_pure_noise_are_found_out_by_cross_validation(model, run
     assert 0.4 < error < 0.6  # judged on rows it was fitted on, it would be below 0.3
 
 
+@pytest.mark.slow
 def test_rows_in_one_group_are_cross_validated_by_folds_of_rows(run, folder):
     text = (folder / "train.txt").read_text()
     (folder / "one.txt").write_text(re.sub(r"qid:\d+", "qid:7", text))

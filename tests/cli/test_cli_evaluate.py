@@ -119,6 +119,7 @@ def test_folds_that_cannot_be_made_are_named(by, word, run, games):
     assert note[0] in " ".join(run(*command)[1].split())
 
 
+@pytest.mark.slow
 def test_compare_names_fewer_folds_too(run, games):
     command = ["compare", "judged.csv", "bradley-terry", "thurstone", "--by", "judge"]
     assert json.loads(run(*command, "--json")[1])["notes"] == [

@@ -133,6 +133,7 @@ def test_circles_are_examined_only_if_wanted(run, votes):
     assert "rock > scissors > paper" in out.replace("paper > rock > scissors > paper", "rock > scissors > paper")
 
 
+@pytest.mark.slow
 def test_columns_can_be_named(run, votes):
     (votes / "odd.csv").write_text("a,b,c\nx,y,x\ny,z,y\nx,z,x\n")
     code, out, _ = run("rank", "odd.csv", "--columns", "first=a,second=b,winner=c", "--json")

@@ -98,6 +98,7 @@ def test_one_side_that_always_wins_is_spoken_of(run, folder):
         assert said is None or said in out
 
 
+@pytest.mark.slow
 def test_circles_without_features_are_not_predicted_for_new_pairs_and_evaluate_says_so(run, folder):
     lines = ["winner,loser", *["rock,scissors", "scissors,paper", "paper,rock", "rock,lizard", "lizard,paper"] * 9]
     (folder / "circle.csv").write_text("\n".join([*lines, "scissors,lizard", ""]))

@@ -85,6 +85,7 @@ def test_scores_give_every_pair_of_a_group_once(rows: list[tuple[int, int]], tie
     np.testing.assert_array_equal(data.outcome, score[data.first] - score[data.second])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", [3, 5])  # below and above half of the pairs: two ways to draw
 def test_drawn_pairs_are_distinct_and_uniform(wanted: int) -> None:
     score, group = np.array([1, 2, 3, 4, 2, 2, 3]), np.array([0, 0, 0, 0, 1, 1, 1])

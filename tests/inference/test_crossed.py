@@ -76,6 +76,7 @@ def test_estimates_are_close_and_the_closer_the_more_draws(both, monkeypatch):
     np.testing.assert_allclose(again.variances, there.variances, rtol=0.12)
 
 
+@pytest.mark.slow
 def test_estimates_have_fixed_seeds(both):
     data, _, apart = both
     value, slope = apart.log_evidence()

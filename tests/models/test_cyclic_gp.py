@@ -219,6 +219,7 @@ def _everyone(model):
     return items_of_table(model, None)[0]
 
 
+@pytest.mark.slow
 def test_left_out_predictions_are_close_to_refits():
     data = simulate(m=30)
     model = fixed("both", inference="ep").fit(data)
@@ -337,6 +338,7 @@ def test_all_skew_functions_are_the_pairs_themselves(name, inference, monkeypatc
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_gradients_through_few_skew_functions(monkeypatch):
     monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
     monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)

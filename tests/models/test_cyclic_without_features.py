@@ -262,6 +262,7 @@ def test_fewer_pairs_than_items_are_the_latents():
     assert fixed("cyclic").fit(data)._choice.kind == "effects"
 
 
+@pytest.mark.slow
 def test_averages_over_hyperparameters_and_items_beyond_a_hundred():
     data, every = simulate()
     with warnings.catch_warnings():

@@ -254,6 +254,7 @@ def camps(rng, n_judges=20, each=25, n=12):
     return Comparisons(X, first, second, outcome, judge=judge, judges=table)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*show no differences that noise would not:preflearn.exceptions.DataWarning")
 def test_opposite_camps_are_told_apart():
     rng = np.random.default_rng(0)
@@ -388,6 +389,7 @@ def test_nobody_in_particular_needs_no_row_of_features_and_is_an_average_judge()
     np.testing.assert_array_equal(model._solution.problem.parts["tastes"].X.ravel(), [20.0, 60.0, 40.0])
 
 
+@pytest.mark.slow
 def test_a_judge_known_by_features_alone():
     rng = np.random.default_rng(0)
     data = camps(rng, n_judges=14)

@@ -109,6 +109,7 @@ def test_predictions_agree_with_each_other(orders):
     )
 
 
+@pytest.mark.slow
 def test_the_truth_is_learned(orders, classes):
     model = LabelPreferenceGP(random_state=0).fit(orders)
     truth = from_label_rankings(NEW, COLOURS[np.argsort(-utilities(NEW), axis=1)])
@@ -229,6 +230,7 @@ def test_scikit_learn_selects_items_and_parameters(orders, classes):
     assert cross_val_score(model, *classes, cv=cv).mean() > 0.5
 
 
+@pytest.mark.slow
 def test_clone_params_pickle_and_refit(orders, classes):
     model = LabelPreferenceGP(KERNEL, "logit", shared=False, n_restarts=0, random_state=1)
     assert clone(model).get_params() == model.get_params()

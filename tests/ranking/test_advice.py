@@ -38,6 +38,7 @@ def test_good_data_get_no_warning():
     assert not kinds(round_robin())
 
 
+@pytest.mark.slow
 def test_parts_that_never_met():
     found = kinds(Comparisons(None, ["a", "b", "a", "x", "y", "x"], ["b", "c", "c", "y", "z", "z"]))
     assert "2 parts that never met (3, 3 items)" in found["parts"].text
@@ -101,6 +102,7 @@ def test_sides_sorted_by_outcome_are_no_advantage():
     assert "side" not in kinds(data.swapped(data.outcome < 0))
 
 
+@pytest.mark.slow
 def test_noise_is_called_noise():
     rng = np.random.default_rng(0)
     first, second = (np.repeat(a, 6) for a in np.triu_indices(6, 1))
@@ -171,6 +173,7 @@ def test_pairs_drawn_from_many_scores_weigh_no_more_than_their_rows():
     np.testing.assert_allclose(data.weight.sum(), 298)
 
 
+@pytest.mark.slow
 def test_wins_and_losses_of_the_table_are_told_apart():
     table = rank(Comparisons(None, ["a", "a", "b"], ["b", "c", "c"]), circles=False).to_dict()
     assert dict(zip(table["item"], zip(table["wins"], table["losses"], strict=True), strict=True)) == {
@@ -274,6 +277,7 @@ def favourites_first(seed, n=10, m=200, side=0.0):
     return Comparisons(n, first, second, np.sign(u[first] - u[second] + side + rng.logistic(size=m)))
 
 
+@pytest.mark.slow
 def test_favourites_that_stand_first_are_no_advantage_of_the_first_side():
     problems = [favourites_first(seed) for seed in range(12)] + [favourites_first(seed, 30, 300) for seed in range(12)]
     assert sum(bool(sides(data)) for data in problems) <= 2

@@ -46,6 +46,7 @@ def test_it_is_said():
     assert result.rankability.cycles == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly")
 def test_random_pairs_leave_the_learned_prior_alone():
     for seed in range(12):
@@ -89,6 +90,7 @@ def swiss(seed, n=12, rounds=20):
     return Comparisons(n, *np.array(games).T)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 @pytest.mark.parametrize("seed", [5, 8, 10])
 def test_a_prior_is_widened_only_where_it_holds_back_far_too_much(seed):

@@ -325,6 +325,7 @@ def test_summary_is_json_and_says_everything():
     assert found["model"]["tried"][0]["log_evidence"] < 0
 
 
+@pytest.mark.slow
 def test_names_are_escaped_in_a_notebook():
     data = Comparisons(None, ["<script>x</script>", "a&b"] * 3, ["a&b", "c"] * 3)
     shown = rank(data, circles=False)._repr_html_()
@@ -333,6 +334,7 @@ def test_names_are_escaped_in_a_notebook():
     assert "a&amp;b" in shown
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_table_model_verdict_and_warnings_in_its_own_colours():
     result = rank(Comparisons(None, ["ann", "<b>", "ann"], ["<b>", "cy", "cy"]))
     shown = result._repr_html_()
@@ -345,6 +347,7 @@ def test_a_notebook_shows_table_model_verdict_and_warnings_in_its_own_colours():
     assert "<b>" not in shown
 
 
+@pytest.mark.slow
 def test_warnings_are_printed_as_their_text():
     warned = rank(Comparisons(None, ["a", "b"], ["b", "c"]), circles=False).warnings
     assert str(warned[0]) == f"{warned[0]}" == warned[0].text
@@ -569,6 +572,7 @@ def test_many_pairs_with_features_are_learned_once(model, monkeypatch):
     assert result.choice.candidates[0].log_evidence == chosen.log_evidence_
 
 
+@pytest.mark.slow
 def test_names_that_look_like_missing_values_are_pointed_out():
     result = rank(Comparisons(None, ["a", "NA", "b"], ["nan", "b", "a"]), circles=False)
     assert set(next(one for one in result.warnings if one.kind == "names").items) == {"nan", "NA"}

@@ -509,6 +509,7 @@ def test_a_new_judge_of_an_update_may_be_of_any_kind():
     assert model.reliability_std_[-1] > 2 * np.median(model.reliability_std_[:-1])
 
 
+@pytest.mark.slow
 def test_a_judge_who_is_not_explained_by_what_may_be_is_less_reliable():
     # where all utilities are 0 on average, answers say something of s only through how far these may be from 0
     seen = Observed(np.ones(200), np.ones(200), np.arange(200), 200)
