@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # -n 2: two workers; BLAS threads are held at one per worker so that they do not fight over the cores.
-PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 .PHONY: demo test test-fast test-thorough check bench format clean
 
@@ -29,7 +29,7 @@ test: $(VENV)/.dev
 test-fast: $(VENV)/.dev
 	$(PYTEST) -m "not slow"
 
-# As many random cases, kills and simulations as ever found something; about twice as long.
+# As many random cases, kills and simulations as ever found something: several times as long as make test.
 test-thorough: $(VENV)/.dev
 	PREFLEARN_THOROUGH=1 $(PYTEST)
 

@@ -115,7 +115,7 @@ def main():
     parser.add_argument("--small", action="store_true", help="few problems, moderate data, two ways of knowing")
     parser.add_argument("--problems", type=int, default=200)
     options = parser.parse_args()
-    problems = 40 if options.small else options.problems
+    problems = min(options.problems, 40) if options.small else options.problems
     warnings.simplefilter("ignore", PreflearnWarning)  # repeated pairs, and data that show nothing but noise
     start = time.perf_counter()
     levels = " | ".join(f"{level:.0%}" for level in LEVELS)

@@ -208,9 +208,9 @@ def main():
     parser.add_argument("--circles", action="store_true", help="models with and without circles")
     parser.add_argument("--weights", action="store_true", help="weights that have nothing to do with outcomes")
     parser.add_argument("--matched", action="store_true", help="pairs that are chosen by strength")
-    parser.add_argument("--small", action="store_true", help="few repeats: only to see that everything runs")
+    parser.add_argument("--small", action="store_true", help="three repeats at most: only to see that everything runs")
     options = parser.parse_args()
-    repeats = 3 if options.small else options.repeats
+    repeats = min(options.repeats, 3) if options.small else options.repeats
     warnings.simplefilter("ignore")
     if options.methods:
         methods(METHODS[:3] if options.small else METHODS, repeats)

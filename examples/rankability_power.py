@@ -1,6 +1,7 @@
 """How often is a ranking called cyclic, and from how many comparisons on are circles found?
 
-    python examples/rankability_power.py [--repeats 40] [--items 16] [--screen] [--features yes] [--plot FILE] [--small]
+    python examples/rankability_power.py [--repeats 40] [--items 16] [--shares 0.1 1] [--screen] [--features yes]
+                                         [--plot FILE] [--small]
 
 Truths: a ranking, circles, and both (half of the variance each). Items have two features that explain all of it, or
 none, and every compared pair has three votes with probit noise. The share of pairs that are compared varies. Counted
@@ -137,14 +138,14 @@ def found_circles(truth, features, share, n, repeats, screen):
     return count / repeats
 
 
-def plot(table, path, repeats, n):
+def plot(table, path, repeats, n, shares):
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True, layout="constrained")
     for axis, features in zip(axes, (True, False), strict=True):
         for truth, style in zip(TRUTHS, ("o-", "s-", "^-"), strict=True):
-            p = np.array([table[truth, features, share] for share in SHARES])
-            axis.errorbar(SHARES, p, np.sqrt(p * (1 - p) / repeats), fmt=style, capsize=2, label=f"truth: {truth}")
+            p = np.array([table[truth, features, share] for share in shares])
+            axis.errorbar(shares, p, np.sqrt(p * (1 - p) / repeats), fmt=style, capsize=2, label=f"truth: {truth}")
         axis.axhline(0.05, color="grey", linewidth=0.8, linestyle=":")
         axis.set(title="items with features" if features else "items without features", ylim=(-0.03, 1.03))
         axis.set_xlabel(f"share of the {n * (n - 1) // 2} pairs compared, {VOTES} votes each")
@@ -158,15 +159,16 @@ def main():
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--items", type=int)
     parser.add_argument("--comparisons", type=int, default=2000)
+    parser.add_argument("--shares", type=float, nargs="+", default=SHARES, help="of pairs that are compared")
     parser.add_argument("--screen", action="store_true", help="learn circles only after a hint")
     parser.add_argument("--large", action="store_true", help="how often there is a hint with many pairs")
     parser.add_argument("--learn", action="store_true", help="with --large: learn circles after a hint, 20 s each")
     parser.add_argument("--along", action="store_true", help="circles along few of many features")
     parser.add_argument("--features", choices=("yes", "no", "both"), default="both")
     parser.add_argument("--plot", metavar="FILE")
-    parser.add_argument("--small", action="store_true", help="two repeats: only to see that everything runs")
+    parser.add_argument("--small", action="store_true", help="two repeats at most: only to see that everything runs")
     options = parser.parse_args()
-    repeats = 2 if options.small else options.repeats
+    repeats = min(options.repeats, 2) if options.small else options.repeats
     if options.large:
         n, m = (40, 200) if options.small else (options.items or 200, options.comparisons)
         more = " found |" if options.learn else ""
@@ -187,17 +189,17 @@ def main():
         return
     n = options.items or 16
     table = {}
-    print(f"| truth | features | {' | '.join(f'{share:.0%} of pairs' for share in SHARES)} |")
-    print("|" + "---|" * (len(SHARES) + 2), flush=True)
+    print(f"| truth | features | {' | '.join(f'{share:.0%} of pairs' for share in options.shares)} |")
+    print("|" + "---|" * (len(options.shares) + 2), flush=True)
     for truth in TRUTHS:
         for features in {"yes": (True,), "no": (False,), "both": (True, False)}[options.features]:
-            for share in SHARES:
+            for share in options.shares:
                 table[truth, features, share] = found_circles(truth, features, share, n, repeats, options.screen)
                 print(f"{truth}, features {features}, share {share}", file=sys.stderr, flush=True)
-            cells = " | ".join(f"{table[truth, features, share]:.2f}" for share in SHARES)
+            cells = " | ".join(f"{table[truth, features, share]:.2f}" for share in options.shares)
             print(f"| {truth} | {'yes' if features else 'no'} | {cells} |", flush=True)
     if options.plot:
-        plot(table, options.plot, repeats, n)
+        plot(table, options.plot, repeats, n, options.shares)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,6 @@
 """Votes that break the assumptions of a plain ranking: the term that says so gives an order and intervals that hold."""
 
 import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +42,7 @@ def test_length_is_told_from_quality(study, name):
     assert without["utilities"] < 0.65 < 0.75 < ours["utilities"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["careless", "contrary"])
 def test_bad_judges_are_found(study, name):
     found = study(name)
@@ -54,6 +53,7 @@ def test_bad_judges_are_found(study, name):
     assert ours["correlation"] > 0.8
 
 
+@pytest.mark.slow
 def test_ten_votes_about_one_pair_are_not_ten_pairs(study):
     found = study("one-pair")
     without, laplace, ep = found["without"], found["with clusters, Laplace"], found["with clusters, EP"]
@@ -79,10 +79,7 @@ def test_tastes_reliabilities_and_side_biases_are_told_apart(study):
 
 
 @pytest.mark.slow
-def test_the_table_is_printed():
-    command = [sys.executable, "-W", "ignore", "examples/broken_assumptions.py", "--small", "--seed", str(SEED)]
-    only = ["--only", "side", "covariates", "kinds"]
-    done = subprocess.run([*command, *only], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.count("±") > 30
-    assert done.stdout.count("\n") == 2 + 9
+def test_the_table_is_printed(example):
+    out = example("broken_assumptions.py", "--small", "--seed", SEED, "--only", "side", "covariates", "kinds")
+    assert out.count("±") > 30
+    assert out.count("\n") == 2 + 9

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fast_share import THOROUGH, thorough
+from fast_share import THOROUGH, cases, thorough
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -20,8 +20,8 @@ def run(*arguments):
 
 
 @pytest.mark.slow
-def test_sinc_margins_on_twenty_seeds():
-    out = run("examples/sinc.py", "--seeds", "20")
+def test_sinc_margins_on_many_seeds(example):
+    out = example("sinc.py", "--seeds", cases(4, 20))
     worst = [float(value) for value in re.findall(r"worst ([\d.]+)", out)]
     assert len(worst) == 2
     assert max(worst) <= 0.005
@@ -29,8 +29,8 @@ def test_sinc_margins_on_twenty_seeds():
 
 @pytest.mark.slow
 @pytest.mark.data
-def test_ohsumed_reaches_the_papers_map(data_dir):
-    out = run("examples/letor.py", str(data_dir / "letor_ohsumed"), "--paper", "--discount", "letor")
+def test_ohsumed_reaches_the_papers_map(data_dir, example):
+    out = example("letor.py", data_dir / "letor_ohsumed", "--paper", "--discount", "letor")
     ours = float(re.search(r"MAP +([\d.]+)", out)[1])
     assert ours >= 0.447
     distance = float(re.search(r"RankRLS: largest distance from the paper ([\d.]+)", out)[1])
@@ -38,7 +38,7 @@ def test_ohsumed_reaches_the_papers_map(data_dir):
 
 
 @pytest.mark.slow
-def test_letor_example_on_generated_files(tmp_path):
+def test_letor_example_on_generated_files(tmp_path, example):
     from preflearn.datasets import make_ltr
 
     for part in range(1, 6):
@@ -48,7 +48,7 @@ def test_letor_example_on_generated_files(tmp_path):
             for row, grade, q in zip(data.X, data.y, data.qid, strict=True)
         ]
         (tmp_path / f"S{part}.txt").write_text("\n".join(lines) + "\n")
-    out = run("examples/letor.py", str(tmp_path))
+    out = example("letor.py", tmp_path)
     assert re.search(r"^MAP +0\.\d", out, flags=re.MULTILINE)
 
 
@@ -81,8 +81,8 @@ def test_195100_sparse_features_are_ranked_without_being_made_dense(data_dir):
 
 
 @pytest.mark.slow
-def test_simulations_of_inconsistent_preferences_run_in_small():
-    out = run("-W", "ignore", "examples/inconsistent_preferences.py", "--repeats", "2", "--small")
+def test_simulations_of_inconsistent_preferences_run_in_small(example):
+    out = example("inconsistent_preferences.py", "--repeats", cases(1, 2), "--small")
     assert len(re.findall(r"^\| [1235], 0\.5 \|", out, flags=re.MULTILINE)) == 5
     ranked = re.search(r"^\| 1, 0\.5 \| ([\d.]+)", out, flags=re.MULTILINE)[1]
     assert float(ranked) > 0.85
@@ -90,16 +90,15 @@ def test_simulations_of_inconsistent_preferences_run_in_small():
 
 @pytest.mark.slow
 @pytest.mark.data
-def test_real_inconsistent_preferences_run_in_small(data_dir):
-    arguments = (str(data_dir), "--repeats", "1", "--small", "--parts", "real")
-    out = run("-W", "ignore", "examples/inconsistent_preferences.py", *arguments)
+def test_real_inconsistent_preferences_run_in_small(data_dir, example):
+    out = example("inconsistent_preferences.py", data_dir, "--repeats", 1, "--small", "--parts", "real")
     for name in ("chameleons", "flat lizards", "NFL, 2 seasons", "citations"):
         assert re.search(rf"^\| {name}.*0\.\d", out, flags=re.MULTILINE), name
 
 
 @pytest.mark.slow
 def test_the_benchmark_of_pairs_runs_in_small():
-    out = run("-m", "benchmarks.cyclic", "--small", "--threads", "1")
+    out = run("-m", "benchmarks.cyclic", "--small", "--threads", "1", "--rows", *("12345" if THOROUGH else "13"))
     evidence = re.findall(r"^\| 1: .*MB \| ([-\d.]+) \|", out, flags=re.MULTILINE)
     assert len(evidence) == 2
     assert float(evidence[0]) == pytest.approx(float(evidence[1]), abs=0.15)
@@ -108,8 +107,8 @@ def test_the_benchmark_of_pairs_runs_in_small():
 
 @pytest.mark.slow
 @pytest.mark.data
-def test_judges_of_cars_are_told_apart(data_dir):
-    out = run("-W", "ignore", "examples/judges.py", str(data_dir / "car_preferences"), "--small")
+def test_judges_of_cars_are_told_apart(data_dir, example):
+    out = example("judges.py", data_dir / "car_preferences", "--small")
     accuracy = dict(re.findall(r"^\| ([a-z ,]+) \| [-\d.]+ \| (0\.\d+)", out, flags=re.MULTILINE))
     assert len(accuracy) == 4
     assert float(accuracy["and one for each"]) > float(accuracy["one for all"]) + 0.1
@@ -117,8 +116,9 @@ def test_judges_of_cars_are_told_apart(data_dir):
 
 
 @pytest.mark.slow
-def test_the_power_of_the_verdict_is_counted_in_small():
-    out = run("-W", "ignore", "examples/rankability_power.py", "--small", "--items", "8")
+def test_the_power_of_the_verdict_is_counted_in_small(example):
+    few = () if THOROUGH else ("--repeats", 1, "--shares", 0.4, 1)
+    out = example("rankability_power.py", "--small", "--items", 8, *few)
     rows = re.findall(r"^\| (ranking|circles|both) \| (?:yes|no) \|(.*)\|$", out, flags=re.MULTILINE)
     assert len(rows) == 6
     found = {name: [float(cell) for cell in cells.split("|")] for name, cells in rows}
@@ -126,8 +126,8 @@ def test_the_power_of_the_verdict_is_counted_in_small():
     assert found["ranking"][-1] == 0.0
     if not THOROUGH:
         return
-    assert "| a plane | 6 |" in run("-W", "ignore", "examples/rankability_power.py", "--small", "--along")
-    out = run("-W", "ignore", "examples/rankability_power.py", "--small", "--large")
+    assert "| a plane | 6 |" in example("rankability_power.py", "--small", "--along")
+    out = example("rankability_power.py", "--small", "--large")
     assert len(re.findall(r"^\| \d+% \|.*\| [01]\.\d\d \|$", out, flags=re.MULTILINE)) == 6
 
 
@@ -148,19 +148,19 @@ def test_the_command_line_is_timed():
 
 
 @pytest.mark.slow
-def test_the_coverage_of_rankings_is_counted_in_small():
-    out = run("-W", "ignore", "examples/rank_coverage.py", "--small")
+def test_the_coverage_of_rankings_is_counted_in_small(example):
+    out = example("rank_coverage.py", "--small", "--repeats", cases(1, 3))
     shares = re.findall(r"\| rank \| ([\d.]+)%", out)
     assert len(shares) == 11
     assert min(map(float, shares)) > 50
     if not THOROUGH:
         return
-    rows = re.findall(r"^\| \d+, .*\|$", run("-W", "ignore", "examples/rank_coverage.py", "--small", "--methods"), re.M)
+    rows = re.findall(r"^\| \d+, .*\|$", example("rank_coverage.py", "--small", "--methods"), re.M)
     assert len(rows) == 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("about", ["circles", "weights", "matched"] if THOROUGH else ["weights"])
-def test_circles_weights_and_matched_pairs_are_counted_in_small(about):
-    out = run("-W", "ignore", "examples/rank_coverage.py", "--small", f"--{about}")
+def test_circles_weights_and_matched_pairs_are_counted_in_small(about, example):
+    out = example("rank_coverage.py", "--small", "--repeats", cases(1, 3), f"--{about}")
     assert len(re.findall(r"^\| .*\d.*\|$", out, re.MULTILINE)) >= 3

@@ -2,8 +2,6 @@
 
 import importlib.util
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ from scipy.interpolate import CubicSpline
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from fast_share import thorough
 from preflearn import PreferenceGP
 from preflearn.datasets import make_sinc_preferences
 from preflearn.likelihoods import Flipped
@@ -33,12 +32,10 @@ def data():
 
 
 @pytest.mark.slow
-def test_the_table_and_the_figure(tmp_path):
+def test_the_table_and_the_figure(tmp_path, example):
     figure = tmp_path / "sinc.png"
-    command = [sys.executable, "-W", "ignore", "examples/sinc.py", "--seeds", "1", "--ep", "--plot", str(figure)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    rows = dict(re.findall(r"^(.+?, \d+ % flipped) +([\d. ]+)$", done.stdout, flags=re.MULTILINE))
+    out = example("sinc.py", "--seeds", 1, "--ep", "--plot", figure)
+    rows = dict(re.findall(r"^(.+?, \d+ % flipped) +([\d. ]+)$", out, flags=re.MULTILINE))
     assert len(rows) == 7
     table = {name: np.array(cells.split(), dtype=float) for name, cells in rows.items()}
     noisy, averaged = table["EP, maximum evidence, 5 % flipped"], table["EP, averaged, 5 % flipped"]
@@ -53,6 +50,7 @@ def test_the_table_and_the_figure(tmp_path):
     assert figure.stat().st_size > 10_000
 
 
+@thorough
 @pytest.mark.slow
 def test_averaging_is_that_of_a_plain_grid(sinc, data):
     model = clone(sinc.AVERAGED).fit(data.train)

@@ -32,7 +32,10 @@ def problem(seed, kind, n=50, m=900, d=10):
     return Comparisons(pd.DataFrame(X, columns=NAMES[:d]), first, second, np.where(z > 0, 1, -1))
 
 
-@pytest.mark.parametrize(("kind", "along"), [("two", ("quality 2", "quality 4")), ("one", ("quality 5",))])
+@pytest.mark.parametrize(
+    ("kind", "along"),
+    [("two", ("quality 2", "quality 4")), pytest.param("one", ("quality 5",), marks=pytest.mark.slow)],
+)
 def test_circles_along_few_features_are_found_and_named(kind, along):
     data = problem(0, kind)
     found = rankability(data, screen=True, likelihood="logit", n_samples=10)
@@ -55,6 +58,7 @@ def test_circles_along_few_features_are_found_and_named(kind, along):
     assert kernel.k2.length_scale_bounds.shape == (len(NAMES), 2)
 
 
+@pytest.mark.slow
 def test_without_circles_no_features_are_named():
     for seed in range(3):
         found = rankability(problem(seed, "none"), screen=True, likelihood="logit", n_samples=10)
@@ -72,6 +76,7 @@ def test_p_values_that_look_along_features_are_not_too_small():
     assert np.mean(np.array(p) < 0.7) >= 0.25
 
 
+@pytest.mark.slow
 def test_rank_names_the_features_and_the_model_can_be_kept(tmp_path):
     data = problem(1, "two", m=2000)
     data, new = data[:900], data[900:]

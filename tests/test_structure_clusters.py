@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import ConstantKernel
 
+from fast_share import slow_except
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataError
 from preflearn.structure import ComparableClusters, rankability
@@ -48,6 +49,7 @@ def test_a_matrix_that_was_learned_before_is_clustered_as_if_learned_now():
         ComparableClusters(9).fit_matrix(one.preferences_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("items", [8, np.linspace(0, 3, 8)[:, None]])
 def test_groups_are_learned_where_a_verdict_did_not_need_circles(items):
     first, second = np.triu_indices(8, 1)
@@ -64,7 +66,7 @@ def grouped(labels, rng, noise):
     return np.where(labels[:, None] == labels, f[:, None] - f, 0.0) + E - E.T
 
 
-@pytest.mark.parametrize("n_groups", [1, 2, 3, 4])
+@pytest.mark.parametrize("n_groups", slow_except([1, 2, 3, 4], 2))
 def test_the_number_of_groups_is_the_one_that_explains_most(n_groups):
     labels = np.arange(40) % n_groups
     for seed in range(5):

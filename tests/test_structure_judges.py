@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataError
 from preflearn.structure import judge_report
@@ -26,7 +27,7 @@ def crowd(seed, each=40):
     return Comparisons(X, first, second, np.sign(z), judge=judge)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mostly_slow(range(3), 3))
 def test_verdicts(seed):
     report = judge_report(crowd(seed))
     verdict = dict(zip(report.judge, report.verdict, strict=True))
@@ -65,6 +66,7 @@ def test_contradictions_ties_and_few_answers():
     assert np.isnan(report.circles).all()
 
 
+@pytest.mark.slow
 def test_reliability_is_one_for_judges_who_answer_as_the_model_does():
     rng = np.random.default_rng(0)
     n, each, n_judges = 15, 60, 30
@@ -80,6 +82,7 @@ def test_reliability_is_one_for_judges_who_answer_as_the_model_does():
     assert (report.verdict == "as expected").all()
 
 
+@pytest.mark.slow
 def test_few_answers_accuse_nobody():
     accused = 0
     for seed in range(6):
@@ -94,6 +97,7 @@ def test_few_answers_accuse_nobody():
     assert accused <= 3
 
 
+@pytest.mark.slow
 def test_symmetric_judges_are_like_nobody():
     orders = {"x": "abc", "y": "bca", "z": "cab"}
     rows = [(o[i], o[j], judge) for judge, o in orders.items() for i, j in ((0, 1), (0, 2), (1, 2)) for _ in range(10)]
@@ -101,6 +105,7 @@ def test_symmetric_judges_are_like_nobody():
     assert np.isnan(judge_report(Comparisons(None, first, second, judge=judge)).likeness).all()
 
 
+@pytest.mark.slow
 def test_mistakes():
     with pytest.raises(DataError, match="nobody in particular"):
         judge_report(Comparisons(None, ["a", "b"], ["b", "c"], judge=["", ""]))

@@ -49,6 +49,7 @@ def test_p_values_over_several_scales_are_uniform_where_rows_are_alike():
     assert np.mean(np.array(p) <= 0.5) == pytest.approx(0.5, abs=0.09)
 
 
+@pytest.mark.slow
 def test_without_a_hint_only_the_ranking_is_learned_and_the_verdict_is_the_same():
     rng = np.random.default_rng(0)
     u = 2 * rng.normal(size=8)
@@ -64,6 +65,7 @@ def test_without_a_hint_only_the_ranking_is_learned_and_the_verdict_is_the_same(
     assert not short.hint
 
 
+@pytest.mark.slow
 def test_circles_are_found_after_a_hint_as_without_screening():
     data = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[9, 9, 9])
     short, full = rankability(data, screen=True), rankability(data)
@@ -243,6 +245,7 @@ def rough(n=60, m=1200, scale=0.6, seed=0, utility=1.5):
     return Comparisons(X, first, second, np.where(z > 0, 1, -1), names=[f"item {k}" for k in range(n)])
 
 
+@pytest.mark.slow
 def test_residuals_know_how_rough_circles_are():
     found = []
     for scale in (0.5, 3.0):
@@ -299,6 +302,7 @@ def test_who_beats_everybody_is_drawn_when_somebody_asks(monkeypatch):
     assert drawn == [1]
 
 
+@pytest.mark.slow
 def test_a_fitted_model_with_another_kernel_for_circles_can_be_asked():
     model = PreferenceGP("rbf", "logit", cyclic_kernel="ard", hyperparameters="fixed").fit(rough(n=20, m=300))
     found = rankability(model, n_samples=10)
@@ -323,6 +327,7 @@ def test_circles_that_features_know_nothing_of_are_hinted_at_too():
     assert found.along == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", [False, True])
 def test_pairs_that_close_no_circle_show_none(features):
     # a ladder whose rungs are small steps: a prior holds the utilities back, and what is left is no circle
@@ -398,6 +403,7 @@ def test_where_no_circle_could_be_seen_nothing_is_simulated(what, monkeypatch):
     assert found == cyclic_residuals(ranking, [None], 0) == (1.0, 0, ())
 
 
+@pytest.mark.slow
 def test_circles_of_too_many_items_are_not_learned_in_passing_and_that_is_said(monkeypatch):
     first, second = np.arange(12), (np.arange(12) + 1) % 12
     around = Comparisons(12, first, second, weight=np.full(12, 9))

@@ -10,6 +10,7 @@ from scipy.stats import norm
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from fast_share import cases
 from preflearn import Comparisons, PreferenceGP
 from preflearn.active import information_gain, suggest
 from preflearn.active._beliefs import Beliefs
@@ -40,7 +41,7 @@ def one_normal(model, pairs, X):
 
 
 @pytest.mark.parametrize("likelihood", [Probit(), Logit(), Probit(tie=0.6, tie_fixed=True)], ids=repr)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", range(cases(1, 2)))
 def test_it_is_the_information_of_draws(likelihood, seed):
     model, X = averaged(likelihood, seed=seed)
     f = model.sample_utilities(X, 200_000, random_state=0)

@@ -1,27 +1,18 @@
 """The example of active choice runs, in small, and keeps its claim."""
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-
 
 @pytest.mark.slow
-def test_suggested_pairs_save_comparisons(tmp_path):
+def test_suggested_pairs_save_comparisons(tmp_path, example):
     picture = tmp_path / "which_next.png"
-    command = [sys.executable, "examples/which_next.py", "--small", "--plot", str(picture)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    saved = [int(share) for share in re.findall(r"tau 0\.8: (-?\d+)% fewer", done.stdout)]
+    out = example("which_next.py", "--small", "--plot", picture)
+    saved = [int(share) for share in re.findall(r"tau 0\.8: (-?\d+)% fewer", out)]
     assert saved
     assert min(saved) >= 10
-    rows = re.findall(
-        r"^(suggested|random) .* (0\.\d+) +(0\.\d+) +(0\.\d+) +(0\.\d+)$", done.stdout, flags=re.MULTILINE
-    )
+    rows = re.findall(r"^(suggested|random) .* (0\.\d+) +(0\.\d+) +(0\.\d+) +(0\.\d+)$", out, flags=re.MULTILINE)
     assert [row[0] for row in rows] == ["suggested", "random"] * 2
     tau = [float(row[1]) for row in rows]
     assert tau[0] > tau[1]

@@ -134,6 +134,7 @@ def test_cross_validation_is_the_one_done_by_hand(matches):
     np.testing.assert_allclose(model.decision_function(matches), best.decision_function(matches), atol=1e-12)
 
 
+@pytest.mark.slow
 def test_the_papers_grid():
     model = ConstraintSVMCV(cv=2, tol=1.0, random_state=0).fit(make_matches(6, n=6, m=10))
     coarse = {(float(a), float(b)) for a in range(-2, 5) for b in range(-3, 4)}

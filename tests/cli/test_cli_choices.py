@@ -32,6 +32,7 @@ def test_options_of_the_usual_model_are_not_remarked_upon(run):
     assert "--components without --model: KPCRank was learned. Leave it out to learn RankRLS." in out
 
 
+@pytest.mark.slow
 def test_suggestions_by_a_simpler_model_say_so(run, folder):
     rows = [f"w{k % 3},C{a},C{b}" for k in range(2) for a in range(3) for b in range(a)]
     (folder / "judged.csv").write_text("worker,winner,loser\n" + "\n".join(rows) + "\n")

@@ -8,6 +8,7 @@ import pytest
 from preflearn.cli.demonstration import Method, compare
 
 
+@pytest.mark.slow
 def test_the_demo_runs_and_says_what_came_out(run):
     code, out, err = run("demo", "--seed", 2)
     assert (code, err) == (0, "")

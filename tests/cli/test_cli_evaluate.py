@@ -24,6 +24,7 @@ def games(folder):
     return folder
 
 
+@pytest.mark.slow
 def test_the_choice_of_a_fold_sees_only_what_the_fold_learns_from(run, games, monkeypatch):
     seen = []
     choose = comparing.decide
@@ -74,6 +75,7 @@ def test_several_models_are_counted():
     assert str(chosen) == "chosen by its evidence on each training part: gp in 2 of 3, gp-own in 1 of 3"
 
 
+@pytest.mark.slow
 def test_held_out_items_are_predicted_by_models_of_features(run, games, monkeypatch):
     best = comparing.decide
 
@@ -93,6 +95,7 @@ def test_held_out_items_are_predicted_by_models_of_features(run, games, monkeypa
     assert found["metrics"]["accuracy"] > 0.5
 
 
+@pytest.mark.slow
 def test_a_choice_that_would_take_long_is_made_once_and_both_outputs_say_so(run, games, monkeypatch):
     monkeypatch.setattr(comparing, "MOST_ASKED", 0)
     found = json.loads(run("evaluate", "judged.csv", "--json", "--folds", "2")[1])
@@ -103,6 +106,7 @@ def test_a_choice_that_would_take_long_is_made_once_and_both_outputs_say_so(run,
     assert found["notes"][0] in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("by", "word"), [("pair", "28 different pairs of items"), ("judge", "2 judges"), ("item", "8 compared items")]
 )
@@ -115,6 +119,7 @@ def test_folds_that_cannot_be_made_are_named(by, word, run, games):
     assert note[0] in " ".join(run(*command)[1].split())
 
 
+@pytest.mark.slow
 def test_compare_names_fewer_folds_too(run, games):
     command = ["compare", "judged.csv", "bradley-terry", "thurstone", "--by", "judge"]
     assert json.loads(run(*command, "--json")[1])["notes"] == [

@@ -34,7 +34,7 @@ def test_commands_that_are_killed_leave_no_torn_file(tmp_path):
 
 @pytest.mark.parametrize(("how", "code", "after"), [("interrupt", 130, 130), ("terminate", 143, -15)])
 def test_commands_that_are_interrupted_leave_no_torn_file_and_no_other(how, code, after, tmp_path):
-    every = outcome(tmp_path, how, cases(16, 40))
+    every = outcome(tmp_path, how, cases(8, 40))
     for name, found in every.items():
         assert found["files"]["torn"] == 0, name
         assert set(found["codes"]) <= {code, after, 0}

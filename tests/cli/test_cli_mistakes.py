@@ -9,6 +9,8 @@ import pytest
 from command_mistakes import COMMANDS
 from more_mistakes import FILES, directory, write
 
+from fast_share import slow_except
+
 
 def damaged(folder):
     content = (folder / "rows.preflearn").read_bytes()
@@ -217,7 +219,7 @@ MISTAKES = BASIC | FILES | COMMANDS
 ROLES = r"\b(role|first|second|winner|loser|judge|ranking|name|without)=\S+"  # of --columns
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@pytest.mark.parametrize("name", slow_except(MISTAKES, *(set(MISTAKES) - {"suggest: circles"})))
 def test_a_mistake_gets_one_message_with_cause_and_cure(name, run, folder):
     prepare, command, words = MISTAKES[name]
     if prepare is not None:
@@ -339,6 +341,7 @@ def test_a_mistake_in_the_last_of_a_million_lines_is_found_there(last, words, ru
     assert words in err
 
 
+@pytest.mark.slow
 def test_weights_of_zero_are_left_out_and_said_so(run, folder):
     (folder / "w.csv").write_text("winner,loser,weight\na,b,1\nb,c,0\nb,d,2\n")
     code, out, err = run("rank", "w.csv")

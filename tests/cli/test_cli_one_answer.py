@@ -32,6 +32,7 @@ def write(folder, kind):
     return ["games.csv", *(["--items", "things.csv"] if kind == "features" else [])]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["names", "judges", "features", "ranking"])
 def test_inspect_and_rank_agree_and_cycles_are_as_predicted(run, folder, kind):
     arguments = write(folder, kind)

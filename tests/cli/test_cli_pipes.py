@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fast_share import slow_except
 from preflearn import _pipes
 from preflearn.io import read_preferences
 
@@ -36,7 +37,7 @@ def pipe():
 
 
 COMMANDS = {
-    "rank": ["rank", "matches.csv"],
+    "rank": ["rank", "matches.csv", "--no-circles"],
     "items of a fit": ["fit", "matches.csv", "--items", "items.csv", "--model", "rankrls", "--save", "new", "--force"],
     "pairs": ["predict", "gp.preflearn", "matches.csv"],
     "items": ["predict", "items.preflearn", "items.csv"],
@@ -45,7 +46,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", slow_except(COMMANDS, "items of a fit", "items", "rows"))
 def test_a_pipe_is_read_as_the_file_is(name, packed, run, folder, pipe):
     data = [word for word in COMMANDS[name] if word.endswith((".csv", ".txt"))]
     pack = gzip.compress if packed else bytes
@@ -63,6 +64,7 @@ def test_a_model_is_judged_on_a_pipe(run, folder, pipe):
     assert (code, "pairwise accuracy" in out) == (0, True), err
 
 
+@pytest.mark.slow
 def test_what_a_pipe_held_is_forgotten_after_the_command(run, pipe):
     name = pipe(b"winner,loser\nann,bob\nbob,cy\n")
     assert run("rank", name)[0] == 0
@@ -97,6 +99,7 @@ def test_tables_go_to_standard_output_by_its_name(target, folder):
     assert (folder / "all").read_bytes() == b"before\n" + plain
 
 
+@pytest.mark.slow
 def test_a_named_pipe_is_written_to_straight(run, folder):
     os.mkfifo(folder / "pipe")
     reader = os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)

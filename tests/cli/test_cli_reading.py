@@ -2,7 +2,10 @@
 
 import json
 
+import pytest
 
+
+@pytest.mark.slow
 def test_outcomes_are_stated_by_an_option(run, folder):
     rows = "".join(
         f"{a},{b},{score}\n" for a, b, score in [("x", "y", -3), ("y", "z", -1), ("x", "z", -8), ("z", "w", 2)]
@@ -25,6 +28,7 @@ def test_outcomes_are_stated_by_an_option(run, folder):
     assert "Leave out --outcomes." in run("rank", "wins.csv", "--outcomes", "first=1,second=2")[2]
 
 
+@pytest.mark.slow
 def test_copies_of_rows_are_left_out_with_a_warning(run, folder):
     rows = [f"{k},{a},{b}\n" for k, (a, b) in enumerate(["xy", "yz", "xz", "zw", "wx", "xw"] * 2)]
     (folder / "twice.csv").write_text("id,winner,loser\n" + "".join(rows * 2))
@@ -42,6 +46,7 @@ def test_copies_of_rows_are_left_out_with_a_warning(run, folder):
     assert run("rank", "train.txt", "--keep-repeats")[0] == 2
 
 
+@pytest.mark.slow
 def test_inspect_prints_the_head_of_long_tables(run, folder):
     rows = [f"j{k},a{k % 6},b{k % 6}\n" for k in range(40)] + [f"j{k},b{k % 6},a{k % 6}\n" for k in range(0, 40, 3)]
     (folder / "judges.csv").write_text("judge,winner,loser\n" + "".join(rows))

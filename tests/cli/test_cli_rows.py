@@ -27,6 +27,7 @@ def read(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 def test_a_model_of_features_on_rows_can_be_used(run, rows):
     code, out, err = run("rank", "rows.csv", "--save", "m.preflearn", "--circles")
     assert code == 0, err
@@ -63,6 +64,7 @@ def test_converting_says_that_features_are_left_out(run, rows):
     assert "Features" not in out
 
 
+@pytest.mark.slow
 def test_parts_that_never_met_are_ranked_apart(run, folder):
     lines = ["winner,loser"]
     for part in "xy":
@@ -83,6 +85,7 @@ def test_parts_that_never_met_are_ranked_apart(run, folder):
     assert "All items stand in one ranking" not in page
 
 
+@pytest.mark.slow
 def test_one_side_that_always_wins_is_spoken_of(run, folder):
     rng = np.random.default_rng(0)
     pairs = [rng.choice(6, 2, replace=False) for _ in range(40)]
@@ -95,6 +98,7 @@ def test_one_side_that_always_wins_is_spoken_of(run, folder):
         assert said is None or said in out
 
 
+@pytest.mark.slow
 def test_circles_without_features_are_not_predicted_for_new_pairs_and_evaluate_says_so(run, folder):
     lines = ["winner,loser", *["rock,scissors", "scissors,paper", "paper,rock", "rock,lizard", "lizard,paper"] * 9]
     (folder / "circle.csv").write_text("\n".join([*lines, "scissors,lizard", ""]))

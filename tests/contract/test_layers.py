@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-import pytest
+from fast_share import each
 
 SRC = Path(__file__).resolve().parents[2] / "src" / "preflearn"
 
@@ -92,7 +92,7 @@ ALLOWED = {
 }
 CLOSED = {"data", "io"}  # packages whose modules with an underscore nobody else imports
 OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib"}
-FILES = sorted(SRC.rglob("*.py"))
+FILES = {path: ast.parse(path.read_text()) for path in sorted(SRC.rglob("*.py"))}
 
 
 def part_of(path: Path) -> str:
@@ -108,10 +108,10 @@ def imports(tree: ast.AST):
             yield node, node.module or ""
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+@each("path", FILES)
 def test_imports_point_down(path):
     part = part_of(path)
-    for node, name in imports(ast.parse(path.read_text())):
+    for node, name in imports(FILES[path]):
         if name.split(".")[0] != "preflearn":
             continue
         target = name.split(".")[1] if "." in name else "__init__"
@@ -120,9 +120,9 @@ def test_imports_point_down(path):
         assert target == part or target in ALLOWED[part], f"{path.name}:{node.lineno} imports {name}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+@each("path", FILES)
 def test_optional_packages_are_imported_where_they_are_used(path):
-    top = ast.parse(path.read_text()).body
+    top = FILES[path].body
     for node in top:
         if isinstance(node, ast.Import | ast.ImportFrom):
             for _, name in imports(ast.Module([node], [])):

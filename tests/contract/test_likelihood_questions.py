@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import preflearn
+from fast_share import each
 from preflearn.likelihoods import LIKELIHOOD_CLASSES
 from preflearn.likelihoods.resolve import _QUESTIONS
 
@@ -32,7 +33,7 @@ def offences(tree):
                 yield node.lineno, node.func.id
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(SOURCE)))
+@each("path", FILES)
 def test_likelihoods_are_asked_by_their_contract(path):
     assert not list(offences(ast.parse(path.read_text())))
 

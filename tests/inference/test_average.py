@@ -14,7 +14,7 @@ def optimum(theta, value=0.0):
     return Optimum(theta, value, np.zeros_like(theta), 1, True, "")
 
 
-@pytest.mark.parametrize("d", [2, 6])
+@pytest.mark.parametrize("d", [2, pytest.param(6, marks=pytest.mark.slow)])
 def test_a_flat_evidence_with_its_optimum_in_a_corner_is_the_prior(d):
     def flat(theta):
         return 3.0, np.zeros(d)
@@ -119,6 +119,7 @@ def test_a_parameter_with_equal_bounds_is_fixed():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*repeat an earlier one", "ignore:.*worth only")
 def test_many_parameters_and_few_points():
     rng = np.random.default_rng(0)

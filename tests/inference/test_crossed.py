@@ -58,6 +58,7 @@ def test_answers_are_exact(both):
     np.testing.assert_allclose(apart.side_effect_[1:], exact.side_effect_[1:], atol=1e-8)
 
 
+@pytest.mark.slow
 def test_estimates_are_close_and_the_closer_the_more_draws(both, monkeypatch):
     _, exact, apart = both
     wanted, slope = exact.log_evidence()
@@ -75,6 +76,7 @@ def test_estimates_are_close_and_the_closer_the_more_draws(both, monkeypatch):
     np.testing.assert_allclose(again.variances, there.variances, rtol=0.12)
 
 
+@pytest.mark.slow
 def test_estimates_have_fixed_seeds(both):
     data, _, apart = both
     value, slope = apart.log_evidence()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
+from fast_share import mostly_slow
 from likelihood_table import LOG_CONCAVE, drawn_outcomes
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.contract import Observed
@@ -67,7 +68,7 @@ def test_warm_starts_end_where_cold_ones_do(likelihood):
     np.testing.assert_allclose(warm.u, cold.u, atol=1e-7)
 
 
-@pytest.mark.parametrize("likelihood", [x for x in LOG_CONCAVE if x.outcomes], ids=repr)
+@pytest.mark.parametrize("likelihood", mostly_slow([x for x in LOG_CONCAVE if x.outcomes], 5), ids=repr)
 def test_a_million_votes_on_one_pair_converge(likelihood):
     for votes in ([1e6], [1e6, 3e5], [1e6, 0.3]):
         A = pair_operator(np.zeros(len(votes), dtype=int), np.ones(len(votes), dtype=int), 2)

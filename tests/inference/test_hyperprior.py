@@ -108,6 +108,7 @@ def test_a_very_wide_prior_is_none_and_a_very_narrow_one_keeps_the_start():
     np.testing.assert_allclose(np.exp(narrow.hyperprior_.centre), [2.0, 0.7])
 
 
+@pytest.mark.slow
 def test_an_average_is_over_evidence_times_prior():
     data = problem(5, features=False)
     model = quietly(PreferenceGP(likelihood="logit", hyperparameters="average", hyperprior=0.6, n_points=128), data)

@@ -50,6 +50,7 @@ def without_solves(self, u, g, query):
     return query.shared @ self.system.latents(g), query.prior - explained
 
 
+@pytest.mark.slow
 def test_hostile_problems_fall_back_on_the_solves():
     fell_back = []
     for seed in range(60):

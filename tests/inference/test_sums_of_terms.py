@@ -31,7 +31,7 @@ BESIDE = {
 }
 CASES = list(product(PREFERENCES, JUDGES, BESIDE))
 ORDER = np.random.default_rng(0).permutation(len(CASES))
-cases = pytest.mark.parametrize("case", mostly_slow([int(k) for k in ORDER], 3), ids=lambda k: ", ".join(CASES[k]))
+cases = pytest.mark.parametrize("case", mostly_slow([int(k) for k in ORDER], 6), ids=lambda k: ", ".join(CASES[k]))
 
 
 def simulate(seed, features):

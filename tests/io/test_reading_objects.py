@@ -67,6 +67,7 @@ def test_items_may_be_rows_or_columns_too(library):
     assert found.notes == wanted.notes
 
 
+@pytest.mark.slow
 def test_a_ranking_from_pairs():
     result = rank(PAIRS, circles=False)
     assert result.to_dict()["item"] == rank(FRAME, circles=False).to_dict()["item"]

@@ -64,6 +64,7 @@ def test_a_table_that_was_pasted_is_read_as_it_was_before(times: int) -> None:
     assert f"Left out: {n_rows - 312:,} of {n_rows:,} rows that are copies of an earlier one." in told
 
 
+@pytest.mark.slow
 def test_a_pasted_table_has_the_ranking_and_the_verdict_of_the_table() -> None:
     one = preflearn.rank(TEAS, model="bradley-terry")
     with pytest.warns(DataWarning, match="the whole table is there 4 times"):

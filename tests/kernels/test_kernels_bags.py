@@ -6,6 +6,7 @@ from kernel_problems import composition, has_bessel
 from sklearn.gaussian_process.kernels import RBF, DotProduct, ExpSineSquared, Matern, WhiteKernel
 
 import preflearn.kernels.bags as bags_module
+from fast_share import every_seed
 from preflearn import Bags, Nystroem, RandomFourier
 from preflearn.exceptions import DataError
 from preflearn.kernels import (
@@ -44,7 +45,7 @@ def block(request, monkeypatch):
     return request.param
 
 
-@pytest.mark.parametrize("seed", range(40))
+@every_seed(10, 40)
 def test_a_kernel_of_bags_is_the_mean_over_pairs_of_points(seed, block):
     rng = np.random.default_rng(seed)
     X = random_bags(rng)
@@ -65,7 +66,7 @@ def test_a_kernel_of_bags_is_the_mean_over_pairs_of_points(seed, block):
     np.testing.assert_allclose(gram_listed(kernel, X, first[:1], second[:1]), expected[:1], **tolerance)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@every_seed(10, 40)
 def test_the_pullback_is_that_of_the_points(seed, block):
     rng = np.random.default_rng(seed)
     X = random_bags(rng)

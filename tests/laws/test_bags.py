@@ -5,6 +5,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, DotProduct, Matern
 
 import preflearn.kernels.bags as bags_module
+from fast_share import mostly_slow
 from preflearn import (
     KPCR,
     RLS,
@@ -147,7 +148,7 @@ def test_a_linear_kernel_sees_means(model):
 
 
 @pytest.mark.parametrize("block", [4, 512])
-@pytest.mark.parametrize("name", PROCESSES)
+@pytest.mark.parametrize("name", mostly_slow(PROCESSES, 3))
 def test_the_gradient_of_the_evidence_is_its_slope(name, block, monkeypatch):
     monkeypatch.setattr(bags_module, "BLOCK", block)
     arrays, _, compared = problem(6)

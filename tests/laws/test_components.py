@@ -6,6 +6,7 @@ from sklearn.decomposition import KernelPCA
 from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.linear_model import LinearRegression
 
+from fast_share import cases, every_seed
 from laws.problems import pair_problem, row_problem
 from preflearn import KPCR, Comparisons, KPCRank, KPCRankCV, Nystroem, RankRLS
 from preflearn.inference.components import component_path
@@ -13,7 +14,7 @@ from preflearn.inference.components import component_path
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 
 GAUSS = RBF(1.3)
-SEEDS = range(200)
+SEEDS = range(cases(60, 200))
 
 
 def components(K, K_new, p):
@@ -43,7 +44,7 @@ def usable(K, L, p):
     return lam[p - 1] > 1e-3 * lam[0] and gap > 1e-4 and np.linalg.cond(M) < 1e8
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed(60, 200)
 def test_kpcrank_is_theorem_1_on_groups_and_pairs(seed):
     X_new = np.random.default_rng(seed).normal(size=(5, 3))
     p = row_problem(seed)
@@ -70,10 +71,10 @@ def test_the_law_above_met_many_problems():
         for p in (row_problem(seed) for seed in SEEDS)
         if np.abs(p.X).max() < 100  # others are shifted by the test above
     ]
-    assert sum(met) > 100
+    assert sum(met) > len(SEEDS) / 2
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed(60, 200)
 def test_the_path_equals_a_fit_for_every_p(seed):
     rng = np.random.default_rng(seed)
     r, P = int(rng.integers(2, 15)), int(rng.integers(1, 10))
@@ -105,7 +106,7 @@ def test_the_papers_shortcut_is_another_model():
     assert np.abs(T @ shortcut - T[:, :8] @ exact).max() > 0.1
 
 
-@pytest.mark.parametrize("seed", range(20))
+@every_seed(20)
 def test_all_components_reach_the_unregularised_ranking(seed):
     p = row_problem(seed)
     p.X -= 1e3 * (seed % 7 == 0)

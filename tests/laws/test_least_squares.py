@@ -5,13 +5,12 @@ import pytest
 import scipy.sparse as sp
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
-from fast_share import mostly_slow
+from fast_share import every_seed
 from laws.problems import pair_problem, rank_rls, row_problem
 from preflearn import RLS, Comparisons, Nystroem, RankRLS, RankRLSCV
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 
-SEEDS = range(200)
 GAUSS = RBF(1.3)
 
 
@@ -27,7 +26,7 @@ def compare(p):
     return Comparisons(p.X, p.first, p.second, p.margin, weight=p.weight)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed(30, 200)
 def test_primal_dual_and_iterative_equal_the_paper(seed):
     p = row_problem(seed)
     p.X -= 1e3 * (seed % 7 == 0)
@@ -43,7 +42,7 @@ def test_primal_dual_and_iterative_equal_the_paper(seed):
     np.testing.assert_allclose(model.predict(X_new), GAUSS(X_new, p.X) @ A, atol=1e-8)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed(30, 200)
 def test_listed_pairs_equal_the_dense_formula(seed):
     p = pair_problem(seed)
     alpha = 10.0 ** (seed % 5 - 3)
@@ -59,7 +58,7 @@ def test_listed_pairs_equal_the_dense_formula(seed):
     np.testing.assert_allclose(model.predict(compare(p)), f[p.first] - f[p.second], atol=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@every_seed(15, 40)
 def test_rank_rls_is_the_mean_of_a_gaussian_process_on_differences(seed):
     p = pair_problem(seed)
     K, B = GAUSS(p.X), p.B
@@ -69,7 +68,7 @@ def test_rank_rls_is_the_mean_of_a_gaussian_process_on_differences(seed):
     np.testing.assert_allclose(RankRLS(0.3, GAUSS).fit(compare(p)).predict(X_new), mean, atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", mostly_slow(SEEDS, 10))
+@every_seed(15, 200)
 def test_leave_one_group_out_equals_refitting(seed):
     p = row_problem(seed, min_groups=2)
     p.X -= 1e3 * (seed % 7 == 0)
@@ -97,7 +96,7 @@ def check_against_refits(p, model, kernel, alphas, cv):
             np.testing.assert_allclose(centred(found, code), centred(expected, code), atol=1e-8)
 
 
-@pytest.mark.parametrize("seed", mostly_slow(SEEDS, 10))
+@every_seed(15, 200)
 def test_leave_one_pair_out_equals_refitting(seed):
     p = pair_problem(seed)
     alphas = np.array([0.05, 2.0])
@@ -127,7 +126,7 @@ def test_leave_one_pair_out_equals_refitting(seed):
                 np.testing.assert_allclose(folds.cv_predictions_[0, ~train, 0], expected, atol=1e-8)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@every_seed(24, 60)
 def test_all_alphas_from_one_decomposition_equal_single_fits(seed):
     p = row_problem(seed, min_groups=2)
     for kernel, solver in (("linear", "primal"), ("linear", "dual"), (GAUSS, "dual")):
@@ -138,7 +137,7 @@ def test_all_alphas_from_one_decomposition_equal_single_fits(seed):
         np.testing.assert_allclose(centred(cv.predict(p.X), p.code), centred(single.predict(p.X), p.code), atol=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@every_seed(24, 60)
 def test_an_explicit_graph_equals_groups(seed):
     p = row_problem(seed)
     W = -p.laplacian
@@ -175,7 +174,7 @@ def test_swapping_sides_flips_margins_and_changes_no_fit(estimator):
     np.testing.assert_allclose(again, margin, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@every_seed(10, 20)
 def test_permuting_items_permutes_answers(seed):
     rng = np.random.default_rng(seed)
     p = pair_problem(seed)
@@ -194,7 +193,7 @@ def test_permuting_items_permutes_answers(seed):
         np.testing.assert_allclose(centred(moved, r.code), centred(straight, r.code), atol=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@every_seed(15, 30)
 def test_sparse_rows_give_the_dense_answer(seed):
     p = row_problem(seed, d=6)
     X = np.where(np.random.default_rng(seed).random(p.X.shape) < 0.5, p.X - 1e3 * (seed % 7 == 0), 0.0)

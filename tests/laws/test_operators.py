@@ -4,17 +4,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from fast_share import every_seed
 from laws.problems import dense_root, pair_problem, row_problem
 from preflearn.operators import Edges, Groups, Rows, project, scatter, stream
-
-SEEDS = range(200)
 
 
 def groups(p):
     return Groups.build(p.y, p.code, p.weight, ties=p.ties, weighting=p.weighting)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed(40, 200)
 def test_groups_are_a_root_of_the_listed_laplacian(seed):
     p = row_problem(seed)
     op, L = groups(p), p.laplacian
@@ -27,7 +26,7 @@ def test_groups_are_a_root_of_the_listed_laplacian(seed):
     np.testing.assert_allclose(op.apply(F[:, 0]), C.T @ F[:, 0], atol=1e-10)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed(40, 200)
 def test_edges_and_their_root_share_the_listed_laplacian(seed):
     p = pair_problem(seed)
     op = Edges.build(len(p.X), p.first, p.second, p.margin, p.weight)
@@ -40,7 +39,7 @@ def test_edges_and_their_root_share_the_listed_laplacian(seed):
     np.testing.assert_allclose(op.quadratic(sp.csr_array(p.X)), p.X.T @ p.laplacian @ p.X, atol=1e-10)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@every_seed(40, 200)
 @pytest.mark.parametrize("block", [6, 1 << 19], ids=["many blocks", "one block"])
 def test_scatter_streams_to_the_same_sums(seed, block, monkeypatch):
     # A block of 6 elements makes every group larger than its block, the two-pass route.
@@ -74,7 +73,7 @@ def test_scatter_survives_offsets_a_million_times_the_spread():
     np.testing.assert_allclose(M, exact, rtol=1e-8, atol=1e-8 * abs(exact).max())
 
 
-@pytest.mark.parametrize("seed", range(50))
+@every_seed(20, 50)
 def test_project_is_the_two_sided_product(seed):
     p = row_problem(seed)
     K = p.X @ p.X.T + np.eye(len(p.y))
@@ -88,7 +87,7 @@ def test_project_is_the_two_sided_product(seed):
         np.testing.assert_allclose(project(root, K.copy()), C.T @ K @ C, atol=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@every_seed(40, 100)
 def test_recover_inverts_apply_up_to_a_constant_per_group(seed):
     p = row_problem(seed)
     op = groups(p)
@@ -104,7 +103,7 @@ def test_recover_inverts_apply_up_to_a_constant_per_group(seed):
             np.testing.assert_allclose(np.ptp(back[rows] - f[rows], axis=0), 0, atol=1e-10)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@every_seed(30)
 def test_chunks_cover_every_row_once_with_whole_groups(seed):
     p = row_problem(seed)
     op = groups(p)

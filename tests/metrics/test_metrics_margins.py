@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fast_share import every_seed
 from preflearn.exceptions import DataError
 from preflearn.metrics import get_scorer, squared_difference_error, squared_margin_error
 
@@ -22,7 +23,7 @@ def listed(y, f, qid, w):
     return np.array(values), loss / total
 
 
-@pytest.mark.parametrize("seed", range(200))
+@every_seed(60, 200)
 def test_equals_listing_every_pair(seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(4, 20))

@@ -7,17 +7,17 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from metrics_seeds import every_seed
 from scipy import stats
 
+from fast_share import cases, every_seed
 from preflearn.exceptions import DataError
 from preflearn.metrics import concordance_index, disagreement_error, kendall_tau_b, pairwise_accuracy, spearman
 from preflearn.metrics._counts import pair_sums
 from preflearn.metrics._inputs import check_rows
 
-PROBLEMS = 250
+PROBLEMS = cases(60, 250)
 
 
 def random_problem(seed):
@@ -225,7 +225,6 @@ def columns(rows):
     return np.array(truth), np.array(score, dtype=float), np.array(qid), np.array(weight)
 
 
-@settings(deadline=None, max_examples=60)
 @given(rows=rows_strategy, data=st.data())
 def test_the_order_of_the_rows_and_the_names_of_the_groups_do_not_matter(rows, data):
     truth, score, qid, weight = columns(rows)
@@ -240,7 +239,6 @@ def test_the_order_of_the_rows_and_the_names_of_the_groups_do_not_matter(rows, d
         assert moved == pytest.approx(metric(truth, score, qid=qid), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
 @given(rows=rows_strategy)
 def test_only_the_order_of_scores_matters_and_reversing_it_flips_the_verdict(rows):
     truth, score, qid, weight = columns(rows)
@@ -257,7 +255,6 @@ def test_only_the_order_of_scores_matters_and_reversing_it_flips_the_verdict(row
     assert kendall_tau_b(truth, -score, **arguments) == pytest.approx(-tau, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=60)
 @given(rows=rows_strategy)
 def test_weight_two_is_the_row_listed_twice_and_weight_zero_is_the_row_left_out(rows):
     truth, score, qid, weight = columns(rows)

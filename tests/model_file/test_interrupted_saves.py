@@ -25,8 +25,8 @@ def outcome(folder, how, count):
 
 @pytest.mark.slow
 def test_kills_leave_no_torn_file(tmp_path):
-    left = outcome(tmp_path, "kill", cases(60, 200))
-    assert sum(left["found"].values()) == cases(60, 200)
+    left = outcome(tmp_path, "kill", cases(30, 200))
+    assert sum(left["found"].values()) == cases(30, 200)
     assert min(left["found"].values()) > 0  # saves came through between the kills, of both models
     assert left["codes"] == [-signal.SIGKILL]
     assert all(name.endswith(".preflearn-tmp") for name in left["others"])
@@ -34,8 +34,8 @@ def test_kills_leave_no_torn_file(tmp_path):
 
 @pytest.mark.slow
 def test_interrupts_leave_no_torn_file_and_nothing_else(tmp_path):
-    left = outcome(tmp_path, "interrupt", cases(60, 200))
-    assert sum(left["found"].values()) == cases(60, 200)
+    left = outcome(tmp_path, "interrupt", cases(30, 200))
+    assert sum(left["found"].values()) == cases(30, 200)
     assert min(left["found"].values()) > 0
     assert left["codes"] == [0]
     assert left["others"] == []

@@ -386,6 +386,7 @@ def test_missing_files_and_directories_are_named(saved):
         load(saved.parent)
 
 
+@pytest.mark.slow
 def test_every_cut_and_every_flipped_byte_is_noticed_or_harmless(saved):
     whole = saved.read_bytes()
     truth = load(saved).predict(NEW)

@@ -11,6 +11,7 @@ from fitted_models import CLUSTERS, GP, LABELS, MATCHES, OTHERS, PIPELINES, fitt
 from sklearn.base import clone
 
 import preflearn
+from fast_share import mostly_slow, slow_except
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataError
 from preflearn.model_file.tables import ESTIMATORS, TRANSFORMERS
@@ -65,7 +66,7 @@ def answers(model, data):
     return found
 
 
-@pytest.mark.parametrize("name", GP)
+@pytest.mark.parametrize("name", mostly_slow(GP, 3))
 def test_all_answers_of_a_gaussian_process_over_items(name, path):
     model, data = fitted(name)
     loaded, model = again(model, path), copy.deepcopy(model)
@@ -77,7 +78,7 @@ def test_all_answers_of_a_gaussian_process_over_items(name, path):
             raise AssertionError(f"{question}: {error}") from None
 
 
-@pytest.mark.parametrize("name", GP)
+@pytest.mark.parametrize("name", mostly_slow(GP, 3))
 def test_everything_that_fit_left_comes_back(name, path):
     model, data = fitted(name)
     loaded = again(model, path)
@@ -95,7 +96,7 @@ def test_everything_that_fit_left_comes_back(name, path):
         np.testing.assert_array_equal(getattr(loaded.comparisons_, field), getattr(data, field))
 
 
-@pytest.mark.parametrize("name", GP)
+@pytest.mark.parametrize("name", mostly_slow(GP, 3))
 def test_updates_go_on_from_a_loaded_model(name, path):
     model, data = fitted(name)
     loaded, model = again(model, path), copy.deepcopy(model)
@@ -113,6 +114,7 @@ def quietly_updated(model, data):
     return quietly_fitted(Updated(), data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["features", "names", "average EP", "judges"])
 def test_a_loaded_model_can_be_cloned_and_fitted_again(name, path):
     model, data = fitted(name)
@@ -136,7 +138,7 @@ def test_new_items_and_new_judges_are_told_from_known_ones(path):
     same(loaded.predict_proba(new), model.predict_proba(new))
 
 
-@pytest.mark.parametrize("name", MATCHES)
+@pytest.mark.parametrize("name", slow_except(MATCHES, "evidence", "no prior", "thresholds"))
 def test_all_answers_of_a_model_of_matches(name, path):
     model, data = MATCHES[name]
     quietly_fitted(model, data)

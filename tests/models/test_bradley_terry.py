@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import ConstantKernel
 from sklearn.model_selection import cross_val_score
 
+from fast_share import mostly_slow
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference import independent
@@ -38,7 +39,7 @@ def matches(seed, n, m, *, ties=False, weights=False, scale=1.0, near=None):
 
 
 @pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", mostly_slow(range(3), 3))
 @pytest.mark.parametrize("link", ["logit", "probit"])
 @pytest.mark.parametrize("ties", [False, True])
 def test_it_is_the_gaussian_process_without_features(seed, link, ties):
@@ -105,6 +106,7 @@ def test_maximum_likelihood_is_the_limit_of_wide_priors_and_of_large_sizes(link)
     assert by_tie.sum() == pytest.approx(0, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [BradleyTerry(), BradleyTerry("probit", ties=True), Large(), Large(prior=None)])
 def test_sides_order_of_items_and_repeats_do_not_matter(model):
     data = matches(1, 9, 200, ties=model.ties)
@@ -125,6 +127,7 @@ def test_sides_order_of_items_and_repeats_do_not_matter(model):
         np.testing.assert_allclose(moved.std_, fitted.std_[order], atol=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ties", "near"), [(False, None), (True, None), (False, 2)])
 def test_without_a_dense_matrix_utilities_are_exact_and_the_rest_is_close(ties, near, monkeypatch):
     if near is None:  # no sparse factor: the diagonal alone, and a determinant from Lanczos' steps

@@ -20,6 +20,7 @@ def averaged():
     return BradleyTerry(hyperparameters="average").fit(games())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
 def test_it_is_the_average_of_a_gaussian_process_without_features(averaged):
     data = games()
@@ -43,6 +44,7 @@ def test_draws_are_of_the_average(averaged):
     np.testing.assert_allclose(np.cov(draws.T), covariance, atol=0.06)
 
 
+@pytest.mark.slow
 def test_intervals_are_wider_than_those_of_one_variance_and_many_games_leave_no_difference(averaged):
     one = BradleyTerry().fit(games())
     assert not hasattr(one, "hyperposterior_")
@@ -53,6 +55,7 @@ def test_intervals_are_wider_than_those_of_one_variance_and_many_games_leave_no_
     np.testing.assert_allclose(wide.std, narrow.std, rtol=0.02)
 
 
+@pytest.mark.slow
 def test_thresholds_are_averaged_over_too():
     model = BradleyTerry(hyperparameters="average", ties=True).fit(games(2, ties=True))
     points = model.hyperposterior_

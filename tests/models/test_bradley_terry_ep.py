@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import ConstantKernel
 
-from fast_share import thorough
+from fast_share import slow_except, thorough
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.exceptions import DataError
 
@@ -22,7 +22,7 @@ def games(seed=0, n=7, m=25, ties=False, weight=False):
 
 @pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
 @pytest.mark.parametrize("link", ["logit", "probit"])
-@pytest.mark.parametrize("kind", ["plain", "ties", "weight"])
+@pytest.mark.parametrize("kind", slow_except(["plain", "ties", "weight"], "plain"))
 def test_it_is_a_gaussian_process_without_features(link, kind):
     data = games(3, **({} if kind == "plain" else {kind: True}))
     model = BradleyTerry(link, "evidence", inference="ep", ties=kind == "ties").fit(data)
@@ -63,6 +63,7 @@ def test_two_items_are_as_by_summing_over_all_differences():
     assert by_laplace.utility_[0] - by_laplace.utility_[1] < 0.7 * mean
 
 
+@pytest.mark.slow
 def test_sides_and_the_order_of_items_do_not_matter():
     data = games(5)
     model = BradleyTerry(inference="ep", hyperparameters="average").fit(data)
@@ -75,6 +76,7 @@ def test_sides_and_the_order_of_items_do_not_matter():
     np.testing.assert_array_equal(p[:, 0] + p[:, 1], 1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
 def test_the_average_is_that_of_a_gaussian_process():
     data = games(6)
@@ -134,6 +136,7 @@ def test_sites_that_do_not_belong_to_the_posterior_are_refused():
             evidence.again(model.theta_, kept | wrong)
 
 
+@pytest.mark.slow
 def test_intervals_do_not_depend_on_the_draws():
     data = games(8)
     for how in ("maximise", "average"):

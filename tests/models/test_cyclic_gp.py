@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.model_selection import cross_val_score
 
+from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
 from preflearn.inference.contract import Observed
@@ -78,7 +79,9 @@ def test_the_difference_kernel_over_pairs_is_the_utility(inference):
         np.testing.assert_allclose(gradient, other_gradient, atol=1e-7)
 
 
-@pytest.mark.parametrize("likelihood", [Probit(), Logit(), Probit(tie=0.4)], ids=["probit", "logit", "ties"])
+@pytest.mark.parametrize(
+    "likelihood", mostly_slow([Probit(), Logit(), Probit(tie=0.4)], 3), ids=["probit", "logit", "ties"]
+)
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
 @pytest.mark.parametrize("name", MODELS)
 def test_gradients_of_the_evidence(name, inference, likelihood):
@@ -177,6 +180,7 @@ def test_any_tournament_is_fitted_and_by_no_utility(seed, features):
         assert hasattr(utility, method)
 
 
+@pytest.mark.slow
 def test_circles_have_higher_evidence_under_the_cyclic_model_and_rankings_do_not():
     rng = np.random.default_rng(0)
     first, second = np.triu_indices(8, 1)
@@ -215,6 +219,7 @@ def _everyone(model):
     return items_of_table(model, None)[0]
 
 
+@pytest.mark.slow
 def test_left_out_predictions_are_close_to_refits():
     data = simulate(m=30)
     model = fixed("both", inference="ep").fit(data)
@@ -284,6 +289,7 @@ def test_hostile_problems(seed):
             assert np.isfinite(part).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
 @pytest.mark.parametrize("own_effect", [False, True])
 def test_utilities_of_many_items_with_few_comparisons_are_inferred_from_pairs(inference, own_effect, monkeypatch):
@@ -332,6 +338,7 @@ def test_all_skew_functions_are_the_pairs_themselves(name, inference, monkeypatc
         np.testing.assert_allclose(one, other, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_gradients_through_few_skew_functions(monkeypatch):
     monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
     monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
@@ -410,6 +417,7 @@ def test_restarts_find_what_functions_of_the_first_start_cannot_show(monkeypatch
     assert len(found.optima_) == 4
 
 
+@pytest.mark.slow
 def test_functions_are_chosen_where_a_search_starts_and_anew_where_it_leads(monkeypatch):
     monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
     monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
@@ -468,6 +476,7 @@ def test_a_search_steps_back_from_walls_and_valleys():
     ).converged
 
 
+@pytest.mark.slow
 def test_the_same_parameters_have_the_same_evidence_wherever_a_search_came_from(monkeypatch):
     monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
     monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", 0)
@@ -512,6 +521,7 @@ PARTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
 @pytest.mark.parametrize("name", PARTS)
 def test_what_functions_do_not_hold_is_independent_from_pair_to_pair(name, inference, monkeypatch):
@@ -547,6 +557,7 @@ def test_what_functions_do_not_hold_is_independent_from_pair_to_pair(name, infer
         assert gradient[k] == pytest.approx((8 * (near - back) - (far - farther)) / (12 * h), rel=1e-7, abs=1e-7)
 
 
+@pytest.mark.slow
 def test_rough_circles_are_found_from_a_smooth_start(monkeypatch):
     monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
     rng = np.random.default_rng(0)

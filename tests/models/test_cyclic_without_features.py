@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import ConstantKernel
 
-from fast_share import mostly_slow
+from fast_share import every_seed, mostly_slow, slow_except
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.contract import Query
 from preflearn.inference.dense import DenseSystem
@@ -62,7 +62,7 @@ def over_all_pairs(model, utility, circles, data):
 
 
 @pytest.mark.parametrize("seed", mostly_slow(range(2), 2))
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", slow_except(PARTS, "both"))
 @cases
 def test_answers_are_those_of_all_pairs_as_latents(name, inference, likelihood, seed, monkeypatch):
     data, every = simulate(seed, likelihood=likelihood)
@@ -92,7 +92,7 @@ def test_answers_are_those_of_all_pairs_as_latents(name, inference, likelihood, 
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", slow_except(PARTS, "both"))
 @cases
 def test_gradients_of_the_evidence(name, inference, likelihood):
     data, _ = simulate(likelihood=likelihood)
@@ -262,6 +262,7 @@ def test_fewer_pairs_than_items_are_the_latents():
     assert fixed("cyclic").fit(data)._choice.kind == "effects"
 
 
+@pytest.mark.slow
 def test_averages_over_hyperparameters_and_items_beyond_a_hundred():
     data, every = simulate()
     with warnings.catch_warnings():
@@ -273,6 +274,7 @@ def test_averages_over_hyperparameters_and_items_beyond_a_hundred():
     assert model.sample_preferences([0] * 101, n_samples=2, random_state=0).shape == (2, 101, 101)
 
 
+@pytest.mark.slow
 def test_twenty_thousand_pairs_need_no_matrix_of_their_size():
     rng = np.random.default_rng(0)
     n, m = 300, 20_000
@@ -299,7 +301,7 @@ def test_twenty_thousand_pairs_need_no_matrix_of_their_size():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10))
+@every_seed(3, 10)
 def test_hostile_problems(seed):
     rng = np.random.default_rng(seed)
     n, m = int(rng.integers(2, 8)), int(rng.integers(1, 30))

@@ -197,6 +197,7 @@ def test_leave_outs_are_exact_for_gaussian_margins(matches, by):
             np.testing.assert_allclose(getattr(left, side)[row], refit[0], atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
 def test_leave_outs_are_near_refits(matches, inference):
     model = PreferenceGP(ConstantKernel(2.0) * RBF(0.8), inference=inference, hyperparameters="fixed").fit(matches)

@@ -41,6 +41,7 @@ def data(margins):
     return Comparisons(X, first, second, np.sign(y))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     mostly_slow([{}, {"own_effect": True}, {"kernel": "ard"}, {"likelihood": Gaussian()}, {"kernel": 1.0 * RBF()}], 3),
@@ -64,6 +65,7 @@ def test_answers_do_not_depend_on_the_unit_of_margins(margins, more):
             np.testing.assert_allclose(one, other, rtol=0.02, atol=0.01)
 
 
+@pytest.mark.slow
 def test_answers_about_labels_do_not_depend_on_the_unit_either():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 2))

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 from sklearn.model_selection import GroupKFold, cross_val_score
 
+from fast_share import slow_except
 from inference.hostile_problems import problem as problem_of
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataError, DataWarning
@@ -129,7 +130,7 @@ def test_judges_are_a_gaussian_process_over_judge_and_pair(parts, inference, lik
 
 
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
-@pytest.mark.parametrize("judges", ["identity", "rbf", "ard"])
+@pytest.mark.parametrize("judges", slow_except(["identity", "rbf", "ard"], "identity"))
 @pytest.mark.parametrize("parts", list(MODELS))
 def test_gradient_of_the_evidence(parts, judges, inference):
     rng = np.random.default_rng(5)
@@ -253,6 +254,7 @@ def camps(rng, n_judges=20, each=25, n=12):
     return Comparisons(X, first, second, outcome, judge=judge, judges=table)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*show no differences that noise would not:preflearn.exceptions.DataWarning")
 def test_opposite_camps_are_told_apart():
     rng = np.random.default_rng(0)
@@ -273,6 +275,7 @@ def test_opposite_camps_are_told_apart():
     assert np.corrcoef(apart.predict_utility(judge=1), data.items[:, 0])[0, 1] < -0.8
 
 
+@pytest.mark.slow
 def test_features_tell_what_a_new_judge_likes():
     rng = np.random.default_rng(0)
     data = camps(rng, n_judges=14)
@@ -284,6 +287,7 @@ def test_features_tell_what_a_new_judge_likes():
     assert apart.log_evidence_ > alone.log_evidence_
 
 
+@pytest.mark.slow
 def test_contract():
     rng = np.random.default_rng(8)
     data = problem(rng)
@@ -385,6 +389,7 @@ def test_nobody_in_particular_needs_no_row_of_features_and_is_an_average_judge()
     np.testing.assert_array_equal(model._solution.problem.parts["tastes"].X.ravel(), [20.0, 60.0, 40.0])
 
 
+@pytest.mark.slow
 def test_a_judge_known_by_features_alone():
     rng = np.random.default_rng(0)
     data = camps(rng, n_judges=14)
@@ -409,6 +414,7 @@ def test_mistakes_of_prediction():
         pooled.leave_one_out("judge")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("inference", "n_problems"), [("laplace", 40), ("ep", 12)])
 def test_hostile_problems(inference, n_problems):
     converged = []

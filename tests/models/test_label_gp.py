@@ -109,6 +109,7 @@ def test_predictions_agree_with_each_other(orders):
     )
 
 
+@pytest.mark.slow
 def test_the_truth_is_learned(orders, classes):
     model = LabelPreferenceGP(random_state=0).fit(orders)
     truth = from_label_rankings(NEW, COLOURS[np.argsort(-utilities(NEW), axis=1)])
@@ -121,6 +122,7 @@ def test_the_truth_is_learned(orders, classes):
     assert model.score(X, y) > 0.75
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_search_climbs_and_is_deterministic(orders, shared):
     start = LabelPreferenceGP(shared=shared, **FIXED).fit(orders)
@@ -143,6 +145,7 @@ def test_the_search_climbs_and_is_deterministic(orders, shared):
         np.testing.assert_allclose(np.concatenate([kernel.theta for kernel in model.kernels_]), model.theta_, 1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [4, 5, 6])
 def test_own_kernels_help_where_labels_differ(seed):
     rng = np.random.default_rng(seed)
@@ -227,6 +230,7 @@ def test_scikit_learn_selects_items_and_parameters(orders, classes):
     assert cross_val_score(model, *classes, cv=cv).mean() > 0.5
 
 
+@pytest.mark.slow
 def test_clone_params_pickle_and_refit(orders, classes):
     model = LabelPreferenceGP(KERNEL, "logit", shared=False, n_restarts=0, random_state=1)
     assert clone(model).get_params() == model.get_params()
@@ -254,6 +258,7 @@ def test_columns_are_matched_by_name_and_sparse_items_are_items(classes):
     np.testing.assert_allclose(other.predict_utility(sparse.csr_array(NEW)), model.predict_utility(NEW), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_hostile_problems_end_in_finite_answers():
     rng = np.random.default_rng(8)
     for trial in range(100):

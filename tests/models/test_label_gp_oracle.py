@@ -9,6 +9,7 @@ from scipy.stats import norm
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
 import preflearn.models._label_posterior as label_posterior
+from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
 from preflearn.data import (
     LabelPreferences,
@@ -134,7 +135,7 @@ def way(monkeypatch, form):
 @pytest.mark.parametrize("form", ["arrow", "dense"])
 @pytest.mark.parametrize("shared", [True, False])
 @pytest.mark.parametrize("kernel", [FULL, LOW_RANK], ids=["full", "low rank"])
-@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("graph", mostly_slow(GRAPHS, 3))
 def test_everything_is_as_with_all_latents_at_once(graph, kernel, shared, form, monkeypatch):
     way(monkeypatch, form)
     data = GRAPHS[graph]

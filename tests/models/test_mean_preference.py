@@ -122,6 +122,7 @@ def test_without_circles_it_is_the_utility():
     np.testing.assert_allclose(one.p_best, other.p_best, atol=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*is worth only")
 def test_an_average_over_hyperparameters_is_a_mixture_of_them():
     data, _ = problem(4)

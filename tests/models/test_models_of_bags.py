@@ -53,6 +53,7 @@ def test_a_process_ranks_known_and_new_bags():
     np.testing.assert_array_equal(again.predict_proba(DATA), model.predict_proba(DATA))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*is worth only")
 def test_an_average_over_hyperparameters_of_bags_of_one_point_is_that_of_rows():
     rows = DATA.with_items(BAGS.means())[::3]
@@ -157,6 +158,7 @@ def test_bags_in_a_damaged_file_are_found_out(tmp_path):
         load(tmp_path / "model.preflearn")
 
 
+@pytest.mark.slow
 def test_bags_have_no_value_to_draw_along():
     model = PreferenceGP(hyperparameters="fixed").fit(DATA)
     with pytest.raises(ValueError, match="bags of points"):

@@ -38,6 +38,7 @@ def test_good_data_get_no_warning():
     assert not kinds(round_robin())
 
 
+@pytest.mark.slow
 def test_parts_that_never_met():
     found = kinds(Comparisons(None, ["a", "b", "a", "x", "y", "x"], ["b", "c", "c", "y", "z", "z"]))
     assert "2 parts that never met (3, 3 items)" in found["parts"].text
@@ -45,11 +46,13 @@ def test_parts_that_never_met():
     assert "prior alone" in found["parts"].text
 
 
+@pytest.mark.slow
 def test_parts_with_features_rest_on_them():
     data = Comparisons([[0.0], [1.0], [2.0], [3.0]], [0, 2], [1, 3], names=list("abxy"))
     assert "on their features" in kinds(data, model="gp")["parts"].text
 
 
+@pytest.mark.slow
 def test_who_never_lost_and_who_never_won():
     data = Comparisons(None, ["a", "a", "b", "a", "b", "c", "c"], ["b", "c", "c", "d", "d", "b", "d"])
     found = kinds(data)
@@ -59,6 +62,7 @@ def test_who_never_lost_and_who_never_won():
     assert "undefeated" not in kinds(tied)
 
 
+@pytest.mark.slow
 def test_few_comparisons_of_an_item():
     data = round_robin()
     rare = Comparisons(7, [*data.first, 6], [*data.second, 3], [*data.outcome, 1.0], names=NAMES[:7])
@@ -67,6 +71,7 @@ def test_few_comparisons_of_an_item():
     assert "1 of 7 items" in found.text
 
 
+@pytest.mark.slow
 def test_neighbours_that_cannot_be_told_apart():
     data, _ = by_utility(0, n=6, m=20, spread=0.3)
     assert "neighbours" in kinds(data)["alike"].text
@@ -91,11 +96,13 @@ def test_an_advantage_of_the_first_side():
     assert alarms <= 3  # 0.4 expected at the level of 1 %
 
 
+@pytest.mark.slow
 def test_sides_sorted_by_outcome_are_no_advantage():
     data = round_robin()
     assert "side" not in kinds(data.swapped(data.outcome < 0))
 
 
+@pytest.mark.slow
 def test_noise_is_called_noise():
     rng = np.random.default_rng(0)
     first, second = (np.repeat(a, 6) for a in np.triu_indices(6, 1))
@@ -103,6 +110,7 @@ def test_noise_is_called_noise():
     assert any(one.kind == "noise" for one in rank(data).warnings)
 
 
+@pytest.mark.slow
 def test_too_many_pairs_are_not_examined_and_that_is_said(monkeypatch):
     monkeypatch.setattr("preflearn.ranking.ranker.MOST_PAIRS", 5)
     result = rank(round_robin())
@@ -165,6 +173,7 @@ def test_pairs_drawn_from_many_scores_weigh_no_more_than_their_rows():
     np.testing.assert_allclose(data.weight.sum(), 298)
 
 
+@pytest.mark.slow
 def test_wins_and_losses_of_the_table_are_told_apart():
     table = rank(Comparisons(None, ["a", "a", "b"], ["b", "c", "c"]), circles=False).to_dict()
     assert dict(zip(table["item"], zip(table["wins"], table["losses"], strict=True), strict=True)) == {
@@ -174,6 +183,7 @@ def test_wins_and_losses_of_the_table_are_told_apart():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "alike"),
     [
@@ -206,6 +216,7 @@ def test_wins_of_any_size_are_short_and_those_of_usual_size_are_exact():
     assert all(len(record.told(row)) <= 20 for row in range(5))
 
 
+@pytest.mark.slow
 def test_first_places_that_rest_on_almost_nothing_are_called_out():
     """Two items far from the others in features, which never met these: the one that won is placed by its mean."""
     rng = np.random.default_rng(0)
@@ -266,12 +277,14 @@ def favourites_first(seed, n=10, m=200, side=0.0):
     return Comparisons(n, first, second, np.sign(u[first] - u[second] + side + rng.logistic(size=m)))
 
 
+@pytest.mark.slow
 def test_favourites_that_stand_first_are_no_advantage_of_the_first_side():
     problems = [favourites_first(seed) for seed in range(12)] + [favourites_first(seed, 30, 300) for seed in range(12)]
     assert sum(bool(sides(data)) for data in problems) <= 2
     assert sum(bool(sides(favourites_first(seed, m=3000, side=1.0))) for seed in range(4)) == 4
 
 
+@pytest.mark.slow
 def test_circles_that_may_be_an_advantage_of_one_side_are_doubted():
     data = favourites_first(1, m=1500, side=-1.5)
     result = rank(data)
@@ -326,6 +339,7 @@ def test_circles_that_rest_on_weights_say_so():
     assert "so many answers that agreed" not in told[1]
 
 
+@pytest.mark.slow
 def test_a_chain_that_chance_could_have_made_is_in_order_all_the_same():
     chain = rank(Comparisons(12, np.arange(11), np.arange(1, 12)))
     told = next(one.text for one in chain.warnings if one.kind == "noise")
@@ -337,6 +351,7 @@ def test_a_chain_that_chance_could_have_made_is_in_order_all_the_same():
     assert "nowhere" not in told
 
 
+@pytest.mark.slow
 def test_residuals_that_run_in_circles_no_model_explains_are_spoken_of():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(14, 2))
@@ -359,6 +374,7 @@ def test_numbers_that_are_written_in_several_ways_are_named():
     assert alike_names(np.array(["1", "10", "1.5", "one"], dtype=object)) == []
 
 
+@pytest.mark.slow
 def test_tastes_of_judges_are_not_called_circles():
     # one of eight answers against the others, and one by chance
     rng = np.random.default_rng(2)

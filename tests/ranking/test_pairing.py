@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from fast_share import cases
 from preflearn import BradleyTerry, Comparisons, rank
 from preflearn.ranking.pairing import for_matched_pairs, is_widened
 
@@ -23,7 +24,7 @@ def matched(seed, n=20, m=600, reach=3, deviation=1.5):
 @pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly")
 def test_matchmaking_does_not_draw_items_together():
     held, slopes, narrow = [], [], []
-    for seed in range(8):
+    for seed in range(cases(3, 8)):
         data, u = matched(seed)
         result = rank(data)
         assert not result.rankability.found
@@ -45,6 +46,7 @@ def test_it_is_said():
     assert result.rankability.cycles == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly")
 def test_random_pairs_leave_the_learned_prior_alone():
     for seed in range(12):
@@ -58,6 +60,7 @@ def test_random_pairs_leave_the_learned_prior_alone():
         assert for_matched_pairs(data, model) is model
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 def test_a_ladder_of_noise_is_no_reason_to_widen():
     first = np.repeat(np.arange(19), 20)
@@ -87,6 +90,7 @@ def swiss(seed, n=12, rounds=20):
     return Comparisons(n, *np.array(games).T)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 @pytest.mark.parametrize("seed", [5, 8, 10])
 def test_a_prior_is_widened_only_where_it_holds_back_far_too_much(seed):

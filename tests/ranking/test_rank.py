@@ -4,6 +4,7 @@ import html
 import json
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from ranking_data import NAMES, by_utility, circular
 from sklearn.base import clone
 
 import preflearn
-from fast_share import thorough
+from fast_share import cases, slow_except, thorough
 from preflearn import BradleyTerry, Comparisons, PreferenceGP, Ratings
 from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
@@ -30,6 +31,12 @@ def frame(data, library=pd):
     names = data.names
     first, second = names[data.first], names[data.second]
     return library.DataFrame({"winner": np.where(won, first, second), "loser": np.where(won, second, first)})
+
+
+@cache
+def in_circles():
+    """Return the ranking of a circle, which takes long to learn and is only read."""
+    return rank(circular(0))
 
 
 def test_three_lines():
@@ -49,6 +56,7 @@ def test_three_lines():
     assert "winner" in " ".join(result.told)
 
 
+@pytest.mark.slow
 def test_frames_of_other_libraries_and_comparisons_give_the_same():
     data, _ = by_utility(1)
     one = rank(frame(data), circles=False).summary()["ranking"]
@@ -73,8 +81,9 @@ def test_order_of_an_item_table_does_not_matter():
     np.testing.assert_array_equal(here.ranking.rank_high, there.ranking.rank_high)
 
 
+@pytest.mark.slow
 def test_order_of_rows_and_sides_does_not_matter():
-    data, _ = by_utility(2, ties=0.3)
+    data, _ = by_utility(2, n=8, m=100, ties=0.3)
     rng = np.random.default_rng(0)
     again = data[rng.permutation(len(data))].swapped(rng.random(len(data)) < 0.5)
     one, other = rank(data, circles=False), rank(again, circles=False)
@@ -96,11 +105,13 @@ def test_order_of_rows_and_sides_does_not_matter():
     assert [a.kind for a in one.warnings] == [a.kind for a in other.warnings]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_numbers():
     data, _ = by_utility(3, n=6, m=60)
     assert rank(data, random_state=5).summary() == rank(data, random_state=5).summary()
 
 
+@pytest.mark.slow
 def test_the_table_is_that_of_the_model():
     data, _ = by_utility(4)
     result = rank(data, circles=False)
@@ -133,6 +144,7 @@ def test_relevances_are_learned_where_one_of_several_features_matters():
     assert "nats ahead" in choice.why
 
 
+@pytest.mark.slow
 def test_features_that_explain_little_leave_items_their_own_effects():
     """Items of equal features differ: their order is not decided by a feature that means nothing."""
     data, u = by_utility(20, n=10, m=600, features=lambda rng, u: 0.01 * rng.normal(size=(len(u), 1)))
@@ -141,8 +153,9 @@ def test_features_that_explain_little_leave_items_their_own_effects():
     assert np.corrcoef(found, u)[0, 1] > 0.95
 
 
+@pytest.mark.slow
 def test_circles_are_said_and_modelled():
-    result = rank(circular(0))
+    result = in_circles()
     assert result.rankability.verdict in ("cyclic", "partly cyclic")
     assert result.choice.name == "both"
     assert result.warnings[0].kind == "circles"
@@ -150,6 +163,7 @@ def test_circles_are_said_and_modelled():
     assert "run in circles" in str(result)
 
 
+@pytest.mark.slow
 def test_items_without_comparisons_are_ranked_by_their_features_only():
     data, _u = by_utility(8, n=30, m=400, features=lambda rng, u: u[:, None])
     some = data[(data.first < 25) & (data.second < 25)]
@@ -160,6 +174,7 @@ def test_items_without_comparisons_are_ranked_by_their_features_only():
     assert len(bare) == 25
 
 
+@pytest.mark.slow
 def test_records_are_those_of_the_items_whatever_else_is_in_the_table():
     some = rank(Comparisons(8, [0, 3, 5, 5], [3, 5, 7, 0]), circles=False)
     assert dict(zip(some.to_dict()["item"], some.to_dict()["wins"], strict=True)) == {0: 1, 3: 1, 5: 2, 7: 0}
@@ -169,6 +184,7 @@ def test_records_are_those_of_the_items_whatever_else_is_in_the_table():
     assert dict(zip(named.to_dict()["item"], named.to_dict()["wins"], strict=True)) == {9: 1, 2: 1, 3: 0}
 
 
+@pytest.mark.slow
 def test_sizes_of_outcomes_do_not_count_and_that_is_said():
     data, _ = by_utility(9)
     wide = Comparisons(12, data.first, data.second, data.outcome * 3, names=NAMES[:12])
@@ -182,15 +198,15 @@ def test_few_items_and_judges_are_averaged_over_their_hyperparameters(monkeypatc
     data, _ = by_utility(4, m=60)
     judged = Comparisons(12, data.first, data.second, data.outcome, judge=np.resize(["ann", "bob", "cy"], len(data)))
     featured = data.with_items(np.random.default_rng(0).normal(size=(12, 1)))
-    cases = ((data, "bradley-terry"), (data, "thurstone"), (featured, "gp-own"), (judged, "judges"))
-    for comparisons, name in cases:
+    tried = ((data, "bradley-terry"), (data, "thurstone"), (featured, "gp-own"), (judged, "judges"))
+    for comparisons, name in tried:
         found = choose_model(comparisons, name)
         assert found.model.hyperposterior_.theta.shape[0] > 3, name
     monkeypatch.setattr("preflearn.ranking.choice.MOST_LATENTS_AVERAGED", 20)
     assert not hasattr(choose_model(judged, "judges").model, "hyperposterior_")
     assert hasattr(choose_model(data, "bradley-terry").model, "hyperposterior_")
     monkeypatch.setattr("preflearn.ranking.choice.MOST_AVERAGED", 11)
-    for comparisons, name in cases:
+    for comparisons, name in tried:
         assert not hasattr(choose_model(comparisons, name).model, "hyperposterior_"), name
 
 
@@ -220,6 +236,7 @@ def test_few_statements_are_learned_from_by_moments(monkeypatch):
     assert inference(repeated, "bradley-terry") == "laplace"
 
 
+@pytest.mark.slow
 def test_where_moments_do_not_settle_it_is_laplace(monkeypatch):
     data, _ = by_utility(4, m=60)
 
@@ -284,6 +301,7 @@ def test_judges_have_tastes_beside_circles_or_it_is_said_that_they_have_not(monk
     assert "at most 27 pairs; here 28" in without.left_out[-1]
 
 
+@pytest.mark.slow
 def test_judges_who_disagree_are_told_apart():
     rng = np.random.default_rng(0)
     first, second = np.triu_indices(8, 1)
@@ -299,7 +317,7 @@ def test_judges_who_disagree_are_told_apart():
 
 @pytest.mark.slow
 def test_summary_is_json_and_says_everything():
-    text = json.dumps(rank(circular(1)).summary(), allow_nan=False)
+    text = json.dumps(in_circles().summary(), allow_nan=False)
     found = json.loads(text)
     assert {"model", "rankability", "warnings", "ranking", "read", "n_items", "n_comparisons"} <= set(found)
     assert found["ranking"][0]["rank"] == 1
@@ -307,6 +325,7 @@ def test_summary_is_json_and_says_everything():
     assert found["model"]["tried"][0]["log_evidence"] < 0
 
 
+@pytest.mark.slow
 def test_names_are_escaped_in_a_notebook():
     data = Comparisons(None, ["<script>x</script>", "a&b"] * 3, ["a&b", "c"] * 3)
     shown = rank(data, circles=False)._repr_html_()
@@ -315,6 +334,7 @@ def test_names_are_escaped_in_a_notebook():
     assert "a&amp;b" in shown
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_table_model_verdict_and_warnings_in_its_own_colours():
     result = rank(Comparisons(None, ["ann", "<b>", "ann"], ["<b>", "cy", "cy"]))
     shown = result._repr_html_()
@@ -327,12 +347,14 @@ def test_a_notebook_shows_table_model_verdict_and_warnings_in_its_own_colours():
     assert "<b>" not in shown
 
 
+@pytest.mark.slow
 def test_warnings_are_printed_as_their_text():
     warned = rank(Comparisons(None, ["a", "b"], ["b", "c"]), circles=False).warnings
     assert str(warned[0]) == f"{warned[0]}" == warned[0].text
     assert "\n".join(map(str, warned)).splitlines() == [one.text for one in warned]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", [False, True])
 def test_saving_a_result_saves_its_model_and_how_items_are_encoded(tmp_path, features):
     games = [("ann", "bob"), ("ann", "cy"), ("bob", "cy"), ("cy", "ann")]
@@ -348,6 +370,7 @@ def test_saving_a_result_saves_its_model_and_how_items_are_encoded(tmp_path, fea
         preflearn.save(result.to_dict(), tmp_path / "table")
 
 
+@pytest.mark.slow
 def test_long_tables_are_cut_in_print_only():
     data, _ = by_utility(10, n=50, m=600)
     result = rank(data, circles=False)
@@ -357,6 +380,7 @@ def test_long_tables_are_cut_in_print_only():
     assert len(result.rows(7)[1]) == 7
 
 
+@pytest.mark.slow
 def test_plot_shows_the_ranking():
     from matplotlib.figure import Figure
 
@@ -366,7 +390,7 @@ def test_plot_shows_the_ranking():
     assert [text.get_text() for text in ax.get_yticklabels()] == [str(name) for name in result.ranking.names[:5]]
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_except(MODELS, "bradley-terry"))
 def test_every_model_can_be_asked_for(name):
     data, _ = by_utility(12, n=8, m=80, features=lambda rng, u: np.column_stack([u, rng.normal(size=len(u))]))
     if "judges" in name:
@@ -397,7 +421,7 @@ def test_rows_with_scores_are_ranked_within_their_groups():
 def test_pairs_of_a_ranking_are_not_independent_votes():
     """90 % intervals hold the truth about as often as they say: of all pairs as single votes it would be 60 to 70 %."""
     held = []
-    for seed in range(12):
+    for seed in range(cases(6, 12)):
         rng = np.random.default_rng(seed)
         u = rng.normal(size=10)
         orders = [[NAMES[k] for k in np.argsort(-(u + rng.gumbel(size=10)))] for _ in range(25)]
@@ -421,7 +445,7 @@ def test_where_preferences_run_in_circles_the_table_is_by_the_mean_over_opponent
         assert np.corrcoef(found.utility, u[found.row])[0, 1] > 0.9
     assert "own effect constant value" in choice.model.theta_names_  # beside circles of features, too
     assert choose_model(data, cyclic=True).model.hyperparameters == "average"
-    result = rank(circular(2))
+    result = in_circles()
     assert result.choice.name == "both"
     mean = result.model.preference_matrix().mean.mean(axis=1)
     np.testing.assert_allclose(result.ranking.utility, mean[result.ranking.row], atol=1e-10)
@@ -503,6 +527,7 @@ def test_a_judge_who_answers_by_chance_is_in_no_camp():
     assert '"judge 7" belongs to neither' in text
 
 
+@pytest.mark.slow
 def test_noise_is_called_noise_whether_or_not_circles_are_looked_for():
     rng = np.random.default_rng(0)
     first = rng.integers(0, 8, 200)
@@ -547,6 +572,7 @@ def test_many_pairs_with_features_are_learned_once(model, monkeypatch):
     assert result.choice.candidates[0].log_evidence == chosen.log_evidence_
 
 
+@pytest.mark.slow
 def test_names_that_look_like_missing_values_are_pointed_out():
     result = rank(Comparisons(None, ["a", "NA", "b"], ["nan", "b", "a"]), circles=False)
     assert set(next(one for one in result.warnings if one.kind == "names").items) == {"nan", "NA"}
@@ -603,6 +629,7 @@ def test_statements_are_counted_from_either_side_and_points_by_their_cost():
     assert [_points(16, 1000, size) for size in (1, 250, 500, 1000, 5000)] == [64, 64, 32, 16, 16]
 
 
+@pytest.mark.slow
 def test_a_refined_model_of_features_starts_where_the_chosen_one_ended(monkeypatch):
     data, _ = by_utility(4, m=60, features=lambda rng, u: u[:, None])
     starts = []

@@ -4,6 +4,7 @@ import shutil
 
 import pytest
 
+from fast_share import THOROUGH
 from preflearn.report import write_report
 from report.conftest import QUICK
 
@@ -52,7 +53,7 @@ class Visit:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*QUICK, "many"])
+@pytest.mark.parametrize("name", [*QUICK, "many"] if THOROUGH else ["coffee", "currents", "hostile", "many"])
 def test_the_page_asks_for_nothing_and_fits_a_telephone(browser, name, result_of, tmp_path):
     path = tmp_path / "report.html"
     write_report(result_of(name), path, title="<img src=http://example.org/x.png>" if name == "hostile" else None)

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from fast_share import slow_except
 from preflearn.report import report_html, write_report
 from preflearn.report.style import SCHEMES, contrast, matrix_colours
 from preflearn.report.writing import SECTIONS
@@ -13,7 +14,7 @@ from report.conftest import HOSTILE, QUICK, league
 FETCHING = ("src", "href", "xlink:href", "data", "action", "poster", "srcset", "background", "formaction")
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", slow_except(QUICK, "tie", "two", "unused"))
 def test_every_page_is_a_well_formed_document(name, page_of, parsed):
     text = page_of(name)
     page = parsed(text)
@@ -30,7 +31,7 @@ def test_every_page_is_a_well_formed_document(name, page_of, parsed):
     assert len(page.all("h1")) == len(page.all("main")) == len(page.all("title")) - len(page.all("svg")) == 1
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", slow_except(QUICK, "tie", "two", "unused"))
 def test_every_figure_has_its_finding_in_words(name, page_of, parsed):
     page = parsed(page_of(name))
     figures = page.all("svg")
@@ -47,7 +48,7 @@ def test_every_figure_has_its_finding_in_words(name, page_of, parsed):
     assert all(len(text) > 40 for text in told)
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", slow_except(QUICK, "tie", "two", "unused"))
 def test_nothing_would_be_fetched_or_run(name, page_of, parsed):
     text = page_of(name)
     page = parsed(text)
@@ -82,6 +83,7 @@ def test_hostile_names_are_text_everywhere(result_of, parsed):
     assert len(HOSTILE) == len(result_of("hostile"))
 
 
+@pytest.mark.slow
 def test_names_of_judges_and_features_are_text_too(page_of, parsed):
     assert "<i>eve</i>" in parsed(page_of("judges")).words()
     assert "sweet<b>" in parsed(page_of("coffee")).words()

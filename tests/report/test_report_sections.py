@@ -58,6 +58,7 @@ def test_places_lead_to_rows_of_the_item_table(result_of):
     assert wins == {0: 1.0, 3: 1.0, 5: 2.0, 7: 0.0}
 
 
+@pytest.mark.slow
 def test_the_answer_names_the_leader_and_how_sure(result_of, parsed):
     result = result_of("club")
     text = overview.answer(shown_of(result))
@@ -69,6 +70,7 @@ def test_the_answer_names_the_leader_and_how_sure(result_of, parsed):
     assert "places mean little" in overview.answer(shown_of(result_of("throws")))
 
 
+@pytest.mark.slow
 def test_the_gravest_warning_is_in_the_answer_and_all_are_below(result_of):
     result = result_of("judges")
     text = report_html(result)
@@ -77,6 +79,7 @@ def test_the_gravest_warning_is_in_the_answer_and_all_are_below(result_of):
     assert "None: nothing" in overview.warned(shown_of(replace(result, warnings=())))
 
 
+@pytest.mark.slow
 def test_the_matrix_is_that_of_the_model_in_the_order_of_the_ranking(result_of, plain):
     result = result_of("club")
     chance = shown_of(result).probabilities(np.arange(6))
@@ -89,6 +92,7 @@ def test_the_matrix_is_that_of_the_model_in_the_order_of_the_ranking(result_of, 
     np.testing.assert_allclose(asked[1, 4], 1 / (1 + np.exp(rate[4] - rate[1])))
 
 
+@pytest.mark.slow
 def test_the_graph_counts_pairs_and_upsets(result_of):
     result = result_of("club")
     shown = shown_of(result)
@@ -105,6 +109,7 @@ def test_the_graph_counts_pairs_and_upsets(result_of):
     assert f"{len(low)} of 15" in graph.graph(shown)
 
 
+@pytest.mark.slow
 def test_the_strongest_circle_is_drawn_in_its_direction(result_of):
     result = result_of("throws")
     names = [str(name) for name in result.ranking.names]
@@ -114,6 +119,7 @@ def test_the_strongest_circle_is_drawn_in_its_direction(result_of):
     assert 'class="head"' not in graph.graph(shown_of(result_of("club")))
 
 
+@pytest.mark.slow
 def test_held_out_predictions_do_not_know_their_comparisons(result_of, plain):
     one, how = calibration.held_out(shown_of(result_of("coffee")))
     np.testing.assert_array_equal(one, result_of("coffee").model.leave_one_out()[:, 1])
@@ -137,6 +143,7 @@ def test_probabilities_that_are_off_are_called_off():
     assert "at their word" in said((0.5, 0.85), np.arange(400) // 50)  # answers about eight pairs only
 
 
+@pytest.mark.slow
 def test_features_that_matter_come_first_and_their_direction_is_right(result_of):
     grid, curves = features._curves(shown_of(result_of("coffee")))
     reach = curves.max(axis=1) - curves.min(axis=1)
@@ -156,6 +163,7 @@ def test_features_that_were_given_but_not_used_are_not_denied(result_of):
     assert "does not use the features" in features.features(shown_of(result))
 
 
+@pytest.mark.slow
 def test_the_curve_of_a_feature_is_that_of_the_model(result_of):
     result = result_of("coffee")
     grid, curves = features._curves(shown_of(result))
@@ -168,6 +176,7 @@ def test_the_curve_of_a_feature_is_that_of_the_model(result_of):
     np.testing.assert_allclose(curves[0, -1] - curves[0, 0], ends[1] - ends[0])
 
 
+@pytest.mark.slow
 def test_what_to_compare_next_falls_back_and_says_so(result_of, plain):
     assert "given that those above it will be answered" in asking.next_comparisons(shown_of(result_of("club")))
     assert "between the two" in asking.next_comparisons(shown_of(result_of("throws")))
@@ -175,6 +184,7 @@ def test_what_to_compare_next_falls_back_and_says_so(result_of, plain):
     assert "whose order is least sure" in asking.next_comparisons(shown_of(plain))
 
 
+@pytest.mark.slow
 def test_methods_that_were_not_used_are_not_cited(result_of):
     assert citations.references(shown_of(result_of("two"))) == ["bradley-terry", "next"]
     assert citations.references(shown_of(result_of("coffee"))) == ["bradley-terry", "gp", "next"]
@@ -184,6 +194,7 @@ def test_methods_that_were_not_used_are_not_cited(result_of):
     assert "ties" in citations.references(shown_of(result_of("tie")))
 
 
+@pytest.mark.slow
 def test_groups_are_looked_for_only_where_there_are_circles(result_of):
     assert "not" in circles.clusters(shown_of(result_of("two")))
     assert "All items stand in one ranking" in circles.clusters(shown_of(result_of("club")))
@@ -229,6 +240,7 @@ def test_a_section_that_fails_says_why_and_stops_no_other(key, result_of, monkey
     assert len(page.all("section")) == len(SECTIONS)
 
 
+@pytest.mark.slow
 def test_a_model_that_can_do_nothing_still_gets_a_page(result_of, parsed):
     result = replace(result_of("club"), model=object())
     page = parsed(report_html(result))
@@ -236,6 +248,7 @@ def test_a_model_that_can_do_nothing_still_gets_a_page(result_of, parsed):
     assert page.words().count("could not be computed") == 2  # matrix and calibration
 
 
+@pytest.mark.slow
 def test_thousands_of_items_stay_small(parsed):
     result = _large(3000)
     text = report_html(result)
@@ -284,6 +297,7 @@ def test_ticks_are_inside_and_not_too_many(low, high):
     assert max(ticks) <= high + 1e-9 * (high - low)
 
 
+@pytest.mark.slow
 def test_where_preferences_run_in_circles_utilities_and_features_are_over_opponents(result_of):
     result = result_of("currents")
     assert result.choice.name == "both"
@@ -302,6 +316,7 @@ def test_where_preferences_run_in_circles_utilities_and_features_are_over_oppone
     assert "preferred to the ranked items on average" in facts.reading_guide(shown)
 
 
+@pytest.mark.slow
 def test_clusters_and_covariates_are_counted_and_held_equal():
     data = league(5, 60)
     row = np.arange(60)

@@ -81,6 +81,7 @@ def test_fit_of_margins_has_an_accuracy():
     assert held_out(Margins, data).accuracy == np.mean(data.outcome > 0)
 
 
+@pytest.mark.slow
 def test_a_better_model_is_found_better_and_the_same_one_is_not():
     data = votes(3, m=400)
     good, bad = (held_out(lambda: PreferenceGP(random_state=0), data) for _ in range(2))
@@ -95,6 +96,7 @@ def test_a_better_model_is_found_better_and_the_same_one_is_not():
     assert back.mean == -found.mean
 
 
+@pytest.mark.slow
 def test_the_paired_test_keeps_its_level():
     """Two models that are equally good: p-values are uniform, also where pairs repeat."""
 

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 import preflearn
+from fast_share import slow_except
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
 from preflearn.inference.contract import Observed, Query
@@ -149,7 +150,7 @@ def test_a_sum_of_terms_is_the_gaussian_model_with_its_covariance(name, inferenc
 
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
 @pytest.mark.parametrize("features", [True, False])
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_except(MODELS, "side of judges", "covariates", "judges and clusters"))
 def test_gradient_of_the_evidence(name, features, inference):
     parts = {key: "identity" if key == "judge_kernel" else value for key, value in MODELS[name].items()}
     if parts.get("cyclic_kernel") is not None:
@@ -273,6 +274,7 @@ def test_reliabilities_of_one_change_nothing(monkeypatch):
     assert (unsure.predict_utility(return_std=True)[1] > plain.predict_utility(return_std=True)[1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inference", ["laplace", "ep"])
 def test_what_is_not_known_of_reliabilities_is_a_term(inference):
     # to first order: the covariance of outcomes has one more part for each judge, with the rows' own values as design
@@ -299,6 +301,7 @@ def test_what_is_not_known_of_reliabilities_is_a_term(inference):
     np.testing.assert_allclose(wide.posterior.x, believed.scale * solution.posterior.x[model._statements.seen.cell])
 
 
+@pytest.mark.slow
 def test_the_size_of_reliabilities_is_not_shifted():
     # where all judges are alike their reliabilities are 1 on average, and utilities of the size they are without s
     rng = np.random.default_rng(3)
@@ -322,6 +325,7 @@ def test_the_size_of_reliabilities_is_not_shifted():
             assert error.size > 0
 
 
+@pytest.mark.slow
 def test_reliabilities_that_are_known_are_seen_once():
     data = problem()
     model = PreferenceGP(KERNEL, "logit", judge_reliability=True, n_restarts=0).fit(data)
@@ -372,7 +376,7 @@ def test_leave_outs_are_learning_without(name, held):
         np.testing.assert_allclose(model.leave_one_out("judge")[here], again, atol=1e-8)
 
 
-@pytest.mark.parametrize("name", [*MODELS, "reliability"])
+@pytest.mark.parametrize("name", slow_except([*MODELS, "reliability"], "covariates", "reliability"))
 def test_files_and_pickles_answer_the_same(name, tmp_path):
     data = problem()
     parts = MODELS.get(name, {"judge_reliability": True, "side": True})
@@ -402,6 +406,7 @@ def test_a_judge_is_left_out_with_its_reliability(held):
     np.testing.assert_allclose(model.leave_one_out("judge")[here], plain.predict_proba(asked), atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_report_on_judges_takes_a_model_with_reliabilities():
     rng = np.random.default_rng(0)
     first = rng.integers(0, 8, 600)
@@ -431,7 +436,9 @@ def judged(n=8, m=400, s=(1, 1, 1, 1, 1, 1, 1, 0, 0, -1), *, X=None, seed=0):
     return Comparisons(n if X is None else X, first, second, np.where(won, 1.0, -1.0), judge=judge), u
 
 
-@pytest.mark.parametrize("kernel", [ConstantKernel(2.0, "fixed"), ConstantKernel(0.3, (1e-4, 0.5))])
+@pytest.mark.parametrize(
+    "kernel", [ConstantKernel(2.0, "fixed"), pytest.param(ConstantKernel(0.3, (1e-4, 0.5)), marks=pytest.mark.slow)]
+)
 def test_most_judges_are_careful_where_no_parameter_can_move(kernel):
     # the search for modes ends with that of the mirrored solution, at the same parameters
     data, u = judged()
@@ -441,6 +448,7 @@ def test_most_judges_are_careful_where_no_parameter_can_move(kernel):
     assert np.corrcoef(model.predict_utility(), u)[0, 1] > 0.9
 
 
+@pytest.mark.slow
 def test_reliabilities_of_judges_of_equal_items():
     X = np.linspace(-1, 1, 8)[:, None].repeat(2, axis=1)
     X[7] = X[6]
@@ -465,6 +473,7 @@ def test_a_judge_alone_has_no_reliability_even_beside_a_side():
     assert not hasattr(model, "reliability_")
 
 
+@pytest.mark.slow
 def test_what_is_believed_of_judges_survives_a_file(tmp_path):
     data, _ = judged()
     model = PreferenceGP(likelihood="logit", judge_reliability=True, n_restarts=0).fit(data)
@@ -492,6 +501,7 @@ def test_an_update_brings_terms_that_the_first_comparisons_could_not_tell():
     assert effect.std > 0.05
 
 
+@pytest.mark.slow
 def test_a_new_judge_of_an_update_may_be_of_any_kind():
     data, _ = judged()
     model = PreferenceGP(likelihood="logit", judge_reliability=True, n_restarts=0).fit(data)
