@@ -24,9 +24,9 @@ import numpy as np
 
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.data import from_rankings
-from preflearn.ranking import choose_model, rank
-from preflearn.ranking.choice import refined
-from preflearn.ranking.pairing import is_widened
+from preflearn.analysis import choose_model, rank
+from preflearn.analysis.choice import refined
+from preflearn.analysis.pairing import is_widened
 
 SETTINGS = (
     ("no features, 15 items, 30 comparisons", "bare", 15, 30, 1.0),

@@ -7,7 +7,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from preflearn import Bags, Comparisons, PreferenceGP
 from preflearn.likelihoods import get_likelihood
-from preflearn.ranking import rank, ranker
+from preflearn.analysis import rank, ranker
 from preflearn.report import report_html
 from preflearn.structure import _learned, _rivals, rankability, residuals
 from preflearn.structure.graph import pairs_in_circles

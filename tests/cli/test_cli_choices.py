@@ -45,7 +45,7 @@ def test_suggestions_by_a_simpler_model_say_so(run, folder):
 def test_the_most_rows_that_are_ranked_are_in_the_help_and_the_cure_works(run, folder):
     from cli_files import svmlight
 
-    from preflearn.ranking.candidates import MOST_ITEMS
+    from preflearn.analysis.candidates import MOST_ITEMS
 
     assert f"at most {MOST_ITEMS:,}" in text_of(run("rank", "--help")[1]).replace("\u2502 ", "")
     (folder / "many.txt").write_text("\n".join(svmlight(0, MOST_ITEMS // 6 + 1)) + "\n")

@@ -12,8 +12,8 @@ import pytest
 import preflearn
 from preflearn.cli.more_commands import Compared
 from preflearn.cli.options import RankModel
+from preflearn.analysis.terms import BESIDE, UTILITIES
 from preflearn.io import read_preferences
-from preflearn.ranking import MODELS
 from preflearn.report import asking as report_asking
 from preflearn.report.context import Shown
 

@@ -13,8 +13,8 @@ import pytest
 
 from preflearn import Comparisons
 from preflearn.exceptions import DataWarning
-from preflearn.ranking import RankResult, rank
-from preflearn.ranking.advising import _circles
+from preflearn.analysis import RankResult, rank
+from preflearn.analysis.advising import _circles
 from preflearn.report import report_html
 from preflearn.structure import rankability
 

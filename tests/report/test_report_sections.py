@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from preflearn.ranking import RankResult, rank
+from preflearn.analysis import RankResult, rank
 from preflearn.report import (
     asking,
     calibration,
@@ -246,7 +246,7 @@ def test_thousands_of_items_stay_small(parsed):
 def _large(n: int) -> RankResult:
     """A result of many items with long names, without a model."""
     from preflearn.models.ranking import rank_draws
-    from preflearn.ranking.record import record_of
+    from preflearn.analysis.record import record_of
 
     names = [f"{k} {'a long name with < and & ' * 8}" for k in range(n)]
     data = league(n, 4 * n, names)

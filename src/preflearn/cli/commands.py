@@ -7,13 +7,12 @@ from typing import Literal
 from cyclopts import App
 
 from preflearn._version import __version__
-from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source, Whole
+from preflearn.cli.options import File, FitModel, Flag, Machine, RankModel, ReadOptions, Source, Whole
 
 __all__ = ["app"]
 
 # Must be preflearn.kernels.KERNEL_NAMES, which would import scikit-learn; a test compares the two.
 Kernel = Literal["linear", "poly2", "poly3", "rbf", "laplacian", "matern32", "matern52", "rational_quadratic"]
-FitModel = Literal[RankModel, "rankrls", "rls", "kpcrank", "kpcr"]
 Unit = Literal["pair", "item", "judge"]
 
 app = App(

@@ -11,7 +11,9 @@ from cyclopts import Parameter
 __all__ = [
     "LARGEST_SEED",
     "STANDARD_INPUT",
+    "ComparedModel",
     "File",
+    "FitModel",
     "Flag",
     "Form",
     "Machine",
@@ -51,10 +53,37 @@ def _whole(kind: Any, tokens: Any) -> int:
 Source = Annotated[str, Parameter(converter=_source)]
 Whole = Annotated[int, Parameter(converter=_whole)]
 File = Annotated[Path, Parameter(converter=_file)]
-# Must be the names of preflearn.ranking.MODELS, which would import scikit-learn; a test compares the two.
-RankModel = Literal[
-    "auto", "bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both", "judges", "both-judges"
-]
+# Must be the names of preflearn.analysis.terms, which would import scikit-learn; a test compares the two.
+UTILITIES = ("bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own")
+BESIDE = ("side", "covariates", "clusters", "reliability", "tastes", "circles")
+ALIASES = ("judges", "both", "both-judges")
+LEAST_SQUARES = ("rankrls", "rls", "kpcrank", "kpcr")
+
+
+def _model_of(*others: str) -> Any:
+    """Return a converter of names of models: a utility, what stands beside it, or one of some others."""
+
+    def convert(kind: Any, tokens: Any) -> str:
+        names = []
+        for token in tokens:
+            text: str = token.value
+            parts = text.split("+")
+            parts = parts[1:] if parts[0] in UTILITIES else parts
+            wrong = [part for part in parts if part not in BESIDE]
+            if text not in (*others, *ALIASES) and wrong:
+                raise ValueError(
+                    f'"{wrong[0]}" is not a model. Choose one of {", ".join((*others, *UTILITIES))}, and add to the '
+                    f"last {len(UTILITIES)} with +: {', '.join(BESIDE)}."
+                )
+            names.append(text)
+        return names[0]
+
+    return convert
+
+
+RankModel = Annotated[str, Parameter(converter=_model_of("auto"))]
+FitModel = Annotated[str, Parameter(converter=_model_of("auto", *LEAST_SQUARES))]
+ComparedModel = Annotated[str, Parameter(converter=_model_of("rankrls"))]
 Form = Literal["comparisons", "rankings", "preflib", "svmlight"]
 
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from preflearn.analysis import RankResult
+from preflearn.analysis.ranker import rank_comparisons
 from preflearn.cli.console import count, facts, progress, table
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import Read, about, describe_data, read_comparisons, save_notes
 from preflearn.cli.tables import write_csv
 from preflearn.exceptions import DataError
-from preflearn.ranking import RankResult
-from preflearn.ranking.ranker import rank_comparisons
 
 __all__ = ["RankOptions", "print_result", "run"]
 
@@ -86,8 +86,8 @@ def _write(result: RankResult, read: Read, options: RankOptions, tell: Any) -> l
 
 def print_result(result: RankResult, top: int) -> None:
     """Print the model, the verdict, the table and the warnings."""
-    lines = [("Model", f"{result.choice.why}.")]
-    lines += [("", f"Not tried: {what}.") for what in result.choice.left_out]
+    lines = [("Model", f"{result.ladder.why}.")]
+    lines += [("", f"Not tried: {what}.") for what in result.ladder.left_out]
     if result.rankability is not None:
         verdict = result.rankability
         odds = "" if verdict.verdict == "only noise" else f" ({verdict.odds})"

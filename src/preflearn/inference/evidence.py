@@ -298,6 +298,15 @@ class Evidence:
         self.take(after, self.method.at_cells(posterior.g))
         return float(np.abs(after.value - before.value).max(initial=0.0)), factor
 
+    def with_judges(self, solution: Solution) -> float:
+        """Return the log evidence of a solution, with what is not known of reliabilities counted."""
+        value = solution.posterior.log_evidence
+        if self.reliability is None:
+            return value
+        plain, posterior = self.seen.scaled(None), solution.posterior
+        x, variance = plain.see(posterior.x), plain.spread(posterior.curve.variances)
+        return value + self.reliability.log_evidence(plain, x, variance, solution.likelihood)
+
     def warmth(self) -> Any:
         """Return the warm start of the next evaluation as data."""
         return self.method.kept(self.warm)

@@ -180,6 +180,26 @@ class Reliability:
         new = replace(self, value=value, spread=precision**-0.5, before=before**-0.5, deviation=deviation)
         return replace(new, shares=tuple(shares.tolist()), size=size), factor
 
+    def log_evidence(self, seen: Any, x: FloatArray, variance: FloatArray, likelihood: Any) -> float:
+        """Return what to add to the evidence given these distributions to get that of outcomes and judges together.
+
+        Over judges, log ∫ p(s) exp(E log p(outcomes | s, x)) ds less the E log p(outcomes) that is in it already; the
+        sum is a lower bound of the log evidence. 0 where reliabilities are taken for known.
+        """
+        if self.spread is None:
+            return 0.0
+        half = np.sqrt(np.maximum(variance, 0.0))
+        ends = np.concatenate([x + half, x - half])
+        kinds = self._kinds(seen, ends, likelihood, self.value[:, None] + 0.0 * CENTRES, self.deviation)
+        whole = logsumexp(np.log(self.shares) + kinds.evidence(self.deviation), axis=1).sum()
+        known, away = np.tile(self.judge >= 0, 2), np.append(self.spread, 0.0)[self.judge]
+        y, weight = np.tile(seen.y, 2), np.tile(0.5 * seen.weight, 2) * known
+        counted = [
+            0.5 * weight @ likelihood.log_density(y, np.tile(self.scale + side * away, 2) * ends).value
+            for side in (1.0, -1.0)
+        ]
+        return float(whole - sum(counted))
+
     def _kinds(self, seen: Any, ends: FloatArray, likelihood: Any, s: FloatArray, deviation: float) -> Kinds:
         """Return the most probable s of every kind by Newton's method; half of each outcome sees each of its ends."""
         y, weight, judge = np.tile(seen.y, 2), np.tile(0.5 * seen.weight, 2), np.tile(self.judge, 2)

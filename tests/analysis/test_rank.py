@@ -20,9 +20,9 @@ from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
 from preflearn.inference.ep import EP
 from preflearn.model_file import open_model
-from preflearn.ranking import MODELS, choose_model, rank
-from preflearn.ranking.choice import _few_statements, _points
-from preflearn.ranking.result import percent
+from preflearn.analysis import MODELS, choose_model, rank
+from preflearn.analysis.choice import _few_statements, _points
+from preflearn.analysis.result import percent
 
 
 def frame(data, library=pd):
@@ -186,10 +186,10 @@ def test_few_items_and_judges_are_averaged_over_their_hyperparameters(monkeypatc
     for comparisons, name in cases:
         found = choose_model(comparisons, name)
         assert found.model.hyperposterior_.theta.shape[0] > 3, name
-    monkeypatch.setattr("preflearn.ranking.choice.MOST_LATENTS_AVERAGED", 20)
+    monkeypatch.setattr("preflearn.analysis.choice.MOST_LATENTS_AVERAGED", 20)
     assert not hasattr(choose_model(judged, "judges").model, "hyperposterior_")
     assert hasattr(choose_model(data, "bradley-terry").model, "hyperposterior_")
-    monkeypatch.setattr("preflearn.ranking.choice.MOST_AVERAGED", 11)
+    monkeypatch.setattr("preflearn.analysis.choice.MOST_AVERAGED", 11)
     for comparisons, name in cases:
         assert not hasattr(choose_model(comparisons, name).model, "hyperposterior_"), name
 
@@ -209,14 +209,14 @@ def test_few_statements_are_learned_from_by_moments(monkeypatch):
 
     assert inference(data, "bradley-terry") == inference(data, "thurstone") == inference(featured, "gp-own") == "ep"
     assert inference(heavy, "bradley-terry") == "laplace"
-    monkeypatch.setattr("preflearn.ranking.choice.FEW", 10)
+    monkeypatch.setattr("preflearn.analysis.choice.FEW", 10)
     assert inference(data, "bradley-terry") == "ep"  # up to ten for each item
-    monkeypatch.setattr("preflearn.ranking.choice.FEW_PER_ITEM", 3)
+    monkeypatch.setattr("preflearn.analysis.choice.FEW_PER_ITEM", 3)
     assert inference(data, "bradley-terry") == inference(featured, "gp-own") == "laplace"
     repeated = Comparisons(12, np.tile(data.first[:30], 9), np.tile(data.second[:30], 9), np.tile(data.outcome[:30], 9))
     turned = Comparisons(12, repeated.second, repeated.first, -repeated.outcome)
     assert inference(repeated, "bradley-terry") == inference(turned, "bradley-terry") == "ep"  # the same ones again
-    monkeypatch.setattr("preflearn.ranking.choice.MOST_BY_MOMENTS", {"bradley-terry": 11})
+    monkeypatch.setattr("preflearn.analysis.choice.MOST_BY_MOMENTS", {"bradley-terry": 11})
     assert inference(repeated, "bradley-terry") == "laplace"
 
 
@@ -277,7 +277,7 @@ def test_judges_have_tastes_beside_circles_or_it_is_said_that_they_have_not(monk
     assert (tastes.high - tastes.low).mean() > (pooled.high - pooled.low).mean()
     assert "taste of each" in choice.why
     assert not choose_model(Comparisons(n, first, second, np.sign(z)), cyclic=True).left_out
-    monkeypatch.setattr("preflearn.ranking.choice.MOST_PAIRS_JUDGED", 27)
+    monkeypatch.setattr("preflearn.analysis.choice.MOST_PAIRS_JUDGED", 27)
     without = choose_model(with_judges, cyclic=True)
     assert without.name == "both"
     assert "though judges differ" in without.left_out[-1]

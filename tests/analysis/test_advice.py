@@ -10,12 +10,12 @@ from ranking_data import NAMES, by_utility
 from preflearn import Comparisons
 from preflearn.data import Ratings, from_rankings, from_scores
 from preflearn.exceptions import DataError
-from preflearn.ranking import rank
-from preflearn.ranking._about_data import alike_names, sides
-from preflearn.ranking.advising import _circles
-from preflearn.ranking.prepared import prepare
-from preflearn.ranking.ranker import from_rows
-from preflearn.ranking.record import record_of
+from preflearn.analysis import rank
+from preflearn.analysis._about_data import alike_names, sides
+from preflearn.analysis.advising import _circles
+from preflearn.analysis.prepared import prepare
+from preflearn.analysis.ranker import from_rows
+from preflearn.analysis.record import record_of
 from preflearn.structure import rankability
 
 
@@ -104,7 +104,7 @@ def test_noise_is_called_noise():
 
 
 def test_too_many_pairs_are_not_examined_and_that_is_said(monkeypatch):
-    monkeypatch.setattr("preflearn.ranking.ranker.MOST_PAIRS", 5)
+    monkeypatch.setattr("preflearn.analysis.ranker.MOST_PAIRS", 5)
     result = rank(round_robin())
     assert result.rankability is None
     assert [one.kind for one in result.warnings] == ["not examined"]
