@@ -11,7 +11,7 @@ import preflearn
 from preflearn import Bags, Comparisons, PreferenceGP
 from preflearn.report import report_html
 from preflearn.structure import rankability
-from preflearn.structure.circles import PRICE, _along, earned, n_learned, price
+from preflearn.structure.circles import PRICE, _along, n_learned, penalised_evidence, price
 from preflearn.structure.residuals import _gain, _units, cyclic_residuals, functions_of_features, similarities
 
 NAMES = [f"quality {k}" for k in range(10)]
@@ -48,8 +48,8 @@ def test_circles_along_few_features_are_found_and_named(kind, along):
     assert (scales[few] < 20 * np.ptp(data.items, axis=0)[few]).all()
     free = [k for k, name in enumerate(both.theta_names_) if name.startswith("cyclic length scale")]
     assert len(free) == len(NAMES)
-    assert n_learned(both) == len(both.theta_) - len(NAMES) + len(few)
-    assert earned(both) == pytest.approx(both.log_evidence_ - PRICE * n_learned(both) - math.log(55))
+    assert n_lpenalised_evidence(both) == len(both.theta_) - len(NAMES) + len(few)
+    assert penalised_evidence(both) == pytest.approx(both.log_evidence_ - PRICE * n_learned(both) - math.log(55))
     whole = PreferenceGP("rbf", "logit", cyclic_kernel="rbf", n_restarts=0).fit(data)
     assert both.log_evidence_ > whole.log_evidence_ + 10
     assert kernel.k2.length_scale_bounds.shape == (len(NAMES), 2)

@@ -38,6 +38,7 @@ UNKNOWN = 1e-3  # share of what is known of a reliability that is then taken to 
 STEPS, LONGEST, SMALL = 30, 0.5, 1e-7  # Newton's steps to the most probable reliability of each kind, and their length
 HALVINGS = 12
 FIRST_SHARES = (0.8, 0.1, 0.1)  # of the kinds, where a search starts
+NODES_OF_A_KIND = 15  # of an integral over the reliabilities of a kind
 LARGEST = 10.0  # deviation that a file may speak of
 
 
@@ -189,16 +190,21 @@ class Reliability:
         if self.spread is None:
             return 0.0
         half = np.sqrt(np.maximum(variance, 0.0))
-        ends = np.concatenate([x + half, x - half])
-        kinds = self._kinds(seen, ends, likelihood, self.value[:, None] + 0.0 * CENTRES, self.deviation)
-        whole = logsumexp(np.log(self.shares) + kinds.evidence(self.deviation), axis=1).sum()
-        known, away = np.tile(self.judge >= 0, 2), np.append(self.spread, 0.0)[self.judge]
-        y, weight = np.tile(seen.y, 2), np.tile(0.5 * seen.weight, 2) * known
-        counted = [
-            0.5 * weight @ likelihood.log_density(y, np.tile(self.scale + side * away, 2) * ends).value
-            for side in (1.0, -1.0)
+        ends, y, weight = np.concatenate([x + half, x - half]), np.tile(seen.y, 2), np.tile(0.5 * seen.weight, 2)
+        judge = np.tile(self.judge, 2)
+
+        def expected(s: FloatArray) -> FloatArray:
+            density = likelihood.log_density(y, np.append(s, 1.0)[judge] * ends).value
+            return np.asarray(np.bincount(judge[judge >= 0], (weight * density)[judge >= 0], len(s)))
+
+        points, mass = np.polynomial.hermite_e.hermegauss(NODES_OF_A_KIND)
+        parts = [
+            np.log(share * w / mass.sum()) + expected(np.full(len(self.value), centre + self.deviation * t))
+            for share, centre in zip(self.shares, CENTRES, strict=True)
+            for t, w in zip(points, mass, strict=True)
         ]
-        return float(whole - sum(counted))
+        counted = 0.5 * (expected(self.value + self.spread) + expected(self.value - self.spread))
+        return float((logsumexp(parts, axis=0) - counted).sum())
 
     def _kinds(self, seen: Any, ends: FloatArray, likelihood: Any, s: FloatArray, deviation: float) -> Kinds:
         """Return the most probable s of every kind by Newton's method; half of each outcome sees each of its ends."""
