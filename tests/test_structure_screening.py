@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from sklearn.gaussian_process.kernels import RBF
 
 from preflearn import Bags, Comparisons, PreferenceGP
+from preflearn.analysis import Limits, rank
 from preflearn.likelihoods import get_likelihood
-from preflearn.analysis import rank, ranker
 from preflearn.report import report_html
 from preflearn.structure import circles, preferences, rankability, residuals
 from preflearn.structure.graph import pairs_in_circles
@@ -69,19 +69,18 @@ def test_circles_are_found_after_a_hint_as_without_screening():
     short, full = rankability(data, screen=True), rankability(data)
     assert short.verdict == full.verdict == "cyclic"
     assert short.log_odds == full.log_odds
-    assert set(short.models) == {"ranking", "circles", "both"}
+    assert set(short.models) == {"ranking", "both"}
 
 
 @pytest.mark.slow
 def test_too_many_pairs_after_a_hint_leave_the_question_open_and_say_so(monkeypatch):
     monkeypatch.setattr(circles, "FEW_PAIRS", 10)
-    monkeypatch.setattr(ranker, "MOST_LEARNED", 20)
     found = rankability(problem(0, circles=0.6, m=200), screen=True, max_pairs=20, n_samples=50)
     assert found.hint
     assert found.verdict == "undecided"
     assert set(found.models) == {"ranking"}
     assert "hints at circles, which were not learned" in str(found)
-    result = rank(problem(0, circles=0.6, m=200), model="gp")
+    result = rank(problem(0, circles=0.6, m=200), model="gp", limits=Limits(pairs_learned=20))
     assert result.warnings[0].kind == "circles"
     assert "preflearn rank --circles (in Python circles=True)" in result.warnings[0].text
     assert result.rankability.hint
@@ -398,11 +397,10 @@ def test_where_no_circle_could_be_seen_nothing_is_simulated(what, monkeypatch):
     assert found == cyclic_residuals(ranking, [None], 0) == (1.0, 0, ())
 
 
-def test_circles_of_too_many_items_are_not_learned_in_passing_and_that_is_said(monkeypatch):
+def test_circles_of_too_many_items_are_not_learned_in_passing_and_that_is_said():
     first, second = np.arange(12), (np.arange(12) + 1) % 12
     around = Comparisons(12, first, second, weight=np.full(12, 9))
-    monkeypatch.setattr(ranker, "MOST_ITEMS_LEARNED", 11)
-    found = rank(around)
+    found = rank(around, limits=Limits(items_learned=11))
     assert found.rankability.hint
     assert set(found.rankability.models) == {"ranking"}
     assert any("too many items to learn circles in passing: not tried" in one.text for one in found.warnings)

@@ -25,6 +25,7 @@ from preflearn.analysis.analyse import Analysis
 from preflearn.analysis.ladder import Ladder
 from preflearn.analysis.pairing import is_widened
 from preflearn.analysis.record import Record
+from preflearn.analysis.terms import BESIDE
 from preflearn.data import Comparisons
 from preflearn.exceptions import first_few
 from preflearn.models.ranking import Ranking
@@ -39,6 +40,7 @@ ALIKE = 0.75  # probability of the order of two neighbours below which they cann
 APART = 1.5  # variance of a judge's own preferences, in units of what all share, above which they have little in common
 _MORE = "Collect more; if differences should be plain, check which column says who won."
 MOST_GROUPED = 60  # items that are looked at for groups in passing
+MISSED = 3.0  # nats that a term is expected to be worth from which it is missed
 TOP = 10  # places that are looked at in a long ranking
 
 
@@ -68,6 +70,7 @@ def advise(analysis: Analysis, ranking: Ranking) -> list[Advice]:
         *circles,
         *parts(data, names),
         *_matched(ladder),
+        *_missing_terms(ladder),
         *_unfounded(data, record, ranking, names),
         *sided,
         *(one for one in _judges(judges) if not apart),
@@ -136,6 +139,19 @@ def _circles(rankability: Rankability) -> list[Advice]:
         "only noise": f"{rankability.told} {_MORE}",
     }[rankability.verdict]
     return [Advice("noise" if rankability.verdict == "only noise" else "circles", told)]
+
+
+def _missing_terms(ladder: Ladder) -> list[Advice]:
+    """Return which terms the comparisons ask for that a model, which was asked for, does not have."""
+    missing = [one for one in ladder.no_sign if ladder.asked and one.gain is not None and one.gain > MISSED]
+    if not missing:
+        return []
+    what = " and ".join(BESIDE[one.term] for one in sorted(missing, key=lambda one: -(one.gain or 0.0)))
+    text = (
+        f"The model that was asked for leaves out what the comparisons show: {what}. Places and intervals may be "
+        "wrong. Let the evidence choose the model (auto), or add the term."
+    )
+    return [Advice("model", text)]
 
 
 def _matched(ladder: Ladder) -> list[Advice]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from preflearn.analysis.advice import Advice
-from preflearn.analysis.ladder import Ladder, NotTried, Progress, Step, build_ladder, judged_items, refined, step_of
+from preflearn.analysis.ladder import Ladder, NotTried, Progress, build_ladder, judged_items, refined, step_of
 from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.pairing import is_widened
 from preflearn.analysis.prepared import prepare
@@ -145,19 +145,23 @@ def _with_circles(
     data: Comparisons, ladder: Ladder, limits: Limits, *, always: bool, random_state: Any
 ) -> tuple[Ladder, Circles]:
     """Compare the chosen model with the same that has circles beside everything else; the better one is chosen."""
-    terms = ladder.terms
     screen = Screen(math.inf, math.inf) if always else Screen(limits.pairs_learned, limits.items_learned)
-    if "tastes" in terms and len(data.pairs) > limits.pairs_judged:
-        screen = Screen(0, 0)
+    start = ladder.chosen
+    if "tastes" in start.terms and len(data.pairs) > limits.pairs_judged:
         reason = f"beside tastes of judges at most {limits.pairs_judged} pairs; here {len(data.pairs):,}"
         ladder = replace(ladder, left_out=(*ladder.left_out, NotTried("circles", reason=reason)))
+        start = next((one for one in ladder.ordered if "tastes" not in one.terms), start)
     with quiet():
-        found = look_for_circles(ladder.model, screen, random_state)
+        found = look_for_circles(start.model, screen, random_state)
     if found.both is None or ladder.asked:
         return ladder, found
-    step = step_of(terms.plus("circles"), found.both)
-    chosen: Step = step if found.log_odds >= SURE else ladder.chosen
-    return replace(ladder, steps=(*ladder.steps, step), chosen=chosen), found
+    step = step_of(start.terms.plus("circles"), found.both)
+    sure = found.log_odds >= SURE and step.penalised_evidence > ladder.chosen.penalised_evidence
+    ladder = replace(ladder, steps=(*ladder.steps, step), chosen=step if sure else ladder.chosen)
+    if not sure and start is not ladder.chosen:  # what looks like circles are tastes of judges
+        with quiet():
+            found = look_for_circles(ladder.model, Screen(0, 0), random_state)
+    return ladder, found
 
 
 def _verdict(found: Circles, ladder: Ladder, random_state: Any) -> Rankability:

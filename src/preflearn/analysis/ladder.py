@@ -86,7 +86,7 @@ class Ladder:
     chosen : Step
         The one of the highest evidence, less the price of its parameters.
     no_sign : tuple of NotTried
-        Terms that the residuals gave no reason to fit.
+        Terms that were not fitted as the residuals gave no reason to, or as another model was asked for.
     left_out : tuple of NotTried
         Terms that would cost too much, or that the data cannot tell.
     asked : bool
@@ -190,15 +190,17 @@ def build_ladder(
         terms = terms_of(model, data)
         tell(f"Learning: {terms.words}", 0.0)
         only = _fit(data, terms, None, random_state, limits)
-        return Ladder((only,), only, asked=True)
+        waiting = [] if "circles" in terms else [term for term in _candidates(data, limits)[0] if term not in terms]
+        waiting = [term for term in waiting if OTHER.get(term, "") not in terms]
+        worth = _expected_worth(only, waiting)
+        return Ladder((only,), only, tuple(NotTried(term, worth[term]) for term in waiting), asked=True)
     steps, left_out = _utilities(data, limits, random_state, tell)
     chosen = max(steps, key=lambda one: one.penalised_evidence)
     waiting, more = _candidates(data, limits)
     left_out += more
     no_sign: list[NotTried] = []
     while waiting:
-        gains = expected_gains(chosen.model, waiting)
-        worth = {term: gains[term] - (0.0 if term == "side" else PRICE) for term in waiting}
+        worth = _expected_worth(chosen, waiting)
         best = max(waiting, key=lambda term: worth[term])
         if worth[best] < limits.worth_a_fit:
             no_sign += [NotTried(term, worth[term]) for term in waiting]
@@ -211,6 +213,12 @@ def build_ladder(
             chosen = steps[-1]
             waiting = [term for term in waiting if term != OTHER.get(best)]
     return Ladder(tuple(steps), chosen, tuple(no_sign), tuple(left_out))
+
+
+def _expected_worth(step: Step, terms: list[str]) -> dict[str, float]:
+    """Return the nats that each term is expected to be worth beside a step, less the price of its variance."""
+    gains = expected_gains(step.model, terms) if terms else {}
+    return {term: gains[term] - (0.0 if term == "side" else PRICE) for term in terms}
 
 
 def _utilities(

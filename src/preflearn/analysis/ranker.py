@@ -11,7 +11,7 @@ import numpy as np
 from preflearn.analysis.advising import advise
 from preflearn.analysis.analyse import Analysis, analyse
 from preflearn.analysis.ladder import Progress
-from preflearn.analysis.limits import LIMITS
+from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.result import RankResult
 from preflearn.analysis.terms import terms_of
 from preflearn.data import Comparisons, Ratings, from_scores
@@ -34,6 +34,7 @@ def rank(
     model: str = "auto",
     level: float = 0.9,
     circles: bool | None = None,
+    limits: Limits = LIMITS,
     random_state: int = 0,
     progress: Progress | None = None,
     **reading: Any,
@@ -62,6 +63,8 @@ def rank(
         hints at them. None: up to 20,000 different pairs (with features also at most 1,500 items), and circles are
         learned up to 2,500 pairs of items with features, or 1,000 items without (else the hint is a warning); True:
         whatever it costs.
+    limits : Limits
+        Every threshold that decides what is tried (`preflearn.analysis.Limits`).
     random_state : int, default=0
         Seed of random starts and draws.
     progress : callable, default=None
@@ -119,6 +122,7 @@ def rank(
         model=model,
         level=level,
         circles=circles,
+        limits=limits,
         random_state=random_state,
         progress=progress,
     )
@@ -132,6 +136,7 @@ def rank_comparisons(
     model: str = "auto",
     level: float = 0.9,
     circles: bool | None = None,
+    limits: Limits = LIMITS,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> RankResult:
@@ -141,7 +146,7 @@ def rank_comparisons(
     if model != "auto":
         terms_of(model, data)
     tell = progress or (lambda what, share: None)
-    found = analyse(data, model, circles=circles, random_state=random_state, progress=tell)
+    found = analyse(data, model, circles=circles, limits=limits, random_state=random_state, progress=tell)
     tell("Ranking", 0.9)
     ranking = _ranking(found, level, random_state)
     with quiet():

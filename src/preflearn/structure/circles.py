@@ -23,6 +23,7 @@ __all__ = [
     "Circles",
     "Screen",
     "as_gp",
+    "best_variance",
     "learned",
     "look_for_circles",
     "n_learned",
@@ -42,7 +43,7 @@ CHEAP = 120  # distinct pairs up to which several starts are cheap
 FEW_PAIRS = 600
 HINT = 0.04
 WEAK = 1.5  # deviation of the weak prior of BradleyTerry(prior="auto")
-VARIANCES = (1e-2, 0.1, 0.5, 2.0, 10.0)  # of circles that a search without features may start from
+VARIANCES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # that a search without features may start from
 FAR = 1e4  # ranges of a feature that are a length scale beyond all of its distances
 SCALES = (0.0, 0.25, 0.5, 1.0)  # of circles that residuals are searched for, in typical distances of two items
 ROUGHEST = 0.1  # where a search starts if items that circles are about have nothing in common
@@ -164,23 +165,32 @@ def as_gp(model: Any) -> PreferenceGP:
 def _without_features(model: PreferenceGP, ranking: Any) -> PreferenceGP:
     """Fit circles that are independent from pair to pair beside a ranking, which leaves them half of its variance.
 
-    The evidence may have two tops, one of them without circles: of a few variances the search starts from the best.
+    The search for their variance starts from the best of a few values.
     """
     X = ranking.comparisons_
     known = learned(ranking)
     own = known.get("variance", known.get("own effect constant value"))
     if own is not None:
         model.set_params(kernel=ConstantKernel(max(0.5 * own, 0.1)))
-    model.set_params(cyclic_kernel=ConstantKernel(VARIANCES[2]))
+    model.set_params(cyclic_kernel=ConstantKernel())
+    start = best_variance(model, X, "cyclic own effect constant value")
+    return cast(PreferenceGP, model.set_params(cyclic_kernel=ConstantKernel(start)).fit(X))
+
+
+def best_variance(model: PreferenceGP, X: Comparisons, name: str) -> float:
+    """Return the one of a few values of a variance that has the highest evidence, to start a search from.
+
+    The evidence may have two tops, one of them without any preferences: a look at a few values finds the higher one
+    with fewer evaluations than random starts, each of which would go on to the end.
+    """
     tried = clone(model).set_params(hyperparameters="fixed").fit(X)
-    place = tried.theta_names_.index("cyclic own effect constant value")
+    place = tried.theta_names_.index(name)
     found = []
     for variance in VARIANCES:
         theta = tried.theta_.copy()
-        theta[place] = np.clip(math.log(variance), *tried.bounds_[place])
+        theta[place] = math.log(variance)
         found.append(tried.log_evidence(theta, gradient=False))
-    start = VARIANCES[int(np.argmax(found))]
-    return cast(PreferenceGP, model.set_params(cyclic_kernel=ConstantKernel(start)).fit(X))
+    return VARIANCES[int(np.argmax(found))]
 
 
 def _along(ranking: Any, features: tuple[int, ...]) -> Any:

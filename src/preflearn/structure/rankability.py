@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
 from preflearn.models import BradleyTerry, PreferenceGP
-from preflearn.structure.circles import PRICE, Circles, Screen, look_for_circles, penalised_evidence
+from preflearn.structure.circles import PRICE, Circles, Screen, best_variance, look_for_circles, penalised_evidence
 from preflearn.structure.graph import Flow, average_clustering, cyclic_triads
 from preflearn.structure.hodge import hodge
 from preflearn.structure.preferences import said_by
@@ -121,6 +121,8 @@ def rankability(
         restarts = 0 if X.items is None or screen else 2
         model = PreferenceGP(kernel, likelihood, inference, ties=ties, n_restarts=restarts, random_state=random_state)
         with quiet():
+            if X.items is None:
+                model.set_params(kernel=ConstantKernel(best_variance(model, X, "own effect constant value")))
             model.fit(X)
     found = look_for_circles(model, Screen(max_pairs, max_items) if screen else None, random_state)
     return verdict_on(found, n_cycles=n_cycles, n_samples=n_samples, random_state=random_state)
