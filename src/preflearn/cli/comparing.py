@@ -8,18 +8,20 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from preflearn.analysis.analyse import analyse
-from preflearn.analysis.ladder import judged_items
+from preflearn.analysis.ladder import LOPSIDED, judged_items
 from preflearn.analysis.limits import LIMITS
 from preflearn.analysis.prepared import prepare
-from preflearn.analysis.terms import Terms, as_seen, build_model, has_judges, terms_of
+from preflearn.analysis.terms import BESIDE, Terms, as_seen, build_model, has_judges, terms_of
 from preflearn.cli.console import facts, progress, table
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import Read, about, comparisons_of, describe_data
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, quiet
 from preflearn.models import RankRLSCV
-from preflearn.selection import HeldOut, held_out, paired_difference
+from preflearn.selection import HeldOut, held_out, outcome_probability, paired_difference
 
 __all__ = ["run_compare", "run_evaluate"]
 
@@ -59,7 +61,8 @@ def run_evaluate(data: str, reading: ReadOptions, model: str, by: str, folds: in
             f"it anew in each fold would take long (judges were asked about more than {MOST_ASKED:,} items, together): "
             "the figures can be a little too good. Give --model to leave no choice."
         )
-    if by == "pair" and X.items is None and {"both", "both-judges"} & set([model] if chosen is None else chosen.names):
+    used = [terms_of(model, X)] if chosen is None else chosen.terms
+    if by == "pair" and X.items is None and any("circles" in terms for terms in used):
         notes.append(
             "All comparisons of a pair are held out together, and circles between items without features are effects "
             "of single pairs: of a pair that was not seen they say nothing. For pairs that were seen, the report of "
@@ -76,7 +79,7 @@ def run_evaluate(data: str, reading: ReadOptions, model: str, by: str, folds: in
         sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
         return
     facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
-    told = f"{terms_of(model, X).words} ({model})" if chosen is None else str(chosen)
+    told = f"{used[0].words} ({model})" if chosen is None else str(chosen)
     facts([("Model", told), ("Folds", f"{found.n_folds}; held out are {_UNITS[by]}")])
     table(
         [("metric", "left"), ("value", "right"), ("meaning", "left")],
@@ -127,6 +130,9 @@ def run_compare(
         rows.append(cells)
         answer.append(entry)
     notes = _fewer_folds(found[best], folds)
+    alone = next((name for name in order if name in BESIDE), None)
+    if alone is not None:
+        notes.append(f"{alone} means {terms_of(alone, X).name}; so do other terms alone.")
     if as_json:
         whole = {**_facts(read, X, by, found[best]), "best": best, "models": answer, "notes": notes}
         sys.stdout.write(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
@@ -179,17 +185,31 @@ def _fewer_folds(found: HeldOut, asked: int) -> list[str]:
 
 
 def _all(X: Comparisons) -> list[str]:
+    """Return the models that the data allow: utilities, the usual one with one term more, and least squares."""
     utilities = ["bradley-terry"] if X.items is None else ["bradley-terry", "gp-own"]
     utilities += ["gp-ard-own"] if 1 < X.n_features <= LIMITS.relevances else []
-    return [*utilities, "circles", *(["reliability", "tastes"] if has_judges(X) else []), *_LEAST_SQUARES]
+    won = np.mean(X.outcome[X.outcome != 0] > 0)
+    there = {
+        "side": LOPSIDED < won < 1 - LOPSIDED,
+        "covariates": X.covariates is not None,
+        "clusters": X.cluster is not None,
+        "reliability": has_judges(X),
+        "tastes": has_judges(X),
+        "circles": True,
+    }
+    return [*utilities, *(term for term in BESIDE if there[term]), *_LEAST_SQUARES]
 
 
 @dataclass(frozen=True)
 class _Chosen:
     """The model of each fold, and whether it was chosen from what the fold learns from alone."""
 
-    names: list[str]
+    terms: list[Terms]
     within: bool
+
+    @property
+    def names(self) -> list[str]:
+        return [terms.name for terms in self.terms]
 
     @property
     def told(self) -> str:
@@ -197,7 +217,7 @@ class _Chosen:
 
     def __str__(self) -> str:
         if len(set(self.names)) == 1:
-            return f"{self.names[0]}: chosen by its evidence on {self.told}"
+            return f"{self.terms[0].words} ({self.names[0]}): chosen by its evidence on {self.told}"
         counts = ", ".join(f"{name} in {n} of {len(self.names)}" for name, n in Counter(self.names).most_common())
         return f"chosen by its evidence on {self.told}: {counts}"
 
@@ -221,22 +241,18 @@ class _Chooser:
             self.terms, self.model = able[0].terms, able[0].model
         return self
 
-    @property
-    def name(self) -> str:
-        """The name of the chosen model."""
-        return self.terms.name
-
     def predict_proba(self, X: Comparisons) -> Any:
-        """Return the probabilities of the chosen model."""
-        return self.model.predict_proba(as_seen(X, self.terms))
+        """Return the probabilities of the outcomes by the chosen model."""
+        first = outcome_probability(self.model, as_seen(X, self.terms))
+        return np.stack([1 - first, first], axis=1)
 
 
 def _held_out_auto(X: Comparisons, by: str, folds: int, seed: int, tell: Any) -> tuple[_Chosen, HeldOut]:
     """Choose a model in each fold and predict what is held out; on all comparisons where that would take long."""
     if X.judge is not None and judged_items(X, X.judge) > MOST_ASKED:
-        name = analyse(X, again=True, random_state=seed, progress=tell).ladder.terms.name
-        found = _held_out(X, name, by, folds, seed, tell)
-        return _Chosen([name] * found.n_folds, within=False), found
+        terms = analyse(X, again=True, random_state=seed, progress=tell).ladder.terms
+        found = _held_out(X, terms.name, by, folds, seed, tell)
+        return _Chosen([terms] * found.n_folds, within=False), found
     choosers: list[_Chooser] = []
 
     def chooser() -> _Chooser:
@@ -246,7 +262,7 @@ def _held_out_auto(X: Comparisons, by: str, folds: int, seed: int, tell: Any) ->
     unit: Any = by
     with quiet():
         found = held_out(chooser, X, by=unit, n_folds=folds, random_state=seed, progress=tell)
-    return _Chosen([one.name for one in choosers], within=True), found
+    return _Chosen([one.terms for one in choosers], within=True), found
 
 
 def _on_features(name: str, X: Comparisons) -> bool:

@@ -12,8 +12,9 @@ from preflearn.analysis.advising import camps
 from preflearn.analysis.analyse import analyse
 from preflearn.analysis.prepared import prepare
 from preflearn.analysis.terms import has_judges
-from preflearn.cli.console import count, facts, plain, progress, prose
+from preflearn.cli.console import count, facts, hanging, plain, progress, prose
 from preflearn.cli.options import ReadOptions
+from preflearn.cli.ranking import MODEL_COLUMN
 from preflearn.cli.sources import about, comparisons_of, describe_data
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, quiet
@@ -78,7 +79,8 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, to
         sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
         return
     facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
-    plain(f"\n{X.summary()}\n\n{verdict}\n\n{analysis.ladder.table()}")
+    plain(f"\n{X.summary()}\n\n{verdict}\n")
+    hanging(analysis.ladder.table(), MODEL_COLUMN)
     if found is not None:
         plain("")
         around = clusters is not None or verdict.found

@@ -54,8 +54,8 @@ def run(
                 asked = model_to_ask(X, read.model, random_state=seed)
         if asked is not (read.model if read.model is not None else result.model):
             warnings.warn(
-                f"{read.source}: the model has tastes of judges, and what a comparison would tell about these is not "
-                "worked out. The suggestions are by what all judges share (--model bradley-terry or gp-own).",
+                f"{read.source}: the model tells judges or clusters apart, and what a comparison would tell about "
+                "these is not worked out. The suggestions are by what all share (--model bradley-terry or gp-own).",
                 DataWarning,
                 stacklevel=2,
             )

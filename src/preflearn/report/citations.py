@@ -35,7 +35,7 @@ def references(shown: Shown) -> list[str]:
     used = ["thurstone" if terms.utility == "thurstone" else "bradley-terry"]
     if bool((result.data.outcome == 0).any()):
         used.append("ties")
-    if terms.on_features:
+    if terms.on_features or {"reliability", "tastes", "circles"} & set(terms.beside):
         used.append("gp")
     if result.rankability is not None or "circles" in terms:
         used.append("circles")
