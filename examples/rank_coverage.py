@@ -23,10 +23,10 @@ import warnings
 import numpy as np
 
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
+from preflearn.analysis import analyse, rank
+from preflearn.analysis.ladder import refined
+from preflearn.analysis.pairing import is_widened
 from preflearn.data import from_rankings
-from preflearn.ranking import choose_model, rank
-from preflearn.ranking.choice import refined
-from preflearn.ranking.pairing import is_widened
 
 SETTINGS = (
     ("no features, 15 items, 30 comparisons", "bare", 15, 30, 1.0),
@@ -137,8 +137,8 @@ def circles(settings, repeats):
         held, wide = [], []
         for seed in range(repeats):
             data, truth = in_circles(kind, n, m, seed)
-            tried = choose_model(data, cyclic=True)
-            plain = max((one for one in tried.candidates if "both" not in one.name), key=lambda one: one.earned)
+            tried = analyse(data, circles=True)
+            plain = next(one for one in tried.ladder.ordered if "circles" not in one.terms)
             rankings = [model.rank(k=1) for model in (refined(data, plain).model, tried.model)]
             held.append([np.mean((r.low <= truth[r.row]) & (truth[r.row] <= r.high)) for r in rankings])
             wide.append([np.mean(r.high - r.low) for r in rankings])

@@ -6,10 +6,10 @@ import scipy.sparse as sp
 from sklearn.gaussian_process.kernels import RBF
 
 from preflearn import Bags, Comparisons, PreferenceGP
+from preflearn.analysis import Limits, rank
 from preflearn.likelihoods import get_likelihood
-from preflearn.ranking import rank, ranker
 from preflearn.report import report_html
-from preflearn.structure import _learned, _rivals, rankability, residuals
+from preflearn.structure import circles, preferences, rankability, residuals
 from preflearn.structure.graph import pairs_in_circles
 from preflearn.structure.residuals import _smallest_p, _strongest, cyclic_residuals, similarities, typical_distance
 
@@ -71,19 +71,18 @@ def test_circles_are_found_after_a_hint_as_without_screening():
     short, full = rankability(data, screen=True), rankability(data)
     assert short.verdict == full.verdict == "cyclic"
     assert short.log_odds == full.log_odds
-    assert set(short.models) == {"ranking", "circles", "both"}
+    assert set(short.models) == {"ranking", "both"}
 
 
 @pytest.mark.slow
 def test_too_many_pairs_after_a_hint_leave_the_question_open_and_say_so(monkeypatch):
-    monkeypatch.setattr(_rivals, "FEW_PAIRS", 10)
-    monkeypatch.setattr(ranker, "MOST_LEARNED", 20)
+    monkeypatch.setattr(circles, "FEW_PAIRS", 10)
     found = rankability(problem(0, circles=0.6, m=200), screen=True, max_pairs=20, n_samples=50)
     assert found.hint
     assert found.verdict == "undecided"
     assert set(found.models) == {"ranking"}
     assert "hints at circles, which were not learned" in str(found)
-    result = rank(problem(0, circles=0.6, m=200), model="gp")
+    result = rank(problem(0, circles=0.6, m=200), model="gp", limits=Limits(pairs_learned=20))
     assert result.warnings[0].kind == "circles"
     assert "preflearn rank --circles (in Python circles=True)" in result.warnings[0].text
     assert result.rankability.hint
@@ -272,20 +271,20 @@ def test_circles_beyond_doubt_beside_a_ranking_are_not_learned_alone_unless_grou
 def test_cycles_by_preferences_alone_are_nearly_the_strongest(monkeypatch):
     data = rough(n=20, m=300)
     model = PreferenceGP(likelihood="logit", cyclic_kernel="rbf", n_restarts=0).fit(data)
-    G, P = _learned._preferences(model)
-    every = _learned._cycles(model, G, P, 5)
-    monkeypatch.setattr(_learned, "QUICK", 0.0)
-    means, nothing = _learned._preferences(model)
+    G, P = preferences._preferences(model)
+    every = preferences._cycles(model, G, P, 5)
+    monkeypatch.setattr(preferences, "QUICK", 0.0)
+    means, nothing = preferences._preferences(model)
     np.testing.assert_allclose(means, G, atol=1e-10)
     assert nothing is None
-    quick = _learned._cycles(model, means, None, 5)
+    quick = preferences._cycles(model, means, None, 5)
     for strength, cycle in quick:
         assert strength == pytest.approx(
             min(P[a, b] for a, b in zip(cycle, np.roll(cycle, -1), strict=True)), abs=1e-10
         )
     assert [strength for strength, _ in quick] == sorted((strength for strength, _ in quick), reverse=True)
     assert every[0][0] - 0.02 < quick[0][0] <= every[0][0] + 1e-12
-    assert _learned._cycles(model, G - G, None, 5) == []
+    assert preferences._cycles(model, G - G, None, 5) == []
 
 
 def test_who_beats_everybody_is_drawn_when_somebody_asks(monkeypatch):
@@ -404,11 +403,10 @@ def test_where_no_circle_could_be_seen_nothing_is_simulated(what, monkeypatch):
 
 
 @pytest.mark.slow
-def test_circles_of_too_many_items_are_not_learned_in_passing_and_that_is_said(monkeypatch):
+def test_circles_of_too_many_items_are_not_learned_in_passing_and_that_is_said():
     first, second = np.arange(12), (np.arange(12) + 1) % 12
     around = Comparisons(12, first, second, weight=np.full(12, 9))
-    monkeypatch.setattr(ranker, "MOST_ITEMS_LEARNED", 11)
-    found = rank(around)
+    found = rank(around, limits=Limits(items_learned=11))
     assert found.rankability.hint
     assert set(found.rankability.models) == {"ranking"}
     assert any("too many items to learn circles in passing: not tried" in one.text for one in found.warnings)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from preflearn._version import __version__
 
 if TYPE_CHECKING:
+    from preflearn.analysis import RankResult, rank
     from preflearn.data import Bags, Comparisons, LabelPreferences, Ratings
     from preflearn.kernels import Nystroem, RandomFourier
     from preflearn.model_file import load, save
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
         RankRLS,
         RankRLSCV,
     )
-    from preflearn.ranking import RankResult, rank
 
 __all__ = [
     "KPCR",
@@ -56,8 +56,8 @@ _HOME = {
     "Ratings": "preflearn.data",
     "load": "preflearn.model_file",
     "save": "preflearn.model_file",
-    "RankResult": "preflearn.ranking",
-    "rank": "preflearn.ranking",
+    "RankResult": "preflearn.analysis",
+    "rank": "preflearn.analysis",
     "Nystroem": "preflearn.kernels",
     "RandomFourier": "preflearn.kernels",
     "BradleyTerry": "preflearn.models",

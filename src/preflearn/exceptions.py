@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 __all__ = [
     "DataError",
@@ -29,6 +30,7 @@ __all__ = [
     "PreflearnWarning",
     "first_few",
     "nearest_names",
+    "quiet",
     "warn_user",
 ]
 
@@ -55,6 +57,17 @@ class GroupsLostWarning(PreflearnWarning):
 
 class NumericalWarning(PreflearnWarning):
     """A computation needed help; the message says how much."""
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep back warnings about data and convergence, which whoever asks will give in other words."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def first_few(values: Iterable[object], limit: int = 3) -> str:

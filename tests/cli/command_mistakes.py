@@ -99,7 +99,21 @@ COMMANDS = {
         ["train.txt", "--lower-wins", "Leave"],
     ),
     # models
-    "rank: by least squares": (None, [*RANK, "--model", "rankrls"], ["--model", '"rankrls"', '"bradley-terry"']),
+    "rank: by least squares": (
+        None,
+        [*RANK, "--model", "rankrls"],
+        ["--model", '"rankrls"', "Choose from: auto, bradley-terry, "],
+    ),
+    "rank: a term that is not one": (
+        None,
+        [*RANK, "--model", "bradley-terry+sides"],
+        ["--model", '"sides" is not a term', '"side"?', "Choose from: side, "],
+    ),
+    "rank: clusters missing": (
+        None,
+        [*RANK, "--model", "clusters"],
+        ["matches.csv", "--model clusters", "preflearn.Comparisons", "another --model"],
+    ),
     "rank: features missing": (None, [*RANK, "--model", "gp"], ["matches.csv", "--model gp", "--items ITEMS"]),
     "rank: judges missing": (None, [*RANK, "--model", "judges"], ["matches.csv", "two judges", "--columns judge"]),
     "suggest: features missing": (None, ["suggest", "matches.csv", "--model", "gp"], ["--model gp", "--items ITEMS"]),

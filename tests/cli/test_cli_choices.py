@@ -39,20 +39,22 @@ def test_suggestions_by_a_simpler_model_say_so(run, folder):
     assert run("rank", "judged.csv", "--model", "judges", "--save", "m.preflearn")[0] == 0
     code, out, err = run("suggest", "m.preflearn", "-n", "2")
     assert (code, out.splitlines()[0]) == (0, "left,right,winner,information")
-    assert "The suggestions are by what all judges share" in err
+    assert "the model tells judges or clusters apart" in err
+    assert "The suggestions are by what all share" in err
     assert run("suggest", "judged.csv", "-n", "2", "--model", "thurstone")[2] == ""
 
 
 def test_the_most_rows_that_are_ranked_are_in_the_help_and_the_cure_works(run, folder):
     from cli_files import svmlight
 
-    from preflearn.ranking.candidates import MOST_ITEMS
+    from preflearn.analysis.limits import LIMITS
 
-    assert f"at most {MOST_ITEMS:,}" in text_of(run("rank", "--help")[1]).replace("\u2502 ", "")
-    (folder / "many.txt").write_text("\n".join(svmlight(0, MOST_ITEMS // 6 + 1)) + "\n")
+    most = LIMITS.items_on_features
+    assert f"at most {most:,}" in text_of(run("rank", "--help")[1]).replace("\u2502 ", "")
+    (folder / "many.txt").write_text("\n".join(svmlight(0, most // 6 + 1)) + "\n")
     code, _, err = run("rank", "many.txt")
     assert code == 2
-    assert f"at most {MOST_ITEMS:,}" in err
+    assert f"at most {most:,}" in err
     assert "preflearn fit DATA --save MODEL, and then preflearn predict MODEL DATA" in err
     assert run("fit", "many.txt", "--save", "m.preflearn")[0] == 0
     code, out, _ = run("predict", "m.preflearn", "many.txt")

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 import preflearn
-from preflearn.cli.more_commands import Compared
-from preflearn.cli.options import RankModel
+from preflearn.analysis import terms
+from preflearn.cli import options
 from preflearn.io import read_preferences
-from preflearn.ranking import MODELS
 from preflearn.report import asking as report_asking
 from preflearn.report.context import Shown
 
@@ -93,11 +92,72 @@ def test_files_of_a_ranking(run, votes):
 
 @pytest.mark.slow
 def test_what_is_chosen_can_be_overridden(run, votes):
-    for name in ("thurstone", "gp-ard", "judges"):
+    asked = {
+        "thurstone": "thurstone",
+        "gp-ard+side": "gp-ard+side",
+        "side": "gp-own+side",
+        "judges": "gp-own+tastes",
+    }
+    for name, meant in asked.items():
         out = run("rank", "votes.csv", "--items", "things.csv", "--model", name, "--no-circles", "--json")[1]
-        assert json.loads(out)["model"]["name"] == name
-    assert set(RankModel.__args__) == {"auto", *MODELS}
-    assert set(Compared.__args__) == {"rankrls", *MODELS}
+        assert json.loads(out)["model"]["name"] == meant
+
+
+def test_the_command_line_knows_the_models_of_the_library():
+    assert tuple(terms.UTILITIES) == options.UTILITIES
+    assert tuple(terms.BESIDE) == options.BESIDE
+    assert tuple(terms.ALIASES) == options.ALIASES
+
+
+@pytest.fixture
+def home(folder):
+    """Write games of four teams in which the team at home has a large advantage."""
+    rng = np.random.default_rng(1)
+    u = np.linspace(0.9, -0.9, 4)
+    first = rng.integers(0, 4, 160)
+    second = (first + rng.integers(1, 4, 160)) % 4
+    won = rng.random(160) < 1 / (1 + np.exp(u[second] - u[first] - 1.5))
+    rows = [f"T{a},T{b},{'left' if w else 'right'}" for a, b, w in zip(first, second, won, strict=True)]
+    (folder / "home.csv").write_text("left,right,winner\n" + "\n".join(rows) + "\n")
+    return folder
+
+
+def test_the_models_that_were_compared_are_shown_on_request(run, home):
+    usual, out = run("rank", "home.csv")[1], run("rank", "home.csv", "--explain")[1]
+    assert "evidence  price  behind  model" in out
+    assert "evidence  price" not in usual
+    shown = " ".join(out.split())
+    table = preflearn.rank("home.csv").ladder.table()
+    assert " ".join(table.split()) in shown
+    assert "and an advantage of the first side (chosen)" in shown
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.slow
+def test_outcomes_are_predicted_on_the_sides_they_were_made_on(run, home):
+    found = json.loads(run("compare", "home.csv", "--json")[1])
+    loss = {entry["model"]: entry.get("log_loss") for entry in found["models"]}
+    assert loss["side"] < loss["bradley-terry"] - 0.03
+    assert any("side means bradley-terry+side" in note for note in found["notes"])
+    chosen = json.loads(run("evaluate", "home.csv", "--json")[1])
+    assert set(chosen["choice"]["models"]) == {"bradley-terry+side"}
+    assert chosen["metrics"]["log_loss"] == pytest.approx(loss["side"], abs=0.02)
+    assert "an advantage of the first side (bradley-terry+side)" in " ".join(run("evaluate", "home.csv")[1].split())
+    for name in ("side", "bradley-terry"):
+        assert run("fit", "home.csv", "--model", name, "--save", f"{name}.preflearn")[0] == 0
+    judged = [
+        json.loads(run("evaluate", f"{name}.preflearn", "home.csv", "--json")[1])["metrics"]
+        for name in ("side", "bradley-terry")
+    ]
+    assert judged[0]["log_loss"] < judged[1]["log_loss"] - 0.03
+    assert judged[0]["pairwise_accuracy"] > judged[1]["pairwise_accuracy"]
+
+
+@pytest.mark.slow
+def test_circles_of_unseen_pairs_are_noted(run, votes):
+    found = json.loads(run("evaluate", "votes.csv", "--model", "circles", "--json")[1])
+    assert any("of a pair that was not seen they say nothing" in note for note in found["notes"])
+    assert json.loads(run("evaluate", "votes.csv", "--model", "bradley-terry", "--json")[1])["notes"] == []
 
 
 @pytest.mark.slow
@@ -225,6 +285,8 @@ def test_predictions_by_judge_say_whose_they_are(run, votes):
     assert rows[0]["probability"] != rows[1]["probability"]
     (votes / "pairs.csv").write_text("left,right\nT0,T1\n")
     assert "judge" not in table(run("predict", "m.preflearn", "pairs.csv")[1])[0]
+    assert run("fit", "votes.csv", "--model", "reliability", "--save", "r.preflearn")[0] == 0
+    assert [row["judge"] for row in table(run("predict", "r.preflearn", "asked.csv")[1])] == ["w0", "w3"]
 
 
 @pytest.mark.slow
@@ -234,7 +296,10 @@ def test_models_side_by_side(run, votes):
     found = json.loads(out)
     names = [entry["model"] for entry in found["models"]]
     assert found["best"] == names[0]
-    assert {"bradley-terry", "gp-own", "gp-ard-own", "judges", "rankrls"} <= set(names)
+    assert set(names) == {
+        *("bradley-terry", "gp-own", "gp-ard-own", "rankrls"),
+        *("side", "reliability", "tastes", "circles"),
+    }
     losses = [entry["log_loss"] for entry in found["models"] if "log_loss" in entry]
     assert losses == sorted(losses)
     text = run("compare", "votes.csv", "bradley-terry", "thurstone", "--folds", "3")[1]

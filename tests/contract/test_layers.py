@@ -9,7 +9,7 @@ SRC = Path(__file__).resolve().parents[2] / "src" / "preflearn"
 
 # Who may import whom; a package may always import itself.
 ALLOWED = {
-    "__init__": {"_version", "data", "kernels", "model_file", "models", "ranking"},
+    "__init__": {"_version", "data", "kernels", "model_file", "models", "analysis"},
     "_version": set(),
     "_pipes": set(),
     "exceptions": set(),
@@ -55,7 +55,7 @@ ALLOWED = {
         "baselines",
         "structure",
     },
-    "ranking": {"exceptions", "operators", "data", "io", "models", "active", "structure", "plots"},
+    "analysis": {"exceptions", "operators", "data", "io", "models", "active", "structure", "plots"},
     "report": {
         "_version",
         "exceptions",
@@ -68,7 +68,7 @@ ALLOWED = {
         "structure",
         "plots",
         "model_file",
-        "ranking",
+        "analysis",
     },
     "__main__": {"cli"},
     "cli": {
@@ -86,7 +86,7 @@ ALLOWED = {
         "active",
         "likelihoods",
         "model_file",
-        "ranking",
+        "analysis",
         "report",
     },
 }

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from preflearn import Comparisons
+from preflearn.analysis import RankResult, rank
+from preflearn.analysis.advising import _circles
 from preflearn.exceptions import DataWarning
-from preflearn.ranking import RankResult, rank
-from preflearn.ranking.advising import _circles
 from preflearn.report import report_html
 from preflearn.structure import rankability
 
@@ -81,7 +81,15 @@ def examined(data: Comparisons, model: str) -> RankResult:
         warnings.simplefilter("ignore", DataWarning)
         verdict = rankability(data, likelihood="logit", inference="laplace", n_samples=200)
     result = rank(data, model=model, circles=False)
-    return replace(result, rankability=verdict, warnings=(*_circles(verdict), *result.warnings))
+    analysis = replace(result.analysis, rankability=verdict)
+    return replace(result, analysis=analysis, warnings=(*_circles(verdict), *result.warnings))
+
+
+def with_model(result: RankResult, model) -> RankResult:
+    """The same ranking, said to be by another model."""
+    ladder = result.ladder
+    ladder = replace(ladder, chosen=replace(ladder.chosen, model=model))
+    return replace(result, analysis=replace(result.analysis, ladder=ladder))
 
 
 def currents():

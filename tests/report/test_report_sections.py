@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from preflearn.ranking import RankResult, rank
+from preflearn.analysis import Analysis, RankResult, Terms, rank
 from preflearn.report import (
     asking,
     calibration,
@@ -23,7 +23,7 @@ from preflearn.report.context import Shown
 from preflearn.report.markup import clean, counted, number, share, short, table
 from preflearn.report.svg import Drawing, spread_ticks
 from preflearn.report.writing import SECTIONS
-from report.conftest import league, made
+from report.conftest import league, made, with_model
 
 
 def shown_of(result: RankResult) -> Shown:
@@ -47,7 +47,7 @@ class Winners(BaseEstimator):
 @pytest.fixture(scope="module")
 def plain(result_of):
     result = result_of("club")
-    return replace(result, model=Winners().fit(result.data))
+    return with_model(result, Winners().fit(result.data))
 
 
 def test_places_lead_to_rows_of_the_item_table(result_of):
@@ -129,6 +129,13 @@ def test_held_out_predictions_do_not_know_their_comparisons(result_of, plain):
     assert np.max(np.abs(dealt - plain.model.predict_proba(plain.data)[:, 1])) > 0.01
 
 
+def test_held_out_outcomes_are_predicted_on_their_sides():
+    row = np.arange(240)
+    data = league(4, 240)._take(slice(None), outcome=np.where(row % 5 == 0, -1.0, 1.0))  # the first side wins
+    result = rank(data, model="side", circles=False)
+    assert calibration.held_out(shown_of(result))[0].mean() == pytest.approx(0.8, abs=0.05)
+
+
 def test_probabilities_that_are_off_are_called_off():
     predicted = np.repeat([0.62, 0.93], 200)
 
@@ -158,8 +165,9 @@ def test_features_that_matter_come_first_and_their_direction_is_right(result_of)
 def test_features_that_were_given_but_not_used_are_not_denied(result_of):
     result = result_of("two")
     assert "have no features" in features.features(shown_of(result))
-    tried = replace(result.choice.candidates[0], name="gp")
-    result = replace(result, choice=replace(result.choice, candidates=(*result.choice.candidates, tried)))
+    tried = replace(result.ladder.chosen, terms=Terms("gp"))
+    ladder = replace(result.ladder, steps=(*result.ladder.steps, tried))
+    result = replace(result, analysis=replace(result.analysis, ladder=ladder))
     assert "does not use the features" in features.features(shown_of(result))
 
 
@@ -242,7 +250,7 @@ def test_a_section_that_fails_says_why_and_stops_no_other(key, result_of, monkey
 
 @pytest.mark.slow
 def test_a_model_that_can_do_nothing_still_gets_a_page(result_of, parsed):
-    result = replace(result_of("club"), model=object())
+    result = with_model(result_of("club"), object())
     page = parsed(report_html(result))
     assert clean(result.ranking.names[0]) in page.words()
     assert page.words().count("could not be computed") == 2  # matrix and calibration
@@ -258,16 +266,16 @@ def test_thousands_of_items_stay_small(parsed):
 
 def _large(n: int) -> RankResult:
     """A result of many items with long names, without a model."""
+    from preflearn.analysis.record import record_of
     from preflearn.models.ranking import rank_draws
-    from preflearn.ranking.record import record_of
 
     names = [f"{k} {'a long name with < and & ' * 8}" for k in range(n)]
     data = league(n, 4 * n, names)
     rng = np.random.default_rng(0)
     mean = rng.normal(size=n)
     ranking = rank_draws(names, [(1.0, mean, np.ones(n))], mean + rng.normal(size=(50, n)), 3, 0.9)
-    choice = replace(made("two").choice, model=Winners(), candidates=())
-    return RankResult(ranking, record_of(data), Winners().fit(data), choice, None, None, (), data)
+    ladder = replace(made("two").ladder, steps=())
+    return with_model(RankResult(ranking, Analysis(data, record_of(data), ladder, None, ()), ()), Winners().fit(data))
 
 
 def test_captions_cannot_leave_their_attribute(parsed):
@@ -300,7 +308,7 @@ def test_ticks_are_inside_and_not_too_many(low, high):
 @pytest.mark.slow
 def test_where_preferences_run_in_circles_utilities_and_features_are_over_opponents(result_of):
     result = result_of("currents")
-    assert result.choice.name == "both"
+    assert "circles" in result.ladder.terms
     shown = shown_of(result)
     grid, curves = features._curves(shown)
     # the utility part has next to nothing to say beside circles of the same features

@@ -5,9 +5,9 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from preflearn import Comparisons, PreferenceGP
+from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.exceptions import DataError
-from preflearn.selection import held_out, paired_difference
+from preflearn.selection import held_out, outcome_probability, paired_difference
 
 
 def votes(seed, n=10, m=160, spread=1.5, features=False, judges=None):
@@ -149,3 +149,16 @@ def test_clusters_are_held_out_whole():
         held_out(Spy, votes(0), by="cluster")
     with pytest.raises(DataError, match="all of one cluster"):
         held_out(Spy, data[prompt == "p"], by="cluster")
+
+
+def test_outcomes_are_predicted_with_the_advantage_of_the_side():
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 5, 200)
+    second = (first + rng.integers(1, 5, 200)) % 5
+    games = Comparisons(5, first, second, np.where(rng.random(200) < 1 / (1 + np.exp(second - first - 1.5)), -1, 1))
+    sided = BradleyTerry(side=True).fit(games.swapped())
+    p = outcome_probability(sided, games)
+    np.testing.assert_array_equal(p, sided.predict_proba(games, side=True)[:, 1])
+    assert np.max(np.abs(p - sided.predict_proba(games)[:, 1])) > 0.1
+    with_side, without = (held_out(lambda side=side: BradleyTerry(side=side), games).log_loss for side in (True, False))
+    assert with_side < without - 0.03

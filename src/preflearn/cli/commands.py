@@ -7,13 +7,12 @@ from typing import Literal
 from cyclopts import App
 
 from preflearn._version import __version__
-from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source, Whole
+from preflearn.cli.options import File, FitModel, Flag, Machine, RankModel, ReadOptions, Source, Whole
 
 __all__ = ["app"]
 
 # Must be preflearn.kernels.KERNEL_NAMES, which would import scikit-learn; a test compares the two.
 Kernel = Literal["linear", "poly2", "poly3", "rbf", "laplacian", "matern32", "matern52", "rational_quadratic"]
-FitModel = Literal[RankModel, "rankrls", "rls", "kpcrank", "kpcr"]
 Unit = Literal["pair", "item", "judge"]
 
 app = App(
@@ -48,6 +47,7 @@ def rank(
     top: Whole = 30,
     level: float = 0.9,
     circles: bool | None = None,
+    explain: Flag = False,
     machine: Machine = Machine(),  # noqa: B008 - frozen
     force: Flag = False,
 ) -> None:
@@ -66,7 +66,9 @@ def rank(
     without listing pairs, and preflearn predict ranks the rows of each query.
 
     The model is chosen by evidence: with features (--items) or without, with one
-    relevance per feature or not, with circles or without.
+    relevance per feature or not; then what else decides, where the data show it:
+    an advantage of one side, reliabilities or tastes of judges, circles.
+    --explain shows the models that were compared.
 
     For example:
 
@@ -81,7 +83,8 @@ def rank(
         Table of comparisons or rankings; - for standard input.
     model
         auto chooses by evidence. bradley-terry, thurstone: one utility per item. gp: a smooth utility of the features,
-        gp-ard with a relevance for each; -own: and an effect of each item. both: circles too. judges: a taste of each.
+        gp-ard with a relevance for each; -own: and an effect of each item. Added with +, as in bradley-terry+side:
+        side, reliability (of judges), tastes (of judges), circles.
     out
         CSV file for the whole ranking.
     report
@@ -97,6 +100,8 @@ def rank(
     circles
         Look for circles whatever it costs (default: up to 20,000 pairs; learned up to 1,000 items, with
         features up to 2,500 pairs).
+    explain
+        Print the models that were compared, and what was not tried (--json always has them).
     force
         Replace files that exist.
     """
@@ -106,7 +111,7 @@ def rank(
     check_targets({"--out": out, "--report": report, "--save": save}, force, [data, reading.items])
     from preflearn.cli.ranking import RankOptions, run
 
-    run(data, reading, RankOptions(model, out, report, save, json, top, level, circles, machine.seed))
+    run(data, reading, RankOptions(model, out, report, save, json, top, level, circles, explain, machine.seed))
 
 
 @app.command(usage="Usage: preflearn fit DATA --save MODEL [OPTIONS]")
@@ -218,9 +223,10 @@ def predict(
     For a table of pairs (first,second or any table of comparisons) the columns
     are first,second,probability,difference,std: how likely first is preferred (a
     tie counts half, and has a column of its own where ties are possible), and by
-    how much. For a table of items they are item,utility,std,rank,rank_low,
-    rank_high,p_best (of a model with circles item,utility,std,rank); utilities are
-    relative to the mean of the items of training.
+    how much, without the advantage of a side if the model has learned one. For a
+    table of items they are item,utility,std,rank,rank_low,rank_high,p_best (of a
+    model with circles item,utility,std,rank); utilities are relative to the mean of
+    the items of training.
     Models by least squares give margins and scores without probabilities; for
     SVMlight rows row,qid,score,rank.
 

@@ -8,17 +8,20 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from preflearn.analysis.analyse import analyse
+from preflearn.analysis.ladder import LOPSIDED, judged_items
+from preflearn.analysis.limits import LIMITS
+from preflearn.analysis.prepared import prepare
+from preflearn.analysis.terms import BESIDE, Terms, as_seen, build_model, has_judges, terms_of
 from preflearn.cli.console import facts, progress, table
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import Read, about, comparisons_of, describe_data
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, quiet
 from preflearn.models import RankRLSCV
-from preflearn.ranking import MODELS
-from preflearn.ranking.candidates import applicable, as_seen, build_model, check_model, has_judges, judged_items
-from preflearn.ranking.prepared import prepare
-from preflearn.ranking.ranker import decide, quietly
-from preflearn.selection import HeldOut, held_out, paired_difference
+from preflearn.selection import HeldOut, held_out, outcome_probability, paired_difference
 
 __all__ = ["run_compare", "run_evaluate"]
 
@@ -37,7 +40,7 @@ def run_evaluate(data: str, reading: ReadOptions, model: str, by: str, folds: in
         read, X = _read(data, reading, by, folds)
         with about(read.source):
             if model != "auto":
-                chosen, found = None, _held_out(X, check_model(X, model), by, folds, seed, tell)
+                chosen, found = None, _held_out(X, model, by, folds, seed, tell)
             else:
                 chosen, found = _held_out_auto(X, by, folds, seed, tell)
     lines = [
@@ -58,7 +61,8 @@ def run_evaluate(data: str, reading: ReadOptions, model: str, by: str, folds: in
             f"it anew in each fold would take long (judges were asked about more than {MOST_ASKED:,} items, together): "
             "the figures can be a little too good. Give --model to leave no choice."
         )
-    if by == "pair" and X.items is None and {"both", "both-judges"} & set([model] if chosen is None else chosen.names):
+    used = [terms_of(model, X)] if chosen is None else chosen.terms
+    if by == "pair" and X.items is None and any("circles" in terms for terms in used):
         notes.append(
             "All comparisons of a pair are held out together, and circles between items without features are effects "
             "of single pairs: of a pair that was not seen they say nothing. For pairs that were seen, the report of "
@@ -75,7 +79,7 @@ def run_evaluate(data: str, reading: ReadOptions, model: str, by: str, folds: in
         sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
         return
     facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
-    told = f"{MODELS[model]} ({model})" if chosen is None else str(chosen)
+    told = f"{used[0].words} ({model})" if chosen is None else str(chosen)
     facts([("Model", told), ("Folds", f"{found.n_folds}; held out are {_UNITS[by]}")])
     table(
         [("metric", "left"), ("value", "right"), ("meaning", "left")],
@@ -90,11 +94,11 @@ def run_compare(
     """Cross-validate several models on the same folds and print them side by side."""
     with progress("Reading") as tell:
         read, X = _read(data, reading, by, folds)
-        names = list(dict.fromkeys(models)) or [n for n in _all(X) if by != "item" or as_seen(X, n).items is not None]
+        names = list(dict.fromkeys(models)) or [n for n in _all(X) if by != "item" or _on_features(n, X)]
         for name in names:
             if name not in _LEAST_SQUARES:
                 with about(read.source):
-                    check_model(X, name)
+                    terms_of(name, X)
         if len(names) < 2:
             raise DataError(f"{read.source}: there is one model to compare ({names[0]}). Name two or more.")
         found = {}
@@ -126,6 +130,9 @@ def run_compare(
         rows.append(cells)
         answer.append(entry)
     notes = _fewer_folds(found[best], folds)
+    alone = next((name for name in order if name in BESIDE), None)
+    if alone is not None:
+        notes.append(f"{alone} means {terms_of(alone, X).name}; so do other terms alone.")
     if as_json:
         whole = {**_facts(read, X, by, found[best]), "best": best, "models": answer, "notes": notes}
         sys.stdout.write(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")
@@ -178,15 +185,31 @@ def _fewer_folds(found: HeldOut, asked: int) -> list[str]:
 
 
 def _all(X: Comparisons) -> list[str]:
-    return [*applicable(X)[0], "both", *(["judges"] if has_judges(X) else []), *_LEAST_SQUARES]
+    """Return the models that the data allow: utilities, the usual one with one term more, and least squares."""
+    utilities = ["bradley-terry"] if X.items is None else ["bradley-terry", "gp-own"]
+    utilities += ["gp-ard-own"] if 1 < X.n_features <= LIMITS.relevances else []
+    won = np.mean(X.outcome[X.outcome != 0] > 0)
+    there = {
+        "side": LOPSIDED < won < 1 - LOPSIDED,
+        "covariates": X.covariates is not None,
+        "clusters": X.cluster is not None,
+        "reliability": has_judges(X),
+        "tastes": has_judges(X),
+        "circles": True,
+    }
+    return [*utilities, *(term for term in BESIDE if there[term]), *_LEAST_SQUARES]
 
 
 @dataclass(frozen=True)
 class _Chosen:
     """The model of each fold, and whether it was chosen from what the fold learns from alone."""
 
-    names: list[str]
+    terms: list[Terms]
     within: bool
+
+    @property
+    def names(self) -> list[str]:
+        return [terms.name for terms in self.terms]
 
     @property
     def told(self) -> str:
@@ -194,7 +217,7 @@ class _Chosen:
 
     def __str__(self) -> str:
         if len(set(self.names)) == 1:
-            return f"{MODELS[self.names[0]]} ({self.names[0]}): chosen by its evidence on {self.told}"
+            return f"{self.terms[0].words} ({self.names[0]}): chosen by its evidence on {self.told}"
         counts = ", ".join(f"{name} in {n} of {len(self.names)}" for name, n in Counter(self.names).most_common())
         return f"chosen by its evidence on {self.told}: {counts}"
 
@@ -202,42 +225,48 @@ class _Chosen:
 class _Chooser:
     """A model that is chosen by evidence from what it is fitted to: what is held out has no say in it."""
 
-    name: str
+    terms: Terms
 
     def __init__(self, by: str, seed: int) -> None:
         self.by, self.seed = by, seed
 
     def fit(self, X: Comparisons) -> _Chooser:
         """Choose and learn; where items are held out, among the models that can predict new ones."""
-        choice, _ = decide(X, random_state=self.seed)
-        self.name, self.model = choice.name, choice.model
-        if self.by == "item" and choice.data.items is None:
-            able = [one for one in choice.candidates if as_seen(X, one.name).items is not None]
+        ladder = analyse(X, again=True, random_state=self.seed).ladder
+        self.terms, self.model = ladder.terms, ladder.model
+        if self.by == "item" and not ladder.terms.on_features:
+            able = [one for one in ladder.ordered if one.terms.on_features]
             if not able:
-                raise DataError(_by_item(choice.name))
-            self.name, self.model = able[0].name, able[0].model
+                raise DataError(_by_item(ladder.terms.name))
+            self.terms, self.model = able[0].terms, able[0].model
         return self
 
     def predict_proba(self, X: Comparisons) -> Any:
-        """Return the probabilities of the chosen model."""
-        return self.model.predict_proba(as_seen(X, self.name))
+        """Return the probabilities of the outcomes by the chosen model."""
+        first = outcome_probability(self.model, as_seen(X, self.terms))
+        return np.stack([1 - first, first], axis=1)
 
 
 def _held_out_auto(X: Comparisons, by: str, folds: int, seed: int, tell: Any) -> tuple[_Chosen, HeldOut]:
     """Choose a model in each fold and predict what is held out; on all comparisons where that would take long."""
-    if X.judge is not None and judged_items(X) > MOST_ASKED:
-        name = decide(X, random_state=seed, progress=tell)[0].name
-        found = _held_out(X, name, by, folds, seed, tell)
-        return _Chosen([name] * found.n_folds, within=False), found
+    if X.judge is not None and judged_items(X, X.judge) > MOST_ASKED:
+        terms = analyse(X, again=True, random_state=seed, progress=tell).ladder.terms
+        found = _held_out(X, terms.name, by, folds, seed, tell)
+        return _Chosen([terms] * found.n_folds, within=False), found
     choosers: list[_Chooser] = []
 
-    def build() -> _Chooser:
+    def chooser() -> _Chooser:
         choosers.append(_Chooser(by, seed))
         return choosers[-1]
 
     unit: Any = by
-    found = quietly(lambda: held_out(build, X, by=unit, n_folds=folds, random_state=seed, progress=tell))
-    return _Chosen([one.name for one in choosers], within=True), found
+    with quiet():
+        found = held_out(chooser, X, by=unit, n_folds=folds, random_state=seed, progress=tell)
+    return _Chosen([one.terms for one in choosers], within=True), found
+
+
+def _on_features(name: str, X: Comparisons) -> bool:
+    return name in _LEAST_SQUARES or terms_of(name, X).on_features
 
 
 def _by_item(name: str) -> str:
@@ -245,14 +274,14 @@ def _by_item(name: str) -> str:
 
 
 def _held_out(X: Comparisons, name: str, by: str, folds: int, seed: int, tell: Any) -> HeldOut:
-    def build() -> Any:
+    def model() -> Any:
         if name in _LEAST_SQUARES:
             return RankRLSCV(kernel="linear" if X.items is None else "rbf")
-        return build_model(X, name, random_state=seed)
+        return build_model(X, terms_of(name, X), random_state=seed)
 
     unit: Any = by
-    if by == "item" and as_seen(X, name).items is None:
+    seen = X if name in _LEAST_SQUARES else as_seen(X, terms_of(name, X))
+    if by == "item" and seen.items is None:
         raise DataError(_by_item(name))
-    seen = as_seen(X, name)
-    found: HeldOut = quietly(lambda: held_out(build, seen, by=unit, n_folds=folds, random_state=seed, progress=tell))
-    return found
+    with quiet():
+        return held_out(model, seen, by=unit, n_folds=folds, random_state=seed, progress=tell)

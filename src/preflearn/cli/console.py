@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from preflearn.cli.words import one_line, visible, without_owner
 
-__all__ = ["WarningPrinter", "count", "facts", "plain", "progress", "prose", "table", "working"]
+__all__ = ["WarningPrinter", "count", "facts", "hanging", "plain", "progress", "prose", "table", "working"]
 
 _INDENT = 8
 _NAME = 8  # letters of a name below which a table is hard to read
@@ -98,6 +98,15 @@ def prose(text: str, *, heading: bool = False) -> None:
 def plain(text: str) -> None:
     """Print lines as they are, however long."""
     sys.stdout.write(text + "\n")
+
+
+def hanging(text: str, indent: int) -> None:
+    """Print lines of a table whose last column, from ``indent`` on, is wrapped to the width of the terminal."""
+    import textwrap
+
+    width = max(indent + 20, _console().width)
+    for line in visible(text).splitlines():
+        plain("\n".join(textwrap.wrap(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)))
 
 
 def facts(pairs: Sequence[tuple[str, str]]) -> None:

@@ -28,6 +28,7 @@ from preflearn.metrics import (
     pairwise_accuracy,
     precision_at_k,
 )
+from preflearn.selection import outcome_probability
 
 __all__ = ["Line", "judge_comparisons", "judge_rows", "run"]
 
@@ -109,7 +110,9 @@ def _predictions(saved: Saved, data: Comparisons) -> tuple[Any, Any]:
     """Return margins of comparisons, and probabilities where the model has them."""
     if not saved.probable:
         return saved.estimator.predict(data), None
-    return saved.estimator.decision_function(data), saved.estimator.predict_proba(data)[:, 1]
+    model = saved.estimator
+    stands = {"side": True} if getattr(model, "side", False) else {}  # outcomes were made on sides
+    return model.predict_difference(data, **stands), outcome_probability(model, data)
 
 
 def judge_rows(data: Ratings, prediction: Any, relevant: float | None = None) -> tuple[list[Line], list[str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from preflearn.analysis.ranker import rank_comparisons
 from preflearn.cli.console import facts, progress, working
 from preflearn.cli.sources import Read, about, describe_data, is_svmlight, read_again, read_any, save_notes, titled
 from preflearn.cli.training import (
@@ -22,7 +23,6 @@ from preflearn.exceptions import DataError, FileFormatError
 from preflearn.io import Reading
 from preflearn.io.svmlight import MOST_FEATURES
 from preflearn.model_file import save
-from preflearn.ranking.ranker import rank_comparisons
 
 __all__ = ["run"]
 
@@ -66,7 +66,7 @@ def _run(source: str, target: Path, choices: Choices) -> None:
             read.data, read.told, read.encoder, model=choices.model or "auto", random_state=choices.seed, progress=tell
         )
         save(result.model, target, notes=save_notes(read))
-    lines = [("Model", f"{result.choice.why}."), *(("Warning", one.text) for one in result.warnings)]
+    lines = [("Model", f"{result.ladder.why}."), *(("Warning", one.text) for one in result.warnings)]
     facts([*lines, ("Saved", _saved(target))])
 
 

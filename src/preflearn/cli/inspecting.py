@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.cli.console import count, facts, plain, progress, prose
+from preflearn.analysis.advising import camps
+from preflearn.analysis.analyse import analyse
+from preflearn.analysis.prepared import prepare
+from preflearn.analysis.terms import has_judges
+from preflearn.cli.console import count, facts, hanging, plain, progress, prose
 from preflearn.cli.options import ReadOptions
+from preflearn.cli.ranking import MODEL_COLUMN
 from preflearn.cli.sources import about, comparisons_of, describe_data
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError
-from preflearn.ranking.advising import camps
-from preflearn.ranking.candidates import has_judges
-from preflearn.ranking.prepared import prepare
-from preflearn.ranking.ranker import decide, judges_of, quietly
+from preflearn.exceptions import DataError, quiet
 from preflearn.structure import Rankability, judge_report
 
 __all__ = ["run"]
@@ -33,16 +34,20 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, to
             most = f"there are {X.n_items} items, so it must be from 2 to {X.n_items}"
             raise DataError(f"--clusters is {clusters}; {most if X.n_items > 2 else 'it needs three items or more'}.")
         with about(read.source):
-            choice, verdict = decide(X, circles=True, random_state=seed, progress=tell)
+            analysis = analyse(X, circles=True, again=True, random_state=seed, progress=tell)
+            verdict = analysis.rankability
             assert verdict is not None
         found = None
         if clusters is not None or verdict.found or verdict.n_parts > 1:
             tell("Looking for comparable groups", 0.7)
-            found = quietly(lambda: _groups(X, verdict, clusters, seed))
+            with quiet():
+                found = _groups(X, verdict, clusters, seed)
         judges, apart = None, []
         if has_judges(X):
-            judges = judges_of(choice, tell) or quietly(lambda: judge_report(X))  # which many judges leave out there
-            apart = camps(choice, judges)
+            tell("Asking about the judges", 0.8)
+            with quiet():
+                judges = analysis.judges or judge_report(X)  # which many judges leave out there
+            apart = camps(analysis.ladder)
     if as_json:
         answer = {
             "data": read.source,
@@ -51,6 +56,11 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, to
             "log_odds_of_circles": verdict.log_odds,
             "p_value": verdict.p_value,
             "log_evidence": verdict.log_evidence,
+            "ladder": [
+                {"model": one.name, "log_evidence": one.log_evidence, "penalised_evidence": one.penalised_evidence}
+                for one in analysis.ladder.ordered
+            ],
+            "not_tried": [str(one) for one in (*analysis.ladder.no_sign, *analysis.ladder.left_out)],
             "ranking_share": verdict.ranking_share,
             "cyclic_share": verdict.cyclic_share,
             "ordered": verdict.ordered,
@@ -69,7 +79,8 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, to
         sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
         return
     facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
-    plain(f"\n{X.summary()}\n\n{verdict}")
+    plain(f"\n{X.summary()}\n\n{verdict}\n")
+    hanging(analysis.ladder.table(), MODEL_COLUMN)
     if found is not None:
         plain("")
         around = clusters is not None or verdict.found

@@ -7,14 +7,9 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from preflearn.cli.commands import Unit, app
-from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source, Whole
+from preflearn.cli.options import ComparedModel, File, Flag, Machine, RankModel, ReadOptions, Source, Whole
 
 __all__: list[str] = []
-
-# RankModel without auto, which is no model of its own, and with rankrls; a test compares the two.
-Compared = Literal[
-    "bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both", "judges", "both-judges", "rankrls"
-]
 
 
 @app.command(usage="Usage: preflearn inspect DATA [OPTIONS]")
@@ -113,7 +108,7 @@ def suggest(
 def compare(
     data: Source,
     /,
-    *models: Compared,
+    *models: ComparedModel,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     by: Unit = "pair",
     folds: Whole = 5,

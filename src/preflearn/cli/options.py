@@ -11,7 +11,9 @@ from cyclopts import Parameter
 __all__ = [
     "LARGEST_SEED",
     "STANDARD_INPUT",
+    "ComparedModel",
     "File",
+    "FitModel",
     "Flag",
     "Form",
     "Machine",
@@ -51,10 +53,45 @@ def _whole(kind: Any, tokens: Any) -> int:
 Source = Annotated[str, Parameter(converter=_source)]
 Whole = Annotated[int, Parameter(converter=_whole)]
 File = Annotated[Path, Parameter(converter=_file)]
-# Must be the names of preflearn.ranking.MODELS, which would import scikit-learn; a test compares the two.
-RankModel = Literal[
-    "auto", "bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both", "judges", "both-judges"
-]
+# Must be the names of preflearn.analysis.terms, which would import scikit-learn; a test compares the two.
+UTILITIES = ("bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own")
+BESIDE = ("side", "covariates", "clusters", "reliability", "tastes", "circles")
+ALIASES = ("judges", "both", "both-judges")
+LEAST_SQUARES = ("rankrls", "rls", "kpcrank", "kpcr")
+
+
+def _model_of(*others: str, title: str = "") -> Any:
+    """Return a converter of names of models: a utility, what stands beside it, or one of some others."""
+
+    def convert(kind: Any, tokens: Any) -> str:
+        text: str = tokens[0].value
+        parts = text.split("+")
+        wrong = [part for part in (parts[1:] if parts[0] in UTILITIES else parts) if part not in BESIDE]
+        if wrong and text not in (*others, *ALIASES):
+            raise ValueError(f"{title}{_not_a_model(wrong[0], others, added=wrong[0] != parts[0])}")
+        return text
+
+    return convert
+
+
+def _not_a_model(name: str, others: tuple[str, ...], *, added: bool) -> str:
+    """Return what to say of a name that means nothing; ``added``: it stands behind a plus."""
+    from difflib import get_close_matches
+
+    known = BESIDE if added else (*others, *UTILITIES, *BESIDE)
+    near = get_close_matches(name, known, n=1)
+    meant = f' Did you mean "{near[0]}"?' if near else ""
+    if added:
+        return f'"{name}" is not a term of a model.{meant} Choose from: {", ".join(BESIDE)}.'
+    return (
+        f'"{name}" is not a model.{meant} Choose from: {", ".join((*others, *UTILITIES))}. The last {len(UTILITIES)} '
+        f"take further terms, as in {UTILITIES[0]}+{BESIDE[0]}: {', '.join(BESIDE)}."
+    )
+
+
+RankModel = Annotated[str, Parameter(converter=_model_of("auto"))]
+FitModel = Annotated[str, Parameter(converter=_model_of("auto", *LEAST_SQUARES))]
+ComparedModel = Annotated[str, Parameter(converter=_model_of("rankrls", title="MODELS: "))]
 Form = Literal["comparisons", "rankings", "preflib", "svmlight"]
 
 

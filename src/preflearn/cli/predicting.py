@@ -245,7 +245,8 @@ def _pairs(saved: Saved, data: Comparisons) -> Answer:
         header, columns = [*header, "tie"], [*columns, model.predict_outcome_proba(data)[:, 1]]
     difference, std = model.predict_difference(data, return_std=True)
     answers = [column.tolist() for column in [*columns, difference, std]]
-    if getattr(model, "judge_kernel", None) is None or data.judge is None:
+    told_apart = getattr(model, "judge_kernel", None) is not None or getattr(model, "judge_reliability", False)
+    if not told_apart or data.judge is None:
         return [*header, "difference", "std"], zip(*sides, *answers, strict=True), f"probabilities of {what}"
     judge = [str(name) for name in data.judge]  # whose preferences these are
     rows = zip(judge, *sides, *answers, strict=True)

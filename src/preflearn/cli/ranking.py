@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from preflearn.cli.console import count, facts, progress, table
+from preflearn.analysis import RankResult
+from preflearn.analysis.ranker import rank_comparisons
+from preflearn.cli.console import count, facts, hanging, plain, progress, table
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import Read, about, describe_data, read_comparisons, save_notes
 from preflearn.cli.tables import write_csv
 from preflearn.exceptions import DataError
-from preflearn.ranking import RankResult
-from preflearn.ranking.ranker import rank_comparisons
 
-__all__ = ["RankOptions", "print_result", "run"]
+__all__ = ["MODEL_COLUMN", "RankOptions", "print_result", "run"]
+
+MODEL_COLUMN = 27  # where the words of a model start in the table of a ladder
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class RankOptions:
     top: int = 30
     level: float = 0.9
     circles: bool | None = None
+    explain: bool = False
     seed: int = 0
 
 
@@ -59,7 +62,7 @@ def run(data: str, reading: ReadOptions, options: RankOptions) -> None:
     if options.json:
         sys.stdout.write(json.dumps(result.summary(), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
         return
-    print_result(result, options.top)
+    print_result(result, options.top, explain=options.explain)
     facts([("Saved", line) for line in written])
 
 
@@ -84,15 +87,19 @@ def _write(result: RankResult, read: Read, options: RankOptions, tell: Any) -> l
     return written
 
 
-def print_result(result: RankResult, top: int) -> None:
-    """Print the model, the verdict, the table and the warnings."""
-    lines = [("Model", f"{result.choice.why}.")]
-    lines += [("", f"Not tried: {what}.") for what in result.choice.left_out]
+def print_result(result: RankResult, top: int, *, explain: bool = False) -> None:
+    """Print the model, the verdict, the table and the warnings; to ``explain`` prints all models that were fitted."""
+    lines = [("Model", f"{result.ladder.why}.")]
+    if not explain:  # else the table says it
+        lines += [("", f"Not tried: {what}.") for what in result.ladder.left_out]
     if result.rankability is not None:
         verdict = result.rankability
         odds = "" if verdict.verdict == "only noise" else f" ({verdict.odds})"
         lines.append(("Verdict", f"{verdict.told.rstrip('.')}{odds}."))
     facts(lines)
+    if explain:
+        plain("")
+        hanging(result.ladder.table(), MODEL_COLUMN)
     header, rows = result.rows(top)
     columns = [(name, "left" if name in ("item", "places", "W-L-T") else "right") for name in header]
     narrow = table(columns, rows, spare=("W-L-T", header[3], "places"))

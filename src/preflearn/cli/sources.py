@@ -177,8 +177,8 @@ def about(source: str, *others: str) -> Iterator[None]:
 
 def read_comparisons(source: str, options: ReadOptions) -> Read:
     """Return the comparisons of a file; rows with scores are compared within their groups."""
+    from preflearn.analysis.ranker import from_rows
     from preflearn.data import Comparisons
-    from preflearn.ranking.ranker import from_rows
 
     reading = read_any(source, options)
     if isinstance(reading.data, Comparisons):

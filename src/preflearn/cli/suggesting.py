@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from preflearn.active import remaining_value
+from preflearn.analysis.asking import model_to_ask, next_comparisons, runs_in_circles
+from preflearn.analysis.prepared import prepare
+from preflearn.analysis.ranker import rank_comparisons
 from preflearn.cli.console import count, facts, progress
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import about, comparisons_of
 from preflearn.cli.tables import write_csv
-from preflearn.exceptions import DataError, DataWarning
-from preflearn.ranking.asking import model_to_ask, next_comparisons, runs_in_circles
-from preflearn.ranking.prepared import prepare
-from preflearn.ranking.ranker import quietly, rank_comparisons
+from preflearn.exceptions import DataError, DataWarning, quiet
 
 __all__ = ["run"]
 
@@ -49,13 +49,13 @@ def run(
         with about(read.source):
             if read.model is None:
                 result = rank_comparisons(read.data, model=model or "auto", random_state=seed, progress=tell)
-                asked = model_to_ask(X, result.model, result.choice, random_state=seed)
+                asked = model_to_ask(X, result.model, result.analysis, random_state=seed)
             else:
                 asked = model_to_ask(X, read.model, random_state=seed)
         if asked is not (read.model if read.model is not None else result.model):
             warnings.warn(
-                f"{read.source}: the model has tastes of judges, and what a comparison would tell about these is not "
-                "worked out. The suggestions are by what all judges share (--model bradley-terry or gp-own).",
+                f"{read.source}: the model tells judges or clusters apart, and what a comparison would tell about "
+                "these is not worked out. The suggestions are by what all share (--model bradley-terry or gp-own).",
                 DataWarning,
                 stacklevel=2,
             )
@@ -69,7 +69,8 @@ def run(
         found = next_comparisons(asked, n, best=best, judges=names, answered=answered, random_state=seed)
         worth = ""
         if out is not None and len(found) <= MOST_FORESEEN and not runs_in_circles(asked):
-            worth = str(quietly(lambda: remaining_value(asked, len(found), random_state=seed)))
+            with quiet():
+                worth = str(remaining_value(asked, len(found), random_state=seed))
     # which item stands left must not hint at anything
     swap = np.random.default_rng(seed).random(len(found)) < 0.5
     sides = np.array([found.first_name, found.second_name], dtype=object)

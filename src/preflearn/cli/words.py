@@ -55,6 +55,10 @@ _OPTIONS = [
     (r"\brank: model (\w)", r"--model \1"),
     (r"Give a table of items, or use bradley-terry\.", "Give it with --items ITEMS, or use --model bradley-terry."),
     (r"Name the column of the judges\.", "Name the column of the judges: --columns judge=COLUMN."),
+    (
+        r"Name the column of the (clusters|covariates)\.",
+        r"Tables have no column of \1: give them to preflearn.Comparisons in Python, or use another --model.",
+    ),
 ]
 # What a terminal would obey: controls, but for line ends and tabs, and what turns the direction of text around.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

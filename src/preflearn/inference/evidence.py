@@ -294,6 +294,15 @@ class Evidence:
         self.take(after, Warm(solution.posterior.g))
         return float(np.abs(after.value - before.value).max(initial=0.0)), factor
 
+    def with_judges(self, solution: Solution) -> float:
+        """Return the log evidence of a solution, with what is not known of reliabilities counted."""
+        value = solution.posterior.log_evidence
+        if self.reliability is None:
+            return value
+        plain, posterior = self.seen.scaled(None), solution.posterior
+        x, variance = plain.see(posterior.x), plain.spread(posterior.curve.variances)
+        return value + self.reliability.log_evidence(plain, x, variance, solution.likelihood)
+
     def over(self, problem: Problem, likelihood: Any, *, tol: float | None = None) -> Evidence:
         """Return the evidence of the same outcomes for other terms over the same cells, warm where this one is."""
         method = self.method if tol is None else replace(self.method, tol=tol)  # type: ignore[type-var]

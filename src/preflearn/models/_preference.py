@@ -210,7 +210,7 @@ class PreferenceModel(UtilityPosterior, ABC):
         self.clusters_ = np.fromiter(data.clusters, dtype=object)
         self.cluster_variance_ = float(parts["clusters"].variance.constant_value) if "clusters" in parts else None
         self.likelihood_ = solution.likelihood
-        self.log_evidence_ = solution.posterior.log_evidence
+        self.log_evidence_ = evidence.with_judges(solution)
         self.info_ = replace(solution.info, **_latents(self._choice, solution.problem, data))
         self.theta_, self.bounds_, self.theta_names_ = learned.theta, evidence.bounds, evidence.names
         self.featureless_, self.on_bags_ = X.items is None, not as_items(X.items).one_row_each

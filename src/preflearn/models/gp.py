@@ -118,8 +118,8 @@ class PreferenceGP(PreferenceModel):
     likelihood_ : likelihood
         Likelihood at the chosen hyperparameters.
     log_evidence_ : float
-        Log evidence of the comparisons there; with ``judge_reliability`` given these, so that it is not to be compared
-        with that of a model without.
+        Log evidence of the comparisons there; with ``judge_reliability`` a lower bound of it, averaged over what
+        reliabilities may be (beside a ``judge_kernel`` it is given the most probable ones).
     sigma_ : float
         Noise of one item's utility relative to the prior deviation of utilities (a judge's): the σ of the paper.
     own_variance_ : float or None

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from preflearn.ranking import asking
+from preflearn.analysis import asking
 from preflearn.report.context import Shown
 from preflearn.report.markup import clean, escape, name, number, paragraph, percent, plural, table
 
@@ -65,7 +65,7 @@ def _suggested(shown: Shown) -> str | None:
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        asked = asking.model_to_ask(result.data, result.model, result.choice, random_state=shown.random_state)
+        asked = asking.model_to_ask(result.data, result.model, result.analysis, random_state=shown.random_state)
         todo = asking.next_comparisons(asked, WANTED, random_state=shown.random_state)
     if not len(todo):
         return None

@@ -8,14 +8,14 @@ import numpy as np
 from scipy.stats import chi2
 from sklearn.base import clone
 
+from preflearn.analysis.asking import runs_in_circles
 from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of, log_loss
 from preflearn.operators import FloatArray, IntArray
 from preflearn.plots.calibration import _interval, _winners
-from preflearn.ranking.asking import runs_in_circles
 from preflearn.report.context import Shown
 from preflearn.report.markup import number, paragraph, percent, plural, share, table
 from preflearn.report.svg import Drawing
-from preflearn.selection import PairFolds
+from preflearn.selection import PairFolds, outcome_probability
 
 __all__ = ["calibration", "held_out"]
 
@@ -89,7 +89,7 @@ def held_out(shown: Shown) -> tuple[FloatArray, str]:
     folds = PairFolds(min(FOLDS, len(data.pairs)), random_state=shown.random_state)
     probability = np.full(len(data), 0.5)
     for train, test in folds.split(data):
-        probability[test] = np.asarray(clone(model).fit(data[train]).predict_proba(data[test]))[:, 1]
+        probability[test] = outcome_probability(clone(model).fit(data[train]), data[test])
     return probability, (
         f"The comparisons were dealt into {folds.n_splits} parts, all of the same two items into one, and each part "
         "was predicted by a model trained on the others."

@@ -27,7 +27,7 @@ def rankability(shown: Shown) -> str:
         )
     circles, triples = found.triads
     hodge = found.hodge
-    models = {"ranking": "a ranking", "circles": "circles alone", "both": "both", "chance": "chance"}
+    models = {"ranking": "without circles", "both": "with circles", "chance": "chance"}
     evidence = ", ".join(
         f"{models.get(key, clean(key))} {number(value, 1)}" for key, value in found.log_evidence.items()
     )
@@ -47,8 +47,6 @@ def rankability(shown: Shown) -> str:
     if found.found and found.along:
         what = "How strong preferences are depends on" if found.ordered else "The circles run along"
         lines.append(f"{what} {' and '.join(name(clean(one)) for one in found.along)}.")
-    if found.n_judges > 1:
-        lines.append(f"{plural(found.n_judges, 'judge')} are taken together here.")
     verdict = found.told + (" Ask for single pairs, not for places." if found.verdict == "cyclic" else "")
     text = paragraph(f"<strong>{escape(verdict)}</strong>")
     return text + bullets(lines) + _cycles(found) + _winners(shown)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from preflearn.items import as_items
-from preflearn.ranking.candidates import AROUND
 from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, escape, paragraph
 
@@ -32,13 +31,13 @@ REFERENCES: dict[str, str] = {
 def references(shown: Shown) -> list[str]:
     """Return the keys of the methods that were used, in order."""
     result = shown.result
-    chosen = result.choice.name
-    used = ["thurstone" if chosen == "thurstone" else "bradley-terry"]
+    terms = result.ladder.terms
+    used = ["thurstone" if terms.utility == "thurstone" else "bradley-terry"]
     if bool((result.data.outcome == 0).any()):
         used.append("ties")
-    if chosen not in ("bradley-terry", "thurstone"):
+    if terms.on_features or {"reliability", "tastes", "circles"} & set(terms.beside):
         used.append("gp")
-    if result.rankability is not None or chosen in AROUND:
+    if result.rankability is not None or "circles" in terms:
         used.append("circles")
     if result.rankability is not None:
         used.append("hodge")

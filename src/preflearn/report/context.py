@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from preflearn.analysis import RankResult
 from preflearn.data import Comparisons
 from preflearn.operators import FloatArray, IntArray
-from preflearn.ranking import RankResult
 from preflearn.report.markup import clean
 from preflearn.structure.graph import Flow
 

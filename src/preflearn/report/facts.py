@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from preflearn._version import __version__
+from preflearn.analysis.asking import runs_in_circles
 from preflearn.data.pairs import contradictions, exact_repeats
 from preflearn.plots._fitted import parameter_names
-from preflearn.ranking import MODELS
-from preflearn.ranking.asking import runs_in_circles
 from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, clean, escape, figures, number, paragraph, plural, share, table
 
@@ -55,26 +54,26 @@ def _sizes(parts: Any) -> str:
 
 def model_facts(shown: Shown) -> str:
     """Return which models were tried and why one was taken, its hyperparameters, and versions."""
-    choice = shown.result.choice
-    why = clean(choice.why, 600)
+    ladder = shown.result.ladder
+    why = clean(ladder.why, 600)
     words = paragraph(
         f"{escape(why[:1].upper() + why[1:])}.",
         "The evidence of a model is the log probability that it gave to the outcomes before it saw them; each learned "
-        "parameter has to earn 1.5.",
+        "parameter has to be worth 1.5.",
     )
     rows = [
         [
-            f'<span class="words">{escape(MODELS.get(one.name, clean(one.name)))}'
-            f"{' (chosen)' if one.model is choice.model else ''}</span>",
+            f'<span class="words">{escape(one.terms.words)}{" (chosen)" if one is ladder.chosen else ""}</span>',
             number(one.log_evidence, 1),
-            f"{one.n_parameters}",
-            number(one.earned, 1),
+            number(one.price, 1),
+            number(one.penalised_evidence, 1),
         ]
-        for one in choice.candidates
+        for one in ladder.ordered
     ]
-    tried = table("Models that were tried", ["model", "log evidence", "learned parameters", "less 1.5 for each"], rows)
-    left_out = "".join(paragraph(f"Not tried: {escape(clean(line, 300))}.") for line in choice.left_out)
-    return words + tried + left_out + _hyperparameters(choice.model) + _versions()
+    tried = table("Models that were tried", ["model", "log evidence", "price", "evidence less price"], rows)
+    none = "".join(paragraph(f"{escape(clean(str(one), 300))}.") for one in ladder.no_sign)
+    left_out = "".join(paragraph(f"Not tried: {escape(clean(str(one), 300))}.") for one in ladder.left_out)
+    return words + tried + none + left_out + _hyperparameters(ladder.model) + _versions()
 
 
 def _hyperparameters(model: Any) -> str:

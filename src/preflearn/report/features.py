@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from preflearn.analysis.asking import runs_in_circles
 from preflearn.data import Comparisons
 from preflearn.items import as_items
 from preflearn.operators import FloatArray
 from preflearn.plots._fitted import feature_names
-from preflearn.ranking.asking import runs_in_circles
 from preflearn.report.context import Shown
 from preflearn.report.markup import clean, isolated, name, number, paragraph, percent, plural, short, table
 from preflearn.report.svg import Drawing
@@ -30,7 +30,7 @@ CLEARLY = 0.6  # share of a curve's range from end to end from which on it goes 
 def features(shown: Shown) -> str:
     """Return how much each feature moves the utility."""
     data, model = shown.result.data, shown.result.model
-    tried = any(one.name.startswith("gp") for one in shown.result.choice.candidates)
+    tried = any(one.terms.on_features for one in shown.result.ladder.steps)
     if data.items is None and not tried:
         return paragraph("The items have no features, so each has a utility of its own.")
     if data.items is None or _ignores_features(shown):
@@ -70,8 +70,7 @@ def features(shown: Shown) -> str:
 
 
 def _ignores_features(shown: Shown) -> bool:
-    chosen = shown.result.choice
-    return chosen.name in ("bradley-terry", "thurstone") or bool(getattr(chosen.model, "featureless_", False))
+    return not shown.result.ladder.terms.on_features
 
 
 def _curves(shown: Shown) -> tuple[FloatArray, FloatArray]:

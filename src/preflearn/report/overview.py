@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from preflearn.ranking.asking import runs_in_circles
+from preflearn.analysis.asking import runs_in_circles
 from preflearn.report.context import Shown
 from preflearn.report.markup import (
     LONGEST_TEXT,

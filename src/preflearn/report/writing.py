@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from preflearn._version import __version__
+from preflearn.analysis import RankResult
 from preflearn.model_file.container import atomic_file
-from preflearn.ranking import RankResult
 from preflearn.report.asking import judges, next_comparisons
 from preflearn.report.calibration import calibration
 from preflearn.report.circles import clusters, rankability
@@ -74,7 +74,7 @@ def write_report(
     >>> import tempfile
     >>> from pathlib import Path
     >>> from preflearn import Comparisons
-    >>> from preflearn.ranking import rank
+    >>> from preflearn.analysis import rank
     >>> from preflearn.report import write_report
     >>> result = rank(Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "cy"]))
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -95,7 +95,7 @@ def report_html(
     Examples
     --------
     >>> from preflearn import Comparisons
-    >>> from preflearn.ranking import rank
+    >>> from preflearn.analysis import rank
     >>> from preflearn.report import report_html
     >>> page = report_html(rank(Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "cy"])))
     >>> "<title>Ranking of 3 items</title>" in page

@@ -18,7 +18,7 @@ from preflearn.metrics import calibration_curve, comparison_log_loss, pairwise_a
 from preflearn.metrics.probabilities import Calibration, calibration_error
 from preflearn.selection.splitters import ClusterFolds, GroupFolds, ItemFolds, PairFolds
 
-__all__ = ["HeldOut", "Paired", "held_out", "paired_difference"]
+__all__ = ["HeldOut", "Paired", "held_out", "outcome_probability", "paired_difference"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -142,7 +142,7 @@ def held_out(
             progress(f"Fold {k + 1} of {len(splits)}", k / len(splits))
         with _no_warning():
             model = build().fit(data[train])
-            probability.append(_probability(model, data[test]))
+            probability.append(outcome_probability(model, data[test]))
         rows.append(test)
     row = np.concatenate(rows)
     order = np.argsort(row, kind="stable")
@@ -188,10 +188,15 @@ def _folds(data: Comparisons, by: str, n_folds: int, random_state: int) -> tuple
     return unit, list(folds.split(bare, None, groups))
 
 
-def _probability(model: Any, test: Comparisons) -> FloatArray:
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(test)[:, 1], dtype=np.float64)
-    return np.asarray((1 + np.sign(model.predict(test))) / 2)
+def outcome_probability(model: Any, data: Comparisons) -> FloatArray:
+    """Return P(first is preferred) of comparisons as they were made, (m,): with the advantage of the first side.
+
+    A model that has learned such an advantage leaves it out of its answers unless asked, and outcomes do not.
+    """
+    if not hasattr(model, "predict_proba"):
+        return np.asarray((1 + np.sign(model.predict(data))) / 2)
+    stands: dict[str, Any] = {"side": True} if getattr(model, "side", False) else {}
+    return np.asarray(model.predict_proba(data, **stands)[:, 1], dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.models import PreferenceGP
-from preflearn.structure._learned import shares
 from preflearn.structure.graph import FloatArray, Flow
+from preflearn.structure.preferences import shares
 
 __all__ = ["ComparableClusters"]
 

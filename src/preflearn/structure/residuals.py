@@ -18,7 +18,16 @@ from preflearn.models._differences import utilities_by_least_squares
 from preflearn.models._gp_terms import start_kernel
 from preflearn.structure.graph import FloatArray, IntArray, pairs_in_circles, wins_in_order
 
-__all__ = ["FEWER", "Sign", "chance", "cyclic_residuals", "functions_of_features", "similarities", "typical_distance"]
+__all__ = [
+    "FEWER",
+    "Sign",
+    "chance",
+    "cyclic_residuals",
+    "functions_of_features",
+    "row_reliabilities",
+    "similarities",
+    "typical_distance",
+]
 
 SIMULATIONS, FEWER = 999, 199
 LARGE = 2e6  # multiplications of one simulation from which on there are fewer
@@ -85,6 +94,15 @@ def _utility(ranking: Any) -> Any:
     return ranking._solution.problem.parts["utility"]
 
 
+def row_reliabilities(model: Any) -> FloatArray | None:
+    """Return the reliability of who judged, for every comparison of a model; None where all are 1."""
+    learned = getattr(model, "reliability_", None)
+    if learned is None:
+        return None
+    of_judge = dict(zip(model.judges_.tolist(), learned.tolist(), strict=True))
+    return np.array([of_judge.get(name, 1.0) for name in model.comparisons_.judge.tolist()])
+
+
 class Sign(NamedTuple):
     """How often chance would leave residuals as cyclic as these, and with which of the kernels they are most so.
 
@@ -129,14 +147,21 @@ def cyclic_residuals(
     by_name = functions is None and all(kernel is None for kernel in kernels)
     if not inside.any() or (by_name and not likelihood.normal and wins_in_order(X)):
         return Sign(1.0, 0)
-    trials = _trials(place, weight, exact=likelihood.normal)
+    scale = row_reliabilities(ranking)
+    kinds = (
+        ranking._statements.cell
+        if scale is None
+        else np.unique(np.stack([ranking._statements.cell, scale]), axis=1, return_inverse=True)[1].ravel()
+    )
+    trials = _trials(kinds, weight, exact=likelihood.normal)
     turn = sign[trials.row]  # the sides of a trial are those of its first row
-    z = ranking.predict_difference(X[trials.row])
+    z = ranking.predict_difference(X[trials.row], side=bool(ranking.side))
     slopes = likelihood.log_density(_signs(X, likelihood), z[trials.of] * (sign * turn[trials.of])).first
-    observed = pairs.sums(sign * (weight * slopes))
-    of_pairs = sp.csr_array((turn, (place[trials.row], np.arange(len(z)))), shape=(m, len(z)))
+    scale = np.ones(len(X)) if scale is None else scale
+    observed = pairs.sums(sign * scale * (weight * slopes))
+    of_pairs = sp.csr_array((turn * scale[trials.row], (place[trials.row], np.arange(len(z)))), shape=(m, len(z)))
     draw, information = _simulator(likelihood, z, trials, rng)
-    W = abs(of_pairs) @ information
+    W = of_pairs.power(2) @ information
     cyclic = _without_utilities(ends, n, W, inside)
     parts = [_statistic(n, ends, kernel) for kernel in kernels]
     if functions is not None:
@@ -246,8 +271,8 @@ class Trials(NamedTuple):
     of: IntArray
 
 
-def _trials(place: IntArray, weight: FloatArray, *, exact: bool) -> Trials:
-    """Return rows about the same pair as one trial, as far as that is the same in distribution.
+def _trials(cell: IntArray, weight: FloatArray, *, exact: bool) -> Trials:
+    """Return rows of which a model sees the same as one trial, as far as that is the same in distribution.
 
     A weight of 3 is three outcomes, and 2.5 are two that count 1.25 each. So outcomes of the same pair are a count if
     they weigh the same, as all do where weights are whole numbers. Margins (``exact``) of a pair sum to a normal
@@ -258,7 +283,7 @@ def _trials(place: IntArray, weight: FloatArray, *, exact: bool) -> Trials:
         every = np.arange(len(weight))
         return Trials(every, times, weight, every)
     kinds, kind = np.unique(np.zeros(len(weight)) if exact else weight / times, return_inverse=True)
-    row, of = np.unique(place * len(kinds) + kind.ravel(), return_index=True, return_inverse=True)[1:]
+    row, of = np.unique(cell * len(kinds) + kind.ravel(), return_index=True, return_inverse=True)[1:]
     of = of.ravel()
     total = np.zeros(len(row), np.int64)
     np.add.at(total, of, times)

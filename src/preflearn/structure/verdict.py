@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from preflearn.models import PreferenceGP
-from preflearn.structure._learned import Winners, said_by
-from preflearn.structure._rivals import HINT, MILLION, NO_SIGN, PRICE, without_utility
+from preflearn.structure.circles import HINT, MILLION, NO_SIGN, PRICE, without_utility
 from preflearn.structure.clusters import ComparableClusters
 from preflearn.structure.hodge import Hodge
+from preflearn.structure.preferences import Winners
 from preflearn.structure.residuals import FEWER
 
 __all__ = ["CYCLES", "SURE", "Rankability", "cyclic_or_partly"]
@@ -34,7 +33,7 @@ class Rankability:
     p_value : float
         How often a ranking, as learned, leaves residuals that run in circles as much as those observed.
     log_evidence : dict
-        Log evidence of the three models and of chance: "ranking", "circles", "both", "chance".
+        Log evidence of the models and of chance: "ranking", "both" (if it was learned), "chance".
     ranking_share, cyclic_share : float
         Shares of the learned preferences between all items (by the model that the odds favour), as squares, that the
         best ranking explains, and the rest.
@@ -54,14 +53,11 @@ class Rankability:
     n_judges : int
         Judges whose comparisons were taken together, 0 where nobody is named.
     models : dict
-        The fitted models: "ranking", "circles", "both"; fewer where they could not change the verdict (``screen``,
-        ``along``).
+        The fitted models: "ranking", and "both" with circles beside it, unless they could not change the verdict.
     winners : Winners
         What ``condorcet`` and ``smith`` are drawn from, when they are asked for.
     along : tuple of str
         The only features that the circles depend on, one or two; empty where it is all of them.
-    shared : bool
-        Whether judges have tastes of their own besides, so that this is about what they share.
     """
 
     verdict: str
@@ -77,10 +73,14 @@ class Rankability:
     cycles: list[tuple[float, list[Any]]]
     n_parts: int
     n_judges: int
-    models: dict[str, PreferenceGP]
+    models: dict[str, Any]
     winners: Winners = field(repr=False)
     along: tuple[str, ...] = ()
-    shared: bool = False
+
+    @property
+    def shared(self) -> bool:
+        """Whether judges have tastes of their own besides, so that the verdict is about what they share."""
+        return getattr(self.models["ranking"], "judge_kernel", None) is not None
 
     @property
     def condorcet(self) -> list[tuple[Any, float]]:
@@ -155,7 +155,7 @@ class Rankability:
     def clusters(self, n_clusters: int | Literal["auto"] = "auto", *, random_state: Any = 0) -> ComparableClusters:
         """Return groups of items that can be ranked within and not across, by the model of circles alone.
 
-        It is learned now if the verdict did not need it (``screen``).
+        It is learned now.
 
         Parameters
         ----------
@@ -169,25 +169,8 @@ class Rankability:
         ComparableClusters
             Fitted: ``labels_`` and ``ranks_`` of the items.
         """
-        circles = self.models.get("circles") or without_utility(self.models.get("both") or self.models["ranking"])
+        circles = without_utility(self.models.get("both") or self.models["ranking"])
         return ComparableClusters(n_clusters, random_state=random_state).fit_matrix(circles._mean_preferences())
-
-    def as_said_by(self, model: PreferenceGP) -> Rankability:
-        """Return the verdict with shares, cycles and winners as another model has them, which predicts from now on."""
-        if model is self.winners.model:
-            return self
-        said = said_by(model, max(len(self.cycles), CYCLES), self.winners.n_samples, self.winners.random_state)
-        verdict = cyclic_or_partly(said.ranking_share) if self.found else self.verdict
-        return replace(self, verdict=verdict, **said._asdict())
-
-    def explained_by_tastes(self, model: PreferenceGP, log_odds: float) -> Rankability:
-        """Return the verdict where tastes of judges explain more than circles; ``log_odds`` are of circles beside them.
-
-        Judges who differ look like circles where they are taken together, as the models of this verdict do.
-        """
-        said = said_by(model, CYCLES, self.winners.n_samples, self.winners.random_state)
-        verdict = "rankable" if log_odds < -SURE else "undecided"
-        return replace(self, verdict=verdict, log_odds=log_odds, along=(), shared=True, **said._asdict())
 
     def __str__(self) -> str:
         """Return the verdict in words, with the figures behind it."""
@@ -202,9 +185,8 @@ class Rankability:
             f"  {circles} of {triples} triples run in a circle",
             "  log evidence: " + ", ".join(f"{name} {value:.1f}" for name, value in self.log_evidence.items()),
         ]
-        if self.n_judges > 1:
-            tastes = ", who also have tastes of their own" if self.shared else ""
-            lines.append(f"  {self.n_judges} judges are taken together here{tastes}")
+        if self.shared:
+            lines.append(f"  {self.n_judges} judges have tastes of their own besides")
         if self.found and self.along:
             what = "how strong preferences are depends on" if self.ordered else "circles run along"
             lines.append(f"  {what} {' and '.join(self.along)}")

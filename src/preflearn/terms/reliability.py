@@ -40,6 +40,7 @@ UNKNOWN = 1e-3  # share of what is known of a reliability that is then taken to 
 STEPS, LONGEST, SMALL = 30, 0.5, 1e-7  # Newton's steps to the most probable reliability of each kind, and their length
 HALVINGS, PROMISED = 12, 0.01  # of a step that leads down; nats by which the last step may still gain, which are added
 FIRST_SHARES = (0.8, 0.1, 0.1)  # of the kinds, where a search starts
+NODES_OF_A_KIND = 15  # of an integral over the reliabilities of a kind
 LARGEST = 10.0  # deviation that a file may speak of
 
 
@@ -221,6 +222,31 @@ class Reliability:
         spread = (before + told.given / factor**2) ** -0.5
         new = replace(self, value=value, spread=spread, before=before**-0.5, deviation=deviation)
         return replace(new, shares=tuple(shares.tolist()), size=size), factor
+
+    def log_evidence(self, seen: Any, x: FloatArray, variance: FloatArray, likelihood: Any) -> float:
+        """Return what to add to the evidence given these distributions to get that of outcomes and judges together.
+
+        Over judges, log ∫ p(s) exp(E log p(outcomes | s, x)) ds less the E log p(outcomes) that is in it already; the
+        sum is a lower bound of the log evidence. 0 where reliabilities are taken for known.
+        """
+        if self.spread is None:
+            return 0.0
+        half = np.sqrt(np.maximum(variance, 0.0))
+        ends, y, weight = np.concatenate([x + half, x - half]), np.tile(seen.y, 2), np.tile(0.5 * seen.weight, 2)
+        judge = np.tile(self.judge, 2)
+
+        def expected(s: FloatArray) -> FloatArray:
+            density = likelihood.log_density(y, np.append(s, 1.0)[judge] * ends).value
+            return np.asarray(np.bincount(judge[judge >= 0], (weight * density)[judge >= 0], len(s)))
+
+        points, mass = np.polynomial.hermite_e.hermegauss(NODES_OF_A_KIND)
+        parts = [
+            np.log(share * w / mass.sum()) + expected(np.full(len(self.value), centre + self.deviation * t))
+            for share, centre in zip(self.shares, CENTRES, strict=True)
+            for t, w in zip(points, mass, strict=True)
+        ]
+        counted = 0.5 * (expected(self.value + self.spread) + expected(self.value - self.spread))
+        return float((logsumexp(parts, axis=0) - counted).sum())
 
 
 def _integrated(y: FloatArray, weight: FloatArray, x: FloatArray, F: FloatArray, likelihood: Any) -> FloatArray:

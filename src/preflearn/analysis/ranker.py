@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-import math
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
+from preflearn.analysis.advising import advise
+from preflearn.analysis.analyse import Analysis, analyse
+from preflearn.analysis.ladder import Progress
+from preflearn.analysis.limits import LIMITS, Limits
+from preflearn.analysis.result import RankResult
+from preflearn.analysis.terms import terms_of
 from preflearn.data import Comparisons, Ratings, from_scores
-from preflearn.exceptions import DataError, DataWarning
+from preflearn.exceptions import DataError, quiet
 from preflearn.io import ItemEncoder, read_preferences
 from preflearn.io.svmlight import check_feature_numbers
-from preflearn.models import PreferenceGP
 from preflearn.models.ranking import Ranking
-from preflearn.ranking.advice import Advice
-from preflearn.ranking.advising import advise
-from preflearn.ranking.candidates import AROUND, MOST_ITEMS, check_model
-from preflearn.ranking.choice import Choice, Utilities, choose_model, learn_utilities
-from preflearn.ranking.pairing import is_widened
-from preflearn.ranking.prepared import prepare
-from preflearn.ranking.result import RankResult
-from preflearn.structure import JudgeReport, Rankability, judge_report, rankability
-from preflearn.structure._rivals import CHEAP
-from preflearn.structure.rankability import MOST_ITEMS_LEARNED, MOST_LEARNED
 
-__all__ = ["decide", "from_rows", "judges_of", "quietly", "rank", "rank_comparisons"]
+__all__ = ["from_rows", "rank", "rank_comparisons"]
 
-MOST_PAIRS = 20_000  # distinct pairs up to which circles are looked for
+MOST_PAIRS = 20_000  # that scores are turned into
 DRAWN = 10**7  # utilities drawn for places and P(best)
-
-Progress = Callable[[str, float], None]
 
 
 def rank(
@@ -44,6 +34,7 @@ def rank(
     model: str = "auto",
     level: float = 0.9,
     circles: bool | None = None,
+    limits: Limits = LIMITS,
     random_state: int = 0,
     progress: Progress | None = None,
     **reading: Any,
@@ -62,8 +53,9 @@ def rank(
     columns : mapping, default=None
         Which column plays which part, where that is not recognised: ``{"winner": "champion", "loser": "victim"}``.
     model : str, default="auto"
-        "auto" chooses by evidence; or "bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "both",
-        "judges", "both-judges".
+        "auto" chooses by evidence; or a utility ("bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own")
+        with what stands beside it ("side", "covariates", "clusters", "reliability", "tastes", "circles"), as in
+        "gp-own+side"; without a utility the usual one is meant: "tastes+circles".
     level : float, default=0.9
         Probability of the intervals.
     circles : bool or None, default=None
@@ -71,6 +63,8 @@ def rank(
         hints at them. None: up to 20,000 different pairs (with features also at most 1,500 items), and circles are
         learned up to 2,500 pairs of items with features, or 1,000 items without (else the hint is a warning); True:
         whatever it costs.
+    limits : Limits
+        Every threshold that decides what is tried (`preflearn.analysis.Limits`).
     random_state : int, default=0
         Seed of random starts and draws.
     progress : callable, default=None
@@ -128,6 +122,7 @@ def rank(
         model=model,
         level=level,
         circles=circles,
+        limits=limits,
         random_state=random_state,
         progress=progress,
     )
@@ -141,6 +136,7 @@ def rank_comparisons(
     model: str = "auto",
     level: float = 0.9,
     circles: bool | None = None,
+    limits: Limits = LIMITS,
     random_state: int = 0,
     progress: Progress | None = None,
 ) -> RankResult:
@@ -148,76 +144,24 @@ def rank_comparisons(
     if not 0 < level < 1:
         raise DataError(f"rank: level is {level:g}; it must be between 0 and 1, for example 0.9.")
     if model != "auto":
-        check_model(data, model)
+        terms_of(model, data)
     tell = progress or (lambda what, share: None)
-    start = prepare(data)
-    data, record, notes = start.data, start.record, list(start.notes)
-    choice, verdict = decide(data, model, circles=circles, random_state=random_state, progress=tell)
-    if verdict is None and circles is None:
-        notes.append(
-            Advice(
-                "not examined",
-                "There are too many pairs to look for circles in passing: preflearn rank --circles (in Python "
-                "circles=True) or preflearn inspect does it.",
-            )
-        )
-    data = choice.data
-    judges = judges_of(choice, tell)
+    found = analyse(data, model, circles=circles, limits=limits, random_state=random_state, progress=tell)
     tell("Ranking", 0.9)
-    ranking = _ranking(choice, level, random_state)
-    advice = [*quietly(lambda: advise(data, record, ranking, verdict, judges, choice)), *notes]
-    return RankResult(ranking, record, choice.model, choice, verdict, judges, tuple(advice), data, told, encoder)
-
-
-def decide(
-    data: Comparisons,
-    model: str = "auto",
-    *,
-    circles: bool | None = None,
-    random_state: Any = 0,
-    progress: Progress | None = None,
-) -> tuple[Choice, Rankability | None]:
-    """Return the model that ranks comparisons, and the verdict on circles, if these were looked for (see `rank`)."""
-    tell = progress or (lambda what, share: None)
-    utilities = learn_utilities(
-        data, model, random_state=random_state, progress=lambda what, share: tell(what, share / 3)
-    )
-    verdict = both = None
-    if circles or (circles is None and _examinable(data)):
-        tell("Looking for circles", 0.3)
-        known = _known(data, utilities)
-        pairs, ranked = (MOST_LEARNED, MOST_ITEMS_LEARNED) if circles is None else (math.inf, math.inf)
-        verdict = quietly(
-            lambda: rankability(
-                known or data, screen=True, max_pairs=pairs, max_items=ranked, random_state=random_state
-            )
-        )
-        both = verdict.models.get("both") if known is not None else None
-    found = verdict is not None and verdict.found
-    choice = choose_model(
-        data, model, cyclic=found, utilities=utilities, both=both, random_state=random_state, progress=tell
-    )
-    if verdict is not None and verdict.found and choice.name in AROUND:
-        verdict = verdict.as_said_by(choice.model)
-    elif verdict is not None and verdict.found and choice.name == "judges" and model == "auto":
-        earned = {one.name: one.earned for one in choice.candidates}
-        around = max(earned[name] for name in AROUND if name in earned)
-        verdict = verdict.explained_by_tastes(choice.model, around - earned["judges"])
-    if verdict is not None and choice.judged is not None:
-        verdict = replace(verdict, shared=True)
-    if verdict is not None and verdict.verdict == "only noise" and is_widened(choice.model):
-        verdict = replace(verdict, verdict="rankable")  # the prior that took it for noise is not believed
-    return choice, verdict
+    ranking = _ranking(found, level, random_state)
+    with quiet():
+        advice = [*advise(found, ranking), *found.notes]
+    return RankResult(ranking, found, tuple(advice), told, encoder)
 
 
 def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]:
     """Return comparisons of rows within their groups by their scores, and a sentence about it."""
     check_feature_numbers(data.n_features, source)
-    if len(data) > MOST_ITEMS:
+    if len(data) > LIMITS.items_on_features:
         raise DataError(
             f"{source}: {len(data):,} rows with scores are too many to rank with their uncertainty (at most "
-            f"{MOST_ITEMS:,}, as the cost grows with the cube of their number). Give fewer queries, or learn scores "
-            "without uncertainty by RankRLSCV, which lists no pairs."
+            f"{LIMITS.items_on_features:,}, as the cost grows with the cube of their number). Give fewer queries, or "
+            "learn scores without uncertainty by RankRLSCV, which lists no pairs."
         )
     names = [f"row {number}" for number in range(1, len(data) + 1)]
     pairs = from_scores(
@@ -229,32 +173,17 @@ def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]
     return pairs, (f"Rows of the same group are compared by their scores: {len(pairs):,} pairs{drawn}.",)
 
 
-def _known(data: Comparisons, utilities: Utilities) -> PreferenceGP | None:
-    """Return the model on features, if there is one, whose utility the search for circles need not learn again.
-
-    Few pairs are cheap, and their evidences are found by expectation propagation instead.
-    """
-    given = utilities.on_features or next((one for one in utilities.tried if one.name == "both"), None)
-    if given is None or data.items is None or len(data.pairs) <= CHEAP:
-        return None
-    return cast(PreferenceGP, given.model)
-
-
-def _examinable(data: Comparisons) -> bool:
-    return len(data.pairs) <= MOST_PAIRS and (data.items is None or len(data.used_items()) <= MOST_ITEMS)
-
-
-def _ranking(choice: Choice, level: float, random_state: int) -> Ranking:
+def _ranking(analysis: Analysis, level: float, random_state: int) -> Ranking:
     """Rank the items: with features all of them, without those that were compared; rows are those of the item table.
 
     They are drawn in the order of their names, so that no draw depends on the order of a table.
     """
-    data = choice.data
+    data = analysis.data
     ranked = np.arange(data.n_items) if data.items is not None else data.used_items()
     if data.names is not None:
         ranked = ranked[np.argsort(data.names[ranked].astype(str), kind="stable")]
     n = len(ranked)
-    found: Ranking = choice.model.rank(
+    found: Ranking = analysis.model.rank(
         ranked if data.names is None else data.names[ranked],
         k=min(3, n),
         level=level,
@@ -262,21 +191,3 @@ def _ranking(choice: Choice, level: float, random_state: int) -> Ranking:
         random_state=random_state,
     )
     return replace(found, row=ranked[found.row])
-
-
-def judges_of(choice: Choice, tell: Progress) -> JudgeReport | None:
-    """Return the report on judges from the model that tells them apart, if there is one."""
-    model = next((one.model for one in choice.candidates if one.name == "judges"), None)
-    if model is None:
-        return None
-    tell("Asking about the judges", 0.8)
-    report: JudgeReport = quietly(lambda: judge_report(model))
-    return report
-
-
-def quietly(work: Callable[[], Any]) -> Any:
-    """Return what some work returns, without the warnings that the advice says in other words."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return work()

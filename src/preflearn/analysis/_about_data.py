@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import unicodedata
-import warnings
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
+from preflearn.analysis.advice import Advice
+from preflearn.analysis.record import Record, short_number
+from preflearn.analysis.terms import Terms
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError, first_few
-from preflearn.models import BradleyTerry, Effect
-from preflearn.ranking.advice import Advice
-from preflearn.ranking.candidates import as_seen
-from preflearn.ranking.record import Record, short_number
+from preflearn.exceptions import first_few
 from preflearn.structure.graph import wins_in_order
 
 __all__ = [
@@ -32,11 +29,7 @@ __all__ = [
 
 FEW = 3  # comparisons of an item below which its place is mostly the prior's
 MANY = 10  # comparisons from which on it means something that none contradicts
-NO_CHANCE = 0.01  # p-value from which on an advantage of one side is spoken of
 MISSING = ("nan", "na", "n/a", "null", "none", "-", "?", "#n/a")
-WIDE = 100.0  # variance of a prior that decides nothing but that there is a maximum
-DENSE = 3_000  # items up to which maximum likelihood is quick
-LOPSIDED = 0.02  # share of outcomes on one side below which sides were sorted by outcome
 
 
 def in_order(data: Comparisons) -> bool:
@@ -64,26 +57,21 @@ def parts(data: Comparisons, names: Any) -> list[Advice]:
     ]
 
 
-def sides(data: Comparisons) -> list[Advice]:
-    """Return whether the first side won more often than the items explain."""
-    decided = data.outcome != 0
-    share = float(np.mean(data.outcome[decided] > 0)) if decided.any() else 1.0
-    if not LOPSIDED < share < 1 - LOPSIDED:  # sides were written down by who won
+def sides(model: Any, terms: Terms) -> list[Advice]:
+    """Return the advantage of a side, where a model has learned one."""
+    if "side" not in terms:
         return []
-    effect = _side_effect(as_seen(data, "bradley-terry"), ties=bool((~decided).any()))
-    if effect is None:
-        return []
-    p_value = float(2.0 * ndtr(-abs(effect.estimate) / effect.std))
-    if p_value > NO_CHANCE:
-        return []
+    effect = model.side_effect_
     side = "first" if effect.estimate > 0 else "second"
+    low, high = sorted(np.exp([abs(effect.low), abs(effect.high)]).tolist())
+    low = low if effect.low * effect.high > 0 else 1.0
     odds = float(np.exp(abs(effect.estimate)))
     return [
         Advice(
             "side",
-            f"The {side} of the two sides wins more often than the items explain (odds of {odds:.2f} to 1 between "
-            f"equal items, p = {p_value:.1g}): an advantage of playing at home or of being shown there. Where "
-            "that can be chosen, put the sides in random order.",
+            f"The {side} of the two sides wins more often than the items explain: odds of {odds:.2f} to 1 between "
+            f"equal items ({low:.2f} to {high:.2f}). Places and probabilities are without that advantage. "
+            "Where sides can be chosen, put them in random order.",
         )
     ]
 
@@ -94,24 +82,6 @@ def same_order(data: Comparisons) -> bool:
     ahead, met = pairs.sums(pairs.sign > 0), np.bincount(pairs.row)
     both = (ahead > 0) & (ahead < met)
     return float(both[met > 1].mean() if (met > 1).any() else 0.0) < 0.5
-
-
-def _side_effect(data: Comparisons, *, ties: bool) -> Effect | None:
-    """Return the advantage of the first side, or None where the comparisons do not tell it from the utilities.
-
-    A prior draws utilities towards zero and leaves part of what favourites win to the side where they stand, so there
-    is none where the likelihood has a maximum, and a wide one elsewhere.
-    """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            try:
-                model = BradleyTerry("logit", None if data.n_items <= DENSE else WIDE, ties=ties, side=True).fit(data)
-            except DataError:
-                model = BradleyTerry("logit", WIDE, ties=ties, side=True).fit(data)
-        except (DataError, np.linalg.LinAlgError):
-            return None
-    return getattr(model, "side_effect_", None)  # none where the same items always stood first
 
 
 def missing_values(names: Any) -> list[Advice]:

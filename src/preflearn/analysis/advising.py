@@ -8,10 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.data import Comparisons
-from preflearn.exceptions import first_few
-from preflearn.models.ranking import Ranking
-from preflearn.ranking._about_data import (
+from preflearn.analysis._about_data import (
     FEW,
     alike_names,
     extremes,
@@ -22,14 +19,18 @@ from preflearn.ranking._about_data import (
     same_order,
     sides,
 )
-from preflearn.ranking._camps import two_camps
-from preflearn.ranking.advice import Advice
-from preflearn.ranking.candidates import AROUND, JUDGED
-from preflearn.ranking.choice import Choice
-from preflearn.ranking.pairing import is_widened
-from preflearn.ranking.record import Record
+from preflearn.analysis._camps import two_camps
+from preflearn.analysis.advice import Advice
+from preflearn.analysis.analyse import Analysis
+from preflearn.analysis.ladder import Ladder
+from preflearn.analysis.pairing import is_widened
+from preflearn.analysis.record import Record
+from preflearn.analysis.terms import BESIDE
+from preflearn.data import Comparisons
+from preflearn.exceptions import first_few
+from preflearn.models.ranking import Ranking
 from preflearn.structure import JudgeReport, Rankability
-from preflearn.structure._rivals import CLEAR, PRICE
+from preflearn.structure.circles import CLEAR, PRICE
 from preflearn.structure.rankability import NOISE
 from preflearn.structure.residuals import chance
 
@@ -39,24 +40,20 @@ ALIKE = 0.75  # probability of the order of two neighbours below which they cann
 APART = 1.5  # variance of a judge's own preferences, in units of what all share, above which they have little in common
 _MORE = "Collect more; if differences should be plain, check which column says who won."
 MOST_GROUPED = 60  # items that are looked at for groups in passing
+MISSED = 3.0  # nats that a term is expected to be worth from which it is missed
 TOP = 10  # places that are looked at in a long ranking
 
 
-def advise(
-    data: Comparisons,
-    record: Record,
-    ranking: Ranking,
-    rankability: Rankability | None,
-    judges: JudgeReport | None,
-    choice: Choice,
-) -> list[Advice]:
+def advise(analysis: Analysis, ranking: Ranking) -> list[Advice]:
     """Return what should be known before a ranking is trusted, the gravest first."""
+    data, record, rankability, ladder = analysis.data, analysis.record, analysis.rankability, analysis.ladder
+    judges = analysis.judges if analysis.tells_judges_apart else None
     names = np.arange(data.n_items) if data.names is None else data.names
-    apart, sided = camps(choice, judges), sides(data)
-    circles = _circles(rankability) if rankability is not None else _noise(data, choice)
+    apart, sided = camps(ladder), sides(analysis.model, ladder.terms)
+    circles = _circles(rankability) if rankability is not None else _noise(data, ladder)
     circles = [one for one in circles if not (apart and one.kind == "noise")]
     doubts = ""
-    if rankability is not None and rankability.found and choice.name not in (*AROUND, *JUDGED):
+    if rankability is not None and rankability.found and "circles" not in ladder.terms:
         doubts += " This model has no part for circles and takes them for noise: its intervals are too narrow."
     if sided and same_order(data):
         doubts += " But most pairs always stood in the same order: the advantage of one side (below) may be all of it."
@@ -72,7 +69,8 @@ def advise(
         *apart,
         *circles,
         *parts(data, names),
-        *_matched(choice),
+        *_matched(ladder),
+        *_missing_terms(ladder),
         *_unfounded(data, record, ranking, names),
         *sided,
         *(one for one in _judges(judges) if not apart),
@@ -84,10 +82,10 @@ def advise(
     ]
 
 
-def _noise(data: Comparisons, choice: Choice) -> list[Advice]:
+def _noise(data: Comparisons, ladder: Ladder) -> list[Advice]:
     """Return whether chance explains comparisons as well as any model, where circles were not looked for."""
     guessed = chance(data, normal=False) - PRICE * bool((data.outcome == 0).any())
-    if max(one.earned for one in choice.candidates) - guessed >= NOISE - PRICE:
+    if max(one.penalised_evidence for one in ladder.steps) - guessed >= NOISE - PRICE:
         return []
     return [Advice("noise", f"These comparisons do not show that items differ: chance could have made them. {_MORE}")]
 
@@ -143,9 +141,22 @@ def _circles(rankability: Rankability) -> list[Advice]:
     return [Advice("noise" if rankability.verdict == "only noise" else "circles", told)]
 
 
-def _matched(choice: Choice) -> list[Advice]:
+def _missing_terms(ladder: Ladder) -> list[Advice]:
+    """Return which terms the comparisons ask for that a model, which was asked for, does not have."""
+    missing = [one for one in ladder.no_sign if ladder.asked and one.gain is not None and one.gain > MISSED]
+    if not missing:
+        return []
+    what = " and ".join(BESIDE[one.term] for one in sorted(missing, key=lambda one: -(one.gain or 0.0)))
+    text = (
+        f"The model that was asked for leaves out what the comparisons show: {what}. Places and intervals may be "
+        "wrong. Let the evidence choose the model (auto), or add the term."
+    )
+    return [Advice("model", text)]
+
+
+def _matched(ladder: Ladder) -> list[Advice]:
     """Return whether items met others of about their own strength, so that the prior had to be widened."""
-    if not is_widened(choice.model):
+    if not is_widened(ladder.model):
         return []
     return [
         Advice(
@@ -191,10 +202,10 @@ def _unfounded(data: Comparisons, record: Record, ranking: Ranking, names: Any) 
     ]
 
 
-def camps(choice: Choice, judges: JudgeReport | None) -> list[Advice]:
+def camps(ladder: Ladder) -> list[Advice]:
     """Return whether judges differ more from each other than they agree, and fall into two camps."""
-    model = choice.judged
-    if model is None or judges is None or model.judge_share_ < APART:
+    model = ladder.model
+    if "tastes" not in ladder.terms or model.judge_share_ < APART:
         return []
     sides = two_camps(model)
     if not sides:

@@ -8,8 +8,9 @@ import numpy as np
 
 from preflearn.active import Suggestions, suggest
 from preflearn.active._outcomes import information
+from preflearn.analysis.analyse import Analysis, analyse
+from preflearn.analysis.ladder import refined
 from preflearn.data import Comparisons
-from preflearn.ranking.choice import Choice, choose_model, refined
 
 __all__ = ["model_to_ask", "next_comparisons", "runs_in_circles"]
 
@@ -21,23 +22,20 @@ def runs_in_circles(model: Any) -> bool:
     return getattr(model, "cyclic_kernel", None) is not None
 
 
-def _tells_judges_apart(model: Any) -> bool:
-    return getattr(model, "judge_kernel", None) is not None
+def model_to_ask(data: Comparisons, model: Any, analysis: Analysis | None = None, *, random_state: int = 0) -> Any:
+    """Return the model that says what to compare next: ``model``, or the best without judges and clusters.
 
-
-def model_to_ask(data: Comparisons, model: Any, choice: Choice | None = None, *, random_state: int = 0) -> Any:
-    """Return the model that says what to compare next: ``model``, or the best without tastes of single judges.
-
-    What an outcome by a judge tells about what all judges share is not worked out.
+    What an outcome by a judge, or about a prompt, tells about what all share is not worked out.
     """
-    if not _tells_judges_apart(model):
+    if getattr(model, "judge_kernel", None) is None and not (model.judge_reliability or model.cluster):
         return model
-    unnamed = data._take(slice(None), judge=None, judges=None)
-    tried = () if choice is None else choice.candidates
-    plain = [one for one in tried if not (_tells_judges_apart(one.model) or runs_in_circles(one.model))]
-    if not plain:
-        return choose_model(unnamed, random_state=random_state).model
-    return refined(unnamed, plain[0]).model
+    unnamed = data._take(slice(None), judge=None, judges=None, cluster=None)
+    known = {"reliability", "tastes", "clusters", "circles"}
+    tried = [] if analysis is None else analysis.ladder.ordered
+    steps = [one for one in tried if not known & set(one.terms.beside)]
+    if not steps:
+        return analyse(unnamed, circles=False, again=True, random_state=random_state).model
+    return refined(unnamed, steps[0]).model
 
 
 def next_comparisons(

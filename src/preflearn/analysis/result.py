@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from preflearn.analysis.advice import Advice
+from preflearn.analysis.analyse import Analysis
+from preflearn.analysis.ladder import Ladder
+from preflearn.analysis.record import Record
 from preflearn.data import Comparisons
 from preflearn.io import ItemEncoder
 from preflearn.models.ranking import Ranking
-from preflearn.ranking.advice import Advice
-from preflearn.ranking.candidates import MODELS
-from preflearn.ranking.choice import Choice
-from preflearn.ranking.record import Record
 from preflearn.structure import JudgeReport, Rankability
 
 if TYPE_CHECKING:
@@ -34,21 +34,10 @@ class RankResult:
     ----------
     ranking : Ranking
         Items from best to worst with utilities, intervals and probabilities.
-    record : Record
-        Wins, losses and ties of the items in the order of the item table.
-    model : estimator
-        The fitted model: ``predict_proba`` for single pairs, ``rank`` for other items. Where preferences run in circles
-        it has a part for these, and items are ranked by how much they are preferred to all items on average.
-    choice : Choice
-        Which models were tried, and why this one was taken.
-    rankability : Rankability or None
-        Whether there is a single ranking at all; None if it was not examined.
-    judges : JudgeReport or None
-        How far each judge can be relied upon, where judges are named.
+    analysis : Analysis
+        What it rests on: ``data``, ``record``, ``model``, ``ladder``, ``rankability`` and ``judges`` are its own.
     warnings : tuple of Advice
         What should be known before the ranking is trusted, the gravest first.
-    data : Comparisons
-        What was learned from.
     told : tuple of str
         How the data were read.
     encoder : ItemEncoder or None
@@ -60,20 +49,49 @@ class RankResult:
     >>> result = preflearn.rank(preflearn.Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "cy"]))
     >>> result.to_dict()["item"]
     ['ann', 'bob', 'cy']
-    >>> result.choice.name
+    >>> result.ladder.terms.name
     'bradley-terry'
     """
 
     ranking: Ranking
-    record: Record
-    model: Any
-    choice: Choice
-    rankability: Rankability | None
-    judges: JudgeReport | None
+    analysis: Analysis
     warnings: tuple[Advice, ...]
-    data: Comparisons
     told: tuple[str, ...] = ()
     encoder: ItemEncoder | None = None
+
+    @property
+    def data(self) -> Comparisons:
+        """What was learned from."""
+        return self.analysis.data
+
+    @property
+    def record(self) -> Record:
+        """Wins, losses and ties of the items in the order of the item table."""
+        return self.analysis.record
+
+    @property
+    def model(self) -> Any:
+        """The fitted model: ``predict_proba`` for single pairs, ``rank`` for other items.
+
+        Where preferences run in circles it has a part for these, and items are ranked by how much they are preferred to
+        all items on average.
+        """
+        return self.analysis.model
+
+    @property
+    def ladder(self) -> Ladder:
+        """Which models were tried, and why this one was taken."""
+        return self.analysis.ladder
+
+    @property
+    def rankability(self) -> Rankability | None:
+        """Whether there is a single ranking at all; None if it was not examined."""
+        return self.analysis.rankability
+
+    @property
+    def judges(self) -> JudgeReport | None:
+        """How far each judge can be relied upon, where judges are named."""
+        return self.analysis.judges
 
     def __len__(self) -> int:
         return len(self.ranking)
@@ -117,14 +135,20 @@ class RankResult:
             "level": self.ranking.level,
             "read": list(self.told),
             "model": {
-                "name": self.choice.name,
-                "meaning": MODELS[self.choice.name],
-                "why": self.choice.why,
+                "name": self.ladder.terms.name,
+                "meaning": self.ladder.terms.words,
+                "why": self.ladder.why,
                 "tried": [
-                    {"name": one.name, "log_evidence": one.log_evidence, "parameters": one.n_parameters}
-                    for one in self.choice.candidates
+                    {
+                        "name": one.name,
+                        "log_evidence": one.log_evidence,
+                        "price": one.price,
+                        "penalised_evidence": one.penalised_evidence,
+                    }
+                    for one in self.ladder.ordered
                 ],
-                "left_out": list(self.choice.left_out),
+                "no_sign": [{"term": one.term, "expected_gain": one.gain} for one in self.ladder.no_sign],
+                "left_out": [str(one) for one in self.ladder.left_out],
             },
             "rankability": None
             if verdict is None
@@ -180,7 +204,7 @@ class RankResult:
         ]
         if len(self) > len(rows):
             lines.append(f"... and {len(self) - len(rows)} more")
-        lines += ["", f"Model: {self.choice.why}."]
+        lines += ["", f"Model: {self.ladder.why}."]
         if self.rankability is not None:
             lines.append(self.rankability.told)
         lines += [f"Warning: {one.text}" for one in self.warnings]
@@ -196,7 +220,7 @@ class RankResult:
         head = _cells("th", header, style)
         body = "".join(f"<tr>{_cells('td', row, style)}</tr>" for row in rows)
         more = f"<p>... and {len(self) - len(rows):,} more: to_pandas() has all.</p>" if len(self) > len(rows) else ""
-        said = [f"Model: {self.choice.why}.", *([] if self.rankability is None else [self.rankability.told])]
+        said = [f"Model: {self.ladder.why}.", *([] if self.rankability is None else [self.rankability.told])]
         told = "".join(f"<p>{html.escape(line)}</p>" for line in said)
         warned = "".join(f"<li>{html.escape(one.text)}</li>" for one in self.warnings)
         return (

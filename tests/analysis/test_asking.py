@@ -5,13 +5,13 @@ import pytest
 from ranking_data import by_utility, circular
 
 from preflearn import BradleyTerry, Comparisons, rank
-from preflearn.ranking.asking import model_to_ask, next_comparisons
+from preflearn.analysis.asking import model_to_ask, next_comparisons
 
 
 @pytest.mark.slow
 def test_where_preferences_run_in_circles_the_least_sure_pair_is_asked_about():
     result = rank(circular(0))
-    assert result.choice.name == "both"
+    assert "circles" in result.ladder.terms
     found = next_comparisons(result.model, 5)
     assert found.criterion == "preference"
     assert (np.diff(found.gain) <= 0).all()
@@ -33,7 +33,7 @@ def test_where_preferences_run_in_circles_the_least_sure_pair_is_asked_about():
 @pytest.mark.slow
 def test_of_many_items_in_circles_the_best_are_looked_at(monkeypatch):
     result = rank(circular(0))
-    monkeypatch.setattr("preflearn.ranking.asking.MOST_PAIRED", 4)
+    monkeypatch.setattr("preflearn.analysis.asking.MOST_PAIRED", 4)
     found = next_comparisons(result.model, 50)
     assert len(found) == 6
     best = np.argsort(-result.model.predict_utility())[:4]
@@ -45,7 +45,7 @@ def test_judges_are_left_out_of_what_to_ask():
     judge = [f"j{k}" for k in np.random.default_rng(0).integers(0, 4, 200)]
     data, _ = by_utility(3, n=6, m=200, judge=judge)
     result = rank(data, model="judges", circles=False)
-    alone = model_to_ask(result.data, result.model, result.choice)
+    alone = model_to_ask(result.data, result.model, result.analysis)
     pooled = rank(data, model="bradley-terry", circles=False)
     np.testing.assert_array_equal(alone.utility_, pooled.model.utility_)
     first, second = (np.tile(side, 8) for side in np.triu_indices(6, 1))
@@ -53,8 +53,10 @@ def test_judges_are_left_out_of_what_to_ask():
     camps = Comparisons(6, first, second, np.where(who < "j4", 1.0, -1.0), judge=who)
     apart = rank(camps, model="judges", circles=False)
     chosen = rank(camps, circles=False)
-    assert chosen.choice.name == "judges"
-    asked = [model_to_ask(one.data, one.model, one.choice) for one in (apart, chosen)]  # what was tried does not matter
+    assert "tastes" in chosen.ladder.terms
+    asked = [
+        model_to_ask(one.data, one.model, one.analysis) for one in (apart, chosen)
+    ]  # what was tried does not matter
     assert all(isinstance(model, BradleyTerry) for model in asked)
     np.testing.assert_array_equal(asked[0].utility_, asked[1].utility_)
     np.testing.assert_array_equal(asked[0].std_, asked[1].std_)

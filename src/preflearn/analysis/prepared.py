@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from preflearn.analysis.advice import Advice
+from preflearn.analysis.record import Record, record_of
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.io.svmlight import check_feature_numbers
 from preflearn.operators import IntArray
-from preflearn.ranking.advice import Advice
-from preflearn.ranking.record import Record, record_of
 
 __all__ = ["Prepared", "prepare"]
 

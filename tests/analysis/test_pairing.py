@@ -5,7 +5,7 @@ import pytest
 
 from fast_share import cases
 from preflearn import BradleyTerry, Comparisons, rank
-from preflearn.ranking.pairing import for_matched_pairs, is_widened
+from preflearn.analysis.pairing import for_matched_pairs, is_widened
 
 
 def matched(seed, n=20, m=600, reach=3, deviation=1.5):

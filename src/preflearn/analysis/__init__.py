@@ -1,0 +1,12 @@
+"""From comparisons to a ranking in one call: the model chosen by evidence, the verdict, the warnings."""
+
+from preflearn.analysis.advice import Advice
+from preflearn.analysis.analyse import Analysis, analyse
+from preflearn.analysis.ladder import Ladder, Step
+from preflearn.analysis.limits import Limits
+from preflearn.analysis.ranker import rank
+from preflearn.analysis.record import Record
+from preflearn.analysis.result import RankResult
+from preflearn.analysis.terms import Terms
+
+__all__ = ["Advice", "Analysis", "Ladder", "Limits", "RankResult", "Record", "Step", "Terms", "analyse", "rank"]

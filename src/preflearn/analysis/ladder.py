@@ -1,0 +1,381 @@
+"""Which terms do the data ask for? Models fitted one after the other, each with one term more, chosen by evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from preflearn.analysis.limits import LIMITS, Limits
+from preflearn.analysis.pairing import for_matched_pairs
+from preflearn.analysis.screen import expected_gains
+from preflearn.analysis.terms import BESIDE, Terms, as_seen, build_model, has_judges, terms_of
+from preflearn.data import Comparisons
+from preflearn.exceptions import quiet
+from preflearn.models import PreferenceGP
+from preflearn.structure.circles import PRICE, learned, n_learned, price
+from preflearn.structure.verdict import SURE
+
+__all__ = ["Ladder", "NotTried", "Progress", "Step", "build_ladder", "judged_items", "refined"]
+
+POINTS_OF_MANY, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: where each costs much, or little
+LOPSIDED = 0.02  # share of outcomes on one side below which sides were sorted by outcome
+OTHER = {"reliability": "tastes", "tastes": "reliability"}  # what judges differ in is said in one way
+CLEARLY = 5.0  # nats
+
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A model that was fitted.
+
+    Attributes
+    ----------
+    terms : Terms
+        What it is made of.
+    model : estimator
+        Fitted.
+    log_evidence : float
+        Log evidence of the comparisons.
+    price : float
+        Nats that its learned parameters must be worth, 1.5 each.
+    """
+
+    terms: Terms
+    model: Any
+    log_evidence: float
+    price: float
+
+    @property
+    def name(self) -> str:
+        """The name of the terms."""
+        return self.terms.name
+
+    @property
+    def penalised_evidence(self) -> float:
+        """Log evidence less the price of the learned parameters: what models are compared by."""
+        return self.log_evidence - self.price
+
+
+@dataclass(frozen=True)
+class NotTried:
+    """A term without a model, and why: ``gain`` nats expected, or the ``reason`` in words."""
+
+    term: str
+    gain: float | None = None
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.gain is None:
+            return f"{BESIDE.get(self.term, self.term)} ({self.reason})"
+        return f"{BESIDE[self.term]}: no sign of it (expected to be worth {self.gain:.1f} nats)"
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The models that were fitted, the chosen one, and what was not tried.
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        In the order in which they were fitted.
+    chosen : Step
+        The one of the highest evidence, less the price of its parameters.
+    no_sign : tuple of NotTried
+        Terms that were not fitted as the residuals gave no reason to, or as another model was asked for.
+    left_out : tuple of NotTried
+        Terms that would cost too much, or that the data cannot tell.
+    asked : bool
+        Whether the model was asked for, which leaves no choice.
+    """
+
+    steps: tuple[Step, ...]
+    chosen: Step
+    no_sign: tuple[NotTried, ...] = ()
+    left_out: tuple[NotTried, ...] = ()
+    asked: bool = False
+
+    @property
+    def terms(self) -> Terms:
+        """What the chosen model is made of."""
+        return self.chosen.terms
+
+    @property
+    def model(self) -> Any:
+        """The chosen model."""
+        return self.chosen.model
+
+    @property
+    def ordered(self) -> list[Step]:
+        """The steps, the chosen one first, then from the highest evidence to the lowest."""
+        rest = [one for one in self.steps if one.name != self.chosen.name]
+        return [self.chosen, *sorted(rest, key=lambda one: -one.penalised_evidence)]
+
+    @property
+    def why(self) -> str:
+        """Why this model was chosen, in a sentence."""
+        chosen, *rest = self.ordered
+        words = chosen.terms.words
+        over_all = ". Places and utilities are by how much an item is preferred to all items on average"
+        over_all = over_all if "circles" in chosen.terms else ""
+        if self.asked:
+            return f"{words}: as asked for{over_all}"
+        if not rest:
+            plain = not chosen.terms.beside and not chosen.terms.on_features
+            return f"{words}: the items have no features" if plain else words
+        ahead = chosen.penalised_evidence - rest[0].penalised_evidence
+        sure = "clearly " if ahead > CLEARLY else "" if ahead > SURE else "narrowly "
+        return (
+            f"{words}: {sure}the highest evidence of {len(self.steps)} models, {ahead:.1f} nats ahead of "
+            f"{rest[0].terms.words}{over_all}"
+        )
+
+    def table(self) -> str:
+        """Return the steps as text, the best first: evidence, price and what the terms are."""
+        top = self.chosen.penalised_evidence
+        lines = [f"{'evidence':>10}  {'price':>5}  {'behind':>6}  model"]
+        for one in self.ordered:
+            behind = top - one.penalised_evidence
+            mark = " (chosen)" if one is self.chosen else ""
+            lines.append(f"{one.log_evidence:10.1f}  {one.price:5.1f}  {behind:6.1f}  {one.terms.words}{mark}")
+        lines += [f"{'no sign of':>25}  {BESIDE[one.term]} ({one.gain:+.1f} nats)" for one in self.no_sign]
+        lines += [f"{'not tried':>25}  {one}" for one in self.left_out]
+        return "\n".join(lines)
+
+
+def build_ladder(
+    data: Comparisons,
+    model: str = "auto",
+    *,
+    limits: Limits = LIMITS,
+    random_state: Any = 0,
+    progress: Progress | None = None,
+) -> Ladder:
+    """Fit the models that the data ask for, but for circles, and choose one.
+
+    Parameters
+    ----------
+    data : Comparisons
+        With outcomes -1, 0 and 1.
+    model : str, default="auto"
+        A name such as "gp-own+side" leaves no choice.
+    limits : Limits
+        How far to go.
+    random_state : int, default=0
+        Seed of the random starts.
+    progress : callable, default=None
+        Called with what is done next and the share that is behind it.
+
+    Returns
+    -------
+    Ladder
+        With fitted models.
+
+    Notes
+    -----
+    The evidence of a model is the probability it gave to the outcomes before having seen them. Every hyperparameter
+    that was set to its best value has to be worth 1.5 nats. All models have the same link and the same inference. First
+    come utilities: one of each item and, where there are features, smooth ones, which leave each item an effect of its
+    own (without it, items of almost equal features would be told apart with a certainty that only follows from the
+    assumption that features say everything). Then, one after the other, side, covariates, clusters and what judges
+    differ in: the one that the residuals promise most of is learned beside what is there, and stays if the evidence
+    rises. Variances have a weak prior.
+    """
+    tell = progress or (lambda what, share: None)
+    if model != "auto":
+        terms = terms_of(model, data)
+        tell(f"Learning: {terms.words}", 0.0)
+        only = _fit(data, terms, None, random_state, limits)
+        waiting = [] if "circles" in terms else [term for term in _candidates(data, limits)[0] if term not in terms]
+        waiting = [term for term in waiting if OTHER.get(term, "") not in terms]
+        worth = _expected_worth(only, waiting)
+        return Ladder((only,), only, tuple(NotTried(term, worth[term]) for term in waiting), asked=True)
+    steps, left_out = _utilities(data, limits, random_state, tell)
+    chosen = max(steps, key=lambda one: one.penalised_evidence)
+    waiting, more = _candidates(data, limits)
+    left_out += more
+    no_sign: list[NotTried] = []
+    while waiting:
+        worth = _expected_worth(chosen, waiting)
+        best = max(waiting, key=lambda term: worth[term])
+        if worth[best] < limits.worth_a_fit:
+            no_sign += [NotTried(term, worth[term]) for term in waiting]
+            break
+        waiting.remove(best)
+        terms = chosen.terms.plus(best)
+        tell(f"Learning: {terms.words}", 0.2 + 0.1 * len(steps))
+        steps.append(_fit(data, terms, chosen, random_state, limits))
+        if steps[-1].penalised_evidence > chosen.penalised_evidence:
+            chosen = steps[-1]
+            waiting = [term for term in waiting if term != OTHER.get(best)]
+    return Ladder(tuple(steps), chosen, tuple(no_sign), tuple(left_out))
+
+
+def _expected_worth(step: Step, terms: list[str]) -> dict[str, float]:
+    """Return the nats that each term is expected to be worth beside a step, less the price of its variance."""
+    gains = expected_gains(step.model, terms) if terms else {}
+    return {term: gains[term] - (0.0 if term == "side" else PRICE) for term in terms}
+
+
+def _utilities(
+    data: Comparisons, limits: Limits, random_state: Any, tell: Progress
+) -> tuple[list[Step], list[NotTried]]:
+    """Fit the utilities that the data allow."""
+    names, left_out = ["bradley-terry"], []
+    if data.items is not None:
+        used = len(data.used_items())
+        if used > limits.items_on_features:
+            reason = f"at most {limits.items_on_features:,} compared items; here {used:,}"
+            left_out.append(NotTried("models of the features", reason=reason))
+        else:
+            names.append("gp-own")
+            if 1 < data.n_features <= limits.relevances:
+                names.append("gp-ard-own")
+            elif data.n_features > limits.relevances:
+                reason = f"at most {limits.relevances}"
+                left_out.append(NotTried(f"a relevance for each of {data.n_features} features", reason=reason))
+    steps: list[Step] = []
+    for number, name in enumerate(names):
+        terms = Terms(name)
+        tell(f"Learning: {terms.words}", 0.1 * number)
+        steps.append(_fit(data, terms, None, random_state, limits))
+    if data.items is None:
+        with quiet():
+            steps[0] = replace(steps[0], model=for_matched_pairs(data, steps[0].model))
+    return steps, left_out
+
+
+def _candidates(data: Comparisons, limits: Limits) -> tuple[list[str], list[NotTried]]:
+    """Return the terms beside a utility that the columns of the data speak of, but for circles."""
+    found, left_out = [], []
+    decided = data.outcome[data.outcome != 0]
+    if len(decided) and LOPSIDED < np.mean(decided > 0) < 1 - LOPSIDED:  # else sides were written down by who won
+        found.append("side")
+    if data.covariates is not None:
+        found.append("covariates")
+    if data.cluster is not None:
+        if (cells := judged_items(data, data.cluster)) <= limits.clustered_items:
+            found.append("clusters")
+        else:
+            reason = f"at most {limits.clustered_items:,} items of clusters; here {cells:,}"
+            left_out.append(NotTried("clusters", reason=reason))
+    if has_judges(data):
+        found.append("reliability")
+        if (cells := judged_items(data, data.judge)) <= limits.judged_items:
+            found.append("tastes")
+        else:
+            reason = f"at most {limits.judged_items:,} judged items; here {cells:,}"
+            left_out.append(NotTried("tastes", reason=reason))
+    return found, left_out
+
+
+def judged_items(data: Comparisons, label: Any) -> int:
+    """Return how many items each judge, or cluster, was asked about, summed over them."""
+    number = np.unique(np.asarray(label).astype(str), return_inverse=True)[1].ravel() * data.n_items
+    return len(np.unique(np.concatenate([number + data.first, number + data.second])))
+
+
+def _fit(data: Comparisons, terms: Terms, beside: Step | None, random_state: Any, limits: Limits) -> Step:
+    """Fit a model; one with a term beside those of another step starts from what that has learned."""
+    model, seen = build_model(data, terms, random_state=random_state), as_seen(data, terms)
+    if _by_moments(data, limits):
+        model.set_params(inference="ep")
+    start = None
+    if isinstance(model, PreferenceGP) and beside is not None and isinstance(beside.model, PreferenceGP):
+        model.set_params(n_restarts=0)
+        start = learned(beside.model)
+    with quiet():
+        return step_of(terms, model.fit(seen) if start is None else model.fit(seen, start=start))
+
+
+def _by_moments(data: Comparisons, limits: Limits) -> bool:
+    """Return whether all models are learned by expectation propagation: few pairs, none heavy, no groups of rows."""
+    heavy = data.weight is not None and data.weight.max() > limits.heavy_of_all
+    return len(data.pairs) <= limits.pairs_by_moments and not heavy and data.judge is None and data.cluster is None
+
+
+def step_of(terms: Terms, model: Any) -> Step:
+    """Return a fitted model as a step."""
+    extra = PRICE if "reliability" in terms else 0.0  # their deviation; shares of kinds have a prior
+    return Step(terms, model, float(model.log_evidence_), price(model) + extra)
+
+
+def refined(data: Comparisons, best: Step, limits: Limits = LIMITS) -> Step:
+    """Return the chosen model as it is sure of its answers to the right degree.
+
+    By expectation propagation where statements are few: Laplace's method would put utilities too close together, and
+    make intervals too narrow. With its few hyperparameters averaged over, where few items leave them uncertain.
+    """
+    terms = best.terms
+    if ("circles" in terms and data.items is not None) or "reliability" in terms:
+        return best
+    used = len(data.used_items())
+    better: dict[str, Any] = {}
+    latents = _latents(data, terms)
+    if used <= limits.averaged_items and n_learned(best.model) <= limits.averaged_parameters:
+        better["hyperparameters"] = "average"
+        if latents:
+            better["n_points"] = _points(POINTS_OF_MANY, limits.averaged_latents, latents)
+            better = better if latents <= limits.averaged_latents else {}
+    most = _most_by_moments(terms, limits)
+    said = _few_statements(data, max(limits.few_statements, limits.few_per_item * used), limits.heavy)
+    if used <= most and said:
+        least = POINTS_OF_MANY if latents else POINTS_BY_MOMENTS
+        points = {"n_points": _points(least, limits.few_statements, said)}
+        fewer = points if isinstance(best.model, PreferenceGP) else {}
+        by_moments = _refit(best, as_seen(data, terms), {**better, **fewer, "inference": "ep"})
+        if by_moments is not None and by_moments.model.info_.converged:
+            return by_moments
+    return (_refit(best, as_seen(data, terms), better) if better else None) or best
+
+
+def _latents(data: Comparisons, terms: Terms) -> int:
+    """Return how many latents a model has beside those of the items: of judges, clusters or pairs; 0 where none."""
+    if "circles" in terms:
+        if "tastes" in terms:
+            judge = np.unique(np.asarray(data.judge).astype(str), return_inverse=True)[1].ravel()
+            return len(np.unique(judge * len(data.pairs) + data.pairs.row))
+        return len(data.pairs)
+    cells = judged_items(data, data.judge) if "tastes" in terms else 0
+    return cells + (judged_items(data, data.cluster) if "clusters" in terms else 0)
+
+
+def _most_by_moments(terms: Terms, limits: Limits) -> int:
+    """Return the items up to which the chosen model is learned by expectation propagation."""
+    if "circles" in terms:
+        return 0 if "tastes" in terms else limits.items_by_moments_in_circles
+    if "tastes" in terms:
+        return 0
+    return limits.items_by_moments_on_features if terms.on_features else limits.items_by_moments
+
+
+def _points(least: int, largest: int, size: int) -> int:
+    """Return the points of an average: the least that will do for a large problem, more where each costs less."""
+    return int(np.clip(least * largest / size, least, MOST_POINTS))
+
+
+def _refit(best: Step, data: Comparisons, parameters: dict[str, Any]) -> Step | None:
+    """Fit the model with other parameters, the search starting where that of the model ended."""
+    start = None
+    if isinstance(best.model, PreferenceGP):
+        start, parameters = learned(best.model), {**parameters, "n_restarts": 0}
+    model = clone(best.model).set_params(**parameters)
+    try:
+        with quiet():
+            return replace(best, model=model.fit(data) if start is None else model.fit(data, start=start))
+    except np.linalg.LinAlgError:  # weights so large that the evidence has no width
+        return None
+
+
+def _few_statements(data: Comparisons, most: int, heavy: float) -> int:
+    """Return how many different statements there are (pairs of items and who won), or 0 if these are not few or light.
+
+    A million equal ones leave nothing that the moments could correct, and beyond these are hard to match.
+    """
+    counts = np.concatenate([data.pairs.wins, data.pairs.losses, data.pairs.ties])
+    distinct = int(np.count_nonzero(counts))
+    return distinct if distinct <= most and counts.max() <= heavy else 0

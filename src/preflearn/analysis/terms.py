@@ -1,0 +1,141 @@
+"""Which terms a model has: its name, what it means in words, and the estimator that learns it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from sklearn.gaussian_process.kernels import ConstantKernel
+
+from preflearn.data import Comparisons
+from preflearn.exceptions import DataError
+from preflearn.models import BradleyTerry, PreferenceGP
+from preflearn.structure.circles import WEAK
+
+__all__ = ["ALIASES", "BESIDE", "UTILITIES", "Terms", "as_seen", "build_model", "has_judges", "terms_of", "words_of"]
+
+UTILITIES: dict[str, str] = {
+    "bradley-terry": "Bradley-Terry, one utility per item",
+    "thurstone": "Thurstone, one utility per item",
+    "gp": "a smooth utility of the features",
+    "gp-ard": "a smooth utility of the features, each with its own relevance",
+    "gp-own": "a smooth utility of the features and an effect of each item",
+    "gp-ard-own": "a smooth utility of the features, each with its own relevance, and an effect of each item",
+}
+BESIDE: dict[str, str] = {
+    "side": "an advantage of the first side",
+    "covariates": "effects of the covariates",
+    "clusters": "what answers of one cluster have in common",
+    "reliability": "how reliable each judge is",
+    "tastes": "tastes of single judges",
+    "circles": "preferences that run in circles",
+}
+ALIASES = {"judges": "tastes", "both": "circles", "both-judges": "tastes+circles"}
+BY_NAME = ("bradley-terry", "thurstone")  # utilities that know items by name
+NO_RESTARTS_FROM = 300  # items from which one start has to do
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The utility of a model, a key of ``UTILITIES``, and what stands beside it, keys of ``BESIDE``."""
+
+    utility: str
+    beside: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """As ``model=`` takes it: "gp-own+side+tastes"."""
+        return "+".join([self.utility, *self.beside])
+
+    @property
+    def words(self) -> str:
+        """What the model is, in words."""
+        return words_of(self)
+
+    @property
+    def on_features(self) -> bool:
+        """Whether the utility is one of features."""
+        return self.utility not in BY_NAME
+
+    def __contains__(self, term: str) -> bool:
+        return term in self.beside
+
+    def plus(self, term: str) -> Terms:
+        """Return the same with one more term."""
+        return replace(self, beside=tuple(name for name in BESIDE if name in (*self.beside, term)))
+
+    def without(self, *terms: str) -> Terms:
+        """Return the same without some terms."""
+        return replace(self, beside=tuple(name for name in self.beside if name not in terms))
+
+
+def words_of(terms: Terms) -> str:
+    """Return what a model is, in words."""
+    parts = [UTILITIES[terms.utility], *(BESIDE[name] for name in terms.beside)]
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
+
+
+def terms_of(name: str, data: Comparisons) -> Terms:
+    """Return the terms that a name means, if these data have what they need; without a utility the usual one."""
+    parts = ALIASES.get(name, name).split("+")
+    utility = parts.pop(0) if parts[0] in UTILITIES else "bradley-terry" if data.items is None else "gp-own"
+    unknown = [part for part in parts if part not in BESIDE]
+    if unknown:
+        raise DataError(
+            f'rank: model "{name}" is not known: "{unknown[0]}" is none of {", ".join(UTILITIES)}, nor of what can be '
+            f"added to them with +: {', '.join(BESIDE)}. Or leave the choice to auto."
+        )
+    terms = Terms(utility, tuple(one for one in BESIDE if one in parts))
+    needed = {
+        "judges": (has_judges(data), ("reliability", "tastes"), "comparisons by two judges or more", "judges"),
+        "clusters": (data.cluster is not None, ("clusters",), "the prompt or task of each comparison", "clusters"),
+        "numbers": (data.covariates is not None, ("covariates",), "numbers of each comparison", "covariates"),
+    }
+    for there, of, what, column in needed.values():
+        if not there and any(term in terms for term in of):
+            raise DataError(f"rank: model {name} needs {what}. Name the column of the {column}.")
+    if terms.on_features and data.items is None:
+        raise DataError(
+            f"rank: model {name} learns a utility of features, and the items have none. Give a table of items, or use "
+            "bradley-terry."
+        )
+    return terms
+
+
+def has_judges(data: Comparisons) -> bool:
+    """Return whether two judges or more are named."""
+    return data.judge is not None and len(set(data.judge.tolist()) - {""}) > 1
+
+
+def as_seen(data: Comparisons, terms: Terms) -> Comparisons:
+    """Return comparisons as a model sees them: one that knows items by name gets no features."""
+    return data.with_items(data.n_items) if data.items is not None and not terms.on_features else data
+
+
+def build_model(data: Comparisons, terms: Terms, *, random_state: Any = 0) -> Any:
+    """Return the unfitted estimator of some terms."""
+    ties = bool((data.outcome == 0).any())
+    common: dict[str, Any] = {
+        "ties": ties,
+        "side": "side" in terms,
+        "cluster": "clusters" in terms,
+        "covariates": "covariates" in terms,
+    }
+    link: Literal["logit", "probit"] = "probit" if terms.utility == "thurstone" else "logit"
+    if not terms.on_features and not {"reliability", "tastes", "circles"} & set(terms.beside):
+        return BradleyTerry(link, **common)
+    featured = terms.on_features
+    cyclic: Any = None if "circles" not in terms else "rbf" if featured else ConstantKernel()
+    restarts = 0 if cyclic is not None or not featured or len(data.used_items()) >= NO_RESTARTS_FROM else 1
+    return PreferenceGP(
+        ConstantKernel() if not featured else "ard" if "ard" in terms.utility else "rbf",
+        link,
+        own_effect=featured and "own" in terms.utility,
+        hyperprior=WEAK,
+        n_restarts=restarts,  # with circles a random start may need thousands of functions, and gains next to nothing
+        cyclic_kernel=cyclic,
+        judge_kernel="identity" if "tastes" in terms else None,
+        judge_reliability="reliability" in terms,
+        random_state=random_state,
+        **common,
+    )
