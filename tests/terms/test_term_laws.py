@@ -38,9 +38,8 @@ def held(monkeypatch):
     def fixed(model, X, data):
         found = beside(model, X, data)
         values = {"side": SIDE, "judge_side": JUDGE_SIDE, "covariates": COVARIATE, "clusters": CLUSTER}
-        for name, value in values.items():
-            if name in found:
-                found[name] = ConstantKernel(value, "fixed")
+        for name in set(values) & set(found["kernels"]):
+            found["kernels"][name] = ConstantKernel(values[name], "fixed")
         return found
 
     monkeypatch.setattr(_gp_terms, "beside", fixed)
@@ -190,11 +189,11 @@ def test_without_variance_a_term_is_not_there(name, constant, monkeypatch):
     data = problem()
     beside = _gp_terms.beside
 
-    def none(model, X, found):
-        return {
-            key: ConstantKernel(1e-12, "fixed") if key in ("side", "clusters", "covariates", "judge_side") else value
-            for key, value in beside(model, X, found).items()
-        }
+    def none(model, X, data):
+        found = beside(model, X, data)
+        for name in {"side", "clusters", "covariates", "judge_side"} & set(found["kernels"]):
+            found["kernels"][name] = ConstantKernel(1e-12, "fixed")
+        return found
 
     asked = {"side": {"side": True}, "cluster": {"cluster": True}, "covariates": {"covariates": True}}
     asked["judge side"] = {"side": "judge"}
