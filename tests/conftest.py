@@ -40,6 +40,8 @@ def example(monkeypatch, capsys):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what scripts are warned of belongs to their experiments
             runpy.run_path(str(root / "examples" / name), run_name="__main__")
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
         return capsys.readouterr().out
 
     return run

@@ -140,7 +140,6 @@ def test_ties_and_judges():
         found = rankability(data)
     assert found.verdict == "only noise"
     assert found.n_judges == 2
-    assert "2 judges are taken together" in str(found)
 
 
 def test_preferences_between_all_items_are_computed_once_for_each_model(monkeypatch):
@@ -287,10 +286,10 @@ def test_a_fitted_model_is_the_ranking_or_both_and_the_others_assume_what_it_doe
     again = rankability(both, n_samples=10)
     assert again.models["both"] is both
     assert again.models["ranking"].log_evidence_ == pytest.approx(alone.log_evidence_, abs=1e-3)
-    for other in (clone(alone).set_params(hyperparameters="fixed"), PreferenceGP(None, cyclic_kernel="rbf")):
-        learned = rankability(other.fit(data), n_samples=10).models
-        assert not any(one is other for one in learned.values())
-        assert all(one.hyperparameters == "maximise" for one in learned.values())
+    other = PreferenceGP(None, cyclic_kernel="rbf")
+    learned = rankability(other.fit(data), n_samples=10).models
+    assert not any(one is other for one in learned.values())
+    assert learned["ranking"].kernel == "rbf"
     weighted = Comparisons(X, first, second, data.outcome, weight=np.arange(len(z)) > 0)
     assert rankability(clone(alone).fit(weighted), n_samples=10).models["ranking"] is not alone
 
@@ -303,9 +302,9 @@ def test_words_follow_the_share_that_a_ranking_explains():
     for share, word in ((0.4, "some"), (0.7, "most")):
         partly = replace(found, ranking_share=share, verdict=cyclic_or_partly(share))
         assert partly.told == f"A ranking explains {word} of these preferences, circles the rest."
-        shared = replace(partly, shared=True)
+        shared = replace(partly, models={"ranking": PreferenceGP(judge_kernel="identity")})
         assert shared.told == f"A ranking explains {word} of what all judges share, circles the rest."
-    assert replace(some, shared=True).told == (
+    assert replace(some, models={"ranking": PreferenceGP(judge_kernel="identity")}).told == (
         "What all judges share runs in circles, and no ranking explains more than 30% of it."
     )
 

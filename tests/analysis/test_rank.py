@@ -216,7 +216,7 @@ def test_few_items_and_judges_are_averaged_over_their_hyperparameters():
 def test_few_statements_are_learned_from_by_moments():
     data, _ = by_utility(4, m=60)
     featured = data.with_items(np.random.default_rng(0).normal(size=(12, 1)))
-    heavy = Comparisons(12, data.first, data.second, data.outcome, weight=np.geomspace(1.0, 1e14, len(data)))
+    heavy = Comparisons(12, data.first, data.second, data.outcome, weight=np.round(np.geomspace(1.0, 1e13, len(data))))
 
     circles = chosen(data, "circles").model
     assert (circles.inference, circles.hyperparameters) == ("ep", "average")
@@ -569,7 +569,7 @@ def test_many_pairs_with_features_are_learned_once(model, monkeypatch):
     result = rank(data, model=model)
     assert result.rankability.verdict in ("cyclic", "partly cyclic")
     assert fitted.count((True, True)) == 1
-    assert fitted.count((False, True)) == 0
+    assert fitted.count((False, True)) == 1  # for the groups that can be ranked within
     compared = result.rankability.models["ranking" if model == "gp" else "both"]
     assert (result.model is compared) == (model != "gp")  # which is refined
     assert result.ladder.chosen.log_evidence == compared.log_evidence_

@@ -112,7 +112,7 @@ COMMANDS = {
     "rank: clusters missing": (
         None,
         [*RANK, "--model", "clusters"],
-        ["matches.csv", "--model clusters", "preflearn.Comparisons", "another --model"],
+        ["matches.csv", "--model clusters", "A table cannot bring clusters", "choose another --model"],
     ),
     "rank: features missing": (None, [*RANK, "--model", "gp"], ["matches.csv", "--model gp", "--items ITEMS"]),
     "rank: judges missing": (None, [*RANK, "--model", "judges"], ["matches.csv", "two judges", "--columns judge"]),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import preflearn.cli.comparing as comparing
+from preflearn.analysis import Terms
 from preflearn.cli.main import main
 
 
@@ -27,13 +28,13 @@ def games(folder):
 @pytest.mark.slow
 def test_the_choice_of_a_fold_sees_only_what_the_fold_learns_from(run, games, monkeypatch):
     seen = []
-    choose = comparing.decide
+    choose = comparing.analyse
 
     def watch(X, *arguments, **options):
         seen.append(set(zip(X.first.tolist(), X.second.tolist(), strict=True)))
         return choose(X, *arguments, **options)
 
-    monkeypatch.setattr(comparing, "decide", watch)
+    monkeypatch.setattr(comparing, "analyse", watch)
     found = json.loads(run("evaluate", "plain.csv", "--json")[1])
     assert found["model"] == "auto"
     assert found["choice"] == {"from": "each training part", "models": ["bradley-terry"] * 5}
@@ -54,7 +55,7 @@ def test_circles_are_looked_for_in_each_fold(run, games):
     (games / "around.csv").write_text("winner,loser\n" + "\n".join(rows) + "\n")
     (games / "places.csv").write_text("thing,x,y\n" + "".join(f"T{k},{x:.3f},{y:.3f}\n" for k, (x, y) in enumerate(X)))
     found = json.loads(run("evaluate", "around.csv", "--items", "places.csv", "--folds", "3", "--json")[1])
-    assert found["choice"]["models"] == ["both"] * 3
+    assert found["choice"]["models"] == ["gp-own+circles"] * 3
     assert found["metrics"]["accuracy"] > 0.65
 
 
@@ -71,23 +72,24 @@ def test_the_models_of_the_folds_are_reported(run, games):
 
 
 def test_several_models_are_counted():
-    chosen = comparing._Chosen(["gp", "gp-own", "gp"], within=True)
-    assert str(chosen) == "chosen by its evidence on each training part: gp in 2 of 3, gp-own in 1 of 3"
+    one, other = Terms("gp"), Terms("gp-own", ("side",))
+    chosen = comparing._Chosen([one, other, one], within=True)
+    assert str(chosen) == "chosen by its evidence on each training part: gp in 2 of 3, gp-own+side in 1 of 3"
+    chosen = comparing._Chosen([other, other], within=False)
+    assert str(chosen) == f"{other.words} (gp-own+side): chosen by its evidence on all comparisons"
 
 
 @pytest.mark.slow
 def test_held_out_items_are_predicted_by_models_of_features(run, games, monkeypatch):
-    best = comparing.decide
+    best = comparing.analyse
 
     def by_name(X, *arguments, **options):
         """Choose as if the evidence favoured a model that knows items by name."""
-        choice, verdict = best(X, *arguments, **options)
-        named = next(one for one in choice.candidates if one.name == "bradley-terry")
-        rest = [one for one in choice.candidates if one is not named]
-        data = X.with_items(X.n_items)
-        return replace(choice, name=named.name, model=named.model, candidates=(named, *rest), data=data), verdict
+        found = best(X, *arguments, **options)
+        named = next(one for one in found.ladder.steps if one.name == "bradley-terry")
+        return replace(found, data=X.with_items(X.n_items), ladder=replace(found.ladder, chosen=named))
 
-    monkeypatch.setattr(comparing, "decide", by_name)
+    monkeypatch.setattr(comparing, "analyse", by_name)
     found = json.loads(
         run("evaluate", "plain.csv", "--items", "things.csv", "--by", "item", "--folds", "2", "--json")[1]
     )

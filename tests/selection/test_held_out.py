@@ -156,7 +156,7 @@ def test_outcomes_are_predicted_with_the_advantage_of_the_side():
     first = rng.integers(0, 5, 200)
     second = (first + rng.integers(1, 5, 200)) % 5
     games = Comparisons(5, first, second, np.where(rng.random(200) < 1 / (1 + np.exp(second - first - 1.5)), -1, 1))
-    sided = BradleyTerry(side=True).fit(games.swapped())
+    sided = BradleyTerry(side=True).fit(games)
     p = outcome_probability(sided, games)
     np.testing.assert_array_equal(p, sided.predict_proba(games, side=True)[:, 1])
     assert np.max(np.abs(p - sided.predict_proba(games)[:, 1])) > 0.1

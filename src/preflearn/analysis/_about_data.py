@@ -81,7 +81,7 @@ def same_order(data: Comparisons) -> bool:
     pairs = data.pairs
     ahead, met = pairs.sums(pairs.sign > 0), np.bincount(pairs.row)
     both = (ahead > 0) & (ahead < met)
-    return float(both[met > 1].mean() if (met > 1).any() else 0.0) < 0.5
+    return bool((met > 1).any() and both[met > 1].mean() < 0.5)
 
 
 def missing_values(names: Any) -> list[Advice]:

@@ -16,7 +16,6 @@ from preflearn.analysis._about_data import (
     in_order,
     missing_values,
     parts,
-    same_order,
     sides,
 )
 from preflearn.analysis._camps import two_camps
@@ -55,8 +54,8 @@ def advise(analysis: Analysis, ranking: Ranking) -> list[Advice]:
     doubts = ""
     if rankability is not None and rankability.found and "circles" not in ladder.terms:
         doubts += " This model has no part for circles and takes them for noise: its intervals are too narrow."
-    if sided and same_order(data):
-        doubts += " But most pairs always stood in the same order: the advantage of one side (below) may be all of it."
+    if any(one.term == "side" for one in ladder.left_out):
+        doubts += " But most pairs always stood in the same order: an advantage of one side may be all of it."
     if data.weight is not None and data.weight.max() > 1:
         doubts += (
             " A weight is taken for so many answers that agreed: if weights say something else, leave their column "

@@ -17,7 +17,7 @@ from preflearn.analysis.terms import as_seen, has_judges
 from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
 from preflearn.structure import JudgeReport, Rankability, judge_report
-from preflearn.structure.circles import Circles, Screen, look_for_circles
+from preflearn.structure.circles import Circles, Screen, look_for_circles, penalised_evidence
 from preflearn.structure.rankability import verdict_on
 from preflearn.structure.verdict import SURE
 
@@ -153,7 +153,11 @@ def _with_circles(
         start = next((one for one in ladder.ordered if "tastes" not in one.terms), start)
     with quiet():
         found = look_for_circles(start.model, screen, random_state)
-    if found.both is None or ladder.asked:
+    if ladder.asked:
+        return ladder, found
+    if data.items is not None and not start.terms.on_features:  # circles may depend on features that utilities do not
+        found, start = _of_features(ladder, found, start, screen, random_state)
+    if found.both is None:
         return ladder, found
     step = step_of(start.terms.plus("circles"), found.both)
     sure = found.log_odds >= SURE and step.penalised_evidence > ladder.chosen.penalised_evidence
@@ -162,6 +166,24 @@ def _with_circles(
         with quiet():
             found = look_for_circles(ladder.model, Screen(0, 0), random_state)
     return ladder, found
+
+
+def _of_features(
+    ladder: Ladder, found: Circles, start: Step, screen: Screen, random_state: Any
+) -> tuple[Circles, Step]:
+    """Return circles beside a utility of features, and that step, if they explain more than those beside another."""
+    other = next((one for one in ladder.ordered if one.terms.on_features), None)
+    if other is None:
+        return found, start
+    with quiet():
+        featured = look_for_circles(other.model, screen, random_state)
+    if featured.both is None:
+        return found, start
+    if found.both is not None and penalised_evidence(found.both) >= penalised_evidence(featured.both):
+        return found, start
+    # the odds are those against the better of the models without circles
+    better = found.ranking if start.penalised_evidence > other.penalised_evidence else featured.ranking
+    return featured._replace(ranking=better), other
 
 
 def _verdict(found: Circles, ladder: Ladder, random_state: Any) -> Rankability:

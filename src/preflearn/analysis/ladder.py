@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from preflearn.analysis._about_data import same_order
 from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.pairing import for_matched_pairs
 from preflearn.analysis.screen import expected_gains
@@ -128,6 +129,8 @@ class Ladder:
             plain = not chosen.terms.beside and not chosen.terms.on_features
             return f"{words}: the items have no features" if plain else words
         ahead = chosen.penalised_evidence - rest[0].penalised_evidence
+        if ahead < 0:
+            return f"{words}: {rest[0].terms.words} is {-ahead:.1f} nats ahead, too little to decide{over_all}"
         sure = "clearly " if ahead > CLEARLY else "" if ahead > SURE else "narrowly "
         return (
             f"{words}: {sure}the highest evidence of {len(self.steps)} models, {ahead:.1f} nats ahead of "
@@ -254,7 +257,11 @@ def _candidates(data: Comparisons, limits: Limits) -> tuple[list[str], list[NotT
     found, left_out = [], []
     decided = data.outcome[data.outcome != 0]
     if len(decided) and LOPSIDED < np.mean(decided > 0) < 1 - LOPSIDED:  # else sides were written down by who won
-        found.append("side")
+        if same_order(data):
+            reason = "most pairs always stood in the same order, so that it cannot be told from circles"
+            left_out.append(NotTried("side", reason=reason))
+        else:
+            found.append("side")
     if data.covariates is not None:
         found.append("covariates")
     if data.cluster is not None:

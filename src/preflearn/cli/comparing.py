@@ -132,7 +132,7 @@ def run_compare(
     notes = _fewer_folds(found[best], folds)
     alone = next((name for name in order if name in BESIDE), None)
     if alone is not None:
-        notes.append(f"{alone} means {terms_of(alone, X).name}; so do other terms alone.")
+        notes.append(f"A term alone, such as {alone}, stands for {terms_of(alone, X).name}.")
     if as_json:
         whole = {**_facts(read, X, by, found[best]), "best": best, "models": answer, "notes": notes}
         sys.stdout.write(json.dumps(whole, indent=2, ensure_ascii=False) + "\n")

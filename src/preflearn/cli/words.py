@@ -57,7 +57,7 @@ _OPTIONS = [
     (r"Name the column of the judges\.", "Name the column of the judges: --columns judge=COLUMN."),
     (
         r"Name the column of the (clusters|covariates)\.",
-        r"Tables have no column of \1: give them to preflearn.Comparisons in Python, or use another --model.",
+        r"A table cannot bring \1 yet, only Python can: choose another --model.",
     ),
 ]
 # What a terminal would obey: controls, but for line ends and tabs, and what turns the direction of text around.

@@ -71,7 +71,7 @@ def model_facts(shown: Shown) -> str:
         for one in ladder.ordered
     ]
     tried = table("Models that were tried", ["model", "log evidence", "price", "evidence less price"], rows)
-    none = "".join(paragraph(f"{escape(clean(str(one), 300))}.") for one in ladder.no_sign)
+    none = "".join(paragraph(f"Not fitted: {escape(clean(str(one), 300))}.") for one in ladder.no_sign)
     left_out = "".join(paragraph(f"Not tried: {escape(clean(str(one), 300))}.") for one in ladder.left_out)
     return words + tried + none + left_out + _hyperparameters(ladder.model) + _versions()
 
