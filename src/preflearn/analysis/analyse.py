@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from preflearn.analysis.advice import Advice
-from preflearn.analysis.ladder import Ladder, NotTried, Progress, build_ladder, judged_items, refined, step_of
+from preflearn.analysis.ladder import Ladder, NotTried, Progress, Step, build_ladder, judged_items, refined, step_of
 from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.pairing import is_widened
 from preflearn.analysis.prepared import prepare
