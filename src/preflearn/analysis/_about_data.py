@@ -23,7 +23,6 @@ __all__ = [
     "in_order",
     "missing_values",
     "parts",
-    "same_order",
     "sides",
 ]
 
@@ -74,14 +73,6 @@ def sides(model: Any, terms: Terms) -> list[Advice]:
             "Where sides can be chosen, put them in random order.",
         )
     ]
-
-
-def same_order(data: Comparisons) -> bool:
-    """Return whether most pairs that met more than once always had the same item on the first side."""
-    pairs = data.pairs
-    ahead, met = pairs.sums(pairs.sign > 0), np.bincount(pairs.row)
-    both = (ahead > 0) & (ahead < met)
-    return bool((met > 1).any() and both[met > 1].mean() < 0.5)
 
 
 def missing_values(names: Any) -> list[Advice]:

@@ -55,7 +55,7 @@ def advise(analysis: Analysis, ranking: Ranking) -> list[Advice]:
     if rankability is not None and rankability.found and "circles" not in ladder.terms:
         doubts += " This model has no part for circles and takes them for noise: its intervals are too narrow."
     if any(one.term == "side" for one in ladder.left_out):
-        doubts += " But most pairs always stood in the same order: an advantage of one side may be all of it."
+        doubts += " But who stands first mostly follows from the items: an advantage of one side may be all of it."
     if data.weight is not None and data.weight.max() > 1:
         doubts += (
             " A weight is taken for so many answers that agreed: if weights say something else, leave their column "

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from preflearn.analysis._about_data import same_order
 from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.pairing import for_matched_pairs
-from preflearn.analysis.screen import expected_gains
+from preflearn.analysis.screen import expected_gains, side_follows_from_items
 from preflearn.analysis.terms import BESIDE, Terms, as_seen, build_model, has_judges, terms_of
 from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
@@ -257,8 +256,8 @@ def _candidates(data: Comparisons, limits: Limits) -> tuple[list[str], list[NotT
     found, left_out = [], []
     decided = data.outcome[data.outcome != 0]
     if len(decided) and LOPSIDED < np.mean(decided > 0) < 1 - LOPSIDED:  # else sides were written down by who won
-        if same_order(data):
-            reason = "most pairs always stood in the same order, so that it cannot be told from circles"
+        if side_follows_from_items(data) > limits.side_from_items:
+            reason = "who stands first mostly follows from which items were compared"
             left_out.append(NotTried("side", reason=reason))
         else:
             found.append("side")

@@ -19,6 +19,9 @@ class Limits:
         Features up to which each gets a length scale of its own.
     worth_a_fit : float
         Nats, less the price of its parameters, that a term is expected to be worth before a model with it is fitted.
+    side_from_items : float
+        Share of who stands first that one number for each item explains, up to which an advantage of a side is learned:
+        where favourites always stand first it cannot be told from theirs.
     judged_items : int
         Items that each judge was asked about, summed over judges, up to which judges have tastes.
     clustered_items : int
@@ -47,6 +50,7 @@ class Limits:
     items_on_features: int = 1_500
     relevances: int = 30
     worth_a_fit: float = -1.0
+    side_from_items: float = 0.5
     judged_items: int = 20_000
     clustered_items: int = 20_000
     pairs_judged: int = 600

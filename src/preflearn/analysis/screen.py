@@ -21,7 +21,7 @@ from preflearn.models._differences import utilities_by_least_squares
 from preflearn.operators import FloatArray
 from preflearn.structure.residuals import row_reliabilities
 
-__all__ = ["expected_gains"]
+__all__ = ["expected_gains", "side_follows_from_items"]
 
 VARIANCES = np.geomspace(1e-4, 1e2, 25)
 SIDE_VARIANCE = 4.0  # which is not learned
@@ -38,10 +38,7 @@ def expected_gains(model: Any, terms: list[str]) -> dict[str, float]:
     d = likelihood.log_density(X.outcome if likelihood.margins else np.sign(X.outcome), z)
     scale = np.ones(len(X)) if scale is None else scale
     r, W = scale * weight * d.first, np.square(scale) * np.maximum(-weight * d.second, 0.0)
-    m = len(X)
-    A = sp.csr_array(
-        (np.repeat([1.0, -1.0], m), (np.tile(np.arange(m), 2), np.concatenate([X.first, X.second]))), (m, X.n_items)
-    )
+    A = _differences(X)
     explained = utilities_by_least_squares(A, W)
     r = r - W * (A @ explained(r[:, None])[:, 0])
     gains = {}
@@ -55,6 +52,19 @@ def expected_gains(model: Any, terms: list[str]) -> dict[str, float]:
         v = np.array([SIDE_VARIANCE])[:, None] if term == "side" else VARIANCES[:, None]
         gains[term] = float((0.5 * (v * b**2 / (1 + v * S) - np.log1p(v * S))).sum(axis=1).max())
     return gains
+
+
+def side_follows_from_items(X: Comparisons) -> float:
+    """Return the share of 1, which a side adds to every row, that is a difference of one number of each item."""
+    A = _differences(X)
+    f = utilities_by_least_squares(A, np.ones(len(X)))(np.ones((len(X), 1)))[:, 0]
+    return float(np.square(A @ f).sum() / len(X))
+
+
+def _differences(X: Comparisons) -> Any:
+    m = len(X)
+    ends = np.concatenate([X.first, X.second])
+    return sp.csr_array((np.repeat([1.0, -1.0], m), (np.tile(np.arange(m), 2), ends)), (m, X.n_items))
 
 
 def _side(X: Comparisons, z: FloatArray) -> Any:
