@@ -302,9 +302,9 @@ def test_words_follow_the_share_that_a_ranking_explains():
     for share, word in ((0.4, "some"), (0.7, "most")):
         partly = replace(found, ranking_share=share, verdict=cyclic_or_partly(share))
         assert partly.told == f"A ranking explains {word} of these preferences, circles the rest."
-        shared = replace(partly, models={"ranking": PreferenceGP(judge_kernel="identity")})
+        shared = replace(partly, models={**found.models, "ranking": PreferenceGP(judge_kernel="identity")})
         assert shared.told == f"A ranking explains {word} of what all judges share, circles the rest."
-    assert replace(some, models={"ranking": PreferenceGP(judge_kernel="identity")}).told == (
+    assert replace(some, models={**found.models, "ranking": PreferenceGP(judge_kernel="identity")}).told == (
         "What all judges share runs in circles, and no ranking explains more than 30% of it."
     )
 
