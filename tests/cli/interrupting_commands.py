@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from cli_files import matches, save_probable_models, write_all
 
-import preflearn.cli.ranking
+import preflearn.analysis.ranker
 import preflearn.report.writing
 from preflearn import load
 from preflearn.cli.main import main as command_line
@@ -94,7 +94,9 @@ def prepare(folder):
     write_all(Path())
     Path("few.csv").write_text("\n".join(matches(3, 20)) + "\n")
     save_probable_models(Path())
-    preflearn.cli.ranking.rank_comparisons = once(preflearn.cli.ranking.rank_comparisons, lambda data, *_: len(data))
+    preflearn.analysis.ranker.rank_comparisons = once(
+        preflearn.analysis.ranker.rank_comparisons, lambda data, *_: len(data)
+    )
     preflearn.report.writing.report_html = once(preflearn.report.writing.report_html, lambda result: len(result.data))
 
 

@@ -82,7 +82,7 @@ def test_the_same_seed_gives_the_same_model_and_another_seed_another(run):
 def test_the_kernels_of_the_command_line_are_those_of_the_library():
     from typing import get_args
 
-    from preflearn.cli.commands import Kernel
+    from preflearn.cli.fit import Kernel
 
     assert get_args(Kernel) == KERNEL_NAMES
 
@@ -371,10 +371,10 @@ def test_the_notes_hold_names_and_no_paths(run, folder):
 def test_the_same_warning_is_shown_once(run, monkeypatch):
     import warnings
 
-    import preflearn.cli.fitting
+    import preflearn.cli.fit_least_squares
     from preflearn.exceptions import DataWarning
 
-    fit = preflearn.cli.fitting.train
+    fit = preflearn.cli.fit_least_squares.train
 
     def warn(*arguments):
         for text in ("Ratings: odd", "Ratings: odd", "Ratings: odder"):
@@ -383,7 +383,7 @@ def test_the_same_warning_is_shown_once(run, monkeypatch):
             warnings.warn("for developers", category, stacklevel=1)
         return fit(*arguments)
 
-    monkeypatch.setattr(preflearn.cli.fitting, "train", warn)
+    monkeypatch.setattr(preflearn.cli.fit_least_squares, "train", warn)
     code, _, err = run("fit", "train.txt", "--alpha", 1, "--save", "m.preflearn")
     assert (code, err) == (0, "preflearn: warning: odd\npreflearn: warning: odder\n")
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from preflearn.cli.demonstration import Method, compare
+from preflearn.cli.demo import Method, compare
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import preflearn.cli.comparing as comparing
+import preflearn.cli.cross_validation as cross_validation
 from preflearn.analysis import Terms
 from preflearn.cli.main import main
 
@@ -28,13 +28,13 @@ def games(folder):
 @pytest.mark.slow
 def test_the_choice_of_a_fold_sees_only_what_the_fold_learns_from(run, games, monkeypatch):
     seen = []
-    choose = comparing.analyse
+    choose = cross_validation.analyse
 
     def watch(X, *arguments, **options):
         seen.append(set(zip(X.first.tolist(), X.second.tolist(), strict=True)))
         return choose(X, *arguments, **options)
 
-    monkeypatch.setattr(comparing, "analyse", watch)
+    monkeypatch.setattr(cross_validation, "analyse", watch)
     found = json.loads(run("evaluate", "plain.csv", "--json")[1])
     assert found["model"] == "auto"
     assert found["choice"] == {"from": "each training part", "models": ["bradley-terry"] * 5}
@@ -73,15 +73,15 @@ def test_the_models_of_the_folds_are_reported(run, games):
 
 def test_several_models_are_counted():
     one, other = Terms("gp"), Terms("gp-own", ("side",))
-    chosen = comparing._Chosen([one, other, one], within=True)
+    chosen = cross_validation.Chosen([one, other, one], within=True)
     assert str(chosen) == "chosen by its evidence on each training part: gp in 2 of 3, gp-own+side in 1 of 3"
-    chosen = comparing._Chosen([other, other], within=False)
+    chosen = cross_validation.Chosen([other, other], within=False)
     assert str(chosen) == f"{other.words} (gp-own+side): chosen by its evidence on all comparisons"
 
 
 @pytest.mark.slow
 def test_held_out_items_are_predicted_by_models_of_features(run, games, monkeypatch):
-    best = comparing.analyse
+    best = cross_validation.analyse
 
     def by_name(X, *arguments, **options):
         """Choose as if the evidence favoured a model that knows items by name."""
@@ -89,7 +89,7 @@ def test_held_out_items_are_predicted_by_models_of_features(run, games, monkeypa
         named = next(one for one in found.ladder.steps if one.name == "bradley-terry")
         return replace(found, data=X.with_items(X.n_items), ladder=replace(found.ladder, chosen=named))
 
-    monkeypatch.setattr(comparing, "analyse", by_name)
+    monkeypatch.setattr(cross_validation, "analyse", by_name)
     found = json.loads(
         run("evaluate", "plain.csv", "--items", "things.csv", "--by", "item", "--folds", "2", "--json")[1]
     )
@@ -99,7 +99,7 @@ def test_held_out_items_are_predicted_by_models_of_features(run, games, monkeypa
 
 @pytest.mark.slow
 def test_a_choice_that_would_take_long_is_made_once_and_both_outputs_say_so(run, games, monkeypatch):
-    monkeypatch.setattr(comparing, "MOST_ASKED", 0)
+    monkeypatch.setattr(cross_validation, "MOST_ASKED", 0)
     found = json.loads(run("evaluate", "judged.csv", "--json", "--folds", "2")[1])
     assert found["choice"]["from"] == "all comparisons"
     assert len(set(found["choice"]["models"])) == 1

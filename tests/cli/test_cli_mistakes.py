@@ -261,10 +261,8 @@ def test_there_are_enough_mistakes():
 
 
 def test_a_directory_that_cannot_be_written_to_is_noticed_before_the_work(run, folder, monkeypatch):
-    import preflearn.cli.fitting
-
     monkeypatch.setattr(os, "access", lambda *_: False)
-    monkeypatch.setattr(preflearn.cli.fitting, "run", lambda *_: pytest.fail("the work was done"))
+    monkeypatch.setattr("preflearn.cli.fit._fit", lambda *_: pytest.fail("the work was done"))
     code, _, err = run(*FIT)
     assert code == 2
     assert "cannot be written to" in err
@@ -285,12 +283,12 @@ def test_a_write_that_is_refused_is_answered_with_path_and_reason(run, folder, m
 def test_a_lack_of_memory_is_bad_input_with_a_cure(run, monkeypatch):
     import numpy as np
 
-    import preflearn.cli.fitting
+    import preflearn.cli.fit_least_squares
 
     def fail(*_):
         np.empty((1 << 30, 1 << 20))
 
-    monkeypatch.setattr(preflearn.cli.fitting, "train", fail)
+    monkeypatch.setattr(preflearn.cli.fit_least_squares, "train", fail)
     code, _, err = run(*FIT)
     assert code == 2
     assert "not enough memory" in err
@@ -298,12 +296,12 @@ def test_a_lack_of_memory_is_bad_input_with_a_cure(run, monkeypatch):
 
 
 def test_an_error_of_our_own_has_exit_code_1_and_a_hint(run, monkeypatch):
-    import preflearn.cli.fitting
+    import preflearn.cli.fit_least_squares
 
     def fail(*_):
         raise RuntimeError("wheels came off")
 
-    monkeypatch.setattr(preflearn.cli.fitting, "train", fail)
+    monkeypatch.setattr(preflearn.cli.fit_least_squares, "train", fail)
     code, _, err = run(*FIT)
     assert code == 1
     assert err.count("\n") == 1

@@ -86,7 +86,7 @@ def test_help_fits_80_columns_and_gives_examples(run):
 def test_every_option_is_described(run):
     import inspect
 
-    from preflearn.cli.commands import app
+    from preflearn.cli.app import app
 
     for name in COMMANDS:
         function = app[name].default_command

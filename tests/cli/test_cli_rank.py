@@ -391,7 +391,7 @@ def test_the_doctor_finds_this_installation_well(run):
 
 
 def test_the_doctor_says_what_is_wrong(run, monkeypatch):
-    monkeypatch.setattr("preflearn.cli.checkup._learns", lambda: "it does not")
+    monkeypatch.setattr("preflearn.cli.doctor._learns", lambda: "it does not")
     code, out, _ = run("doctor")
     assert code == 1
     assert "it does not" in out
@@ -426,7 +426,7 @@ def test_items_of_a_model_with_circles_are_measured_as_in_its_table(features, ru
         assert rows[0]["item"] == ("T1" if asked else "T0")
         for row in rows:
             assert (float(row["utility"]), float(row["std"])) == pytest.approx(wanted[row["item"]], abs=1e-6)
-    monkeypatch.setattr("preflearn.cli.predicting.MOST_RANKED", 5)
+    monkeypatch.setattr("preflearn.cli.model_answers.MOST_RANKED", 5)
     code, _, err = run("predict", "m.preflearn", "some.csv")
     assert code == 2
     assert "6 are too many (at most 5). Give fewer, or pairs." in err

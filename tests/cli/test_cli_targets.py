@@ -5,9 +5,6 @@ from pathlib import Path
 
 import pytest
 
-import preflearn.cli.fitting
-import preflearn.cli.ranking
-
 TARGETS = {
     "a directory that only looks as if": "/proc/x.csv",
     "a link that leads nowhere": "lost.csv",
@@ -22,7 +19,7 @@ def test_a_target_that_cannot_be_written_to_fails_before_the_work(option, name, 
     if name.startswith("a directory that") and not Path("/proc/self").exists():
         pytest.skip("there is no such directory here")
     (folder / "lost.csv").symlink_to(folder / "nowhere" / "x.csv")
-    monkeypatch.setattr(preflearn.cli.ranking, "run", lambda *_: pytest.fail("the work was done"))
+    monkeypatch.setattr("preflearn.cli.rank.read_comparisons", lambda *_: pytest.fail("the work was done"))
     before = sorted(folder.iterdir())
     code, out, err = run("rank", "matches.csv", option, TARGETS[name], "--force")
     assert (code, out) == (2, "")
@@ -32,7 +29,7 @@ def test_a_target_that_cannot_be_written_to_fails_before_the_work(option, name, 
 
 
 def test_trying_a_target_leaves_it_as_it_was(run, folder, monkeypatch):
-    monkeypatch.setattr(preflearn.cli.fitting, "run", lambda *_: None)
+    monkeypatch.setattr("preflearn.cli.fit._fit", lambda *_: None)
     (folder / "m.preflearn").write_bytes(b"before")
     before = sorted(folder.iterdir())
     assert run("fit", "matches.csv", "--save", "m.preflearn", "--force")[0] == 0

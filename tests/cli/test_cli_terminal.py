@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 START = """
 import sys, time
-import preflearn.cli.console, preflearn.cli.ranking
+import preflearn.analysis.ranker, preflearn.cli.console
 from preflearn.cli.main import main
 
 preflearn.cli.console._PATIENCE = 0.0
@@ -27,7 +27,7 @@ def slowly(*_, progress, **__):
     for _ in range(600):  # in pieces: a signal just before a long sleep would be seen after it
         time.sleep(0.1)
 
-preflearn.cli.ranking.rank_comparisons = slowly
+preflearn.analysis.ranker.rank_comparisons = slowly
 """
 RANK = ("rank", "matches.csv", "--model", "bradley-terry")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from preflearn.cli.tables import safe_cell, write_csv
+from preflearn.cli.csv_files import safe_cell, write_csv
 from preflearn.exceptions import FileFormatError
 from preflearn.io import read_preferences
 

@@ -1,8 +1,11 @@
 """The command line: ``preflearn rank`` and what goes with it.
 
-In reading order: ``main`` (exit codes), ``options``, ``commands`` and ``more_commands`` (options and help; these import
-nothing heavy), ``targets`` (what may be written), ``sources`` (files in), then one module a command: ``ranking``,
-``fitting`` (with ``training`` and ``search`` for least squares), ``predicting``, ``evaluating``, ``comparing``,
-``inspecting``, ``suggesting``, ``converting``, ``checkup``, ``demonstration``; ``tables``, ``console`` and ``words``
-(what a person reads).
+In reading order: ``main`` (exit codes), ``app`` (the list of commands), then one module a command, its options and help
+beside its work: ``rank``, ``fit``, ``predict``, ``evaluate``, ``inspect``, ``suggest``, ``compare``, ``convert``,
+``doctor``, ``demo``. These are imported for ``preflearn --help`` and import nothing heavy outside their functions.
+
+What they share: ``options``, ``sources`` (files in), ``targets`` (what may be written), ``csv_files`` (tables out),
+``console`` and ``words`` (what a person reads); and, imported when they are needed, ``fit_least_squares`` with
+``fold_search``, ``model_answers`` (of ``predict``), ``metric_lines`` and ``cross_validation`` (of ``evaluate`` and
+``compare``), ``comparison_files`` (of ``convert``).
 """

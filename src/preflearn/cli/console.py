@@ -5,12 +5,24 @@ from __future__ import annotations
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import isfinite
 from typing import Any, TextIO
 
 from preflearn.cli.words import one_line, visible, without_owner
 
-__all__ = ["WarningPrinter", "count", "facts", "hanging", "plain", "progress", "prose", "table", "working"]
+__all__ = [
+    "WarningPrinter",
+    "count",
+    "facts",
+    "hanging",
+    "plain",
+    "print_json",
+    "progress",
+    "prose",
+    "table",
+    "working",
+]
 
 _INDENT = 8
 _NAME = 8  # letters of a name below which a table is hard to read
@@ -98,6 +110,21 @@ def prose(text: str, *, heading: bool = False) -> None:
 def plain(text: str) -> None:
     """Print lines as they are, however long."""
     sys.stdout.write(text + "\n")
+
+
+def print_json(answer: Mapping[str, Any]) -> None:
+    """Print an answer as JSON; a number that is none becomes null, as JSON has no word for it."""
+    import json
+
+    sys.stdout.write(json.dumps(_finite(answer), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(one) for key, one in value.items()}
+    return [_finite(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def hanging(text: str, indent: int) -> None:

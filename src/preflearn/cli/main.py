@@ -105,7 +105,7 @@ def _run(tokens: list[str]) -> int:
     import warnings
 
     from preflearn._pipes import reading_once
-    from preflearn.cli.commands import app
+    from preflearn.cli.app import app
     from preflearn.cli.console import WarningPrinter
     from preflearn.cli.options import STANDARD_INPUT
     from preflearn.exceptions import PreflearnWarning

@@ -20,6 +20,7 @@ __all__ = [
     "RankModel",
     "ReadOptions",
     "Source",
+    "Unit",
     "Whole",
     "check_seed",
 ]
@@ -92,6 +93,7 @@ def _not_a_model(name: str, others: tuple[str, ...], *, added: bool) -> str:
 RankModel = Annotated[str, Parameter(converter=_model_of("auto"))]
 FitModel = Annotated[str, Parameter(converter=_model_of("auto", *LEAST_SQUARES))]
 ComparedModel = Annotated[str, Parameter(converter=_model_of("rankrls", title="MODELS: "))]
+Unit = Literal["pair", "item", "judge"]
 Form = Literal["comparisons", "rankings", "preflib", "svmlight"]
 
 

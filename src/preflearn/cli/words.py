@@ -142,7 +142,7 @@ def _usage(error: Exception) -> str:
 
 def _unknown_option(option: str, chain: Sequence[str] | None) -> str | None:
     """Return what to say about an option that this command does not have but that exists, or None."""
-    from preflearn.cli.commands import app
+    from preflearn.cli.app import app
 
     known = {
         command: {name for argument in app[command].assemble_argument_collection() for name in argument.names}

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import json
 import os
 import platform
 import sys
-import tempfile
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from preflearn._version import __version__
-from preflearn.cli.console import facts, table
+from preflearn.cli.console import facts, print_json, table
+from preflearn.cli.options import Flag
 
-__all__ = ["run"]
+__all__ = ["USAGE", "doctor"]
 
+USAGE = "preflearn doctor [OPTIONS]"
 _NEEDED = ("numpy", "scipy", "scikit-learn", "narwhals", "cyclopts", "rich")
 _OPTIONAL = {
     "matplotlib": 'plots: pip install "preflearn[plot]"',
@@ -26,7 +22,22 @@ _OPTIONAL = {
 }
 
 
-def run(as_json: bool) -> bool:
+def doctor(*, json: Flag = False) -> int:
+    """Say whether this installation works: versions, threads and a self-test.
+
+    For example:
+
+        preflearn doctor
+
+    Parameters
+    ----------
+    json
+        Print JSON instead of text.
+    """
+    return 0 if _check_up(as_json=json) else 1
+
+
+def _check_up(*, as_json: bool) -> bool:
     """Print how this installation is, and return whether it works."""
     packages = {name: _version(name) for name in (*_NEEDED, *_OPTIONAL)}
     checks = _checks()
@@ -41,7 +52,7 @@ def run(as_json: bool) -> bool:
             "self_test": {name: found or "passed" for name, found in checks.items()},
             "well": well,
         }
-        sys.stdout.write(json.dumps(answer, indent=2) + "\n")
+        print_json(answer)
         return well
     facts(
         [
@@ -62,6 +73,8 @@ def run(as_json: bool) -> bool:
 
 
 def _version(name: str) -> str | None:
+    import importlib.metadata
+
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -91,6 +104,8 @@ def _off(name: str, value: float, known: float) -> str | None:
 
 def _ranks() -> str | None:
     """Return whether three wins of four are odds of 3 to 1."""
+    import numpy as np
+
     from preflearn import BradleyTerry, Comparisons
 
     model = BradleyTerry(prior=None).fit(Comparisons(None, ["a", "a", "a", "b"], ["b", "b", "b", "a"]))
@@ -111,6 +126,8 @@ def _problem() -> tuple[Any, Any]:
 
 def _learns() -> str | None:
     """Return whether a difference of prior variance v, seen once with noise of variance 1, is v / (v + 1)."""
+    import numpy as np
+
     data, model = _problem()
     v = 2 * (1 - np.exp(-0.5))
     return _off("a difference", float(model.fit(data).predict_difference(data)[0]), float(v / (v + 1)))
@@ -118,6 +135,11 @@ def _learns() -> str | None:
 
 def _keeps() -> str | None:
     """Return whether a model predicts the same after having been written and read."""
+    import tempfile
+    from pathlib import Path
+
+    import numpy as np
+
     from preflearn import load, save
 
     data, model = _problem()

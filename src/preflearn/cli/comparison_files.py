@@ -1,4 +1,4 @@
-"""``preflearn convert``: between tables of comparisons, rankings and rows with scores."""
+"""Comparisons as files: tables, rankings and rows with scores, each read back before it is written."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.cli.console import count, facts, working
-from preflearn.cli.options import ReadOptions
-from preflearn.cli.sources import about, read_any
-from preflearn.cli.tables import csv_text, write_text
+from preflearn.cli.console import count
+from preflearn.cli.csv_files import csv_text, write_text
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.exceptions import DataError, first_few
 from preflearn.io.opening import open_bytes
@@ -23,11 +21,9 @@ from preflearn.io.reading import read_with
 from preflearn.io.scales import Scale
 from preflearn.model_file.container import atomic_file
 
-__all__ = ["run"]
+__all__ = ["as_comparisons", "write_rankings", "write_rows", "write_table"]
 
-_TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
-_RANKINGS = (".soc", ".soi", ".toc", ".toi")
-_ROWS = (".svmlight", ".svm", ".libsvm", ".letor", ".txt")
+RANKINGS = (".soc", ".soi", ".toc", ".toi")
 _LAYOUTS = {
     "winner-loser": ("winner", "loser"),
     "first-second-outcome": ("first", "second", "outcome"),
@@ -36,35 +32,10 @@ _LAYOUTS = {
 _TIES = ("tie", "draw", "equal", "same")  # the first that is no item
 # No columns named, margins and repeats kept.
 _PLAIN = Options.checked("convert", margins=True, repeated_rows="keep")
-_WITHOUT_FEATURES = "Features of the items were left out, as this layout has no place for them. Keep their table."
 MOST_PAIRS = 2_000_000  # of scored rows that are listed
 
 
-def run(source: str, out: Path, reading: ReadOptions, layout: str | None) -> None:
-    """Read, convert and write."""
-    kind = out.suffix.lower()
-    if kind not in (*_TABLES, *_RANKINGS, *_ROWS):
-        raise DataError(
-            f'{out}: the ending "{kind}" says nothing about the format. Use {", ".join((*_TABLES, *_RANKINGS))} or '
-            ".svmlight."
-        )
-    if layout is not None and kind not in _TABLES:
-        raise DataError(f"{out}: --layout is for tables of comparisons ({', '.join(_TABLES)}). Leave it out.")
-    with working(f"Converting {source}"):
-        found = read_any(source, reading, margins=True)
-        data = found.data
-        with about(found.source, str(out)):
-            if kind in _ROWS:
-                what = _write_rows(data, out)
-            elif kind in _RANKINGS:
-                what = _write_rankings(_comparisons(data), out, kind)
-            else:
-                what = _write_table(_comparisons(data), out, kind, layout)
-    left = [] if kind in _ROWS or data.items is None else [("Note", _WITHOUT_FEATURES)]
-    facts([*(("Read", line) for line in found.notes), ("Saved", f"{out}: {what}"), *left])
-
-
-def _comparisons(data: Comparisons | Ratings) -> Comparisons:
+def as_comparisons(data: Comparisons | Ratings) -> Comparisons:
     """Return comparisons; those of rows with scores are all pairs of a group with different scores."""
     if isinstance(data, Comparisons):
         return data
@@ -82,7 +53,8 @@ def _labels(data: Comparisons) -> list[str]:
     return [str(row) for row in range(data.n_items)] if data.names is None else [str(name) for name in data.names]
 
 
-def _write_table(data: Comparisons, out: Path, kind: str, layout: str | None) -> str:
+def write_table(data: Comparisons, out: Path, kind: str, layout: str | None) -> str:
+    """Write a table of comparisons; ``kind`` is the ending of its name."""
     ties = bool((data.outcome == 0).any())
     sizes = not np.isin(data.outcome, (-1.0, 0.0, 1.0)).all()
     if layout is None:
@@ -175,7 +147,7 @@ def _parquet(header: Sequence[str], columns: Sequence[list[Any]], out: Path) -> 
     return content.getvalue()
 
 
-def _write_rankings(data: Comparisons, out: Path, kind: str) -> str:
+def write_rankings(data: Comparisons, out: Path, kind: str) -> str:
     """Write each group of comparisons as one ranking; PrefLib counts alternatives from 1."""
     if data.group is None:
         raise DataError(f"{out}: single comparisons are no rankings. Give rankings, or write a table such as .csv.")
@@ -194,7 +166,7 @@ def _write_rankings(data: Comparisons, out: Path, kind: str) -> str:
     whole = all(sum(map(len, order)) == len(label) for order in counts)
     fits = {".soc": whole and not tied, ".soi": not tied, ".toc": whole, ".toi": True}
     if not fits[kind]:
-        best = next(ending for ending in _RANKINGS if fits[ending])
+        best = next(ending for ending in RANKINGS if fits[ending])
         raise DataError(f"{out}: {kind} files hold no such rankings (ties, or items left out). Use the ending {best}.")
     total = sum(counts.values())
     lines = [
@@ -247,7 +219,7 @@ def _ranking(data: Comparisons, rows: Any) -> tuple[tuple[int, ...], ...] | None
     return tuple(tuple(items[level == value].tolist()) for value in np.unique(level)[::-1])
 
 
-def _write_rows(data: Comparisons | Ratings, out: Path) -> str:
+def write_rows(data: Comparisons | Ratings, out: Path) -> str:
     """Write rows with scores; a comparison is a query of two rows."""
     import scipy.sparse as sp
 

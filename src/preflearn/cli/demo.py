@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from preflearn.cli.console import count, prose, table, working
-from preflearn.cli.options import check_seed
-from preflearn.cli.search import alpha_candidates, search
-from preflearn.data import Comparisons, Ratings
-from preflearn.datasets import make_ltr, make_noisy_parse_ranking, make_sinc_preferences
-from preflearn.metrics import disagreement_error, get_scorer
-from preflearn.models import RLS, KPCRankCV, RankRLSCV
-from preflearn.structure import rankability
+from preflearn.cli.options import Whole, check_seed
 
-__all__ = ["Method", "compare", "run"]
+if TYPE_CHECKING:
+    from preflearn.data import Comparisons, Ratings
 
+__all__ = ["USAGE", "Method", "compare", "demo"]
 
-class Method(NamedTuple):
-    """A method, what it chose, and its error on each held-out group (or pair)."""
-
-    name: str
-    chosen: str
-    errors: Any
-
-    @property
-    def error(self) -> float:
-        """Mean error."""
-        return float(self.errors.mean())
+USAGE = "preflearn demo [OPTIONS]"
 
 
-def run(seed: int) -> None:
-    """Run the four parts."""
+def demo(*, seed: Whole = 0) -> None:
+    """Learn from generated data of several kinds and say what came out.
+
+    Graded documents in query groups, noisy scores of a few similar items per
+    group, pairwise comparisons with margins, and preferences that run in
+    circles. Nothing is read or written. Takes a few seconds.
+
+    For example:
+
+        preflearn demo --seed 1
+
+    Parameters
+    ----------
+    seed
+        Seed of the data; the same seed gives the same numbers.
+    """
     check_seed(seed)
+    from preflearn.structure import rankability
+
     prose(
         "Small problems with generated data. In the first three the models see the training part only, and every "
         "number is measured on held-out data. Right pairs: share of the held-out pairs that are put in the right "
@@ -66,6 +66,19 @@ def run(seed: int) -> None:
     prose('\nThe same for your own files: "preflearn fit --help"; from Python: preflearn.structure.rankability.')
 
 
+class Method(NamedTuple):
+    """A method, what it chose, and its error on each held-out group (or pair)."""
+
+    name: str
+    chosen: str
+    errors: Any
+
+    @property
+    def error(self) -> float:
+        """Mean error."""
+        return float(self.errors.mean())
+
+
 def compare(one: Method, other: Method) -> str:
     """Say which of two methods is better, or that the difference is within its own uncertainty."""
     gap = other.errors - one.errors
@@ -82,6 +95,13 @@ def _deviation(values: Any) -> float:
 
 
 def _graded(seed: int) -> tuple[str, str, list[Method]]:
+    import numpy as np
+
+    from preflearn.cli.fold_search import alpha_candidates, search
+    from preflearn.datasets import make_ltr
+    from preflearn.metrics import get_scorer
+    from preflearn.models import RLS, RankRLSCV
+
     made = make_ltr(n_groups=300, random_state=seed)
     data = made.ratings
     train, test = data[np.flatnonzero(made.qid < 100)], data[np.flatnonzero(made.qid >= 100)]
@@ -102,6 +122,9 @@ def _graded(seed: int) -> tuple[str, str, list[Method]]:
 
 
 def _noisy(seed: int) -> tuple[str, str, list[Method]]:
+    from preflearn.datasets import make_noisy_parse_ranking
+    from preflearn.models import KPCRankCV, RankRLSCV
+
     made = make_noisy_parse_ranking(noise=0.5, random_state=seed)
     few = KPCRankCV(n_components=100, kernel="linear").fit(made.train)
     all_of_them = RankRLSCV(kernel="linear").fit(made.train)
@@ -118,6 +141,9 @@ def _noisy(seed: int) -> tuple[str, str, list[Method]]:
 
 
 def _pairs(seed: int) -> tuple[str, str, list[Method]]:
+    from preflearn.datasets import make_sinc_preferences
+    from preflearn.models import KPCRankCV, RankRLSCV
+
     made = make_sinc_preferences(n_test_pairs=2000, random_state=seed)
     few = KPCRankCV(n_components=60, kernel="rbf").fit(made.train)
     penalty = RankRLSCV(kernel="rbf").fit(made.train)
@@ -135,6 +161,10 @@ def _pairs(seed: int) -> tuple[str, str, list[Method]]:
 
 
 def _leagues(seed: int) -> dict[str, Comparisons]:
+    import numpy as np
+
+    from preflearn.data import Comparisons
+
     rng = np.random.default_rng(seed)
     first, second = (np.repeat(side, 4) for side in np.triu_indices(12, 1))
     strength, style = 1.5 * rng.standard_normal(12), np.arange(12) % 3
@@ -157,9 +187,15 @@ def _size(data: Ratings) -> str:
 
 
 def _group_errors(data: Ratings, prediction: Any) -> Any:
+    import numpy as np
+
+    from preflearn.metrics import disagreement_error
+
     errors = np.asarray(disagreement_error(data.score, prediction, qid=data.group, average=None))
     return errors[~np.isnan(errors)]  # groups in which all scores are equal have no pair to judge
 
 
 def _pair_errors(data: Comparisons, model: Any) -> Any:
+    import numpy as np
+
     return (1.0 - np.sign(data.outcome) * np.sign(model.predict(data))) / 2.0

@@ -1,53 +1,34 @@
-"""``preflearn predict``: probabilities of pairs, utilities of items, scores of rows, as CSV."""
+"""What a saved model answers, as tables: probabilities of pairs, utilities of items, scores of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from preflearn._pipes import open_stream
-from preflearn.cli.console import count, facts, working
+from preflearn.cli.console import count
 from preflearn.cli.options import ReadOptions
-from preflearn.cli.sources import Saved, check_rows, is_svmlight, open_saved, read_again, read_any, titled
-from preflearn.cli.tables import write_csv
+from preflearn.cli.sources import Saved, check_rows, is_svmlight, read_any, titled
 from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.exceptions import DataError, FileFormatError, first_few, nearest_names
 from preflearn.io.item_features import NAME_WORDS
 from preflearn.io.opening import read_table
 
-__all__ = ["rank_in_groups", "read_for", "run"]
+__all__ = ["answer_about_training", "answer_for", "rank_in_groups", "read_for"]
 
 Answer = tuple[list[str], Iterable[Sequence[Any]], str]
 MOST_RANKED = 3_000  # items whose joint covariance is held
 
 
-def run(model: Path, data: str | None, reading: ReadOptions, out: Path | None) -> None:
-    """Read, predict and write."""
-    with working(f"Opening {model.name}"):
-        saved = open_saved(model, data)
-    if data is None:
-        if not saved.probable and saved.known is None:
-            raise DataError("DATA is missing. Give a file of rows, items or pairs to score: MODEL DATA.")
-        for option, value in (("--items", reading.items), ("--columns", reading.columns), ("--format", reading.format)):
-            if value is not None:
-                raise DataError(
-                    f"{option} says how DATA is read, and DATA is missing. Leave it out, or give MODEL DATA."
-                )
-        header, rows, what = _items(saved, training_items(saved), str(model))
-    else:
-        with working(f"Reading {titled(data)}"), read_again(data):
-            header, rows, what = _answer(saved, data, reading)
-    write_csv(header, rows, out)
-    if out is not None and open_stream(out) is None:  # a table on standard output is nothing but the table
-        facts([("Saved", f"{out}: {what}")])
+def answer_about_training(saved: Saved) -> Answer:
+    """Return the predictions for the items that a model was trained on."""
+    return _items(saved, training_items(saved), str(saved.path))
 
 
-def _answer(saved: Saved, data: str, reading: ReadOptions) -> Answer:
+def answer_for(saved: Saved, data: str, reading: ReadOptions) -> Answer:
     """Return the predictions for a file of rows, pairs or items."""
     try:
         found = read_for(saved, data, reading, outcomes=False)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from preflearn.cli.console import count
+from preflearn.cli.fold_search import alpha_candidates, component_candidates, search
 from preflearn.cli.options import ReadOptions
-from preflearn.cli.search import alpha_candidates, component_candidates, search
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
 from preflearn.io.svmlight import check_feature_numbers

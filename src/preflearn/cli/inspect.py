@@ -2,31 +2,66 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from preflearn.analysis.advising import camps
-from preflearn.analysis.analyse import analyse
-from preflearn.analysis.prepared import prepare
-from preflearn.analysis.terms import has_judges
-from preflearn.cli.console import count, facts, hanging, plain, progress, prose
-from preflearn.cli.options import ReadOptions
-from preflearn.cli.ranking import MODEL_COLUMN
+from preflearn.cli.console import count, facts, hanging, plain, print_json, progress, prose
+from preflearn.cli.options import Flag, Machine, ReadOptions, Source, Whole
+from preflearn.cli.rank import MODEL_COLUMN
 from preflearn.cli.sources import about, comparisons_of, describe_data
-from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, quiet
-from preflearn.structure import Rankability, judge_report
 
-__all__ = ["run"]
+if TYPE_CHECKING:
+    from preflearn.data import Comparisons
+    from preflearn.structure import Rankability
+
+__all__ = ["USAGE", "inspect"]
+
+USAGE = "preflearn inspect DATA [OPTIONS]"
+_ONE_GROUP = "No groups of items were found that can be ranked within and have little between them."
 
 
-def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, top: int, seed: int) -> None:
-    """Read, examine and print; of long tables the first ``top`` rows."""
+def inspect(
+    data: Source,
+    /,
+    reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
+    *,
+    clusters: Whole | None = None,
+    json: Flag = False,
+    top: Whole = 30,
+    machine: Machine = Machine(),  # noqa: B008 - frozen
+) -> None:
+    """Say whether comparisons can be ranked at all, and if not, what is going on.
+
+    The verdict with its odds, how much a ranking and how much circles explain,
+    the strongest cycles, who beats everybody, groups of items that are comparable
+    only among themselves (where preferences run in circles), and how far each
+    judge can be relied upon (where judges are named).
+
+    For example:
+
+        preflearn inspect matches.csv
+        preflearn inspect matches.csv --items items.csv --clusters 3
+
+    Parameters
+    ----------
+    data
+        Table of comparisons, or a model file that was learned from one; - for standard input.
+    clusters
+        Look for this many groups of comparable items.
+    json
+        Print JSON instead of text; it has all rows of all tables.
+    top
+        How many judges, groups and items of a group to print.
+    """
+    machine.apply()
     if top < 1:
         raise DataError(f"--top is {top}; it must be 1 or more.")
+    from preflearn.analysis.advising import camps
+    from preflearn.analysis.analyse import analyse
+    from preflearn.analysis.prepared import prepare
+    from preflearn.analysis.terms import has_judges
+    from preflearn.structure import judge_report
+
     with progress("Reading") as tell:
         read = comparisons_of(data, reading)
         X = prepare(read.data, again=read.model is not None).data
@@ -34,21 +69,21 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, to
             most = f"there are {X.n_items} items, so it must be from 2 to {X.n_items}"
             raise DataError(f"--clusters is {clusters}; {most if X.n_items > 2 else 'it needs three items or more'}.")
         with about(read.source):
-            analysis = analyse(X, circles=True, again=True, random_state=seed, progress=tell)
+            analysis = analyse(X, circles=True, again=True, random_state=machine.seed, progress=tell)
             verdict = analysis.rankability
             assert verdict is not None
         found = None
         if clusters is not None or verdict.found or verdict.n_parts > 1:
             tell("Looking for comparable groups", 0.7)
             with quiet():
-                found = _groups(X, verdict, clusters, seed)
+                found = _groups(X, verdict, clusters, machine.seed)
         judges, apart = None, []
         if has_judges(X):
             tell("Asking about the judges", 0.8)
             with quiet():
                 judges = analysis.judges or judge_report(X)  # which many judges leave out there
             apart = camps(analysis.ladder)
-    if as_json:
+    if json:
         answer = {
             "data": read.source,
             "read": list(read.told),
@@ -76,7 +111,7 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, to
             "judges": None if judges is None else _judges_as_json(judges),
             "camps": [advice.text for advice in apart],
         }
-        sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+        print_json(answer)
         return
     facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
     plain(f"\n{X.summary()}\n\n{verdict}\n")
@@ -101,14 +136,13 @@ def run(data: str, reading: ReadOptions, clusters: int | None, as_json: bool, to
             prose(advice.text)
 
 
-_ONE_GROUP = "No groups of items were found that can be ranked within and have little between them."
-
-
 def _groups(X: Comparisons, verdict: Rankability, wanted: int | None, seed: int) -> list[tuple[list[Any], float]]:
     """Return the names of each group, the best first, and how far a ranking explains it; the largest group first.
 
     Where there are no circles, groups are the parts that never met.
     """
+    import numpy as np
+
     names, score = np.arange(X.n_items) if X.names is None else X.names, verdict.winners.score
     if wanted is None and not verdict.found:
         labels = X.parts()
@@ -129,6 +163,8 @@ def _groups(X: Comparisons, verdict: Rankability, wanted: int | None, seed: int)
 
 
 def _judges_as_json(report: Any) -> list[dict[str, Any]]:
+    import numpy as np
+
     columns = report.to_dict()
     rows = []
     for values in zip(*columns.values(), strict=True):

@@ -1,19 +1,12 @@
-"""``preflearn evaluate``: how well a saved model orders data with a known answer."""
+"""How well predictions order data with a known answer: the metrics that apply, and why others do not."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from preflearn.cli.console import facts, table, working
-from preflearn.cli.options import ReadOptions
-from preflearn.cli.predicting import read_for
-from preflearn.cli.sources import Saved, describe_data, is_model, open_saved, read_again, titled
 from preflearn.cli.words import one_line
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
@@ -28,9 +21,8 @@ from preflearn.metrics import (
     pairwise_accuracy,
     precision_at_k,
 )
-from preflearn.selection import outcome_probability
 
-__all__ = ["Line", "judge_comparisons", "judge_rows", "run"]
+__all__ = ["Line", "judge_comparisons", "judge_rows"]
 
 _LARGEST_GRADE = 30  # 2**grade, the gain of NDCG, says nothing beyond
 
@@ -42,77 +34,6 @@ class Line(NamedTuple):
     name: str
     value: float
     meaning: str
-
-
-def run(
-    first: str,
-    second: str | None,
-    reading: ReadOptions,
-    *,
-    model: str,
-    by: str,
-    folds: int,
-    relevant: float | None,
-    as_json: bool,
-    seed: int,
-) -> None:
-    """Judge a model file on data, or cross-validate on data alone."""
-    if relevant is not None and not np.isfinite(relevant):
-        raise DataError(f"--relevant is {relevant:g}; it must be a grade, such as 1.")
-    if second is None:
-        if is_model(first):
-            raise DataError(f"{first}: this is a model, and DATA to judge it on is missing: MODEL DATA.")
-        if relevant is not None:
-            raise DataError(f"{first}: --relevant is for grades, and comparisons have none. Leave it out.")
-        from preflearn.cli.comparing import run_evaluate
-
-        run_evaluate(first, reading, model, by, folds, as_json, seed)
-        return
-    for option, given in (("--model", model != "auto"), ("--by", by != "pair"), ("--folds", folds != 5)):
-        if given:
-            raise DataError(
-                f"{option} is for cross-validation of DATA alone, and {first} is a model already. Leave it out."
-            )
-    _judge(Path(first), second, reading, relevant, as_json)
-
-
-def _judge(model: Path, data: str, reading: ReadOptions, relevant: float | None, as_json: bool) -> None:
-    with working(f"Opening {model.name}"):
-        saved = open_saved(model, data)
-    with working(f"Judging on {titled(data)}"), read_again(data):
-        given = read_for(saved, data, reading, outcomes=True)
-        if isinstance(given, Comparisons):
-            if relevant is not None:
-                raise DataError(f"{titled(data)}: --relevant is for grades, and comparisons have none. Leave it out.")
-            try:
-                lines, notes = judge_comparisons(given, *_predictions(saved, given))
-            except DataError as error:
-                raise DataError(f"{titled(data)}: {error}") from None
-        else:
-            lines, notes = judge_rows(given, saved.estimator.predict(given), relevant)
-    if saved.notes.get("trained_on") == Path(data).name:
-        notes.append("The model was trained on a file of this name: figures on its own data are too good.")
-    if as_json:
-        _print_json(model, data, given, lines, notes)
-        return
-    facts(
-        [("Read", f"{titled(Path(data).name)}: {describe_data(given)}"), ("Model", f"{model.name}: {_describe(saved)}")]
-    )
-    table(
-        [("metric", "left"), ("value", "right"), ("meaning", "left")],
-        [(line.name, f"{line.value:.4f}", line.meaning) for line in lines],
-    )
-    for note in notes:
-        facts([("Note", note)])
-
-
-def _predictions(saved: Saved, data: Comparisons) -> tuple[Any, Any]:
-    """Return margins of comparisons, and probabilities where the model has them."""
-    if not saved.probable:
-        return saved.estimator.predict(data), None
-    model = saved.estimator
-    stands = {"side": True} if getattr(model, "side", False) else {}  # outcomes were made on sides
-    return model.predict_difference(data, **stands), outcome_probability(model, data)
 
 
 def judge_rows(data: Ratings, prediction: Any, relevant: float | None = None) -> tuple[list[Line], list[str]]:
@@ -206,25 +127,3 @@ def _not_a_grade(score: Any) -> float | None:
     """Return the first score that is no grade, or None."""
     bad = np.flatnonzero((score < 0) | (score > _LARGEST_GRADE) | (score != np.floor(score)))
     return float(score[bad[0]]) if len(bad) else None
-
-
-def _describe(saved: Saved) -> str:
-    kind = type(saved.estimator).__name__
-    trained = saved.notes.get("trained_on")
-    return f"{kind}, trained on {trained} ({saved.notes.get('data')})" if trained else kind
-
-
-def _print_json(model: Path, data: str, given: Ratings | Comparisons, lines: list[Line], notes: list[str]) -> None:
-    counts = (
-        {"n_comparisons": len(given), "n_items": given.n_items}
-        if isinstance(given, Comparisons)
-        else {"n_rows": len(given), "n_groups": given.n_groups}
-    )
-    answer = {
-        "model": model.name,
-        "data": Path(data).name,
-        **counts,
-        "metrics": {line.key: line.value for line in lines},
-        "notes": notes,
-    }
-    sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")

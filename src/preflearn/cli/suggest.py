@@ -3,42 +3,80 @@
 from __future__ import annotations
 
 import warnings
-from pathlib import Path
+from typing import Annotated
 
-import numpy as np
+from cyclopts import Parameter
 
-from preflearn.active import remaining_value
-from preflearn.analysis.asking import model_to_ask, next_comparisons, runs_in_circles
-from preflearn.analysis.prepared import prepare
-from preflearn.analysis.ranker import rank_comparisons
 from preflearn.cli.console import count, facts, progress
-from preflearn.cli.options import ReadOptions
+from preflearn.cli.csv_files import write_csv
+from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source, Whole
 from preflearn.cli.sources import about, comparisons_of
-from preflearn.cli.tables import write_csv
+from preflearn.cli.targets import check_targets
 from preflearn.exceptions import DataError, DataWarning, quiet
 
-__all__ = ["run"]
+__all__ = ["USAGE", "suggest"]
 
+USAGE = "preflearn suggest DATA [OPTIONS]"
 MOST = 1_000  # later ones depend on the answers
 MOST_FORESEEN = 60  # futures of so many comparisons are simulated in a few seconds
 
 
-def run(
-    data: str,
-    reading: ReadOptions,
-    n: int,
-    best: int | None,
-    judges: str | None,
-    model: str | None,
-    out: Path | None,
-    seed: int,
+def suggest(
+    data: Source,
+    /,
+    reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
+    *,
+    n: Annotated[Whole, Parameter(name=["--number", "-n"])] = 10,
+    best: Whole | None = None,
+    judges: str | None = None,
+    model: RankModel | None = None,
+    out: File | None = None,
+    machine: Machine = Machine(),  # noqa: B008 - frozen
+    force: Flag = False,
 ) -> None:
-    """Read, learn, and write pairs with an empty column for the winner."""
+    """Say which comparisons to make next: those that are expected to tell most.
+
+    Writes a table left,right,winner,information with an empty column to fill in;
+    preflearn rank reads it when it is filled. Information is in nats. Sides are
+    in random order.
+
+    For example:
+
+        preflearn suggest matches.csv -n 20 --out next.csv
+        preflearn suggest matches.csv --best 3
+        preflearn suggest matches.csv --judges ann,bob
+
+    Parameters
+    ----------
+    data
+        Table of comparisons made so far, or a model file that was learned from one; - for standard input.
+    n
+        How many comparisons.
+    best
+        Find out which this many items are the best, instead of all utilities.
+    judges
+        Names of judges to share the comparisons among.
+    model
+        As of preflearn rank (default: auto).
+    out
+        CSV file to write (default: standard output).
+    force
+        Replace the CSV file if there is one.
+    """
+    machine.apply()
+    check_targets({"--out": out}, force, [data, reading.items])
     if not 1 <= n <= MOST:
         raise DataError(f"-n is {n}; it must be from 1 to {MOST:,}. Ask again when those are answered.")
     names = None if judges is None else [name.strip() for name in judges.split(",") if name.strip()]
     if names is not None and (not names or len(set(names)) < len(names)):
         raise DataError(f'--judges is "{judges}"; name one judge or more, each once, with commas between them.')
+    import numpy as np
+
+    from preflearn.active import remaining_value
+    from preflearn.analysis.asking import model_to_ask, next_comparisons, runs_in_circles
+    from preflearn.analysis.prepared import prepare
+    from preflearn.analysis.ranker import rank_comparisons
+
     with progress("Reading") as tell:
         read = comparisons_of(data, reading)
         X = prepare(read.data, again=read.model is not None).data
@@ -48,10 +86,10 @@ def run(
             raise DataError(f"{data}: this is a model already. Leave out --model.")
         with about(read.source):
             if read.model is None:
-                result = rank_comparisons(read.data, model=model or "auto", random_state=seed, progress=tell)
-                asked = model_to_ask(X, result.model, result.analysis, random_state=seed)
+                result = rank_comparisons(read.data, model=model or "auto", random_state=machine.seed, progress=tell)
+                asked = model_to_ask(X, result.model, result.analysis, random_state=machine.seed)
             else:
-                asked = model_to_ask(X, read.model, random_state=seed)
+                asked = model_to_ask(X, read.model, random_state=machine.seed)
         if asked is not (read.model if read.model is not None else result.model):
             warnings.warn(
                 f"{read.source}: the model tells judges or clusters apart, and what a comparison would tell about "
@@ -66,13 +104,13 @@ def run(
             )
         tell("Looking for the most informative pairs", 0.9)
         answered = X if names is not None and X.judge is not None else None
-        found = next_comparisons(asked, n, best=best, judges=names, answered=answered, random_state=seed)
+        found = next_comparisons(asked, n, best=best, judges=names, answered=answered, random_state=machine.seed)
         worth = ""
         if out is not None and len(found) <= MOST_FORESEEN and not runs_in_circles(asked):
             with quiet():
-                worth = str(remaining_value(asked, len(found), random_state=seed))
+                worth = str(remaining_value(asked, len(found), random_state=machine.seed))
     # which item stands left must not hint at anything
-    swap = np.random.default_rng(seed).random(len(found)) < 0.5
+    swap = np.random.default_rng(machine.seed).random(len(found)) < 0.5
     sides = np.array([found.first_name, found.second_name], dtype=object)
     one, other = np.where(swap, sides[::-1], sides)
     header = ["left", "right", "winner", "information"]

@@ -1,0 +1,49 @@
+"""The application: which commands there are. Each is one module, with its options and help beside its work.
+
+A command ``name`` is the function of that name in the module of that name, and ``USAGE`` says how it is called.
+Everything here is imported for ``preflearn --help``: heavy packages are imported in the functions that need them.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from cyclopts import App
+
+from preflearn._version import __version__
+
+__all__ = ["COMMANDS", "app"]
+
+COMMANDS = (
+    "rank",
+    "fit",
+    "predict",
+    "evaluate",
+    "inspect",
+    "suggest",
+    "compare",
+    "convert",
+    "doctor",
+    "demo",
+)
+
+app = App(
+    name="preflearn",
+    version=f"preflearn {__version__}",
+    help_format="plaintext",
+    suppress_keyboard_interrupt=False,  # main answers it
+    help="Rank things by comparisons of two: who is best, how sure that is, and whether there is a ranking at all.\n\n"
+    "For example:\n\n"
+    "    preflearn rank matches.csv --report report.html\n"
+    "    preflearn inspect matches.csv\n"
+    "    preflearn suggest matches.csv --out next.csv\n"
+    "    preflearn fit matches.csv --items items.csv --save model.preflearn\n"
+    "    preflearn predict model.preflearn pairs.csv\n\n"
+    "Each command has its own help, such as preflearn rank --help. Exit codes: 0 done, 2 bad input, 130 interrupted, "
+    "143 terminated, 1 an error of preflearn itself; --traceback (or PREFLEARN_TRACEBACK=1) shows where an error came "
+    "from.",
+)
+
+for _name in COMMANDS:
+    _module = import_module(f"preflearn.cli.{_name}")
+    app.command(getattr(_module, _name), usage=f"Usage: {_module.USAGE}")

@@ -1,0 +1,74 @@
+"""``preflearn convert``: between tables of comparisons, rankings and rows with scores."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from preflearn.cli.console import facts, working
+from preflearn.cli.options import File, Flag, ReadOptions, Source
+from preflearn.cli.sources import about, read_any
+from preflearn.cli.targets import check_targets
+from preflearn.exceptions import DataError
+
+__all__ = ["USAGE", "convert"]
+
+USAGE = "preflearn convert DATA OUT [OPTIONS]"
+TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
+ROWS = (".svmlight", ".svm", ".libsvm", ".letor", ".txt")
+_WITHOUT_FEATURES = "Features of the items were left out, as this layout has no place for them. Keep their table."
+
+
+def convert(
+    data: Source,
+    out: File,
+    /,
+    reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
+    *,
+    layout: Literal["winner-loser", "first-second-outcome", "left-right-winner"] | None = None,
+    force: Flag = False,
+) -> None:
+    """Convert between the formats that preflearn reads.
+
+    The format of OUT is told by its name: .csv, .tsv, .jsonl or .parquet for
+    comparisons; .soc, .soi, .toc or .toi for rankings (PrefLib); .svmlight or
+    .txt for rows with scores.
+
+    For example:
+
+        preflearn convert votes.soc votes.csv
+        preflearn convert games.csv games.jsonl --layout winner-loser
+        preflearn convert train.txt.gz pairs.csv
+
+    Parameters
+    ----------
+    data
+        File to read; - for standard input.
+    out
+        File to write.
+    layout
+        Columns of a table of comparisons (default: winner-loser where there are no ties, else left-right-winner).
+    force
+        Replace OUT if it exists.
+    """
+    check_targets({"OUT": out}, force, [data, reading.items])
+    from preflearn.cli.comparison_files import RANKINGS, as_comparisons, write_rankings, write_rows, write_table
+
+    kind = out.suffix.lower()
+    if kind not in (*TABLES, *RANKINGS, *ROWS):
+        raise DataError(
+            f'{out}: the ending "{kind}" says nothing about the format. Use {", ".join((*TABLES, *RANKINGS))} or '
+            ".svmlight."
+        )
+    if layout is not None and kind not in TABLES:
+        raise DataError(f"{out}: --layout is for tables of comparisons ({', '.join(TABLES)}). Leave it out.")
+    with working(f"Converting {data}"):
+        found = read_any(data, reading, margins=True)
+        with about(found.source, str(out)):
+            if kind in ROWS:
+                what = write_rows(found.data, out)
+            elif kind in RANKINGS:
+                what = write_rankings(as_comparisons(found.data), out, kind)
+            else:
+                what = write_table(as_comparisons(found.data), out, kind, layout)
+    left = [] if kind in ROWS or found.data.items is None else [("Note", _WITHOUT_FEATURES)]
+    facts([*(("Read", line) for line in found.notes), ("Saved", f"{out}: {what}"), *left])
