@@ -133,9 +133,12 @@ class PairDesign:
 
     def without_level(self, x: FloatArray) -> FloatArray:
         """Return x, (n,) or (n, k), less its mean over each connected part."""
+        return np.asarray(x - np.asarray(self._to_part @ x)[self.parts[0]])
+
+    @cached_property
+    def _to_part(self) -> Any:
         part, size = self.parts
-        to_part = sp.csr_array((1.0 / size, (part, np.arange(self.n))))
-        return np.asarray(x - np.asarray(to_part @ x)[part])
+        return sp.csr_array((1.0 / size, (part, np.arange(self.n))))
 
     @cached_property
     def narrow_order(self) -> tuple[IntArray, int]:
@@ -184,8 +187,8 @@ class Precision:
         return self._centred(x)
 
     def _centred(self, x: FloatArray) -> FloatArray:
-        """Return x, without a prior less its mean: the level of utilities is not known."""
-        return x if self.ridge else np.asarray(x - x.mean(axis=0))
+        """Return x, without a prior less its mean over each connected part, whose level is not known."""
+        return x if self.ridge else self.design.without_level(x)
 
     def solve(self, b: FloatArray, tol: float = EXACT, start: FloatArray | None = None) -> FloatArray:
         """Return C b, (n,) or (n, k)."""
