@@ -127,6 +127,11 @@ class PairTable:
         """
         return _sums(self.row, x, len(self))
 
+    def contradicted(self, outcome: FloatArray) -> NDArray[np.bool_]:
+        """Return which pairs have preferences in both directions, whatever these weigh; of shape (n_pairs,)."""
+        value = self.sign * outcome
+        return (self.sums(value > 0) > 0) & (self.sums(value < 0) > 0)
+
 
 def _sums(row: IntArray, x: Any, n_pairs: int) -> FloatArray:
     return np.bincount(row, x, n_pairs).astype(np.float64, copy=False)
@@ -182,9 +187,7 @@ def exact_repeats(data: Comparisons) -> int:
 
 def contradictions(data: Comparisons) -> int:
     """Return how many pairs have preferences in both directions, whatever these weigh."""
-    pairs = data.pairs
-    value = pairs.sign * data.outcome
-    return int(np.count_nonzero((pairs.sums(value > 0) > 0) & (pairs.sums(value < 0) > 0)))
+    return int(np.count_nonzero(data.pairs.contradicted(data.outcome)))
 
 
 def merge_pairs(data: Comparisons, labels: Sequence[NDArray[Any]]) -> Merged:
