@@ -298,5 +298,5 @@ def test_factors_are_what_the_protocol_says(form):
     W = np.linalg.lstsq(R, Q.T)[0]
     prior = np.diag(FULL(NEW))
     wanted = np.diag(np.tile(prior, 5)) + W.T @ np.linalg.solve(B, W) - W.T @ W
-    C = factor.variances(curve.inner.LB, [FULL(NEW, data.items)], [prior])
+    C = factor.variances(curve.inner, [FULL(NEW, data.items)], [prior])
     np.testing.assert_allclose(C, np.einsum("cidi->cdi", wanted.reshape(5, len(NEW), 5, len(NEW))), atol=1e-7)

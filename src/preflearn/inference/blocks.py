@@ -32,10 +32,10 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg.blas import dtrmm, dtrsm, dtrsv
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dormqr
 
-from preflearn.inference.dense import Design, Factor
+from preflearn.inference.dense import Design, Factor, lower
 from preflearn.linalg import cholesky_one_plus
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import pair_operator
@@ -224,17 +224,17 @@ class BlockFactor:
             edges.append(X)
         return BlockArrow(Lam, own, rest, tuple(corners), tuple(edges), cholesky_one_plus(S))
 
-    def covariance(self, LB: BlockArrow) -> BlockCovariance:
+    def covariance(self, B: BlockArrow) -> BlockCovariance:
         """Return C = R B⁻¹ R'."""
         k = self.n_own
-        halves = [LB.half(c, self.root(c)[:, : k[c]].T, self.root(c)[:, k[c] :].T) for c in range(self.n_blocks)]
+        halves = [B.half(c, self.root(c)[:, : k[c]].T, self.root(c)[:, k[c] :].T) for c in range(self.n_blocks)]
         return BlockCovariance(
             self,
             [np.ascontiguousarray(w.T) for w, _ in halves],
             np.stack([np.ascontiguousarray(v.T) for _, v in halves]),
         )
 
-    def variances(self, LB: BlockArrow, Q: Any, prior_variance: Any) -> FloatArray:
+    def variances(self, B: BlockArrow, Q: Any, prior_variance: Any) -> FloatArray:
         """Return the posterior covariances (P, P, p) of the functions at new items.
 
         ``Q`` and ``prior_variance`` hold (p, n) covariances with the training items and (p,) prior variances, one of
@@ -246,7 +246,7 @@ class BlockFactor:
             _turn(reflections, scales, np.asfortranarray(flat[self.of_part(c)]), side="L")
             for c, (reflections, scales, _) in enumerate(self._turned)
         ]
-        halves = [LB.half(c, block[: k[c]], block[k[c] :]) for c, block in enumerate(W)]
+        halves = [B.half(c, block[: k[c]], block[k[c] :]) for c, block in enumerate(W)]
         C = np.einsum("cvi,dvi->cdi", *[np.stack([v for _, v in halves])] * 2, optimize=True)
         for c, (w, _) in enumerate(halves):
             unseen = prior_variance[self.of_part(c)] - np.einsum("ri,ri->i", W[c], W[c])
@@ -315,11 +315,6 @@ class BlockArrow:
     point: FloatArray  # lower Cholesky factor of what is left between all v
 
     @property
-    def LB(self) -> BlockArrow:
-        """The factor itself, as `Curvature` calls it."""
-        return self
-
-    @property
     def log_det(self) -> float:
         """Return log |B|."""
         return 2.0 * float(sum(np.log(L.diagonal()).sum() for L in (*self.corners, self.point)))
@@ -354,15 +349,6 @@ class BlockArrow:
         zero = 0 if first.size else start  # rows of blocks before, if nothing leads there
         second[zero:] = lower(self.point[zero:, zero:], second[zero:])
         return first, second
-
-
-def lower(L: FloatArray, b: FloatArray, *, transposed: bool = False) -> FloatArray:
-    """Return L⁻¹ b, or L'⁻¹ b, for one vector or for columns."""
-    if not b.size:
-        return np.zeros(b.shape)
-    if b.ndim == 1:
-        return np.asarray(dtrsv(L, b, lower=1, trans=int(transposed)))
-    return np.asarray(dtrsm(1.0, L, b, lower=1, trans_a=int(transposed)))
 
 
 def _meet(left: FloatArray, weight: FloatArray, right: FloatArray) -> FloatArray:

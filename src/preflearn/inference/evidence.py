@@ -305,7 +305,7 @@ class Evidence:
 
     def over(self, problem: Problem, likelihood: Any, *, tol: float | None = None) -> Evidence:
         """Return the evidence of the same outcomes for other terms over the same cells, warm where this one is."""
-        method = self.method if tol is None else replace(self.method, tol=tol)  # type: ignore[type-var]
+        method = self.method if tol is None else replace(self.method, tol=tol)
         warm = None if self.warm is None else self.warm._replace(near=None)
         return replace(self, problem=problem, likelihood=likelihood, method=method, warm=warm)
 

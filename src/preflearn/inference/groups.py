@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from preflearn.inference.contract import Curve, Query, System, Touched
+from preflearn.inference.contract import Curve, Query, RootCurve, System, Touched
 from preflearn.inference.dense import Curvature, Design, Factor
 from preflearn.inference.group_design import GroupDesign, Stack
 from preflearn.linalg import EPS, weighted_square
@@ -36,44 +36,23 @@ Blocks = list[FloatArray]  # for every stack: (G, k, k)
 Sensitivity = tuple[FloatArray, list[tuple[Stack, FloatArray]]]
 
 
-@dataclass(frozen=True)
 class GroupSystem(System):
-    """S for shared latents with covariance R R' and groups with covariances R_g R_g'."""
+    """S for shared latents with covariance K = R R' and groups with covariances R_g R_g'.
 
-    design: GroupDesign
-    factor: Factor
-    roots: Blocks
-    singular: bool  # whether roots are symmetric and of singular matrices
+    ``blocks`` are the latter (sets, k, k), for the distinct sets of kinds of every stack.
+    """
 
-    @classmethod
-    def build(cls, design: GroupDesign, K: FloatArray, blocks: Blocks) -> GroupSystem:
-        """Factor the covariances; ``blocks`` are those (sets, k, k) of the distinct sets of kinds of every stack."""
-        factor = Factor.build(K) if K.size else Factor(K, None)
+    def __init__(self, design: GroupDesign, K: FloatArray, blocks: Blocks) -> None:
+        self.design, self.factor = design, Factor.build(K) if K.size else Factor(K, None)
+        self.size, self.order = self.factor.rank + design.n_own, design.n_shared
+        self.smooth = self.factor.order is None
+        self.singular = not self.smooth  # whether roots of groups are symmetric and of singular matrices
         try:
-            singular = factor.order is not None
-            roots = [symmetric_roots(one) if singular else cholesky_blocks(one) for one in blocks]
+            roots = [(cholesky_blocks if self.smooth else symmetric_roots)(one) for one in blocks]
         except np.linalg.LinAlgError:
-            roots, singular = [symmetric_roots(one) for one in blocks], True
-        whole = [
-            root if root.shape == (1, 1, 1) else root[one.sets[1]]
-            for root, one in zip(roots, design.stacks, strict=True)
-        ]
-        return cls(design, factor, whole, singular)
-
-    @property
-    def size(self) -> int:
-        """Number of columns of S."""
-        return self.factor.rank + self.design.n_own
-
-    @property
-    def order(self) -> int:
-        """Order of the largest matrix that is factored."""
-        return self.design.n_shared
-
-    @property
-    def smooth(self) -> bool:
-        """Whether S changes smoothly with the parameters."""
-        return self.factor.order is None
+            roots, self.singular = [symmetric_roots(one) for one in blocks], True
+        pairs = zip(roots, design.stacks, strict=True)
+        self.roots = [root if root.shape == (1, 1, 1) else root[one.sets[1]] for root, one in pairs]
 
     def own(self, u: FloatArray) -> FloatArray:
         """Return the latents of groups, R_g u_g."""
@@ -177,7 +156,7 @@ class _Eliminated:
 
 
 @dataclass(frozen=True)
-class GroupCurve(Curve):
+class GroupCurve(RootCurve):
     """B = I + S'TS with the groups eliminated."""
 
     system: GroupSystem
@@ -212,7 +191,7 @@ class GroupCurve(Curve):
     @cached_property
     def _covariance(self) -> Any:
         """Posterior covariance C = T'T of f."""
-        return self.system.factor.covariance(self.point.LB)
+        return self.system.factor.covariance(self.point)
 
     @cached_property
     def _root(self) -> FloatArray:
@@ -315,11 +294,10 @@ class GroupCurve(Curve):
             own.append((one.stack, 0.5 * S))
         return M, own
 
-    def _answer(self, g: FloatArray, query: Query) -> tuple[FloatArray, Any, Any, FloatArray, FloatArray]:
-        """Return means, and rows whose squares are what latents explain of each value a priori and leave of it.
+    def answer(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, list[Any], list[Any]]:
+        """Return means, and rows of shared latents and of groups: R⁻¹ and LB⁻¹ R⁻¹ times the covariances with these.
 
-        Of the latents of groups (sparse, None where none is asked about), of shared ones, then the same two of what is
-        left: LB⁻¹ R⁻¹ times the covariances. For shared latents that is done for few rows, and combined.
+        For shared latents that is done for few rows, and combined; see `RootCurve.answer`.
         """
         design, factor = self.system.design, self.system.factor
         mean = np.asarray(query.shared @ design.rows.back(g))
@@ -328,11 +306,11 @@ class GroupCurve(Curve):
         if query.operator is not None:
             mean, seen, left = query.operator @ mean, query.operator @ seen, query.operator @ left
         if query.own is None:
-            return mean, None, None, seen, left
+            return mean, [seen], [left]
         seen_own = query.own @ self.unrooted.T
         left_own = seen_own @ self.inverses.T
         left = left - Design(left_own @ self.halves.A, left_own @ self.halves.D).forward(self._root)
-        return mean + query.own @ (design.ownT @ g), seen_own, left_own, seen, left
+        return mean + query.own @ (design.ownT @ g), [seen, seen_own], [left, left_own]
 
     @cached_property
     def unrooted(self) -> Any:
@@ -356,27 +334,6 @@ class GroupCurve(Curve):
     def inverse_roots(self) -> Any:
         """The same times R_g'."""
         return block_diagonal([(one.stack, one.half) for one in self.stacks], self.system.design.n_own)
-
-    def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return posterior means and variances of what is asked."""
-        mean, seen_own, left_own, seen, left = self._answer(g, query)
-        explained, spread = np.einsum("pr,pr->p", seen, seen), np.einsum("pr,pr->p", left, left)
-        if seen_own is not None:
-            explained += np.asarray(seen_own.power(2).sum(axis=1)).ravel()
-            spread += np.asarray(left_own.power(2).sum(axis=1)).ravel()
-        return mean, np.maximum(query.prior - explained, 0.0) + spread
-
-    def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return the mean (p,) and the covariance (p, p) of what is asked."""
-        mean, seen_own, left_own, seen, left = self._answer(g, query)
-        covariance = query.prior - seen @ seen.T
-        if seen_own is not None:
-            covariance = covariance - (seen_own @ seen_own.T).toarray()
-        np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), 0.0))  # rounding, as in `moments`
-        covariance += left @ left.T
-        if left_own is not None:
-            covariance += (left_own @ left_own.T).toarray()
-        return mean, np.asarray((covariance + covariance.T) / 2)
 
 
 @dataclass(frozen=True)

@@ -192,12 +192,12 @@ class Layout:
         if self.main is None:
             return DenseSystem(self.design, Factor.build(K)), lambda M: self._pull(given, M, {})
         main, design = self.main, self.design
-        system = GroupSystem.build(design, K, [main.covariances(given, stack) for stack in design.stacks])
+        system = GroupSystem(design, K, [main.covariances(given, stack) for stack in design.stacks])
         if self.inner is None:
             return system, lambda found: self._pull(given, found[0], main.of_terms(found[1]))
         inner, nothing = self.inner, np.zeros((0, 0))
         blocks = [inner.covariances(given, stack) for stack in self.inner_design.stacks]
-        crossed = CrossedSystem(system, GroupSystem.build(self.inner_design, nothing, blocks))
+        crossed = CrossedSystem(system, GroupSystem(self.inner_design, nothing, blocks))
         return crossed, lambda found: self._pull(given, found[0], main.of_terms(found[1]) | inner.of_terms(found[2]))
 
     def _covariance(self, given: Sequence[Given]) -> FloatArray:
@@ -273,7 +273,7 @@ class Layout:
         E = parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts, format="csr"))
         beside = sp.csr_array(sp.hstack(rest, format="csr"))
         prior = np.asarray(beside.multiply(beside).sum(axis=1), dtype=np.float64).ravel()
-        return Query(E, prior, total=total, direct=True, rest=beside)
+        return Query(E, prior, total=total, rest=beside)
 
     def of_groups(self, t: int, own: Own, n_rows: int) -> tuple[Any, slice | None]:
         """Return covariances (p, N) of asked rows with a term's latents of groups, and the places of these.

@@ -27,8 +27,7 @@ from preflearn.inference.evidence import (
 )
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.independent import FEW
-from preflearn.inference.laplace import Laplace
-from preflearn.inference.likelihood_alone import MaximumLikelihood
+from preflearn.inference.laplace import Laplace, MaximumLikelihood
 from preflearn.inference.search import Optimum
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.models._gp_items import items_of_table
