@@ -307,7 +307,8 @@ class Posterior:
         return self.curve.relative(self.u, self.g, query)
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True)
+class Found:
     """A posterior, how the inference ended, and each outcome's part exp(ν z - τ z²/2) in it, per unit of weight."""
 
     posterior: Posterior

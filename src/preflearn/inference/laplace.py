@@ -76,7 +76,8 @@ def find_mode(system: System, seen: Observed, likelihood: Any, u: FloatArray, ne
 
 def laplace(system: System, seen: Observed, likelihood: Any, *, tol: float = 1e-9) -> tuple[Posterior, Info]:
     """Return the Gaussian at the mode."""
-    return Laplace(tol).solve(system, seen, likelihood)[:2]
+    found = Laplace(tol).solve(system, seen, likelihood)
+    return found.posterior, found.info
 
 
 def laplace_gradient(posterior: Posterior, seen: Observed, likelihood: Any, derivatives: Any = None) -> Slopes:
