@@ -76,7 +76,7 @@ def test_ep_of_choix():
     assert info.converged
     mean = posterior.system.factor.R @ posterior.u
     np.testing.assert_allclose(mean, CHOIX["ep_probit_prior_variance_1_mean"], atol=1e-6)
-    covariance = posterior.curve.covariance.C
+    covariance = posterior.curve.inner.C
     np.testing.assert_allclose(covariance, CHOIX["ep_probit_prior_variance_1_cov"], atol=1e-6)
 
 

@@ -40,7 +40,7 @@ from preflearn.linalg import cholesky_one_plus
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import pair_operator
 
-__all__ = ["BlockArrow", "BlockCovariance", "BlockDesign", "BlockFactor", "between", "cover_cost", "vertex_cover"]
+__all__ = ["BlockArrow", "BlockDesign", "BlockFactor", "between", "cover_cost", "vertex_cover"]
 
 BoolArray = NDArray[np.bool_]
 
@@ -222,17 +222,7 @@ class BlockFactor:
                 S -= X @ X.T
             corners.append(corner)
             edges.append(X)
-        return BlockArrow(Lam, own, rest, tuple(corners), tuple(edges), cholesky_one_plus(S))
-
-    def covariance(self, B: BlockArrow) -> BlockCovariance:
-        """Return C = R B⁻¹ R'."""
-        k = self.n_own
-        halves = [B.half(c, self.root(c)[:, : k[c]].T, self.root(c)[:, k[c] :].T) for c in range(self.n_blocks)]
-        return BlockCovariance(
-            self,
-            [np.ascontiguousarray(w.T) for w, _ in halves],
-            np.stack([np.ascontiguousarray(v.T) for _, v in halves]),
-        )
+        return BlockArrow(self, Lam, own, rest, tuple(corners), tuple(edges), cholesky_one_plus(S))
 
     def variances(self, B: BlockArrow, Q: Any, prior_variance: Any) -> FloatArray:
         """Return the posterior covariances (P, P, p) of the functions at new items.
@@ -255,58 +245,13 @@ class BlockFactor:
 
 
 @dataclass(frozen=True)
-class BlockCovariance:
-    """C = R B⁻¹ R' between all blocks: w_c w_c' for a block with itself, plus v_c v_d'."""
+class BlockArrow:
+    """B = I + R'ΛR as a product of factors with the shape of an arrow; in place of a `Curvature`.
+
+    C = R B⁻¹ R' is w_c w_c' for a block with itself, plus v_c v_d' between any two.
+    """
 
     factor: BlockFactor
-    w: list[FloatArray]  # (n, columns of w_c) each
-    v: FloatArray  # (P, n, columns of all v)
-
-    def spread(self, design: Any) -> FloatArray:
-        """Return diag(ACA'); P² n r, or from combined rows, which keep more digits, where that is no dearer."""
-        n_blocks, n, size = self.v.shape
-        alone = [np.einsum("iw,iw->i", w, w) for w in self.w]
-        if design.A.nnz <= 2 * n_blocks**2 * n:
-            rows = design.square_norms(self.v.reshape(n_blocks * n, size))
-            return np.asarray(rows + design.A.power(2) @ np.concatenate(alone))
-        C = np.empty((n_blocks, n_blocks, n))
-        for c in range(n_blocks):
-            for d in range(c + 1):
-                C[c, d] = C[d, c] = np.einsum("ij,ij->i", self.v[c], self.v[d])
-            C[c, c] += alone[c]
-        return np.asarray(design.spread(C))
-
-    def sensitivity(self, Lam: FloatArray, plus: FloatArray, minus: FloatArray | None = None) -> list[FloatArray]:
-        """Return the diagonal blocks of ½ (ΛCΛ - Λ + pp' - qq') for each part, summed where parts are shared."""
-        n_blocks, n, _ = self.v.shape
-        sums = [np.zeros((n, n)) for _ in self.factor.parts]
-        for a in range(n_blocks):
-            if not self.w[a].size:
-                continue
-            inner = self.w[a] @ self.w[a].T
-            if len(sums) == 1:  # the same inner matrix for all blocks that a meets
-                sums[0] += inner * (Lam[a].T @ Lam[a])
-                continue
-            for met in np.flatnonzero(Lam[a].any(axis=1)):
-                sums[met] += inner * np.outer(Lam[a, met], Lam[a, met])
-        for c in range(n_blocks):
-            M, here = sums[self.factor.of_part(c)], slice(c * n, (c + 1) * n)
-            V = np.zeros(self.v.shape[1:])
-            for a in range(n_blocks):
-                rows = np.flatnonzero(Lam[a, c])
-                V[rows] += Lam[a, c, rows][:, None] * self.v[a, rows]
-            M += V @ V.T
-            M.flat[:: n + 1] -= Lam[c, c]
-            M += np.outer(plus[here], plus[here])
-            if minus is not None:
-                M -= np.outer(minus[here], minus[here])
-        return [0.5 * M for M in sums]
-
-
-@dataclass(frozen=True)
-class BlockArrow:
-    """B = I + R'ΛR as a product of factors with the shape of an arrow; in place of a `Curvature`."""
-
     Lam: Any
     own: tuple[slice, ...]  # places of v_c among the columns of R
     rest: tuple[slice, ...]  # places of w_c
@@ -349,6 +294,62 @@ class BlockArrow:
         zero = 0 if first.size else start  # rows of blocks before, if nothing leads there
         second[zero:] = lower(self.point[zero:, zero:], second[zero:])
         return first, second
+
+    @cached_property
+    def _halves(self) -> tuple[list[FloatArray], FloatArray]:
+        k, n = self.factor.n_own, self.factor.n_blocks
+        halves = [self.half(c, self.factor.root(c)[:, : k[c]].T, self.factor.root(c)[:, k[c] :].T) for c in range(n)]
+        w, v = zip(*halves, strict=True)
+        return [np.ascontiguousarray(one.T) for one in w], np.stack([np.ascontiguousarray(one.T) for one in v])
+
+    @property
+    def w(self) -> list[FloatArray]:
+        """Rows (n, columns of w_c) of each block."""
+        return self._halves[0]
+
+    @property
+    def v(self) -> FloatArray:
+        """Rows (P, n, columns of all v)."""
+        return self._halves[1]
+
+    def spread(self, design: Any) -> FloatArray:
+        """Return diag(ACA'); P² n r, or from combined rows, which keep more digits, where that is no dearer."""
+        n_blocks, n, size = self.v.shape
+        alone = [np.einsum("iw,iw->i", w, w) for w in self.w]
+        if design.A.nnz <= 2 * n_blocks**2 * n:
+            rows = design.square_norms(self.v.reshape(n_blocks * n, size))
+            return np.asarray(rows + design.A.power(2) @ np.concatenate(alone))
+        C = np.empty((n_blocks, n_blocks, n))
+        for c in range(n_blocks):
+            for d in range(c + 1):
+                C[c, d] = C[d, c] = np.einsum("ij,ij->i", self.v[c], self.v[d])
+            C[c, c] += alone[c]
+        return np.asarray(design.spread(C))
+
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> list[FloatArray]:
+        """Return the diagonal blocks of ½ (ΛCΛ - Λ + pp' - qq') for each part, summed where parts are shared."""
+        (n_blocks, n, _), Lam = self.v.shape, self.Lam
+        sums = [np.zeros((n, n)) for _ in self.factor.parts]
+        for a in range(n_blocks):
+            if not self.w[a].size:
+                continue
+            inner = self.w[a] @ self.w[a].T
+            if len(sums) == 1:  # the same inner matrix for all blocks that a meets
+                sums[0] += inner * (Lam[a].T @ Lam[a])
+                continue
+            for met in np.flatnonzero(Lam[a].any(axis=1)):
+                sums[met] += inner * np.outer(Lam[a, met], Lam[a, met])
+        for c in range(n_blocks):
+            M, here = sums[self.factor.of_part(c)], slice(c * n, (c + 1) * n)
+            V = np.zeros(self.v.shape[1:])
+            for a in range(n_blocks):
+                rows = np.flatnonzero(Lam[a, c])
+                V[rows] += Lam[a, c, rows][:, None] * self.v[a, rows]
+            M += V @ V.T
+            M.flat[:: n + 1] -= Lam[c, c]
+            M += np.outer(plus[here], plus[here])
+            M -= np.outer(minus[here], minus[here])
+        return [0.5 * M for M in sums]
 
 
 def _meet(left: FloatArray, weight: FloatArray, right: FloatArray) -> FloatArray:

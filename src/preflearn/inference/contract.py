@@ -107,7 +107,7 @@ class Curve(Protocol):
         """Posterior variances of x at the cells."""
         ...
 
-    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Any:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Any:
         """Return ½ A'(TVT - T + pp' - qq')A in the form that the pullback of the system's priors takes."""
         ...
 

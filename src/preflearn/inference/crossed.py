@@ -156,28 +156,27 @@ class CrossedCurve(Curve):
         moved = x - self.Y.T @ (self.Z @ x)
         return np.asarray(np.asarray(self.Y.power(2).sum(axis=0)).ravel() + np.mean(np.square(moved), axis=1))
 
-    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Any:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Any:
         """Return the derivatives by K, and by the blocks of the outer and of the inner groups; see `Curve`.
 
         In the coordinates u of any latents, S'(TVT - T)S is their block of B⁻¹ less the identity: of the outer ones
         from draws, of the inner ones given the outer exactly, and how these move from draws.
         """
         outer, inner = self.system.outer, self.system.inner
-        pulls = [(1.0, plus)] if minus is None else [(1.0, plus), (-1.0, minus)]
         r = outer.factor.rank
         u = self._drawn / np.sqrt(DRAWS)
         M = outer.factor.unwhitened(u[:r] @ u[:r].T - np.eye(r))
-        for sign, g in pulls:
-            a = outer.design.rows.back(g)
-            M += sign * np.outer(a, a)
-        own = self._of_groups(outer, u[r:], None, pulls)
+        p, q = map(outer.design.rows.back, (plus, minus))
+        M += np.outer(p, p) - np.outer(q, q)
+        own = self._of_groups(outer, u[r:], None, plus, minus)
         moved = self.inner.inverses.T @ (self.Z @ self._seen) / np.sqrt(DRAWS)
-        return 0.5 * M, own, self._of_groups(inner, moved, self.inner.inverses.T @ self.inner.inverses, pulls)
+        return 0.5 * M, own, self._of_groups(inner, moved, self.inner.inverses.T @ self.inner.inverses, plus, minus)
 
     def _of_groups(
-        self, system: GroupSystem, drawn: FloatArray, alone: Any, pulls: Any
+        self, system: GroupSystem, drawn: FloatArray, alone: Any, plus: FloatArray, minus: FloatArray
     ) -> list[tuple[Stack, FloatArray]]:
         found, design = [], system.design
+        p, q = (design.split(design.ownT @ g) for g in (plus, minus))
         for k, (one, R, u) in enumerate(zip(design.stacks, system.roots, design.split(drawn), strict=True)):
             X = u @ turned(u) - np.eye(one.what.shape[1])
             if alone is not None:
@@ -186,10 +185,7 @@ class CrossedCurve(Curve):
                 X += np.asarray(alone[i.ravel(), j.ravel()]).reshape(X.shape)
             inverse: Any = 1.0 / R if R.shape == (1, 1, 1) else np.linalg.pinv(R, rcond=1e-8)
             S = times(times(turned(inverse), X), inverse)
-            for sign, g in pulls:
-                a = design.split(design.ownT @ g)[k]
-                S += sign * times(a, turned(a))
-            found.append((one, 0.5 * S))
+            found.append((one, 0.5 * (S + times(p[k], turned(p[k])) - times(q[k], turned(q[k])))))
         return found
 
     def _asked(self, g: FloatArray, query: Query, rows: slice) -> tuple[FloatArray, FloatArray]:

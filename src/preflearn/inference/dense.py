@@ -7,10 +7,9 @@ two objects, of which others may take the place:
     `Design`    A, prepared for the sums that inference asks for again and again: Λ, diag(ACA')
     `Factor`    R, by the products with it
         forward(u), back(f)         R u and R'f
-        curvature(Λ)                B, factored: `solve`, `log_det`
-        covariance(B)               C = R B⁻¹ R', as an object that answers
+        curvature(Λ)                B, factored: `solve`, `log_det`, and with C = R B⁻¹ R'
             spread(design)              diag(A C A')
-            sensitivity(Λ, p, q)        ½ (ΛCΛ - Λ + pp' - qq'), the derivative of the evidence by K
+            sensitivity(p, q)           ½ (ΛCΛ - Λ + pp' - qq'), the derivative of the evidence by K
         whiten(Q)                   covariance of new latents with u
 """
 
@@ -30,7 +29,7 @@ from preflearn.inference.contract import Curve, Query, RootCurve, System, Touche
 from preflearn.linalg import EPS, SMALL, cholesky_one_plus, cholesky_pivoted, cross_product, weighted_square
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Covariance", "Curvature", "DenseCurve", "DenseSystem", "Design", "Factor", "lower", "products_of_rows"]
+__all__ = ["Curvature", "DenseCurve", "DenseSystem", "Design", "Factor", "lower", "products_of_rows"]
 
 WIDE = 16  # possible places for each one that is taken, up to which a table of all beats sorting
 DENSE_SHARE = 0.03  # above this share of non-zeros a dense product is quicker than a sparse one
@@ -208,11 +207,7 @@ class Factor:
 
     def curvature(self, Lam: Any, *, semidefinite: bool = True) -> Curvature:
         """Factor B = I + R'ΛR; n r² + r³/3 beyond the product ΛR. See `System.curve` for ``semidefinite``."""
-        return Curvature(Lam, cholesky_one_plus(self.congruence(Lam), semidefinite=semidefinite))
-
-    def covariance(self, B: Curvature) -> Covariance:
-        """Return C = R B⁻¹ R'."""
-        return Covariance(B.whiten(self.R.T))
+        return Curvature(self, Lam, cholesky_one_plus(self.congruence(Lam), semidefinite=semidefinite))
 
     def whiten(self, Q: FloatArray) -> FloatArray:
         """Return W (r, p) with cov(f_new, u) = W' for the cross-covariance Q (p, n) of new latents with f."""
@@ -230,39 +225,6 @@ class Factor:
             return np.asarray(back.T @ X @ back)
         half = scipy.linalg.solve_triangular(self.L, X, lower=True, trans="T")
         return np.asarray(scipy.linalg.solve_triangular(self.L, half.T, lower=True, trans="T").T)
-
-
-@dataclass(frozen=True)
-class Covariance:
-    """C = T'T, (n, n)."""
-
-    T: FloatArray
-
-    @cached_property
-    def C(self) -> FloatArray:
-        """The matrix itself; n² r."""
-        return cross_product(self.T)
-
-    def spread(self, design: Design) -> FloatArray:
-        """Return diag(A C A'); m r from T, of which differences of rows lose half the digits that those of C lose."""
-        m, n = design.shape
-        if 4 * m > n * n:
-            return design.spread(self.C)
-        return design.square_norms(np.ascontiguousarray(self.T.T))
-
-    def among(self, A: Any) -> FloatArray:
-        """Return A C A' for some rows A of a design."""
-        return np.asarray(A @ (A @ self.C).T)
-
-    def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
-        """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
-        M = cross_product(_times(self.T, Lam))
-        M -= Lam if isinstance(Lam, np.ndarray) else Lam.toarray()
-        M += np.outer(plus, plus)
-        if minus is not None:
-            M -= np.outer(minus, minus)
-        M *= 0.5
-        return np.asarray(M)
 
 
 def lower(L: FloatArray, b: FloatArray, *, transposed: bool = False) -> FloatArray:
@@ -295,8 +257,9 @@ SURE = 1e-7  # bound on the relative error up to which a variance by that produc
 
 @dataclass(frozen=True)
 class Curvature:
-    """B = I + R'ΛR, factored."""
+    """B = I + R'ΛR, factored, and C = R B⁻¹ R' = T'T, the posterior covariance of the latents."""
 
+    factor: Factor
     Lam: Any  # (n, n), sparse or dense
     LB: FloatArray  # lower Cholesky factor of B
 
@@ -312,6 +275,30 @@ class Curvature:
     def log_det(self) -> float:
         """Return log |B| = log |I + KΛ|."""
         return 2.0 * float(np.log(self.LB.diagonal()).sum())
+
+    @cached_property
+    def T(self) -> FloatArray:
+        """LB⁻¹ R', (r, n)."""
+        return self.whiten(self.factor.R.T)
+
+    @cached_property
+    def C(self) -> FloatArray:
+        """The covariance itself; n² r."""
+        return cross_product(self.T)
+
+    def spread(self, design: Design) -> FloatArray:
+        """Return diag(A C A'); m r from T, of which differences of rows lose half the digits that those of C lose."""
+        m, n = design.shape
+        return design.spread(self.C) if 4 * m > n * n else design.square_norms(np.ascontiguousarray(self.T.T))
+
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
+        """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
+        M = cross_product(_times(self.T, self.Lam))
+        M -= self.Lam if isinstance(self.Lam, np.ndarray) else self.Lam.toarray()
+        M += np.outer(plus, plus)
+        M -= np.outer(minus, minus)
+        M *= 0.5
+        return np.asarray(M)
 
 
 class DenseSystem(System):
@@ -363,31 +350,24 @@ class DenseCurve(RootCurve):
         return np.asarray(self.inner.solve(b))
 
     @cached_property
-    def covariance(self) -> Any:
-        """C = R B⁻¹ R', the posterior covariance of the latents; see the module."""
-        return self.system.factor.covariance(self.inner)
-
-    @cached_property
     def variances(self) -> FloatArray:
         """Posterior variances of x at the cells."""
-        return np.asarray(self.covariance.spread(self.system.design))
+        return np.asarray(self.inner.spread(self.system.design))
 
-    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Any:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Any:
         """Return the derivative of the evidence by K; see `Curve.sensitivity`."""
-        back = self.system.design.back
-        return self.covariance.sensitivity(self.inner.Lam, back(plus), None if minus is None else back(minus))
+        return self.inner.sensitivity(*map(self.system.design.back, (plus, minus)))
 
     def among(self, cells: IntArray) -> FloatArray:
         """Return the posterior covariance of x at some cells."""
-        return np.asarray(self.covariance.among(self.system.design.rows(cells)))
+        rows = self.system.design.rows(cells)
+        return np.asarray(rows @ (rows @ self.inner.C).T)
 
     def touched(self, u: FloatArray, cells: IntArray) -> Touched:
         """Return what some cells see."""
         rows: Any = self.system.design.rows(cells)
-        latent = self.system.factor.forward(u)
         few = np.unique(rows.nonzero()[1])
-        chosen = sp.csr_array((np.ones(len(few)), few, np.arange(len(few) + 1)), shape=(len(few), rows.shape[1]))
-        return Touched(rows[:, few], latent[few], np.asarray(self.covariance.among(chosen)))
+        return Touched(rows[:, few], self.system.factor.forward(u)[few], self.inner.C[np.ix_(few, few)])
 
     def answer(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, list[Any], list[Any]]:
         """Return means, and rows W', V' with cov(f, u) = W' and V = LB⁻¹ W; see `RootCurve.answer`."""
@@ -420,7 +400,7 @@ class DenseCurve(RootCurve):
 
     @cached_property
     def _explained(self) -> _Explained:
-        return _Explained.of(self.covariance, self.inner)
+        return _Explained.of(self.inner)
 
 
 @dataclass(frozen=True)
@@ -432,11 +412,10 @@ class _Explained:
     error: float  # how wrong the factor is at most, in the norm of P
 
     @classmethod
-    def of(cls, C: Covariance, curvature: Curvature) -> _Explained:
+    def of(cls, curvature: Curvature) -> _Explained:
         """Factor P; some n³. Where Λ is not semi-definite P need not be either, and the error is infinite."""
         Lam = curvature.Lam
-        P = -cross_product(np.asfortranarray((Lam @ C.T.T).T))
-        P += Lam if isinstance(Lam, np.ndarray) else Lam.toarray()
+        P = -2.0 * curvature.sensitivity(*np.zeros((2, Lam.shape[0])))
         n = P.shape[0]
         size = float(np.linalg.norm(Lam) if isinstance(Lam, np.ndarray) else scipy.sparse.linalg.norm(Lam))
         shift = n * EPS * float(P.diagonal().max(initial=0.0))

@@ -217,7 +217,8 @@ def ep_gradient(posterior: Posterior, seen: Observed, likelihood: Any, sites: Si
     plain = seen.scaled(None)
     s = np.ones_like(b) if seen.scale is None else seen.scale
     scale = b * plain.see(x) - weight * sites[0] * s * plain.see(curve.variances)
-    return Slopes(curve.sensitivity(seen.sums(b)), own, scale)
+    g = seen.sums(b)
+    return Slopes(curve.sensitivity(g, np.zeros_like(g)), own, scale)
 
 
 @dataclass(frozen=True)

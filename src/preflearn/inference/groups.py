@@ -189,14 +189,9 @@ class GroupCurve(RootCurve):
         return np.concatenate([v, joined(own, b)])
 
     @cached_property
-    def _covariance(self) -> Any:
-        """Posterior covariance C = T'T of f."""
-        return self.system.factor.covariance(self.point)
-
-    @cached_property
     def _root(self) -> FloatArray:
         """T' (n, r)."""
-        return np.ascontiguousarray(self._covariance.T.T)
+        return np.ascontiguousarray(self.point.T.T)
 
     @cached_property
     def _given(self) -> Any:
@@ -232,7 +227,7 @@ class GroupCurve(RootCurve):
     def _together(self, one: _Eliminated) -> FloatArray:
         """Return the covariance of f + h_g of a stack that mirrors f: V + (I - VΛ) C (I - VΛ)'."""
         W, local = one.passed[0] + np.eye(one.stack.what.shape[1]), one.stack.local
-        C = self._covariance.C[local[:, :, None], local[:, None, :]]
+        C = self.point.C[local[:, :, None], local[:, None, :]]
         return one.V + times(times(W, C), turned(W))
 
     def among(self, cells: IntArray) -> FloatArray:
@@ -268,13 +263,11 @@ class GroupCurve(RootCurve):
         h = system.own(u[r:])
         return moved + system.factor.forward(u[:r]), np.asarray(own + h)
 
-    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Sensitivity:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Sensitivity:
         """Return the derivatives of the evidence by K and by the K_g of every stack; see `Curve.sensitivity`."""
         design = self.system.design
-        q = None if minus is None else design.rows.back(minus)
-        M = self._covariance.sensitivity(self.point.Lam, design.rows.back(plus), q)
-        x = design.split(design.ownT @ plus)
-        y: list[Any] = [None] * len(x) if minus is None else list(design.split(design.ownT @ minus))
+        M = self.point.sensitivity(*map(design.rows.back, (plus, minus)))
+        x, y = (design.split(design.ownT @ g) for g in (plus, minus))
         lifted = None
         if design.n_dense:
             seen = _wide(design, [(one.stack, *one.seen) for one in self.stacks])
@@ -287,11 +280,9 @@ class GroupCurve(RootCurve):
                 S += squares(lifted[k])
             else:
                 F, where = one.seen[0], one.stack.local
-                C = self._covariance.C[where[:, :, None], where[:, None, :]]
+                C = self.point.C[where[:, :, None], where[:, None, :]]
                 S += times(times(F, C), turned(F))
-            if y[k] is not None:
-                S -= times(y[k], turned(y[k]))
-            own.append((one.stack, 0.5 * S))
+            own.append((one.stack, 0.5 * (S - times(y[k], turned(y[k])))))
         return M, own
 
     def answer(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, list[Any], list[Any]]:
@@ -369,26 +360,22 @@ class SingleCurve(GroupCurve):
     def _differences(self) -> FloatArray:
         """Posterior variances of A f."""
         design = self.system.design
-        return np.asarray(self._covariance.spread(design.rows)) if design.n_shared else np.zeros(design.n_rows)
+        return np.asarray(self.point.spread(design.rows)) if design.n_shared else np.zeros(design.n_rows)
 
     @property
     def variances(self) -> FloatArray:
         """Posterior variances of x at the rows; both parts are non-negative."""
         return np.asarray(self._differences / self.gain**2 + self.deviation**2 / self.gain)
 
-    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Sensitivity:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Sensitivity:
         """Return the derivatives of the evidence by K and by the variance of each own latent."""
         design = self.system.design
         left = self.tau / self.gain
-        S = left * (left * self._differences - 1.0) + plus**2 - (0.0 if minus is None else minus**2)
+        S = left * (left * self._differences - 1.0) + plus**2 - minus**2
         own = np.empty_like(S)
         own[design.own.indices] = 0.5 * S * design.own.data**2
-        q = None if minus is None else design.rows.back(minus)
-        M = (
-            self._covariance.sensitivity(self.point.Lam, design.rows.back(plus), q)
-            if design.n_shared
-            else np.zeros((0, 0))
-        )
+        none = np.zeros((0, 0))
+        M = self.point.sensitivity(*map(design.rows.back, (plus, minus))) if design.n_shared else none
         return M, [(one, own[one.own].reshape(*one.what.shape, 1)) for one in design.stacks]
 
 

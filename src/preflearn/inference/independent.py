@@ -559,7 +559,7 @@ class IndependentCurve(Curve):
         lifted = lower(self._border, (design.D - design.A @ self._moves).T)
         return np.asarray((spread if design.pair is None else spread[design.pair]) + np.square(lifted).sum(axis=0))
 
-    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
         """Return the diagonal of the derivative of the evidence by the prior covariance; see the module."""
         n, q = self.system.design.n, self._columns.shape[1]
         if not self.precision.ridge:
@@ -567,8 +567,7 @@ class IndependentCurve(Curve):
         k, roots = np.square(self.system.roots), self.system.roots
         own = np.square(self._lifted(sp.eye_array(n + q, format="csr"))).sum(axis=0)
         C = np.append(self.precision.variances, np.zeros(q)) + own
-        squares = np.square(self.system.back(plus) / roots)
-        squares -= 0.0 if minus is None else np.square(self.system.back(minus) / roots)
+        squares = np.square(self.system.back(plus) / roots) - np.square(self.system.back(minus) / roots)
         return np.asarray(0.5 * ((C / k - 1.0) / k + squares))
 
     def among(self, cells: IntArray) -> FloatArray:

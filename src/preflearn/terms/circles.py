@@ -61,10 +61,27 @@ def circle_variance(items: ItemKernel, rows: Rows) -> FloatArray:
     return skew_diag((one, other), shared)
 
 
-def _circle_covariance(items: ItemKernel, rows: Rows) -> FloatArray:
-    if rows.against == "nothing":
-        return np.zeros((len(rows), len(rows)))
-    return skew_gram(items.extended(rows), rows.ends, rows.ends)
+@dataclass(frozen=True)
+class Circles(Term):
+    """c with the covariance of ``items``, whatever its latents are."""
+
+    items: ItemKernel
+
+    @property
+    def learned(self) -> dict[str, Parameters]:
+        """The covariance between items."""
+        return {"items": self.items.parameters.named("cyclic ")}
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What the term is made of."""
+        return {"circles": self.items}
+
+    def covariance(self, rows: Rows) -> FloatArray:
+        """Return the prior covariance of rows."""
+        if rows.against == "nothing":
+            return super().covariance(rows)
+        return skew_gram(self.items.extended(rows), rows.ends, rows.ends)
 
 
 @dataclass(frozen=True)
@@ -142,26 +159,15 @@ class PairPreferences(Term):
         if self.utility is not None:
             total += Utility(self.utility).covariance(rows)
         if self.circles is not None:
-            total += _circle_covariance(self.circles, rows)
+            total += Circles(self.circles).covariance(rows)
         return total
 
 
 @dataclass(frozen=True)
-class PairEffects(Term):
+class PairEffects(Circles):
     """c of items without features: independent N(0, s²) from pair to pair, s the constant of ``items``."""
 
-    items: ItemKernel
     pairs: Pairs  # (k,) each: places of the items, in ascending order
-
-    @property
-    def learned(self) -> dict[str, Parameters]:
-        """The covariance between items."""
-        return {"items": self.items.parameters.named("cyclic ")}
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        """What the term is made of."""
-        return {"circles": self.items}
 
     @property
     def _variance(self) -> float:
@@ -211,10 +217,6 @@ class PairEffects(Term):
         row, pair, value = (np.concatenate([part[place] for part in parts]) for place in range(3))
         return Own(row, pair, value[:, None])
 
-    def covariance(self, rows: Rows) -> FloatArray:
-        """Return the prior covariance of rows."""
-        return _circle_covariance(self.items, rows)
-
 
 @dataclass(frozen=True)
 class SkewBasis:
@@ -259,7 +261,7 @@ class SkewBasis:
 
 
 @dataclass(frozen=True)
-class SkewFunctions(Term):
+class SkewFunctions(Circles):
     """c as a sum of the functions of ``basis``; what is beyond them is taken to be zero at the pairs of training.
 
     In prediction its variance is added. With ``rest``, the distinct pairs of training, it is independent from pair to
@@ -267,14 +269,8 @@ class SkewFunctions(Term):
     rougher ones are worth.
     """
 
-    items: ItemKernel
     basis: SkewBasis
     rest: Pairs | None = None
-
-    @property
-    def learned(self) -> dict[str, Parameters]:
-        """The covariance between items."""
-        return {"items": self.items.parameters.named("cyclic ")}
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -329,10 +325,6 @@ class SkewFunctions(Term):
         """Return the means between all items; p² r operations."""
         r = self.basis.V.shape[1]
         return _skew_means(self.items.cross(items) @ self.basis.V, sp.csr_array((a, self.basis.kept), shape=(r, r)))
-
-    def covariance(self, rows: Rows) -> FloatArray:
-        """Return the prior covariance of rows."""
-        return _circle_covariance(self.items, rows)
 
     def kept_share(self, pairs: Pairs) -> float:
         """Return the share of the prior variance of c at pairs of training items that the functions hold."""
