@@ -275,7 +275,7 @@ def test_factors_are_what_the_protocol_says(form):
     data = GRAPHS["classes"]
     grams = [FULL(data.items)]
     cover = vertex_cover(data.item, data.first, data.second, 5, len(data))
-    factor = BlockFactor.build(grams, cover if form == "arrow" else np.ones_like(cover))
+    factor = BlockFactor(grams, cover if form == "arrow" else np.ones_like(cover))
     R = scipy.linalg.block_diag(*[factor.root(c) for c in range(5)])
     np.testing.assert_allclose(R @ R.T, scipy.linalg.block_diag(*grams * 5), atol=1e-12)
     u, f = rng.normal(size=R.shape[1]), rng.normal(size=R.shape[0])

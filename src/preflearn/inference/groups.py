@@ -408,10 +408,5 @@ def _row_forms(rows: Any, M: Any) -> FloatArray:
 
 def joined(parts: list[FloatArray], like: FloatArray) -> FloatArray:
     """Return columns (G, k, q) of all stacks as one array (N,) or (N, q), as something else has one or more columns."""
-    if like.ndim == 1:
-        return _ravel(parts)
-    return np.concatenate([np.zeros((0, like.shape[1])), *(part.reshape(-1, like.shape[1]) for part in parts)])
-
-
-def _ravel(parts: list[FloatArray]) -> FloatArray:
-    return np.concatenate([np.ravel(part) for part in parts]) if parts else np.zeros(0)
+    shape = like.shape[1:]
+    return np.concatenate([np.zeros((0, *shape)), *(part.reshape(-1, *shape) for part in parts)])

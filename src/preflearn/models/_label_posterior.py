@@ -76,7 +76,7 @@ class LabelProblem:
     def system(self) -> tuple[DenseSystem, Any]:
         """Return the system of the labels, and from its sensitivity to derivatives by their parameters."""
         grams, pull = self.labels.grams()
-        return DenseSystem(self.design, BlockFactor.build(grams, self.cover)), pull
+        return DenseSystem(self.design, BlockFactor(grams, self.cover)), pull
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ linear in the row of each item, so that the row of this opponent is the mean of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,10 @@ class Circles(Term):
         """What the term is made of."""
         return {"circles": self.items}
 
+    def variance(self, rows: Rows) -> FloatArray:
+        """Return the prior variances of rows."""
+        return circle_variance(self.items, rows)
+
     def covariance(self, rows: Rows) -> FloatArray:
         """Return the prior covariance of rows."""
         if rows.against == "nothing":
@@ -113,33 +118,33 @@ class PairPreferences(Term):
         place = _places(self.pairs, rows.low, rows.high, self.n_items)
         return Seen(_one_each(place, len(self.pairs[0])))
 
+    def _each(self) -> Iterator[tuple[ItemKernel, Any, Any, Any]]:
+        """Yield the covariance between items of each part, that between pairs with its pullback, and the part."""
+        if self.utility is not None:
+            back = partial(difference_pullback, pairs=self.pairs, n_items=self.n_items)
+            yield self.utility, difference_gram, lambda N, K: back(N), Utility(self.utility)
+        if self.circles is not None:
+            yield self.circles, skew_gram, lambda N, K: skew_pullback(N, K, self.pairs), Circles(self.circles)
+
     def prior(self) -> Given:
         """Return the covariance (k, k) of the pairs."""
-        parts: list[FloatArray] = []
+        G: Any = 0.0
         pulls: list[Callable[[FloatArray], FloatArray]] = []
-        if self.utility is not None:
-            K, pull = self.utility.gram()
-            parts.append(difference_gram(K, self.pairs, self.pairs))
-            pulls.append(lambda N: pull(difference_pullback(N, self.pairs, self.n_items)))
-        if self.circles is not None:
-            C, pull_circles = self.circles.gram()
-            parts.append(skew_gram(C, self.pairs, self.pairs))
-            pulls.append(lambda N: pull_circles(skew_pullback(N, C, self.pairs)))
-        G = parts[0]
-        for part in parts[1:]:
-            G += part
+        for items, gram, back, _ in self._each():
+            K, pull = items.gram()
+            part = gram(K, self.pairs, self.pairs)
+            part += G
+            G = part
+            pulls.append(lambda N, K=K, pull=pull, back=back: pull(back(N, K)))  # type: ignore[misc]
         return Given(G, None, lambda N, own: np.concatenate([one(N) for one in pulls]))
 
     def ask(self, rows: Rows) -> Asked:
         """Return covariances with the pairs of training."""
-        total = np.zeros((len(rows), self.pairs[0].shape[0]))
+        total: Any = 0.0
         variance = np.zeros(len(rows))
-        if self.utility is not None:
-            total += difference_gram(rows.extended(self.utility.cross(rows.items)), rows.ends, self.pairs)
-            variance += Utility(self.utility).variance(rows)
-        if self.circles is not None and rows.against != "nothing":
-            total += skew_gram(rows.extended(self.circles.cross(rows.items)), rows.ends, self.pairs)
-            variance += circle_variance(self.circles, rows)
+        for items, gram, _, term in self._each():
+            total = total + gram(rows.extended(items.cross(rows.items)), rows.ends, self.pairs)
+            variance += term.variance(rows)
         return Asked(Combined(total), None, variance)
 
     def means(self, items: Items, a: FloatArray) -> FloatArray:
@@ -155,12 +160,7 @@ class PairPreferences(Term):
 
     def covariance(self, rows: Rows) -> FloatArray:
         """Return the prior covariance of rows."""
-        total = np.zeros((len(rows), len(rows)))
-        if self.utility is not None:
-            total += Utility(self.utility).covariance(rows)
-        if self.circles is not None:
-            total += Circles(self.circles).covariance(rows)
-        return total
+        return np.asarray(sum(term.covariance(rows) for *_, term in self._each()))
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class PairEffects(Circles):
 
     def ask(self, rows: Rows) -> Asked:
         """Return covariances with the effects of the pairs of training."""
-        variance = circle_variance(self.items, rows)
+        variance = self.variance(rows)
         number = rows.items.number
         if rows.against == "nothing":
             return Asked(None, None, variance)
@@ -319,7 +319,7 @@ class SkewFunctions(Circles):
         if rows.against == "nothing":
             return Asked(None, None, np.zeros(len(rows)))
         Q = self.basis.features(rows.extended(self.items.cross(rows.items)) @ self.basis.V, rows.ends)
-        return Asked(Combined(Q), None, circle_variance(self.items, rows))
+        return Asked(Combined(Q), None, self.variance(rows))
 
     def means(self, items: Items, a: FloatArray) -> FloatArray:
         """Return the means between all items; p² r operations."""
