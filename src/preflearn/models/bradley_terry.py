@@ -27,8 +27,7 @@ from preflearn.inference.evidence import (
 )
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.independent import FEW
-from preflearn.inference.laplace import Laplace
-from preflearn.inference.likelihood_alone import MaximumLikelihood
+from preflearn.inference.laplace import Laplace, MaximumLikelihood
 from preflearn.inference.search import Optimum
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.models._gp_items import items_of_table
@@ -433,5 +432,5 @@ def _bend(solution: Solution) -> FloatArray:
     """Return roughly by how much the gradient falls with the log variance: γ³/2n², γ = n - tr C/v."""
     posterior, v = solution.posterior, solution.problem.parts["utility"].own_variance
     n = solution.problem.layout.n_many
-    determined = -2.0 * v * posterior.curve.sensitivity(np.zeros_like(posterior.g))[:n].sum()
+    determined = -2.0 * v * posterior.curve.sensitivity(*np.zeros((2, len(posterior.g))))[:n].sum()
     return np.array([0.5 * max(float(determined), 0.0) ** 3 / n**2])
