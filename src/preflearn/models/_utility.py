@@ -292,14 +292,8 @@ class UtilityPosterior(BaseEstimator):
     def difference_posteriors(self, X: Comparisons, *, side: bool = False) -> list[DifferencePosterior]:
         """Return the posterior of the utility differences, first minus second, at every point of the hyperparameters.
 
-        The posterior is their mixture, of which `predict_difference` gives mean and deviation only.
-
-        Parameters
-        ----------
-        X : Comparisons
-            Pairs; their outcomes are not looked at.
-        side : bool, default=False
-            Whether the advantage of the first side counts, where the model knows it (``side=True``).
+        The posterior is their mixture, of which `predict_difference` gives mean and deviation only; X and side are as
+        there.
 
         Returns
         -------

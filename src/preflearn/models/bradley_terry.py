@@ -70,17 +70,8 @@ class BradleyTerry(PreferenceModel):
     hyperparameters : {"maximise", "average"}, default="maximise"
         Whether to take the most probable variance and threshold, or to average over their posterior: with few
         comparisons intervals are then as wide as they should be. Beyond 3,000 items they are known well enough.
-    ties : bool, default=False
-        Whether ties are possible: the threshold below which a difference is a tie is learned.
-    side : bool or "judge", default=False
-        Whether the first side has an advantage (home, white, the answer that is read first); "judge": one of its own
-        for each judge, beside what all share. Answers are about neither side unless asked (``side=True``).
-    cluster : bool, default=False
-        Whether comparisons of one cluster (`Comparisons.cluster`: a prompt, a task, a session) have something in
-        common: an effect of the cluster on each item that it saw. Ranks are over the population of clusters.
-    covariates : bool, default=True
-        Whether numbers of the rows (`Comparisons.covariates`) have effects, where there are any. Items are ranked at
-        equal covariates.
+    ties, side, cluster, covariates : as in `PreferenceGP`
+        What else outcomes depend on.
 
     Attributes
     ----------
@@ -94,28 +85,14 @@ class BradleyTerry(PreferenceModel):
         Log evidence of the comparisons; None with ``prior=None``.
     log_likelihood_ : float
         Log likelihood of the comparisons at ``utility_``.
-    side_effect_ : Effect
-        Advantage of the first side in units of utility, its deviation and interval, with ``side``.
-    covariate_effects_ : list of Effect
-        Effect of one unit of every covariate, with deviation and interval.
-    cluster_variance_ : float or None
-        Variance of the effect of a cluster on an item.
-    clusters_, judges_ : ndarray
-        Names of the clusters, and with ``side="judge"`` of the judges.
     hyperprior_ : HyperPrior or None
         The weak prior of ``theta_``, with ``prior="auto"``; infinite deviations mean a uniform one.
-    optima_ : list of Optimum
-        Every optimum of the search, the best first.
-    hyperposterior_ : HyperPosterior
-        Weighted points, with ``hyperparameters="average"``.
-    theta_, bounds_, theta_names_ : ndarray, ndarray, tuple
-        Logarithms of the parameters that were learned beside the utilities, their bounds and names.
-    info_, n_iter_ : Info, int
-        How the last inference ended, and the Newton steps it took.
-    comparisons_ : Comparisons
-        What it was fitted on, with what updates have added.
-    item_names_, n_items_ : ndarray or None, int
-        Names and number of the items.
+    n_iter_ : int
+        Newton steps that the last inference took.
+    side_effect_, covariate_effects_, cluster_variance_, clusters_, judges_ : see `PreferenceGP`
+        What was learned beside utilities.
+    optima_, hyperposterior_, theta_, bounds_, theta_names_, info_, comparisons_, item_names_, n_items_ : see there
+        How it was learned, and from what.
 
     Warns
     -----

@@ -129,12 +129,8 @@ class KPCRank(OnComponents, OfPairs):
         Number of components, the only regularisation; None takes all. Fewer are used where the kernel matrix has fewer.
     kernel : str or sklearn.gaussian_process.kernels.Kernel, default="rbf"
         As in `RankRLS`.
-    ties : {"include", "exclude"}, default="include"
-        Whether pairs with equal scores (comparisons with outcome 0) count.
-    weighting : {"pairs", "groups"}, default="pairs"
-        Every pair weighs the same, or every group.
-    approximation : Nystroem or RandomFourier, default=None
-        Features that stand in for a kernel matrix too large to hold: cost linear in the number of items.
+    ties, weighting, approximation : as in `RankRLS`
+        Which pairs count, how much, and features that stand in for a kernel matrix too large to hold.
 
     Attributes
     ----------

@@ -11,16 +11,17 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from preflearn.data import LabelPreferences
 from preflearn.data.checks import check_labels, label_array
 from preflearn.data.labels import label_codes
-from preflearn.inference.evidence import METHODS, Evidence, Learned, Starts, learn, learned_again, numbers
+from preflearn.inference.contract import Observed
+from preflearn.inference.evidence import METHODS, Evidence, Learned, Starts, get_method, learn, learned_again, numbers
 from preflearn.inference.search import starts
 from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import generator
 from preflearn.metrics import pairwise_accuracy
+from preflearn.models._gp_state import edges_again
 from preflearn.models._gp_terms import start_kernel
 from preflearn.models._label_input import Edges, edge_list, label_data, merged_edges, new_items
-from preflearn.models._label_posterior import LabelPosterior
-from preflearn.models._label_state import edges_again, evidence_of
+from preflearn.models._label_posterior import LabelPosterior, LabelProblem
 from preflearn.models._preference import OfEvidence, warn_only_noise, warn_unfinished
 from preflearn.operators import FloatArray
 from preflearn.terms import Items
@@ -36,10 +37,7 @@ class LabelPreferenceGP(OfEvidence):
     Parameters
     ----------
     kernel : Kernel, {"rbf", "ard"} or None, default=None
-        Prior covariance of a label's utility between items: any kernel of ``sklearn.gaussian_process.kernels``. None is
-        "rbf", a variance times a Gaussian kernel whose length scale starts at the typical distance of two items; "ard"
-        has one length scale per feature. Bounds that were left at scikit-learn's default are tied to the distances of
-        the items.
+        Prior covariance of a label's utility between items, as in `PreferenceGP`.
     likelihood : {"probit", "logit", "gaussian", "davidson"} or likelihood, default="probit"
         How outcomes of edges depend on utility differences; "gaussian" for margins.
     inference : {"laplace", "ep"}, default="laplace"
@@ -161,14 +159,15 @@ class LabelPreferenceGP(OfEvidence):
                 "Use Probit or Logit."
             )
         edges = merged_edges(type(self).__name__, data, exact=likelihood.margins)
-        evidence = self._evidence_of(edges, data.labels, likelihood, shared=self.shared)
+        kernel = start_kernel("LabelPreferenceGP", self.kernel, edges.X, self._unit)
+        evidence = self._evidence_of(edges, data.labels, kernel, likelihood, shared=self.shared)
         first = None
         if self.hyperparameters == "maximise" and evidence.theta.shape[0]:
             rng = generator(self.random_state, "LabelPreferenceGP")
             theta = evidence.theta
             if not self.shared:
                 # Own kernels have many optima: start where one kernel for all is best, and end no lower.
-                common = self._evidence_of(edges, data.labels, likelihood, shared=True)
+                common = self._evidence_of(edges, data.labels, kernel, likelihood, shared=True)
                 best = learn(common, self._starts(common, common.theta, rng)).theta
                 n = len(common.problem.parameters)
                 theta = np.concatenate([np.tile(best[:n], len(evidence.problem.labels.parts)), best[n:]])
@@ -186,9 +185,9 @@ class LabelPreferenceGP(OfEvidence):
     def _starts(self, evidence: Evidence, theta: FloatArray, rng: Any) -> Starts:
         return Starts(starts(theta, evidence.bounds, self.n_restarts, rng), evidence.bounds)
 
-    def _evidence_of(self, edges: Edges, labels: Any, likelihood: Any, *, shared: bool) -> Any:
-        kernel = start_kernel("LabelPreferenceGP", self.kernel, edges.X, self._unit)
-        return evidence_of(edges, labels, kernel, likelihood, self.inference, shared=shared)
+    def _evidence_of(self, edges: Edges, labels: Any, kernel: Any, likelihood: Any, *, shared: bool) -> Any:
+        problem: Any = LabelProblem.of(edges, labels, kernel, shared=shared)
+        return Evidence(problem, likelihood, Observed(edges.outcome, edges.weight), get_method(self.inference))
 
     def _keep(self, edges: Edges, labels: Any, feature_names: Any, learned: Learned) -> None:
         """Set what a fitted model says about itself; the only place where it does."""
@@ -223,7 +222,7 @@ class LabelPreferenceGP(OfEvidence):
         self._validate_params()
         edges, labels, names, kernel, likelihood = edges_again(state)
         self._unit = float(numbers(state["unit"], "unit"))
-        evidence = evidence_of(edges, labels, kernel, likelihood, self.inference, shared=self.shared)
+        evidence = self._evidence_of(edges, labels, kernel, likelihood, shared=self.shared)
         self._keep(edges, labels, names, learned_again(evidence, state))
 
     def predict(self, X: Any) -> Any:
