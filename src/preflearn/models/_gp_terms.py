@@ -39,18 +39,7 @@ from preflearn.terms import (
     Utility,
 )
 
-__all__ = [
-    "VARIANCE",
-    "Choice",
-    "Kind",
-    "beside",
-    "check_kernel",
-    "choose",
-    "judge_parts",
-    "length_scales",
-    "start_kernel",
-    "terms_as",
-]
+__all__ = ["VARIANCE", "Choice", "beside", "check_kernel", "choose", "judge_parts", "length_scales", "start_kernel"]
 
 Kind = Literal["items", "pairs", "effects", "functions"]  # what the latents of preferences are
 
@@ -100,9 +89,16 @@ class Choice:
 
     def terms(self, data: Statements, rest: bool = False) -> list[Term]:
         """Return the terms; with ``rest`` skew functions leave an effect of each pair."""
-        n, rows = data.used.shape[0], data.rows
-        found = terms_as(self.kind, self.utility, self.circles, n, data.pairs, self.basis, rest=rest)
-        kernels = self.kernels
+        n, rows, kernels = data.used.shape[0], data.rows, self.kernels
+        circles: Any = self.circles
+        found: list[Term] = [] if self.utility is None else [Utility(self.utility)]
+        if self.kind == "pairs":
+            found = [PairPreferences(self.utility, circles, n, data.pairs)]
+        elif self.kind == "effects":
+            found.append(PairEffects(circles, data.pairs))
+        elif self.kind == "functions":
+            assert self.basis is not None
+            found.append(SkewFunctions(circles, self.basis, data.pairs if rest else None))
         if "share" in kernels:
             found[0] = self._with_judges(found[0], rows)
         if "side" in kernels:
@@ -153,41 +149,15 @@ class Choice:
         return replace(self, utility=parts.get("utility"), circles=parts.get("circles"), kernels=kernels)
 
 
-def terms_as(
-    kind: Kind,
-    utility: ItemKernel | None,
-    circles: ItemKernel | None,
-    n_items: int,
-    pairs: tuple[IntArray, IntArray],
-    basis: SkewBasis | None = None,
-    *,
-    rest: bool = False,
-) -> list[Term]:
-    """Return the terms of preferences over latents of a kind."""
-    first: list[Term] = [] if utility is None else [Utility(utility)]
-    if kind == "items":
-        return first
-    if kind == "pairs":
-        return [PairPreferences(utility, circles, n_items, pairs)]
-    assert circles is not None
-    if kind == "effects":
-        return [*first, PairEffects(circles, pairs)]
-    assert basis is not None
-    return [*first, SkewFunctions(circles, basis, pairs if rest else None)]
-
-
 def choose(model: Any, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
     """Return the terms that a model's parameters ask for, over statements; ``known`` has parameters to take over."""
-    n = data.used.shape[0]
-    if known is None:
-        parts = {name: _start(model, X, data.used, name) for name in ("utility", "circles")}
-    else:
-        rows = None if X.items is None else X.items[data.used]
-        old = {"utility": known.utility, "circles": known.circles}
-        parts = {name: None if part is None else part.over(rows, n) for name, part in old.items()}
-    utility, circles = parts["utility"], parts["circles"]
     rest = beside(model, X, data)
-    if known is not None:  # what was learned before, and what only the new comparisons can tell
+    if known is None:
+        utility, circles = (_start(model, X, data.used, name) for name in ("utility", "circles"))
+    else:  # what was learned before, and what only the new comparisons can tell
+        rows, n = None if X.items is None else X.items[data.used], data.used.shape[0]
+        old = (known.utility, known.circles)
+        utility, circles = (None if part is None else part.over(rows, n) for part in old)
         rest["kernels"] |= known.kernels
         rest["scale"] = rest.get("scale") if known.scale is None else known.scale
     kind, basis = _kind(model, utility, circles, data)

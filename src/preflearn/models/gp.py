@@ -20,6 +20,7 @@ from preflearn.inference.evidence import (
     METHODS,
     Evidence,
     Learned,
+    Search,
     Starts,
     hyperprior_of,
     learned_again,
@@ -35,7 +36,7 @@ from preflearn.models._gp_state import choice_again, choice_state, comparisons_a
 from preflearn.models._gp_terms import Choice, choose, length_scales
 from preflearn.models._leave_out import LeftOut, without_comparisons, without_items, without_judges
 from preflearn.models._mixtures import share_ties
-from preflearn.models._preference import How, PreferenceModel, warn_few_points, warn_only_noise, warn_unfinished
+from preflearn.models._preference import PreferenceModel, warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.operators import FloatArray
 from preflearn.terms import Reliability
 from preflearn.terms.circles import circle_variance
@@ -306,25 +307,19 @@ class PreferenceGP(PreferenceModel):
     def _generator(self) -> Any:
         return generator(self.random_state, "PreferenceGP")
 
-    @property
-    def _searches(self) -> bool:
-        return self.hyperparameters != "fixed"
+    def _n_points(self, evidence: Evidence) -> int:
+        return self.n_points if self.hyperparameters == "average" and evidence.theta.shape[0] else 0
 
-    def _how(self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any) -> How:
+    def _search(self, X: Comparisons, data: Statements, evidence: Evidence) -> Search:
         def rebuild(choice: Choice, likelihood: Any) -> Evidence:
             new = self._evidence_of(data, choose(self, X, data, choice), likelihood)
             new.hyperprior = evidence.hyperprior
             return new
 
         choice: Choice = evidence.about
-        average = self.hyperparameters == "average" and first is not None and evidence.theta.shape[0] > 0
-        return How(
-            partial(search_by_functions, choice, data, rebuild)
-            if choice.searched_by_functions(data) and evidence.reliability is None
-            else maximise_evidence,
-            self.n_points if average else 0,
-            int(rng.integers(2**31)) if average else 0,
-        )
+        if choice.searched_by_functions(data) and evidence.reliability is None:
+            return partial(search_by_functions, choice, data, rebuild)
+        return maximise_evidence
 
     def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
         super()._keep(X, data, learned)
