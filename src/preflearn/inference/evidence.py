@@ -251,6 +251,12 @@ class Evidence:
             raise DataError("how the inference ended is not said")
         return Solution(problem, likelihood, Found(posterior, kept["info"], tau, nu))
 
+    def solved_by(self, method: Method, solution: Solution) -> Solution:
+        """Return the solution at the same parameters by another method; the given one where that does not converge."""
+        system, start = solution.posterior.system, solution.found.start()
+        found = method.solve(system, self.observed, solution.likelihood, start)
+        return replace(solution, found=found) if found.info.converged else solution
+
     def widened(self, solution: Solution, rows: Rows) -> Solution:
         """Return a solution whose uncertainty includes that of the reliabilities, to first order; means stay.
 
