@@ -229,6 +229,13 @@ class Evidence:
             raise DataError("how the inference ended is not said")
         return Solution(posterior, kept["info"], tau, nu, problem=problem, likelihood=likelihood)
 
+    def solved_by(self, method: Method, solution: Solution) -> Solution:
+        """Return the solution at the same parameters by another method; the given one where that does not converge."""
+        found = method.solve(solution.posterior.system, self.observed, solution.likelihood, solution.start())
+        if not found.info.converged:
+            return solution
+        return Solution(**vars(found), problem=solution.problem, likelihood=solution.likelihood)
+
     def widened(self, solution: Solution, rows: Rows) -> Solution:
         """Return a solution whose uncertainty includes that of the reliabilities, to first order; means stay.
 

@@ -15,7 +15,8 @@ from preflearn.data import Comparisons
 from preflearn.data.checks import check_names
 from preflearn.data.item_table import check_items
 from preflearn.exceptions import DataError
-from preflearn.inference.evidence import Evidence, check_theta, get_method, hyperprior_of, numbers
+from preflearn.inference.contract import Method
+from preflearn.inference.evidence import Evidence, check_theta, hyperprior_of, numbers
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.likelihoods import get_likelihood
 from preflearn.models._gp_read import Statements
@@ -41,12 +42,12 @@ def choice_state(choice: Choice) -> dict[str, Any]:
     }
 
 
-def comparisons_again(state: dict[str, Any], inference: str) -> tuple[Comparisons, Any, float]:
+def comparisons_again(state: dict[str, Any], method: Method) -> tuple[Comparisons, Any, float]:
     """Return comparisons, likelihood and the square of utilities' unit."""
     X, likelihood = state["comparisons"], get_likelihood(state["likelihood"])
     if not isinstance(X, Comparisons):
         raise DataError("there are no comparisons")
-    if not likelihood.log_concave and get_method(inference).log_concave_only:
+    if not likelihood.log_concave and method.log_concave_only:
         raise DataError("the likelihood is not one for this inference")
     likelihood.check_outcomes(X.outcome if likelihood.margins else np.sign(X.outcome))
     return X, likelihood, float(numbers(state["unit"], "unit"))

@@ -15,17 +15,20 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.data.pairs import warn_before_learning
 from preflearn.exceptions import DataError
-from preflearn.inference.contract import Observed, Query
+from preflearn.inference.contract import Method, Observed, Query
+from preflearn.inference.ep import EP
 from preflearn.inference.evidence import (
     METHODS,
     Evidence,
     Learned,
     Search,
     Starts,
+    get_method,
     hyperprior_of,
     learned_again,
     maximise_evidence,
 )
+from preflearn.inference.laplace import Laplace
 from preflearn.inference.search import starts
 from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
@@ -63,8 +66,10 @@ class PreferenceGP(PreferenceModel):
         How outcomes depend on utility differences; "gaussian" regresses margins, and learns their precision;
         "davidson" always has ties, whose weight it learns, without a threshold;
         ``Flipped()`` learns what share of outcomes is reversed whatever the difference, and needs ``inference="ep"``.
-    inference : {"laplace", "ep"}, default="laplace"
-        Approximation of the posterior. EP is the more accurate one where comparisons are few, and slower.
+    inference : {"auto", "laplace", "ep"}, default="auto"
+        Approximation of the posterior. EP is the more accurate one where comparisons are few, and slower. "auto" is
+        Laplace's method; with ``judge_reliability`` it learns parameters and reliabilities, and answers are then those
+        of one solution by EP there, as Laplace's method puts utilities too close together.
     hyperparameters : {"maximise", "average", "fixed"}, default="maximise"
         What to do with the free parameters of kernel and likelihood: take those of the highest evidence, average
         predictions over their posterior (for few of them), or keep the given ones.
@@ -191,7 +196,7 @@ class PreferenceGP(PreferenceModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
         "likelihood": [StrOptions(set(LIKELIHOOD_NAMES)), HasMethods("log_density")],
-        "inference": [StrOptions(set(METHODS))],
+        "inference": [StrOptions({"auto", *METHODS})],
         "hyperparameters": [StrOptions({"maximise", "average", "fixed"})],
         "hyperprior": [Interval(Real, 0, None, closed="neither"), None],
         "ties": ["boolean"],
@@ -212,7 +217,7 @@ class PreferenceGP(PreferenceModel):
         self,
         kernel: Any = None,
         likelihood: Any = "probit",
-        inference: str = "laplace",
+        inference: str = "auto",
         *,
         hyperparameters: Literal["maximise", "average", "fixed"] = "maximise",
         hyperprior: float | None = None,
@@ -310,6 +315,11 @@ class PreferenceGP(PreferenceModel):
     def _n_points(self, evidence: Evidence) -> int:
         return self.n_points if self.hyperparameters == "average" and evidence.theta.shape[0] else 0
 
+    @property
+    def _method(self) -> Method:
+        """The method that parameters are learned by."""
+        return Laplace() if self.inference == "auto" else get_method(self.inference)
+
     def _search(self, X: Comparisons, data: Statements, evidence: Evidence) -> Search:
         def rebuild(choice: Choice, likelihood: Any) -> Evidence:
             new = self._evidence_of(data, choose(self, X, data, choice), likelihood)
@@ -342,7 +352,10 @@ class PreferenceGP(PreferenceModel):
         reliability = evidence.reliability
         assert reliability is not None
         n, cell = len(reliability.value), data.seen.cell
-        self._mixture = [(w, evidence.widened(s, data.rows)) for w, s in learned.mixture]
+        # of Gaussian outcomes both methods find the same posterior
+        refine = self.inference == "auto" and not evidence.likelihood.margins
+        at = [(w, evidence.solved_by(EP(), s) if refine else s) for w, s in learned.mixture]
+        self._mixture = [(w, evidence.widened(s, data.rows)) for w, s in at]
         seen = Observed(data.seen.y, data.seen.weight, np.arange(len(data.seen.y)), len(data.seen.y))
         self._answered = replace(data, rows=data.rows.part(cell), seen=seen)
         variance = np.zeros(n)
@@ -385,7 +398,7 @@ class PreferenceGP(PreferenceModel):
 
     def _from_file_state(self, state: dict[str, Any]) -> None:
         self._validate_params()
-        X, likelihood, self._unit = comparisons_again(state, self.inference)
+        X, likelihood, self._unit = comparisons_again(state, self._method)
         data = read(self, X, exact=likelihood.margins, quiet=True)
         evidence = self._evidence_of(data, choice_again(self, X, data, state), likelihood)
         evidence.hyperprior = self.hyperprior_ = hyperprior_again(state["hyperprior"], self.hyperprior, evidence)
@@ -393,12 +406,12 @@ class PreferenceGP(PreferenceModel):
 
     def _warn(self, points: Any) -> None:
         owner = type(self).__name__
-        warn_unfinished(owner, self.inference, [s.info for _, s in self._mixture], self.likelihood_)
+        warn_unfinished(owner, self._method.name, [s.info for _, s in self._mixture], self.likelihood_)
         if points is not None:
             warn_few_points(owner, self.n_points, points.effective_size)
         elif self.optima_:
             count = f"{len(self.comparisons_)} comparisons"
-            warn_only_noise(owner, self.inference, self.sigma_, count, 'hyperparameters="average" or ')
+            warn_only_noise(owner, self._method.name, self.sigma_, count, 'hyperparameters="average" or ')
 
     @property
     def reliability_(self) -> FloatArray:
