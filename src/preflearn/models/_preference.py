@@ -84,7 +84,6 @@ class PreferenceModel(UtilityPosterior, ABC):
 
     inference: str
     hyperprior_: HyperPrior | None
-    _repeats_matter: bool = True  # whether exact repeats are worth a word
 
     @property
     def _knows_judges(self) -> bool:
@@ -145,7 +144,7 @@ class PreferenceModel(UtilityPosterior, ABC):
             raise ValueError(f'update: hyperparameters={hyperparameters!r} is not one of "keep", "improve".')
         self.likelihood_.check_outcomes(X.outcome)
         together = concatenate(self.comparisons_, X)
-        warn_before_learning(together, type(self).__name__, known=self.comparisons_, repeats=self._repeats_matter)
+        warn_before_learning(together, type(self).__name__, known=self.comparisons_)
         data = read(self, together, exact=self.likelihood_.margins)
         self._check_statements(data, together.names)
         known = self._choice.at(self._solution.problem)
