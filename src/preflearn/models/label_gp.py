@@ -31,7 +31,7 @@ from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import generator
 from preflearn.metrics import pairwise_accuracy
-from preflearn.models._gp_terms import start_kernel
+from preflearn.models._gp_terms import ITEM_KERNELS, start_kernel
 from preflearn.models._label_input import Edges, edge_list, label_data, merged_edges, new_items
 from preflearn.models._label_posterior import LabelPosterior
 from preflearn.models._label_state import edges_again, evidence_of
@@ -49,7 +49,7 @@ class LabelPreferenceGP(BaseEstimator):
 
     Parameters
     ----------
-    kernel : Kernel, {"rbf", "ard"} or None, default=None
+    kernel : Kernel, {"rbf", "ard", "linear", "laplacian", "matern32", "matern52", "rational_quadratic"} or None
         Prior covariance of a label's utility between items: any kernel of ``sklearn.gaussian_process.kernels``. None is
         "rbf", a variance times a Gaussian kernel whose length scale starts at the typical distance of two items; "ard"
         has one length scale per feature. Bounds that were left at scikit-learn's default are tied to the distances of
@@ -123,7 +123,7 @@ class LabelPreferenceGP(BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
+        "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions(set(ITEM_KERNELS)), None],
         "likelihood": [StrOptions(set(LIKELIHOOD_NAMES)), HasMethods("log_density")],
         "inference": [StrOptions(set(METHODS))],
         "shared": ["boolean"],
