@@ -73,13 +73,21 @@ _HOME = {
 }
 
 
+_ROOMS = (
+    *("active", "analysis", "baselines", "data", "datasets", "exceptions", "io", "items", "kernels", "likelihoods"),
+    *("metrics", "model_file", "models", "plots", "report", "selection", "structure"),
+)
+
+
 def __getattr__(name: str) -> Any:
     import importlib
 
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_ROOMS})

@@ -14,7 +14,17 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, Kernel, Sum, WhiteKernel
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    CompoundKernel,
+    ConstantKernel,
+    DotProduct,
+    Kernel,
+    Matern,
+    RationalQuadratic,
+    Sum,
+    WhiteKernel,
+)
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
@@ -39,7 +49,17 @@ from preflearn.terms import (
     Utility,
 )
 
-__all__ = ["VARIANCE", "Choice", "beside", "check_kernel", "choose", "judge_parts", "length_scales", "start_kernel"]
+__all__ = [
+    "ITEM_KERNELS",
+    "VARIANCE",
+    "Choice",
+    "beside",
+    "check_kernel",
+    "choose",
+    "judge_parts",
+    "length_scales",
+    "start_kernel",
+]
 
 Kind = Literal["items", "pairs", "effects", "functions"]  # what the latents of preferences are
 
@@ -56,6 +76,8 @@ LITTLE_SHARE = 0.01  # to start from beside reliabilities: tastes could take the
 SHARE = (1e-4, 1e3)  # bounds of the variance of a judge's own preferences, in units of the population's
 MOST_TOGETHER = 6_000  # latents of judges with features, whose covariance is held
 DEFAULT_BOUNDS = (1e-5, 1e5)  # scikit-learn's: nobody has said anything about this parameter
+ROUGHNESS = {"laplacian": 0.5, "matern32": 1.5, "matern52": 2.5}  # nu of Matern kernels
+ITEM_KERNELS = ("rbf", "ard", "linear", *ROUGHNESS, "rational_quadratic")
 VARIANCE = (1e-4, 1e4)  # of utilities, in units of the noise
 SIDE_VARIANCE = 4.0  # of the side's advantage, in squared units of the noise: two deviations of it are likely
 
@@ -329,8 +351,7 @@ def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0, *, para
     """
     typical, largest, spread, extent = _sizes(owner, items)
     if kernel is None or isinstance(kernel, str):
-        ard = kernel == "ard"
-        kernel = ConstantKernel(unit) * RBF(spread * np.sqrt(2 * spread.shape[0]) if ard else typical)
+        kernel = _named_kernel("rbf" if kernel is None else kernel, typical, spread, unit)
     check_kernel(owner, kernel, parameter)
     changed: dict[str, Any] = {}
     for name, value in kernel.get_params().items():
@@ -347,6 +368,19 @@ def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0, *, para
         elif what.endswith("constant_value"):
             changed[name] = VARIANCE[0] * unit, VARIANCE[1] * unit
     return clone(kernel).set_params(**changed) if changed else kernel
+
+
+def _named_kernel(name: str, typical: float, spread: FloatArray, unit: float) -> Any:
+    """Return a variance times the kernel of a name, in the units of the items."""
+    if name == "linear":
+        # two items at the typical distance differ as they do under an "rbf": 2 (1 - exp(-1/2)) = 0.79 variances
+        per = unit * 2 * (1 - np.exp(-0.5)) / typical**2
+        return ConstantKernel(per, (VARIANCE[0] * per, VARIANCE[1] * per)) * DotProduct(0.0, "fixed")
+    if name == "rational_quadratic":
+        return ConstantKernel(unit) * RationalQuadratic(typical)
+    if name in ROUGHNESS:
+        return ConstantKernel(unit) * Matern(typical, nu=ROUGHNESS[name])
+    return ConstantKernel(unit) * RBF(spread * np.sqrt(2 * spread.shape[0]) if name == "ard" else typical)
 
 
 def check_kernel(owner: str, kernel: Any, parameter: str) -> None:

@@ -105,7 +105,6 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
     inference: str
     hyperparameters: str
     hyperprior_: HyperPrior | None
-    _repeats_matter: bool = True  # whether exact repeats are worth a word
 
     @property
     def _knows_judges(self) -> bool:
@@ -164,7 +163,7 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
             raise ValueError(f'update: hyperparameters={hyperparameters!r} is not one of "keep", "improve".')
         self.likelihood_.check_outcomes(X.outcome)
         together = concatenate(self.comparisons_, X)
-        warn_before_learning(together, type(self).__name__, known=self.comparisons_, repeats=self._repeats_matter)
+        warn_before_learning(together, type(self).__name__, known=self.comparisons_)
         data = read(self, together, exact=self.likelihood_.margins)
         self._check_statements(data, together.names)
         known = self._choice.at(self._solution.problem)

@@ -16,7 +16,7 @@ from preflearn.inference.evidence import Solution
 from preflearn.inference.independent import DENSE
 from preflearn.linalg import draw_normal, few_threads, generator
 from preflearn.metrics.pairs import score_of_margins
-from preflearn.models._gp_items import items_of_comparisons, items_of_table
+from preflearn.models._gp_items import asked_pairs, items_of_comparisons, items_of_table
 from preflearn.models._gp_judges import asked_by, asked_of, clusters_of, covariates_of
 from preflearn.models._mixtures import DifferencePosterior, Parts, mix, outcome_probabilities, share_ties
 from preflearn.models.preference_matrix import PreferenceMatrix, preference_matrix_of, probability_of
@@ -274,8 +274,9 @@ class UtilityPosterior(BaseEstimator):
 
         Parameters
         ----------
-        X : Comparisons
+        X : Comparisons, list of pairs or data frame with two columns
             Pairs; their outcomes are not looked at. Judges, clusters and covariates count where the model knows them.
+            Items of training may be given by name alone: ``Comparisons(None, ["ann"], ["bob"])``, ``[("ann", "bob")]``.
         return_std : bool, default=False
             Whether to return deviations, too.
         side : bool, default=False
@@ -414,8 +415,7 @@ class UtilityPosterior(BaseEstimator):
                 f"{type(self).__name__}: side=True asks for the advantage of the first side, which the model does not "
                 f"know. Fit it with {type(self).__name__}(side=True), or leave side=False."
             )
-        if not isinstance(X, Comparisons):
-            raise TypeError(f"{type(self).__name__}: expected Comparisons of two items each; got {type(X).__name__}.")
+        X = asked_pairs(self, X)
         used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
         m = len(X)
         # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.

@@ -149,7 +149,7 @@ class BradleyTerry(PreferenceModel):
         ("side", "judge", 'side="judge"'),
         ("cluster", True, "cluster=True"),
     )
-    _all_items, _repeats_matter = True, False
+    _all_items = True
     _unit = 1.0  # utilities are in units of the noise
 
     def __init__(
@@ -193,7 +193,7 @@ class BradleyTerry(PreferenceModel):
         data = read(self, X, exact=False)
         self._check_statements(data, X.names)
         if self.prior is not None:
-            warn_before_learning(X, type(self).__name__, repeats=False)
+            warn_before_learning(X, type(self).__name__)
         evidence = self._start(X, data, self._choose(X, data, None))
         starts = [evidence.theta]
         if self._several_starts(evidence):

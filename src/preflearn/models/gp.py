@@ -36,7 +36,7 @@ from preflearn.linalg import few_threads, generator
 from preflearn.models._gp_read import Statements, read
 from preflearn.models._gp_search import search_by_functions
 from preflearn.models._gp_state import choice_again, choice_state, comparisons_again, hyperprior_again
-from preflearn.models._gp_terms import Choice, choose, length_scales
+from preflearn.models._gp_terms import ITEM_KERNELS, Choice, choose, length_scales
 from preflearn.models._leave_out import LeftOut, without_comparisons, without_items, without_judges
 from preflearn.models._mixtures import share_ties
 from preflearn.models._preference import PreferenceModel, warn_few_points, warn_only_noise, warn_unfinished
@@ -56,7 +56,7 @@ class PreferenceGP(PreferenceModel):
 
     Parameters
     ----------
-    kernel : Kernel, {"rbf", "ard"} or None, default=None
+    kernel : Kernel, {"rbf", "ard", "linear", "laplacian", "matern32", "matern52", "rational_quadratic"} or None
         Prior covariance of utilities: any kernel of ``sklearn.gaussian_process.kernels``. None is "rbf", a variance
         times a Gaussian kernel whose length scale starts at the typical distance of two items; "ard" has one length
         scale per feature. Bounds that were left at scikit-learn's default are tied to the distances of the items.
@@ -194,7 +194,7 @@ class PreferenceGP(PreferenceModel):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
+        "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions(set(ITEM_KERNELS)), None],
         "likelihood": [StrOptions(set(LIKELIHOOD_NAMES)), HasMethods("log_density")],
         "inference": [StrOptions({"auto", *METHODS})],
         "hyperparameters": [StrOptions({"maximise", "average", "fixed"})],

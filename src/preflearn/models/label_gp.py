@@ -19,7 +19,7 @@ from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import generator
 from preflearn.metrics import pairwise_accuracy
 from preflearn.models._gp_state import edges_again
-from preflearn.models._gp_terms import start_kernel
+from preflearn.models._gp_terms import ITEM_KERNELS, start_kernel
 from preflearn.models._label_input import Edges, edge_list, label_data, merged_edges, new_items
 from preflearn.models._label_posterior import LabelPosterior, LabelProblem
 from preflearn.models._preference import OfEvidence, warn_only_noise, warn_unfinished
@@ -36,7 +36,7 @@ class LabelPreferenceGP(OfEvidence):
 
     Parameters
     ----------
-    kernel : Kernel, {"rbf", "ard"} or None, default=None
+    kernel : Kernel, {"rbf", "ard", "linear", "laplacian", "matern32", "matern52", "rational_quadratic"} or None
         Prior covariance of a label's utility between items, as in `PreferenceGP`.
     likelihood : {"probit", "logit", "gaussian", "davidson"} or likelihood, default="probit"
         How outcomes of edges depend on utility differences; "gaussian" for margins.
@@ -107,7 +107,7 @@ class LabelPreferenceGP(OfEvidence):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
+        "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions(set(ITEM_KERNELS)), None],
         "likelihood": [StrOptions(set(LIKELIHOOD_NAMES)), HasMethods("log_density")],
         "inference": [StrOptions(set(METHODS))],
         "shared": ["boolean"],

@@ -32,7 +32,8 @@ class Ranking:
     rank : ndarray (n_items,)
         1, 2, ...: order of the means.
     rank_low, rank_high : ndarray (n_items,)
-        Central interval of the item's place among these items.
+        Interval of the item's place among these items: the central one, and up to ``rank`` where that lies outside
+        (the place of the first of very many items is seldom the first in a draw).
     p_best : ndarray (n_items,)
         Probability to be the best of them; sums to 1.
     p_top : ndarray (n_items,)
@@ -126,6 +127,7 @@ def rank_draws(
     places = np.empty(draws.shape, dtype=np.int32)
     np.put_along_axis(places, np.argsort(-draws, axis=1, kind="stable"), np.arange(1, n + 1)[None, :], axis=1)
     rank_low, rank_high = np.quantile(places, [tail, 1 - tail], axis=0, method="closest_observation").astype(np.intp)
+    rank = np.arange(1, n + 1)
     sorted_draws = draws[:, order]
     above = np.mean(sorted_draws[:, :-1] > sorted_draws[:, 1:], axis=0)
     equal = np.mean(sorted_draws[:, :-1] == sorted_draws[:, 1:], axis=0)
@@ -136,9 +138,9 @@ def rank_draws(
         std=std[order],
         low=low[order],
         high=high[order],
-        rank=np.arange(1, n + 1),
-        rank_low=rank_low[order],
-        rank_high=rank_high[order],
+        rank=rank,
+        rank_low=np.minimum(rank_low[order], rank),
+        rank_high=np.maximum(rank_high[order], rank),
         p_best=(places == 1).mean(axis=0)[order],
         p_top=(places <= k).mean(axis=0)[order],
         p_next=np.append(above + 0.5 * equal, np.nan),
@@ -150,12 +152,16 @@ def rank_draws(
 def _apart(draws: FloatArray, utility: FloatArray, std: FloatArray) -> FloatArray:
     """Return draws in which items that are equal but for rounding are put in a random order."""
     size = max(float(np.abs(utility).max(initial=0.0)), float(std.max(initial=0.0)), 1e-300)
+    rounding = 1e-13 * float(np.abs(draws).max(initial=0.0))  # their common level, of which no comparison tells
     order = np.argsort(utility, kind="stable")
-    same = (np.diff(utility[order]) <= 1e-9 * size) & (np.abs(np.diff(std[order])) <= 1e-9 * size)
+    same = (np.diff(utility[order]) <= 1e-9 * size + rounding) & (
+        np.abs(np.diff(std[order] ** 2)) <= 1e-9 * size * (size + rounding) + 1e13 * rounding**2
+    )
     alike = np.unique(np.concatenate([order[:-1][same], order[1:][same]]))
     if alike.shape[0]:
-        draws, rng = draws.copy(), np.random.default_rng((0, len(utility)))  # a seed that no draws have
-        draws[:, alike] += 1e-6 * size * rng.standard_normal((draws.shape[0], alike.shape[0]))
+        rng = np.random.default_rng((0, len(utility)))  # a seed that no draws have
+        draws = draws - draws.mean(axis=1, keepdims=True)
+        draws[:, alike] += (1e-6 * size + 100 * rounding) * rng.standard_normal((draws.shape[0], alike.shape[0]))
     return draws
 
 
