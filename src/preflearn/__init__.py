@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from preflearn._version import __version__
 
 if TYPE_CHECKING:
-    from preflearn.analysis import RankResult, rank
+    from preflearn.analysis import RankingsBy, RankResult, rank, rank_by
     from preflearn.data import Bags, Comparisons, LabelPreferences, Ratings
     from preflearn.kernels import Nystroem, RandomFourier
     from preflearn.model_file import load, save
@@ -41,10 +41,12 @@ __all__ = [
     "RankRLS",
     "RankRLSCV",
     "RankResult",
+    "RankingsBy",
     "Ratings",
     "__version__",
     "load",
     "rank",
+    "rank_by",
     "save",
 ]
 
@@ -57,7 +59,9 @@ _HOME = {
     "load": "preflearn.model_file",
     "save": "preflearn.model_file",
     "RankResult": "preflearn.analysis",
+    "RankingsBy": "preflearn.analysis",
     "rank": "preflearn.analysis",
+    "rank_by": "preflearn.analysis",
     "Nystroem": "preflearn.kernels",
     "RandomFourier": "preflearn.kernels",
     "BradleyTerry": "preflearn.models",

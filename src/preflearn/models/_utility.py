@@ -254,7 +254,8 @@ class UtilityPosterior(BaseEstimator):
                     [draw_normal(mean, C, n, rng) for (_, mean, C), n in zip(joints, counts, strict=True)]
                 )
             parts = [(w, mean, np.sqrt(np.maximum(C.diagonal(), 0.0))) for w, mean, C in joints]
-        return rank_draws(names, parts, draws, int(k), level)
+        p_win = probability_of([(w, mean, sd**2) for w, mean, sd in parts], self._mixture)[0]
+        return rank_draws(names, parts, draws, int(k), level, p_win)
 
     def _n_draws(self, n_items: int) -> int:
         """Return over how many draws places of items are counted unless it is said."""

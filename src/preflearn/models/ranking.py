@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Ranking", "rank_draws", "relative_deviations"]
+__all__ = ["Ranking", "rank_draws", "relative_deviations", "tiers_of"]
 
 HALVINGS = 50  # of an interval that a quantile lies in
 
@@ -40,6 +40,11 @@ class Ranking:
         Probability to be among the best ``k``; sums to k.
     p_next : ndarray (n_items,)
         Probability to be better than the next one of the ranking; NaN for the last.
+    p_win : ndarray (n_items,)
+        Probability to win one comparison with an opponent of average utility, no side, covariate or judge counted; a
+        tie is half a win.
+    tier : ndarray (n_items,)
+        1, 2, ... along the ranking: items that cannot be told from the best of their tier at ``level`` (`tiers_of`).
     k : int
         How many count as the top.
     level : float
@@ -68,6 +73,8 @@ class Ranking:
     p_best: FloatArray
     p_top: FloatArray
     p_next: FloatArray
+    p_win: FloatArray
+    tier: IntArray
     k: int
     level: float
 
@@ -88,6 +95,8 @@ class Ranking:
             "p_best",
             "p_top",
             "p_next",
+            "p_win",
+            "tier",
         )
         return {("item" if name == "names" else name): list(getattr(self, name)) for name in columns}
 
@@ -109,12 +118,18 @@ class Ranking:
 
 
 def rank_draws(
-    names: Any, parts: list[tuple[float, FloatArray, FloatArray]], draws: FloatArray, k: int, level: float
+    names: Any,
+    parts: list[tuple[float, FloatArray, FloatArray]],
+    draws: FloatArray,
+    k: int,
+    level: float,
+    p_win: FloatArray,
 ) -> Ranking:
     """Rank items by their means; places and probabilities are counted over joint draws (n_draws, n_items).
 
     ``parts`` are weights, means and deviations of the normal distributions whose mixture the utilities have. They are
-    relative to the mean of the items: the level of utilities is not known from comparisons.
+    relative to the mean of the items: the level of utilities is not known from comparisons. ``p_win`` is what these
+    mean for one comparison with an opponent of average utility.
     """
     utility = np.sum([w * mean for w, mean, _ in parts], axis=0)
     std = np.sqrt(np.sum([w * (sd**2 + (mean - utility) ** 2) for w, mean, sd in parts], axis=0))
@@ -144,9 +159,48 @@ def rank_draws(
         p_best=(places == 1).mean(axis=0)[order],
         p_top=(places <= k).mean(axis=0)[order],
         p_next=np.append(above + 0.5 * equal, np.nan),
+        p_win=p_win[order],
+        tier=tiers_of(sorted_draws, level),
         k=k,
         level=level,
     )
+
+
+def tiers_of(draws: FloatArray, level: float) -> IntArray:
+    """Return the tier of each item: which ones cannot be told from the best of their tier.
+
+    Walking down the ranking, a new tier starts with the first item that is worse than the first of the tier above it
+    with a probability of at least ``level``.
+
+    Parameters
+    ----------
+    draws : ndarray (n_draws, n_items)
+        Joint draws of the utilities, items from best to worst.
+    level : float
+        Probability from which on two items are told apart: that of the intervals.
+
+    Returns
+    -------
+    ndarray (n_items,)
+        1, 2, ...; never falls along the ranking.
+
+    Notes
+    -----
+    What it means: the first of a tier is better than the first of the next one, each time with a probability of at
+    least ``level``. What it does not mean: that items of one tier are equal (more comparisons may part them), nor that
+    every item of a tier is surely better than every item of the next: the last of one and the first of the next are
+    often close. Each statement is about two items; that all of them hold at once is less probable.
+    """
+    columns = np.ascontiguousarray(draws.T)
+    tier = np.ones(len(columns), dtype=np.intp)
+    first = 0
+    for place in range(1, len(columns)):
+        # equal draws are no evidence for either
+        worse = np.mean(columns[first] > columns[place]) + 0.5 * np.mean(columns[first] == columns[place])
+        if worse >= level:
+            first = place
+        tier[place] = tier[place - 1] + (first == place)
+    return tier
 
 
 def _apart(draws: FloatArray, utility: FloatArray, std: FloatArray) -> FloatArray:
