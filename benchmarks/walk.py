@@ -3,7 +3,12 @@
     python -m benchmarks.walk [--list]
 
 Every call runs in a process of its own, so that nothing is left out that was cached before. A function counts once,
-however often it is entered; imports do not count.
+however often it is entered; imports do not count. For ``rank`` it also counts
+
+- fits: calls of ``fit`` of an estimator that no other fit has made;
+- Comparisons that were built;
+- representations: classes of which an object held an array, or a list, with an entry for each row of the table or for
+  each distinct pair when it was made.
 """
 
 from __future__ import annotations
@@ -14,6 +19,10 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+
+import numpy as np
+
+from preflearn.io import read_preferences
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
@@ -33,8 +42,6 @@ CALLS = {
 
 def data():
     """Return what the calls speak of."""
-    import numpy as np
-
     import preflearn
 
     rng = np.random.default_rng(0)
@@ -52,14 +59,49 @@ def data():
     return {**found, **estimators, "preflearn": preflearn, "EXAMPLES": EXAMPLES}
 
 
+class Objects:
+    """What was made on the way: fits, Comparisons, and classes that hold an entry for each row or pair."""
+
+    def __init__(self, sizes):
+        self.sizes, self.fits, self.comparisons, self.classes, self._depth = sizes, [], 0, set(), 0
+
+    def note(self, frame, event):
+        name = frame.f_code.co_name
+        if name == "fit" and frame.f_code.co_filename.startswith(SOURCE):
+            if event == "call":
+                if self._depth == 0:
+                    self.fits.append(type(frame.f_locals["self"]).__name__)
+                self._depth += 1
+            elif event == "return":
+                self._depth -= 1
+        if event != "return" or name not in ("__init__", "__post_init__", "_fill"):
+            return
+        made = frame.f_locals.get("self")
+        if not type(made).__module__.startswith("preflearn."):
+            return
+        self.comparisons += name == "_fill" and type(made).__name__ == "Comparisons"
+        held = getattr(made, "__dict__", {}).values()
+        if any(isinstance(value, np.ndarray | list | tuple) and len_of(value) in self.sizes for value in held):
+            self.classes.add(f"{type(made).__module__}.{type(made).__name__}")
+
+
+def len_of(value):
+    if isinstance(value, np.ndarray):
+        return value.shape[0] if value.ndim else 0
+    return len(value)
+
+
 def walk(call):
-    """Return the modules, and in how many functions of each the call has been."""
+    """Return the modules with the number of functions of each that the call has been in, and what was made."""
     names = data()
     entered = set()
+    teas = read_preferences(EXAMPLES / "tastings.csv", EXAMPLES / "teas.csv").data
+    objects = Objects({len(teas), len(teas.pairs.low)})
 
     def note(frame, event, _):
         if event == "call" and frame.f_code.co_filename.startswith(SOURCE):
             entered.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+        objects.note(frame, event)
 
     code = compile(call, "<call>", "eval")
     sys.setprofile(note)
@@ -72,28 +114,34 @@ def walk(call):
         if name != "<module>":
             module = str(Path(path).relative_to(SOURCE))
             found[module] = found.get(module, 0) + 1
-    return found
+    made = {"fits": objects.fits, "comparisons": objects.comparisons, "representations": sorted(objects.classes)}
+    return {"modules": found, **made}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--list", action="store_true", help="name the modules")
+    parser.add_argument("--list", action="store_true", help="name the modules, and what was made on the way")
     parser.add_argument("--job", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.job:
         warnings.simplefilter("ignore")
         print(json.dumps(walk(CALLS[options.job])))
         return
-    print("| call | modules | functions |")
-    print("|---|---|---|")
+    print("| call | modules | functions | fits | Comparisons | representations |")
+    print("|---|---|---|---|---|---|")
     for name in CALLS:
         command = [sys.executable, "-m", "benchmarks.walk", "--job", name]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         found = json.loads(done.stdout.splitlines()[-1])
-        print(f"| {name} | {len(found)} | {sum(found.values())} |", flush=True)
+        modules = found["modules"]
+        made = f"{len(found['fits'])} | {found['comparisons']} | {len(found['representations'])}"
+        made = made if name.startswith("rank of") else "| |"
+        print(f"| {name} | {len(modules)} | {sum(modules.values())} | {made} |", flush=True)
         if options.list:
-            for module in sorted(found):
-                print(f"    {found[module]:4d}  {module}")
+            for module in sorted(modules):
+                print(f"    {modules[module]:4d}  {module}")
+            for kind in ("fits", "representations"):
+                print(f"    {kind}: {', '.join(found[kind])}")
 
 
 if __name__ == "__main__":

@@ -5,9 +5,11 @@ import pytest
 
 from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
+from preflearn.data.pairs import contradictions
 from preflearn.exceptions import DataError
 from preflearn.structure import judge_report
-from preflearn.structure.judges import _slope, _surer, _verdict
+from preflearn.structure.graph import Flow, cyclic_triads
+from preflearn.structure.judges import _Answers, _verdict
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")
 
@@ -124,16 +126,30 @@ def test_mistakes():
 
 def test_one_who_mostly_answers_against_weak_expectations_is_contrary_and_not_careless():
     # of 24 answers that the others lead to expect with 2/3, 4 come true: a coin would give 12
-    x, won = np.full(24, np.log(2.0)), np.arange(24) < 4
-    weight = np.ones(24)
-    slope, deviation = _slope(x, won, weight)
-    assert slope < 0
-    careful = (1.0, 0.4)
-    assert _verdict(slope, deviation, careful, _surer(slope, x, won, weight), 2.0) == "contrary"
-    half = np.arange(24) < 11
-    slope, deviation = _slope(x, half, weight)
-    assert _verdict(slope, deviation, (0.0, 0.4), _surer(slope, x, half, weight), 2.0) == "like chance"
-    np.testing.assert_allclose(_surer(1.0, x, won, weight), 4 * np.log(2 / 3) + 20 * np.log(1 / 3) + 24 * np.log(2))
+    x, weight, judge = np.full(24, np.log(2.0)), np.ones(24), np.zeros(24, dtype=int)
+    against, half = (_Answers(judge, np.arange(24) < right, weight, 1) for right in (4, 11))
+    slope, deviation = against.slopes(x)
+    assert slope[0] < 0
+    assert _verdict(slope[0], deviation[0], 1.0, 0.4, against.gains(slope, x)[0], 2.0) == "contrary"
+    slope, deviation = half.slopes(x)
+    assert _verdict(slope[0], deviation[0], 0.0, 0.4, half.gains(slope, x)[0], 2.0) == "like chance"
+    expected = 4 * np.log(2 / 3) + 20 * np.log(1 / 3) + 24 * np.log(2)
+    np.testing.assert_allclose(against.gains(np.ones(1), x), expected)
+
+
+def test_a_judge_is_judged_the_same_whoever_else_is_there():
+    data = crowd(3, each=30)
+    model = PreferenceGP(judge_kernel="identity", hyperparameters="fixed").fit(data)
+    report = judge_report(model)
+    for i, name in enumerate(report.judge):
+        own = data[np.flatnonzero(data.judge == name)]
+        assert report.contradictions[i] == contradictions(own)
+        circles, triples = cyclic_triads(Flow.of(own))
+        np.testing.assert_equal(report.circles[i], circles / triples if triples else np.nan)
+        p = model.leave_one_out("judge")[data.judge == name, 1]
+        np.testing.assert_allclose(report.expected[i], np.maximum(p, 1 - p).mean())
+        alone = _Answers(np.zeros(len(own), dtype=int), own.outcome > 0, np.ones(len(own)), 1)
+        np.testing.assert_allclose(report.reliability[i], alone.slopes(np.log(p / (1 - p)))[0][0], rtol=1e-8)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from preflearn._version import __version__
 
 if TYPE_CHECKING:
-    from preflearn.analysis import RankResult, rank
+    from preflearn.analysis import RankingsBy, RankResult, rank, rank_by
     from preflearn.data import Bags, Comparisons, LabelPreferences, Ratings
     from preflearn.kernels import Nystroem, RandomFourier
     from preflearn.model_file import load, save
@@ -41,10 +41,12 @@ __all__ = [
     "RankRLS",
     "RankRLSCV",
     "RankResult",
+    "RankingsBy",
     "Ratings",
     "__version__",
     "load",
     "rank",
+    "rank_by",
     "save",
 ]
 
@@ -57,7 +59,9 @@ _HOME = {
     "load": "preflearn.model_file",
     "save": "preflearn.model_file",
     "RankResult": "preflearn.analysis",
+    "RankingsBy": "preflearn.analysis",
     "rank": "preflearn.analysis",
+    "rank_by": "preflearn.analysis",
     "Nystroem": "preflearn.kernels",
     "RandomFourier": "preflearn.kernels",
     "BradleyTerry": "preflearn.models",
@@ -73,13 +77,21 @@ _HOME = {
 }
 
 
+_ROOMS = (
+    *("active", "analysis", "baselines", "data", "datasets", "exceptions", "io", "items", "kernels", "likelihoods"),
+    *("metrics", "model_file", "models", "plots", "report", "selection", "structure"),
+)
+
+
 def __getattr__(name: str) -> Any:
     import importlib
 
     if name in _HOME:
         return getattr(importlib.import_module(_HOME[name]), name)
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_ROOMS})

@@ -34,8 +34,7 @@ def test_predictions(case, solver):
         tol = {"atol": 1e-9}
     elif model.startswith("RankRLS from the listed"):
         matches = Comparisons(X, GOLDEN["winner"], GOLDEN["loser"])
-        with pytest.warns(match="repeat an earlier one"):
-            found = RankRLS(**options).fit(matches).predict(X_new)
+        found = RankRLS(**options).fit(matches).predict(X_new)
         tol = {"atol": 1e-9}
     else:
         found = RLS(**options).fit(X, y).predict(X_new)

@@ -393,9 +393,8 @@ def test_odd_data_are_warned_about_once_in_the_words_of_the_command_line(run, fo
     code, out, err = run("fit", "odd.csv", "--alpha", 1, "--save", "m.preflearn")
     lines = err.splitlines()
     assert code == 0
-    assert len(lines) == 2
-    assert all(line.startswith("preflearn: warning: ") for line in lines)
+    assert len(lines) == 1
+    assert lines[0].startswith("preflearn: warning: ")
     assert "share of the win" in out
-    assert "delete the repeats" in err
     assert "--items" in err
     assert ".merged" not in err

@@ -50,7 +50,7 @@ def test_a_ranking_in_one_command(run, votes):
     assert "Bradley-Terry" in out
     assert "A single ranking explains" in out
     lines = [line.split() for line in out.splitlines() if line[:8].strip().isdigit()]
-    assert [line[1] for line in lines] == [f"T{k}" for k in range(6)]
+    assert [line[3] for line in lines] == [f"T{k}" for k in range(6)]
     assert max(map(len, out.splitlines())) <= 80
 
 

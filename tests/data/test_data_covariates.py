@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-import warnings
 import zipfile
 from pathlib import Path
 
@@ -21,7 +20,7 @@ import preflearn
 from preflearn import PreferenceGP
 from preflearn.data import Comparisons, from_frame, from_winners
 from preflearn.data.join import concatenate
-from preflearn.data.pairs import exact_repeats, warn_before_learning
+from preflearn.data.pairs import exact_repeats
 from preflearn.exceptions import DataError, DataWarning, FileFormatError
 
 FIELDS = ("first", "second", "outcome", "weight", "group", "judge", "cluster", "covariates")
@@ -266,18 +265,6 @@ def test_repeats_share_items_outcome_cluster_and_covariates() -> None:
     assert repeats(covariates=[2, -2, 2]) == 2  # the second has its sides exchanged
     assert repeats(covariates=[2, 2, 2]) == 1
     assert repeats(cluster=["p", "q", "r"], covariates=[2, -2, 2]) == 0
-
-
-def test_learning_warns_of_repeats_only() -> None:
-    def seen(**labels) -> Comparisons:
-        return Comparisons(2, [0, 0], [1, 1], **labels)
-
-    with pytest.warns(DataWarning, match=r"1 of 2 comparisons repeat .* cluster and covariates"):
-        warn_before_learning(seen(cluster=["p", "p"]), "fit")
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        warn_before_learning(seen(cluster=["p", "q"]), "fit")
-        warn_before_learning(seen(covariates=[1, 2]), "fit")
 
 
 def test_summary_and_repr_name_them(data: Comparisons) -> None:

@@ -76,7 +76,7 @@ def test_ep_of_choix():
     assert info.converged
     mean = posterior.system.factor.R @ posterior.u
     np.testing.assert_allclose(mean, CHOIX["ep_probit_prior_variance_1_mean"], atol=1e-6)
-    covariance = posterior.curve.covariance.C
+    covariance = posterior.curve.inner.C
     np.testing.assert_allclose(covariance, CHOIX["ep_probit_prior_variance_1_cov"], atol=1e-6)
 
 
@@ -261,7 +261,7 @@ def test_independent_latents_have_a_posterior_like_others(border):
     posterior, _, sites = ep(system, seen, Logit())
     wanted, _, others = ep(DenseSystem(Design(A, D), Factor.build(np.diag(k))), seen, Logit())
     assert posterior.log_evidence == pytest.approx(wanted.log_evidence, abs=1e-10)
-    direct = Query(E, np.zeros(3), direct=True, rest=sp.csr_array((3, 0)))
+    direct = Query(E, np.zeros(3), rest=sp.csr_array((3, 0)))
     about = Query(E.toarray() * k, np.asarray(np.square(E.toarray()) @ k))
     for answers in zip(posterior.moments(direct), wanted.moments(about), strict=True):
         np.testing.assert_allclose(*answers, atol=1e-9)

@@ -128,7 +128,7 @@ def random_problem(seed, low):
     A = pair_operator(first, second, n)
     root = rng.normal(size=(n, n))
     design = GroupDesign(A[pair], np.zeros((14, 0)), np.ones((14, 1)), pair)
-    system = GroupSystem.build(design, root @ root.T, [np.full((1, 1, 1), s**2)])
+    system = GroupSystem(design, root @ root.T, [np.full((1, 1, 1), s**2)])
     K = np.zeros((n + 8, n + 8))
     K[:n, :n], K[n:, n:] = root @ root.T, s**2 * np.eye(8)
     dense = np.hstack([A.toarray(), np.eye(8)])[pair]
@@ -191,7 +191,7 @@ def test_precisions_that_leave_no_posterior_are_refused():
         with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
             system.curve(tau, semidefinite=False)
     # the effects allow it, the items do not
-    small = GroupSystem.build(system.design, K[:5, :5], [np.full((1, 1, 1), 1e-6)])
+    small = GroupSystem(system.design, K[:5, :5], [np.full((1, 1, 1), 1e-6)])
     with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
         small.curve(np.full(14, -100.0), semidefinite=False)
 

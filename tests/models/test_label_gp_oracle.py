@@ -275,7 +275,7 @@ def test_factors_are_what_the_protocol_says(form):
     data = GRAPHS["classes"]
     grams = [FULL(data.items)]
     cover = vertex_cover(data.item, data.first, data.second, 5, len(data))
-    factor = BlockFactor.build(grams, cover if form == "arrow" else np.ones_like(cover))
+    factor = BlockFactor(grams, cover if form == "arrow" else np.ones_like(cover))
     R = scipy.linalg.block_diag(*[factor.root(c) for c in range(5)])
     np.testing.assert_allclose(R @ R.T, scipy.linalg.block_diag(*grams * 5), atol=1e-12)
     u, f = rng.normal(size=R.shape[1]), rng.normal(size=R.shape[0])
@@ -298,5 +298,5 @@ def test_factors_are_what_the_protocol_says(form):
     W = np.linalg.lstsq(R, Q.T)[0]
     prior = np.diag(FULL(NEW))
     wanted = np.diag(np.tile(prior, 5)) + W.T @ np.linalg.solve(B, W) - W.T @ W
-    C = factor.variances(curve.inner.LB, [FULL(NEW, data.items)], [prior])
+    C = factor.variances(curve.inner, [FULL(NEW, data.items)], [prior])
     np.testing.assert_allclose(C, np.einsum("cidi->cdi", wanted.reshape(5, len(NEW), 5, len(NEW))), atol=1e-7)

@@ -273,7 +273,7 @@ def _large(n: int) -> RankResult:
     data = league(n, 4 * n, names)
     rng = np.random.default_rng(0)
     mean = rng.normal(size=n)
-    ranking = rank_draws(names, [(1.0, mean, np.ones(n))], mean + rng.normal(size=(50, n)), 3, 0.9)
+    ranking = rank_draws(names, [(1.0, mean, np.ones(n))], mean + rng.normal(size=(50, n)), 3, 0.9, np.full(n, 0.5))
     ladder = replace(made("two").ladder, steps=())
     return with_model(RankResult(ranking, Analysis(data, record_of(data), ladder, None, ()), ()), Winners().fit(data))
 

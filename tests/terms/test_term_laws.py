@@ -260,7 +260,7 @@ def test_reliabilities_of_one_change_nothing(monkeypatch):
     data = problem()
     known = partial(Reliability, deviation=1e-9)  # nothing is unknown about them
     monkeypatch.setattr("preflearn.models.gp.Reliability", known)
-    plain = PreferenceGP(KERNEL, "logit", side=True, cluster=True, hyperparameters="fixed").fit(data)
+    plain = PreferenceGP(KERNEL, "logit", "laplace", side=True, cluster=True, hyperparameters="fixed").fit(data)
     sure = clone(plain).set_params(judge_reliability=True).fit(data)
     np.testing.assert_array_equal(sure.reliability_, 1.0)
     assert sure.log_evidence_ == pytest.approx(plain.log_evidence_, abs=1e-9)
@@ -447,6 +447,16 @@ def test_most_judges_are_careful_where_no_parameter_can_move(kernel):
     assert np.corrcoef(model.predict_utility(), u)[0, 1] > 0.9
 
 
+def test_answers_are_those_of_ep_at_what_laplace_has_learned():
+    data = problem()
+    fixed = PreferenceGP(KERNEL, "logit", judge_reliability=True, hyperparameters="fixed")
+    auto, laplace_, ep_ = (clone(fixed).set_params(inference=name).fit(data) for name in ("auto", "laplace", "ep"))
+    assert auto.log_evidence_ == laplace_.log_evidence_  # as that of models without reliabilities
+    for one, other in zip(*(m.predict_utility(return_cov=True) for m in (auto, ep_)), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-7)
+    assert np.abs(auto.predict_utility() - laplace_.predict_utility()).max() > 1e-4
+
+
 @pytest.mark.slow
 def test_reliabilities_of_judges_of_equal_items():
     X = np.linspace(-1, 1, 8)[:, None].repeat(2, axis=1)
@@ -459,7 +469,7 @@ def test_rows_without_a_difference_still_say_something_of_items():
     # balanced outcomes: x is 0, so that nothing is unknown about a judge, and all that rows say is of items
     first, second = np.tile([0, 1, 2], 8), np.tile([1, 2, 0], 8)
     data = Comparisons(3, first, second, np.repeat([1.0, -1.0], 12), judge=np.tile(np.repeat(["a", "b"], 3), 4))
-    plain = PreferenceGP(ConstantKernel(1.0, "fixed"), "logit", hyperparameters="fixed").fit(data)
+    plain = PreferenceGP(ConstantKernel(1.0, "fixed"), "logit", "laplace", hyperparameters="fixed").fit(data)
     judges = clone(plain).set_params(judge_reliability=True).fit(data)
     deviations = (one.predict_utility(return_std=True)[1] for one in (plain, judges))
     np.testing.assert_allclose(*deviations, rtol=1e-6)

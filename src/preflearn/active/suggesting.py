@@ -109,8 +109,8 @@ def suggest(
 
     Parameters
     ----------
-    model : PreferenceGP
-        Fitted, with any of `preflearn.likelihoods`.
+    model : PreferenceGP or RankResult
+        Fitted, or what `preflearn.rank` returned, with any of `preflearn.likelihoods`.
     items : None, table (n_items, n_features), names or Comparisons, default=None
         The pool. None: the items that the model was fitted on. With features: a table (array, sparse matrix or data
         frame), of items seen in training or new. Without features: names, or row numbers where there are no names.
@@ -178,6 +178,8 @@ def suggest(
     bob    dee     flo    0.1688
     """
     owner = "suggest"
+    if not hasattr(model, "predict_utility"):  # what `rank` returns has the model that it rests on
+        model = getattr(model, "model", model)
     pool = Pool.build(model, items, owner)
     n = check_whole(n, "n", owner)
     top = check_criterion(criterion, k, len(pool), owner)

@@ -2,6 +2,8 @@
 
 from preflearn.analysis.advice import Advice
 from preflearn.analysis.analyse import Analysis, analyse
+from preflearn.analysis.categories import RankingsBy, rank_by
+from preflearn.analysis.checks import Check
 from preflearn.analysis.ladder import Ladder, Step
 from preflearn.analysis.limits import Limits
 from preflearn.analysis.ranker import rank
@@ -9,4 +11,18 @@ from preflearn.analysis.record import Record
 from preflearn.analysis.result import RankResult
 from preflearn.analysis.terms import Terms
 
-__all__ = ["Advice", "Analysis", "Ladder", "Limits", "RankResult", "Record", "Step", "Terms", "analyse", "rank"]
+__all__ = [
+    "Advice",
+    "Analysis",
+    "Check",
+    "Ladder",
+    "Limits",
+    "RankResult",
+    "RankingsBy",
+    "Record",
+    "Step",
+    "Terms",
+    "analyse",
+    "rank",
+    "rank_by",
+]

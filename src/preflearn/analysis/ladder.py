@@ -19,7 +19,7 @@ from preflearn.models import PreferenceGP
 from preflearn.structure.circles import PRICE, learned, n_learned, price
 from preflearn.structure.verdict import SURE
 
-__all__ = ["Ladder", "NotTried", "Progress", "Step", "build_ladder", "judged_items", "refined"]
+__all__ = ["Ladder", "NotTried", "Progress", "Step", "build_ladder", "fit_step", "judged_items", "refined"]
 
 POINTS_OF_MANY, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: where each costs much, or little
 LOPSIDED = 0.02  # share of outcomes on one side below which sides were sorted by outcome
@@ -191,7 +191,7 @@ def build_ladder(
     if model != "auto":
         terms = terms_of(model, data)
         tell(f"Learning: {terms.words}", 0.0)
-        only = _fit(data, terms, None, random_state, limits)
+        only = fit_step(data, terms, None, random_state, limits)
         waiting = [] if "circles" in terms else [term for term in _candidates(data, limits)[0] if term not in terms]
         waiting = [term for term in waiting if OTHER.get(term, "") not in terms]
         worth = _expected_worth(only, waiting)
@@ -210,7 +210,7 @@ def build_ladder(
         waiting.remove(best)
         terms = chosen.terms.plus(best)
         tell(f"Learning: {terms.words}", 0.2 + 0.1 * len(steps))
-        steps.append(_fit(data, terms, chosen, random_state, limits))
+        steps.append(fit_step(data, terms, chosen, random_state, limits))
         if steps[-1].penalised_evidence > chosen.penalised_evidence:
             chosen = steps[-1]
             waiting = [term for term in waiting if term != OTHER.get(best)]
@@ -244,7 +244,7 @@ def _utilities(
     for number, name in enumerate(names):
         terms = Terms(name)
         tell(f"Learning: {terms.words}", 0.1 * number)
-        steps.append(_fit(data, terms, None, random_state, limits))
+        steps.append(fit_step(data, terms, None, random_state, limits))
     if data.items is None:
         with quiet():
             steps[0] = replace(steps[0], model=for_matched_pairs(data, steps[0].model))
@@ -285,7 +285,7 @@ def judged_items(data: Comparisons, label: Any) -> int:
     return len(np.unique(np.concatenate([number + data.first, number + data.second])))
 
 
-def _fit(data: Comparisons, terms: Terms, beside: Step | None, random_state: Any, limits: Limits) -> Step:
+def fit_step(data: Comparisons, terms: Terms, beside: Step | None, random_state: Any, limits: Limits) -> Step:
     """Fit a model; one with a term beside those of another step starts from what that has learned."""
     model, seen = build_model(data, terms, random_state=random_state), as_seen(data, terms)
     if _by_moments(data, limits):

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from preflearn.analysis.advice import Advice
 from preflearn.analysis.analyse import Analysis
+from preflearn.analysis.checks import Check, checks_of
+from preflearn.analysis.frames import pandas_frame, polars_frame
 from preflearn.analysis.ladder import Ladder
+from preflearn.analysis.raw import is_adjusted, raw_places
 from preflearn.analysis.record import Record
+from preflearn.analysis.scale import Scale, scale_of
 from preflearn.data import Comparisons
 from preflearn.io import ItemEncoder
 from preflearn.models.ranking import Ranking
+from preflearn.operators import IntArray
 from preflearn.structure import JudgeReport, Rankability
 
 if TYPE_CHECKING:
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["RankResult"]
 
 _SHOWN = 30  # rows of a long table that are printed
+LEFT = ("item", "places", "W-L-T")  # columns of text
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,39 +104,87 @@ class RankResult:
     def __len__(self) -> int:
         return len(self.ranking)
 
-    def to_dict(self) -> dict[str, list[Any]]:
-        """Return the table as lists by column, ready for a data frame of any library."""
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """What was looked for beside a ranking, and whether it was found, either way."""
+        return checks_of(self.analysis)
+
+    @property
+    def unsure(self) -> bool:
+        """Whether no item can be told from the first one: places then say nothing."""
+        return bool(self.ranking.tier.max() == 1)
+
+    @cached_property
+    def raw_place(self) -> IntArray | None:
+        """Places, in the order of the ranking, if sides and covariates were not held equal; None if none are.
+
+        That model is learned when this is first asked for, unless it was tried before.
+        """
+        return raw_places(self.analysis, self.ranking) if is_adjusted(self.analysis) else None
+
+    def scale(self, name: str = "utility", anchor: Mapping[Any, float] | None = None) -> Scale:
+        """Return the units in which utilities are shown; parameters as of `table`."""
+        likelihood = None if name == "utility" else self.model.likelihood_
+        return scale_of(self.ranking, likelihood, name, anchor)
+
+    def table(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> dict[str, list[Any]]:
+        """Return the table as lists by column.
+
+        Parameters
+        ----------
+        scale : {"utility", "elo"}, default="utility"
+            Units of the utilities, their deviations and intervals; "elo" has a column of that name in place of
+            ``utility``, 400 points for odds of 10 to 1 (`preflearn.analysis.scale.scale_of` says how).
+        anchor : mapping, default=None
+            An item and the number it has, as in ``{"Darjeeling": 1000}``; else the average item has 0, or 1500 Elo
+            points. It moves the numbers, not the widths of intervals, which are relative to the average of all items.
+
+        Returns
+        -------
+        dict of lists
+            ``rank``, ``item``, ``tier``, ``raw_place`` (only where a side or covariates are held equal: the place
+            without that), ``utility`` or ``elo`` with ``std``, ``low`` and ``high``, ``rank_low``, ``rank_high``,
+            ``p_best``, ``p_above_next``, ``p_win`` (one comparison with an opponent of average utility), ``wins``,
+            ``losses``, ``ties``.
+        """
         r, rows = self.ranking, self.ranking.row
+        units = self.scale(scale, anchor)
         columns = {
             "rank": r.rank,
             "item": np.asarray(r.names),
-            "utility": r.utility,
-            "std": r.std,
-            "low": r.low,
-            "high": r.high,
+            "tier": r.tier,
+            **({} if self.raw_place is None else {"raw_place": self.raw_place}),
+            units.name: units.points(r.utility),
+            "std": units.widths(r.std),
+            "low": units.points(r.low),
+            "high": units.points(r.high),
             "rank_low": r.rank_low,
             "rank_high": r.rank_high,
             "p_best": r.p_best,
             "p_above_next": r.p_next,
-            "wins": self.record.wins[rows],
-            "losses": self.record.losses[rows],
-            "ties": self.record.ties[rows],
+            "p_win": r.p_win,
+            "wins": _counts(self.record.wins[rows]),
+            "losses": _counts(self.record.losses[rows]),
+            "ties": _counts(self.record.ties[rows]),
         }
         return {name: values.tolist() for name, values in columns.items()}
 
-    def to_pandas(self) -> Any:
-        """Return the table as a pandas DataFrame."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise ImportError(
-                "to_pandas needs pandas: pip install pandas. Or use to_dict() with the data frame library you have."
-            ) from None
-        return pd.DataFrame(self.to_dict())
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the table as lists by column, ready for a data frame of any library."""
+        return self.table()
 
-    def summary(self) -> dict[str, Any]:
-        """Return everything that was found as plain values, ready for JSON."""
+    def to_pandas(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> Any:
+        """Return the table as a pandas DataFrame; parameters as of `table`."""
+        return pandas_frame(self.table(scale, anchor))
+
+    def to_polars(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> Any:
+        """Return the table as a polars DataFrame; parameters as of `table`."""
+        return polars_frame(self.table(scale, anchor))
+
+    def summary(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> dict[str, Any]:
+        """Return everything that was found as plain values, ready for JSON; parameters as of `table`."""
         verdict = self.rankability
+        units, columns = self.scale(scale, anchor), self.table(scale, anchor)
         return {
             "n_items": len(self),
             "n_comparisons": len(self.data),
@@ -165,41 +221,66 @@ class RankResult:
                     for strength, names in verdict.cycles
                 ],
             },
+            "checks": [
+                {"term": one.term, "found": one.found, "log_odds": _plain(one.log_odds), "text": one.text}
+                for one in self.checks
+            ],
+            "scale": {"name": units.name, "unit": units.unit, "average": units.origin},
             "warnings": [
                 {"kind": one.kind, "text": one.text, "items": [_plain(name) for name in one.items]}
                 for one in self.warnings
             ],
             "ranking": [
-                {key: _plain(value) for key, value in zip(self.to_dict(), row, strict=True)}
-                for row in zip(*self.to_dict().values(), strict=True)
+                {key: _plain(value) for key, value in zip(columns, row, strict=True)}
+                for row in zip(*columns.values(), strict=True)
             ],
         }
 
-    def rows(self, top: int | None = None) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the first ``top`` rows of the table, as text."""
-        r = self.ranking
-        header = ["rank", "item", "utility", f"{100 * r.level:.0f} % interval", "places", "P(best)", "W-L-T"]
+    def rows(
+        self, top: int | None = None, scale: str = "utility", anchor: Mapping[Any, float] | None = None
+    ) -> tuple[list[str], list[list[str]]]:
+        """Return the header and the first ``top`` rows of the table, as text; other parameters as of `table`."""
+        r, raw, units = self.ranking, self.raw_place, self.scale(scale, anchor)
+        utility, low, high = (units.points(of) for of in (r.utility, r.low, r.high))
+        digits = units.digits
+        header = [
+            "rank",
+            *([] if raw is None else ["raw"]),
+            "tier",
+            "item",
+            "Elo" if units.name == "elo" else units.name,
+        ]
+        header += [f"{100 * r.level:.0f} % interval", "places", "P(best)", "P(win)", "W-L-T"]
         lines = []
         for i in range(len(r) if top is None else min(top, len(r))):
             lines.append(
                 [
                     f"{r.rank[i]}",
+                    *([] if raw is None else [f"{raw[i]}"]),
+                    f"{r.tier[i]}",
                     f"{r.names[i]}",
-                    two(r.utility[i]),
-                    f"{two(r.low[i])} to {two(r.high[i])}",
+                    rounded(utility[i], digits),
+                    f"{rounded(low[i], digits)} to {rounded(high[i], digits)}",
                     f"{r.rank_low[i]}-{r.rank_high[i]}" if r.rank_low[i] < r.rank_high[i] else f"{r.rank_low[i]}",
                     percent(r.p_best[i]),
+                    percent(r.p_win[i]),
                     self.record.told(r.row[i]),
                 ]
             )
         return header, lines
 
+    @property
+    def checked(self) -> str:
+        """The checks in one sentence; empty if there was nothing to check."""
+        said = "; ".join(one.text for one in self.checks)
+        return f"{said[:1].upper()}{said[1:]}." if said else ""
+
     def __str__(self) -> str:
         header, rows = self.rows(_SHOWN)
         wide = [max(len(row[k]) for row in [header, *rows]) for k in range(len(header))]
-        left = (1, 4, 6)
+        left = [name in LEFT for name in header]
         lines = [
-            "  ".join(cell.ljust(wide[k]) if k in left else cell.rjust(wide[k]) for k, cell in enumerate(row)).rstrip()
+            "  ".join(cell.ljust(wide[k]) if left[k] else cell.rjust(wide[k]) for k, cell in enumerate(row)).rstrip()
             for row in [header, *rows]
         ]
         if len(self) > len(rows):
@@ -207,6 +288,7 @@ class RankResult:
         lines += ["", f"Model: {self.ladder.why}."]
         if self.rankability is not None:
             lines.append(self.rankability.told)
+        lines += [f"Checks: {self.checked}"] if self.checked else []
         lines += [f"Warning: {one.text}" for one in self.warnings]
         return "\n".join(lines)
 
@@ -214,13 +296,13 @@ class RankResult:
 
     def _repr_html_(self) -> str:
         header, rows = self.rows(_SHOWN)
-        left = ("item", "places", "W-L-T")
-        style = [f"text-align:{'left' if name in left else 'right'};white-space:nowrap" for name in header]
-        style[1] = "text-align:left;max-width:24em;overflow-wrap:anywhere"
+        style = [f"text-align:{'left' if name in LEFT else 'right'};white-space:nowrap" for name in header]
+        style[header.index("item")] = "text-align:left;max-width:24em;overflow-wrap:anywhere"
         head = _cells("th", header, style)
         body = "".join(f"<tr>{_cells('td', row, style)}</tr>" for row in rows)
         more = f"<p>... and {len(self) - len(rows):,} more: to_pandas() has all.</p>" if len(self) > len(rows) else ""
         said = [f"Model: {self.ladder.why}.", *([] if self.rankability is None else [self.rankability.told])]
+        said += [f"Checks: {self.checked}"] if self.checked else []
         told = "".join(f"<p>{html.escape(line)}</p>" for line in said)
         warned = "".join(f"<li>{html.escape(one.text)}</li>" for one in self.warnings)
         return (
@@ -250,9 +332,14 @@ def _cells(tag: str, cells: list[str], style: list[str]) -> str:
     return "".join(f'<{tag} style="{how}">{html.escape(cell)}</{tag}>' for cell, how in pairs)
 
 
-def two(value: float) -> str:
-    """Return a number with two digits, without a sign before zero."""
-    return f"{round(float(value), 2) + 0.0:.2f}"
+def rounded(value: float, digits: int) -> str:
+    """Return a number with some digits, without a sign before zero."""
+    return f"{round(float(value), digits) + 0.0:.{digits}f}"
+
+
+def _counts(values: Any) -> Any:
+    """Return counts as whole numbers, unless some are sums of weights."""
+    return values.astype(np.int64) if np.all(values == np.round(values)) and np.all(values < 2**62) else values
 
 
 def percent(p: float) -> str:

@@ -163,13 +163,16 @@ def print_result(result: RankResult, top: int, *, explain: bool = False) -> None
         verdict = result.rankability
         odds = "" if verdict.verdict == "only noise" else f" ({verdict.odds})"
         lines.append(("Verdict", f"{verdict.told.rstrip('.')}{odds}."))
+    if result.checked:
+        lines.append(("Checks", result.checked))
     facts(lines)
     if explain:
         plain("")
         hanging(result.ladder.table(), MODEL_COLUMN)
     header, rows = result.rows(top)
     columns = [(name, "left" if name in ("item", "places", "W-L-T") else "right") for name in header]
-    narrow = table(columns, rows, spare=("W-L-T", header[3], "places"))
+    interval = next(name for name in header if name.endswith("interval"))
+    narrow = table(columns, rows, spare=("P(win)", "W-L-T", interval, "places"))
     if narrow:
         facts([("", f"Not shown for lack of room: {', '.join(narrow)}. --out writes all columns.")])
     if len(result) > len(rows):

@@ -109,7 +109,8 @@ class Frozen:
     def __array__(self, *args: object, **kwargs: object) -> NDArray[Any]:
         kind = type(self).__name__
         raise TypeError(
-            f"{kind} is not an array. Pass it to a preflearn estimator as X, or use its fields (.items, ...)."
+            f"{kind} is not an array. Pass it to a preflearn estimator as X, or use its fields (.items, ...). In a "
+            "pipeline, wrap a transformer of features: OnItems(StandardScaler())."
         )
 
 

@@ -89,7 +89,7 @@ class Comparisons(Frozen):
     -----
     DataWarning
         If outcomes are only 0 and 1 (0 is a tie, not a loss); if comparisons of an item with itself were dropped.
-        What would mislead learning, such as repeats, is said by ``fit``.
+        What would mislead learning, such as items never compared with each other, is said by ``fit``.
 
     Notes
     -----

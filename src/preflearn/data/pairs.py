@@ -127,6 +127,11 @@ class PairTable:
         """
         return _sums(self.row, x, len(self))
 
+    def contradicted(self, outcome: FloatArray) -> NDArray[np.bool_]:
+        """Return which pairs have preferences in both directions, whatever these weigh; of shape (n_pairs,)."""
+        value = self.sign * outcome
+        return (self.sums(value > 0) > 0) & (self.sums(value < 0) > 0)
+
 
 def _sums(row: IntArray, x: Any, n_pairs: int) -> FloatArray:
     return np.bincount(row, x, n_pairs).astype(np.float64, copy=False)
@@ -182,9 +187,7 @@ def exact_repeats(data: Comparisons) -> int:
 
 def contradictions(data: Comparisons) -> int:
     """Return how many pairs have preferences in both directions, whatever these weigh."""
-    pairs = data.pairs
-    value = pairs.sign * data.outcome
-    return int(np.count_nonzero((pairs.sums(value > 0) > 0) & (pairs.sums(value < 0) > 0)))
+    return int(np.count_nonzero(data.pairs.contradicted(data.outcome)))
 
 
 def merge_pairs(data: Comparisons, labels: Sequence[NDArray[Any]]) -> Merged:
@@ -247,7 +250,7 @@ def warn_zero_one(outcome: NDArray[Any], stacklevel: int, owner: str = "Comparis
 
 
 def warn_before_learning(
-    data: Comparisons, owner: str, *, known: Comparisons | None = None, parts: bool = True, repeats: bool = True
+    data: Comparisons, owner: str, *, known: Comparisons | None = None, parts: bool = True
 ) -> None:
     """Warn about comparisons that can be learned from, but probably not as intended.
 
@@ -258,27 +261,17 @@ def warn_before_learning(
     owner : str
         Who learns.
     known : Comparisons, default=None
-        What was learned from before, the first rows of ``data``. Repeats are then looked for among the others only,
-        since an answer asked for again is new evidence, and parts are worth a word only if there are more than before.
+        What was learned from before, the first rows of ``data``: parts are worth a word only if there are more than
+        before.
     parts : bool, default=True
         Whether items of parts that were never compared with each other are to be told apart by what is learned.
-    repeats : bool, default=True
-        Whether repeats are worth a word; where matches are learned from they are the rule.
 
     Warns
     -----
     DataWarning
-        If comparisons are repeated exactly; if compared items without features or groups fall into parts that were
-        never compared with each other.
+        If compared items without features or groups fall into parts that were never compared with each other. Equal
+        votes are no cause for a word: they are the rule. Copies of whole rows are found where files are read.
     """
-    new = data if known is None else data[len(known) :]
-    again = exact_repeats(new) if repeats else 0
-    if again:
-        warn_user(
-            f"{owner}: {again} of {len(new)} comparisons repeat an earlier one exactly (same items, outcome, group, "
-            "judge, cluster and covariates). They count as independent evidence: delete the repeats if they are not.",
-            DataWarning,
-        )
     if not parts or data.items is not None or data.group is not None:
         return
     if _compared_parts(data) > (1 if known is None else _compared_parts(known)):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
-from scipy.stats import norm, qmc
+from scipy.stats import chi2, norm, qmc
 
 from preflearn.inference.search import Optimum
 from preflearn.operators import FloatArray
@@ -148,7 +148,7 @@ def _inside(
     points = qmc.Sobol(bounds.shape[0] + 2, seed=seed).random_base2(int(np.ceil(np.log2(drawn))))[:drawn]
     which = np.minimum(np.searchsorted(np.cumsum(share), points[:, 0]), len(kept) - 1)
     normal = norm.ppf(np.clip(points[:, 2:], 1e-12, 1 - 1e-12))
-    chi = np.maximum(_chi_square(points[:, 1]), 1e-12)
+    chi = np.maximum(chi2.ppf(np.clip(points[:, 1], 1e-12, 1 - 1e-12), DEGREES), 1e-12)
     t = normal / np.sqrt(chi / DEGREES)[:, None]
     theta = np.array([kept[k][0].theta + kept[k][1] @ step for k, step in zip(which, t, strict=True)])
     return np.asarray(theta[((theta >= bounds[:, 0]) & (theta <= bounds[:, 1])).all(axis=1)])
@@ -182,12 +182,6 @@ def _log_t(theta: FloatArray, centre: FloatArray, L: FloatArray) -> FloatArray:
     scale = gammaln((DEGREES + d) / 2) - gammaln(DEGREES / 2) - 0.5 * d * np.log(DEGREES * np.pi)
     tail = -(DEGREES + d) / 2 * np.log1p((r**2).sum(axis=0) / DEGREES)
     return np.asarray(scale - np.log(np.diag(L)).sum() + tail)
-
-
-def _chi_square(uniform: FloatArray) -> Any:
-    from scipy.stats import chi2
-
-    return chi2.ppf(np.clip(uniform, 1e-12, 1 - 1e-12), DEGREES)
 
 
 def _weighted(theta: FloatArray, log_weight: FloatArray) -> HyperPosterior:

@@ -32,15 +32,15 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.linalg.blas import dtrmm, dtrsm, dtrsv
+from scipy.linalg.blas import dtrmm
 from scipy.linalg.lapack import dormqr
 
-from preflearn.inference.dense import Design, Factor
+from preflearn.inference.dense import Design, Factor, lower
 from preflearn.linalg import cholesky_one_plus
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import pair_operator
 
-__all__ = ["BlockArrow", "BlockCovariance", "BlockDesign", "BlockFactor", "between", "cover_cost", "vertex_cover"]
+__all__ = ["BlockArrow", "BlockDesign", "BlockFactor", "between", "cover_cost", "vertex_cover"]
 
 BoolArray = NDArray[np.bool_]
 
@@ -118,27 +118,21 @@ def cover_cost(cover: BoolArray) -> float:
     return float((rest**3 / 3 + total * rest**2 + total**2 * rest).sum() + total**3 / 3)
 
 
-@dataclass(frozen=True)
 class BlockFactor:
-    """K = blockdiag(R_c R_c') with roots turned for a cover; a single part serves all blocks."""
+    """K = blockdiag(R_c R_c') with roots turned for a cover (P, n); a single part serves all blocks."""
 
-    parts: tuple[Factor, ...]
-    cover: BoolArray  # (P, n)
-
-    @classmethod
-    def build(cls, grams: list[FloatArray], cover: BoolArray) -> BlockFactor:
-        """Factor the covariances of the parts."""
-        return cls(tuple(Factor.build(K) for K in grams), cover)
-
-    @property
-    def n_blocks(self) -> int:
-        """Number of blocks."""
-        return int(self.cover.shape[0])
-
-    @property
-    def order(self) -> IntArray | None:
-        """None if no part is pivoted, so that the factor changes smoothly with the parameters."""
-        return next((part.order for part in self.parts if part.order is not None), None)
+    def __init__(self, grams: list[FloatArray], cover: BoolArray) -> None:
+        self.parts, self.cover, self.n_blocks = [Factor.build(K) for K in grams], cover, len(cover)
+        # None if no part is pivoted, so that the factor changes smoothly with the parameters
+        self.order = next((part.order for part in self.parts if part.order is not None), None)
+        ranks = [self.part(c).rank for c in range(self.n_blocks)]
+        self.n_own = [min(int(own.sum()), rank) for own, rank in zip(cover, ranks, strict=True)]  # columns v_c
+        self.offsets = np.concatenate([[0], np.cumsum(ranks)]).astype(np.intp)  # where the columns of a block start
+        self.starts = np.concatenate([[0], np.cumsum(self.n_own)]).astype(np.intp)  # and its v_c among all v
+        self.rank = int(self.offsets[-1])
+        # places of v_c and of w_c among the columns of R
+        ends = zip(self.offsets[:-1], self.n_own, self.offsets[1:], strict=True)
+        self.columns = [(slice(start, start + k), slice(start + k, end)) for start, k, end in ends]
 
     def of_part(self, block: int) -> int:
         """Return which part a block belongs to."""
@@ -167,21 +161,6 @@ class BlockFactor:
         """Return the turned root R_c: columns v_c, then w_c."""
         return self._turned[block][2]
 
-    @cached_property
-    def offsets(self) -> IntArray:
-        """Where the columns of each block start, (P + 1,)."""
-        return np.concatenate([[0], np.cumsum([self.part(c).rank for c in range(self.n_blocks)])]).astype(np.intp)
-
-    @cached_property
-    def n_own(self) -> list[int]:
-        """Number of columns v_c of each block."""
-        return [min(int(own.sum()), self.part(c).rank) for c, own in enumerate(self.cover)]
-
-    @property
-    def rank(self) -> int:
-        """Number of columns of R."""
-        return int(self.offsets[-1])
-
     def forward(self, u: FloatArray) -> FloatArray:
         """Return R u."""
         return np.concatenate([self.root(c) @ u[self.offsets[c] : self.offsets[c + 1]] for c in range(self.n_blocks)])
@@ -193,10 +172,7 @@ class BlockFactor:
 
     def curvature(self, Lam: FloatArray, *, semidefinite: bool = True) -> BlockArrow:
         """Factor B, see the module; for log-concave likelihoods only."""
-        k = self.n_own
-        own = tuple(slice(int(start), int(start) + k[c]) for c, start in enumerate(self.offsets[:-1]))
-        rest = tuple(slice(int(start) + k[c], int(self.offsets[c + 1])) for c, start in enumerate(self.offsets[:-1]))
-        start = np.concatenate([[0], np.cumsum(k)])
+        k, start = self.n_own, self.starts
         v = [self.root(c)[:, : k[c]] for c in range(self.n_blocks)]
         triangles = self.order is None and bool(self.cover.all())
         S = np.zeros((int(start[-1]), int(start[-1])), order="F")
@@ -222,19 +198,9 @@ class BlockFactor:
                 S -= X @ X.T
             corners.append(corner)
             edges.append(X)
-        return BlockArrow(Lam, own, rest, tuple(corners), tuple(edges), cholesky_one_plus(S))
+        return BlockArrow(self, Lam, corners, edges, cholesky_one_plus(S))
 
-    def covariance(self, LB: BlockArrow) -> BlockCovariance:
-        """Return C = R B⁻¹ R'."""
-        k = self.n_own
-        halves = [LB.half(c, self.root(c)[:, : k[c]].T, self.root(c)[:, k[c] :].T) for c in range(self.n_blocks)]
-        return BlockCovariance(
-            self,
-            [np.ascontiguousarray(w.T) for w, _ in halves],
-            np.stack([np.ascontiguousarray(v.T) for _, v in halves]),
-        )
-
-    def variances(self, LB: BlockArrow, Q: Any, prior_variance: Any) -> FloatArray:
+    def variances(self, B: BlockArrow, Q: Any, prior_variance: Any) -> FloatArray:
         """Return the posterior covariances (P, P, p) of the functions at new items.
 
         ``Q`` and ``prior_variance`` hold (p, n) covariances with the training items and (p,) prior variances, one of
@@ -246,7 +212,7 @@ class BlockFactor:
             _turn(reflections, scales, np.asfortranarray(flat[self.of_part(c)]), side="L")
             for c, (reflections, scales, _) in enumerate(self._turned)
         ]
-        halves = [LB.half(c, block[: k[c]], block[k[c] :]) for c, block in enumerate(W)]
+        halves = [B.half(c, block[: k[c]], block[k[c] :]) for c, block in enumerate(W)]
         C = np.einsum("cvi,dvi->cdi", *[np.stack([v for _, v in halves])] * 2, optimize=True)
         for c, (w, _) in enumerate(halves):
             unseen = prior_variance[self.of_part(c)] - np.einsum("ri,ri->i", W[c], W[c])
@@ -255,12 +221,65 @@ class BlockFactor:
 
 
 @dataclass(frozen=True)
-class BlockCovariance:
-    """C = R B⁻¹ R' between all blocks: w_c w_c' for a block with itself, plus v_c v_d'."""
+class BlockArrow:
+    """B = I + R'ΛR as a product of factors with the shape of an arrow; in place of a `Curvature`.
+
+    C = R B⁻¹ R' is w_c w_c' for a block with itself, plus v_c v_d' between any two.
+    """
 
     factor: BlockFactor
-    w: list[FloatArray]  # (n, columns of w_c) each
-    v: FloatArray  # (P, n, columns of all v)
+    Lam: Any
+    corners: list[FloatArray]  # lower Cholesky factor of B between w_c and itself
+    edges: list[FloatArray]  # B between all v and w_c, times the inverse transpose of the corner
+    point: FloatArray  # lower Cholesky factor of what is left between all v
+
+    @property
+    def log_det(self) -> float:
+        """Return log |B|."""
+        return 2.0 * float(sum(np.log(L.diagonal()).sum() for L in (*self.corners, self.point)))
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return B⁻¹ b for one vector."""
+        x, columns = np.empty_like(b), self.factor.columns
+        v = np.concatenate([b[own] for own, _ in columns])
+        halves = [lower(L, b[w]) for L, (_, w) in zip(self.corners, columns, strict=True)]
+        for X, half in zip(self.edges, halves, strict=True):
+            v -= X @ half
+        v = lower(self.point, lower(self.point, v), transposed=True)
+        for c, (own, w) in enumerate(columns):
+            x[own] = v[self.factor.starts[c] : self.factor.starts[c + 1]]
+            x[w] = lower(self.corners[c], halves[c] - self.edges[c].T @ v, transposed=True)
+        return x
+
+    def half(self, block: int, own: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the two parts of LB⁻¹ for columns that are zero outside v_c (``own``) and w_c (``rest``).
+
+        The first part belongs to w_c, the second to all v.
+        """
+        first = lower(self.corners[block], rest)
+        second = -(self.edges[block] @ first)
+        start = self.factor.starts[block]
+        second[start : start + own.shape[0]] += own
+        zero = 0 if first.size else start  # rows of blocks before, if nothing leads there
+        second[zero:] = lower(self.point[zero:, zero:], second[zero:])
+        return first, second
+
+    @cached_property
+    def _halves(self) -> tuple[list[FloatArray], FloatArray]:
+        k, n = self.factor.n_own, self.factor.n_blocks
+        halves = [self.half(c, self.factor.root(c)[:, : k[c]].T, self.factor.root(c)[:, k[c] :].T) for c in range(n)]
+        w, v = zip(*halves, strict=True)
+        return [np.ascontiguousarray(one.T) for one in w], np.stack([np.ascontiguousarray(one.T) for one in v])
+
+    @property
+    def w(self) -> list[FloatArray]:
+        """Rows (n, columns of w_c) of each block."""
+        return self._halves[0]
+
+    @property
+    def v(self) -> FloatArray:
+        """Rows (P, n, columns of all v)."""
+        return self._halves[1]
 
     def spread(self, design: Any) -> FloatArray:
         """Return diag(ACA'); P² n r, or from combined rows, which keep more digits, where that is no dearer."""
@@ -276,9 +295,9 @@ class BlockCovariance:
             C[c, c] += alone[c]
         return np.asarray(design.spread(C))
 
-    def sensitivity(self, Lam: FloatArray, plus: FloatArray, minus: FloatArray | None = None) -> list[FloatArray]:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> list[FloatArray]:
         """Return the diagonal blocks of ½ (ΛCΛ - Λ + pp' - qq') for each part, summed where parts are shared."""
-        n_blocks, n, _ = self.v.shape
+        (n_blocks, n, _), Lam = self.v.shape, self.Lam
         sums = [np.zeros((n, n)) for _ in self.factor.parts]
         for a in range(n_blocks):
             if not self.w[a].size:
@@ -298,71 +317,8 @@ class BlockCovariance:
             M += V @ V.T
             M.flat[:: n + 1] -= Lam[c, c]
             M += np.outer(plus[here], plus[here])
-            if minus is not None:
-                M -= np.outer(minus[here], minus[here])
+            M -= np.outer(minus[here], minus[here])
         return [0.5 * M for M in sums]
-
-
-@dataclass(frozen=True)
-class BlockArrow:
-    """B = I + R'ΛR as a product of factors with the shape of an arrow; in place of a `Curvature`."""
-
-    Lam: Any
-    own: tuple[slice, ...]  # places of v_c among the columns of R
-    rest: tuple[slice, ...]  # places of w_c
-    corners: tuple[FloatArray, ...]  # lower Cholesky factor of B between w_c and itself
-    edges: tuple[FloatArray, ...]  # B between all v and w_c, times the inverse transpose of the corner
-    point: FloatArray  # lower Cholesky factor of what is left between all v
-
-    @property
-    def LB(self) -> BlockArrow:
-        """The factor itself, as `Curvature` calls it."""
-        return self
-
-    @property
-    def log_det(self) -> float:
-        """Return log |B|."""
-        return 2.0 * float(sum(np.log(L.diagonal()).sum() for L in (*self.corners, self.point)))
-
-    @cached_property
-    def places(self) -> IntArray:
-        """Places of all v among the columns of R."""
-        return np.concatenate([np.arange(part.start, part.stop) for part in self.own]).astype(np.intp)
-
-    def solve(self, b: FloatArray) -> FloatArray:
-        """Return B⁻¹ b for one vector."""
-        x = np.empty_like(b)
-        v = b[self.places]
-        halves = [lower(L, b[w]) for L, w in zip(self.corners, self.rest, strict=True)]
-        for X, half in zip(self.edges, halves, strict=True):
-            v -= X @ half
-        v = lower(self.point, lower(self.point, v), transposed=True)
-        x[self.places] = v
-        for L, X, w, half in zip(self.corners, self.edges, self.rest, halves, strict=True):
-            x[w] = lower(L, half - X.T @ v, transposed=True)
-        return x
-
-    def half(self, block: int, own: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the two parts of LB⁻¹ for columns that are zero outside v_c (``own``) and w_c (``rest``).
-
-        The first part belongs to w_c, the second to all v.
-        """
-        first = lower(self.corners[block], rest)
-        second = -(self.edges[block] @ first)
-        start = sum(part.stop - part.start for part in self.own[:block])
-        second[start : start + own.shape[0]] += own
-        zero = 0 if first.size else start  # rows of blocks before, if nothing leads there
-        second[zero:] = lower(self.point[zero:, zero:], second[zero:])
-        return first, second
-
-
-def lower(L: FloatArray, b: FloatArray, *, transposed: bool = False) -> FloatArray:
-    """Return L⁻¹ b, or L'⁻¹ b, for one vector or for columns."""
-    if not b.size:
-        return np.zeros(b.shape)
-    if b.ndim == 1:
-        return np.asarray(dtrsv(L, b, lower=1, trans=int(transposed)))
-    return np.asarray(dtrsm(1.0, L, b, lower=1, trans_a=int(transposed)))
 
 
 def _meet(left: FloatArray, weight: FloatArray, right: FloatArray) -> FloatArray:

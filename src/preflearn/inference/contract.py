@@ -10,7 +10,7 @@ that answers `Method` in a module of its own, and list it in `preflearn.inferenc
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Protocol, cast
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,17 +21,18 @@ from preflearn.operators import FloatArray, IntArray
 
 __all__ = [
     "Curve",
-    "DirectCurve",
     "Found",
     "Info",
     "Method",
     "Observed",
     "Posterior",
     "Query",
+    "RootCurve",
     "Slopes",
     "System",
     "Touched",
     "Warm",
+    "square_norms",
 ]
 
 
@@ -54,11 +55,9 @@ class Query:
         If given, the values are these combinations of what ``shared`` has one row for.
     total : int
         How many values will be asked for, where these are a part of them.
-    direct : bool
-        Whether ``shared`` is sparse and says what the values see of the latents themselves; ``prior`` is then that of
-        what they see beside these.
     rest : sparse array (p, k) or None
-        Of direct questions: what the values see beside, in terms of independent numbers of variance 1.
+        Of direct questions, where ``shared`` is sparse and says what the values see of the latents themselves: what
+        they see beside, in terms of independent numbers of variance 1. ``prior`` is then that of the latter.
     """
 
     shared: Any
@@ -66,7 +65,6 @@ class Query:
     own: Any = None
     operator: Any = None
     total: int = 0
-    direct: bool = False
     rest: Any = None
 
     def combined(self) -> Query:
@@ -109,7 +107,7 @@ class Curve(Protocol):
         """Posterior variances of x at the cells."""
         ...
 
-    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Any:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Any:
         """Return ½ A'(TVT - T + pp' - qq')A in the form that the pullback of the system's priors takes."""
         ...
 
@@ -121,6 +119,16 @@ class Curve(Protocol):
         """Return posterior means and the covariance of what is asked."""
         ...
 
+    def draws(self, u: FloatArray, g: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return joint draws (count, p) of what is asked."""
+        return draw_normal(*self.joint(u, g, query), count, rng)
+
+    def relative(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances of what is asked, relative to the mean of all of it."""
+        mean, C = self.joint(u, g, query)
+        rows = C.mean(axis=1)
+        return mean - mean.mean(), np.maximum(C.diagonal() - 2 * rows + rows.mean(), 0.0)
+
     def touched(self, u: FloatArray, cells: IntArray) -> Touched:
         """Return what some cells see, for leaving them out; unless it knows fewer latents, the cells themselves."""
         return Touched(sp.eye_array(len(cells), format="csr"), self.system.forward(u)[cells], self.among(cells))
@@ -130,45 +138,46 @@ class Curve(Protocol):
         ...
 
 
-class DirectCurve(Curve, Protocol):
-    """B of latents that may be asked about themselves; see `Query.direct`."""
+def square_norms(rows: Any) -> FloatArray:
+    """Return the squared norms of the rows of an array or a sparse array."""
+    if isinstance(rows, np.ndarray):
+        return np.asarray(np.einsum("ij,ij->i", rows, rows))
+    return np.asarray(rows.power(2).sum(axis=1), dtype=np.float64).ravel()
 
-    def draws(self, u: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
-        """Return joint draws (count, p) of what is asked directly."""
+
+def _gram(rows: Any) -> FloatArray:
+    return np.asarray(rows @ rows.T if isinstance(rows, np.ndarray) else (rows @ rows.T).toarray())
+
+
+class RootCurve(Curve, Protocol):
+    """B by whose factor values have rows, the squares of which are what they explain."""
+
+    def answer(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, list[Any], list[Any]]:
+        """Return means, and rows (arrays or sparse) whose squares are what u explains of values, and what is left."""
         ...
 
-    def relative(self, u: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return means and variances of many values asked directly, relative to the mean of all of them."""
-        ...
+    def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return posterior means and variances of what is asked: var(f | u) + var of its mean, both non-negative."""
+        mean, seen, left = self.answer(u, g, query)
+        return mean, np.maximum(query.prior - sum(map(square_norms, seen)), 0.0) + sum(map(square_norms, left))
+
+    def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return posterior means and the covariance of what is asked."""
+        mean, seen, left = self.answer(u, g, query)
+        C = query.prior - sum(map(_gram, seen))
+        np.fill_diagonal(C, np.maximum(C.diagonal(), 0.0))  # rounding, as in `moments`
+        C += sum(map(_gram, left))
+        return mean, np.asarray((C + C.T) / 2)
 
 
 class System(Protocol):
     """S at some parameters; see the module."""
 
-    @property
-    def size(self) -> int:
-        """Number of columns of S."""
-        ...
-
-    @property
-    def order(self) -> int:
-        """Order of the largest matrix that is factored."""
-        ...
-
-    @property
-    def ridge(self) -> float:
-        """Weight of the prior, u'u/2: 1, or 0 where there is none and B = S'TS."""
-        return 1.0
-
-    @property
-    def inner_steps(self) -> int:
-        """Steps of conjugate gradients before a new factorisation is the better buy."""
-        return 12
-
-    @property
-    def smooth(self) -> bool:
-        """Whether S changes smoothly with the parameters, so that factors of B of nearby ones are of use."""
-        ...
+    size: int  # number of columns of S
+    order: int  # of the largest matrix that is factored
+    smooth: bool  # whether S changes smoothly with the parameters, so that factors of B of nearby ones are of use
+    ridge: float = 1.0  # weight of the prior, u'u/2: 0 where there is none and B = S'TS
+    inner_steps: int = 12  # of conjugate gradients, before a new factorisation is the better buy
 
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
@@ -220,32 +229,28 @@ class Observed:
     n_cells: int = -1
     scale: FloatArray | None = None
 
-    def see(self, x: FloatArray) -> FloatArray:
-        """Return z of every outcome."""
+    def see(self, x: FloatArray, power: int = 1) -> FloatArray:
+        """Return z of every outcome; with power 2 its variances from those of x."""
         z = x if self.cell is None else x[self.cell]
-        return z if self.scale is None else self.scale * z
+        return z if self.scale is None else self.scale**power * z
 
-    def sums(self, g: FloatArray) -> FloatArray:
+    def sums(self, g: FloatArray, power: int = 1) -> FloatArray:
         """Return the adjoint of `see`: Σ s g over the outcomes of each cell."""
-        return self._sums(g if self.scale is None else self.scale * g)
+        g = g if self.scale is None else self.scale**power * g
+        total = g if self.cell is None else np.bincount(self.cell, g, minlength=self.n_cells)
+        return np.asarray(total, dtype=np.float64)
 
     def squares(self, t: FloatArray) -> FloatArray:
         """Return Σ s² t over the outcomes of each cell: precisions of x from precisions of z."""
-        return self._sums(t if self.scale is None else self.scale**2 * t)
+        return self.sums(t, 2)
 
     def spread(self, variance: FloatArray) -> FloatArray:
         """Return the variances of z from those of x."""
-        v = variance if self.cell is None else variance[self.cell]
-        return v if self.scale is None else self.scale**2 * v
+        return self.see(variance, 2)
 
     def scaled(self, scale: FloatArray | None) -> Observed:
         """Return the same outcomes with other reliabilities."""
         return replace(self, scale=scale)
-
-    def _sums(self, x: Any) -> FloatArray:
-        if self.cell is None:
-            return np.asarray(x)
-        return np.asarray(np.bincount(self.cell, x, minlength=self.n_cells), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -295,16 +300,15 @@ class Posterior:
 
     def draw(self, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
         """Return joint draws (count, p) of what is asked."""
-        if query.direct:
-            return cast(DirectCurve, self.curve).draws(self.u, query, count, rng)
-        return draw_normal(*self.joint(query), count, rng)
+        return self.curve.draws(self.u, self.g, query, count, rng)
 
     def relative(self, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return means and variances of what is asked directly, relative to the mean of all of it."""
-        return cast(DirectCurve, self.curve).relative(self.u, query)
+        """Return means and variances of what is asked, relative to the mean of all of it."""
+        return self.curve.relative(self.u, self.g, query)
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True)
+class Found:
     """A posterior, how the inference ended, and each outcome's part exp(ν z - τ z²/2) in it, per unit of weight."""
 
     posterior: Posterior
@@ -335,20 +339,21 @@ class Slopes(NamedTuple):
     scale: FloatArray
 
 
-class Method(Protocol):
+@dataclass(frozen=True)
+class Method:
     """One inference method; see the module."""
 
     name: ClassVar[str]
     words: ClassVar[str]  # what messages call it
-    log_concave_only: ClassVar[bool]
-    exact_only: ClassVar[bool]  # whether it needs variances to the last digits, not estimates
+    log_concave_only: ClassVar[bool] = True
+    exact_only: ClassVar[bool] = False  # whether it needs variances to the last digits, not estimates
 
-    tol: float  # size of what should be zero at which it stops
+    tol: float = 1e-9  # size of what should be zero at which it stops
 
     def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Warm | None = None) -> Found:
         """Return the posterior; ``warm`` is a start from nearby parameters."""
-        ...
+        raise NotImplementedError
 
     def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:
         """Return the derivatives of the evidence of what `solve` has found."""
-        ...
+        raise NotImplementedError

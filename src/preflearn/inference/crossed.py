@@ -39,32 +39,14 @@ MOST_STEPS = 1_000
 AT_ONCE = 64  # values that are solved for together
 
 
-@dataclass(frozen=True)
 class CrossedSystem(System):
-    """S of the outer system, and of the inner groups beside it; see the module."""
+    """S of the outer system, and of the inner groups, without shared latents, beside it; see the module."""
 
-    outer: GroupSystem
-    inner: GroupSystem  # without shared latents
+    inner_steps = 60
 
-    @property
-    def size(self) -> int:
-        """Number of columns of S."""
-        return self.outer.size + self.inner.size
-
-    @property
-    def order(self) -> int:
-        """Order of the largest matrix that is factored."""
-        return self.outer.order
-
-    @property
-    def inner_steps(self) -> int:
-        """Steps of conjugate gradients before a new factorisation is the better buy."""
-        return 60
-
-    @property
-    def smooth(self) -> bool:
-        """Whether S changes smoothly with the parameters."""
-        return self.outer.smooth
+    def __init__(self, outer: GroupSystem, inner: GroupSystem) -> None:
+        self.outer, self.inner = outer, inner
+        self.size, self.order, self.smooth = outer.size + inner.size, outer.order, outer.smooth
 
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
@@ -92,11 +74,6 @@ class CrossedCurve(Curve):
     system: CrossedSystem
     tau: FloatArray
     inner: GroupCurve  # of the inner groups
-
-    @property
-    def inverse(self) -> Any:
-        """L⁻¹ (N, N), block diagonal."""
-        return self.inner.inverses
 
     @cached_property
     def Y(self) -> Any:
@@ -130,9 +107,9 @@ class CrossedCurve(Curve):
     def _around(self, b: FloatArray, outer: Any) -> FloatArray:
         """Return the solution for latents of both kinds, given one for the outer."""
         k = self.system.outer.size
-        half = self.inverse @ b[k:]
+        half = self.inner.inverses @ b[k:]
         x = outer(b[:k] - self.system.outer.back(self.Z.T @ half))
-        return np.concatenate([x, self.inverse.T @ (half - self.Z @ self.system.outer.forward(x))])
+        return np.concatenate([x, self.inner.inverses.T @ (half - self.Z @ self.system.outer.forward(x))])
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return B⁻¹ b, for one vector or for columns."""
@@ -148,7 +125,7 @@ class CrossedCurve(Curve):
         m, N = self.tau.shape[0], self.system.inner.size
         e = np.sqrt(self.tau)[:, None] * rng.standard_normal((m, count))
         # e - TCR B₁⁻¹ (R'C'e + h) has covariance T - Z'Z
-        return np.asarray(e - self.Z.T @ (self.Y @ e + self.inverse @ rng.standard_normal((N, count))))
+        return np.asarray(e - self.Z.T @ (self.Y @ e + self.inner.inverses @ rng.standard_normal((N, count))))
 
     @cached_property
     def _drawn(self) -> FloatArray:
@@ -179,28 +156,27 @@ class CrossedCurve(Curve):
         moved = x - self.Y.T @ (self.Z @ x)
         return np.asarray(np.asarray(self.Y.power(2).sum(axis=0)).ravel() + np.mean(np.square(moved), axis=1))
 
-    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Any:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Any:
         """Return the derivatives by K, and by the blocks of the outer and of the inner groups; see `Curve`.
 
         In the coordinates u of any latents, S'(TVT - T)S is their block of B⁻¹ less the identity: of the outer ones
         from draws, of the inner ones given the outer exactly, and how these move from draws.
         """
         outer, inner = self.system.outer, self.system.inner
-        pulls = [(1.0, plus)] if minus is None else [(1.0, plus), (-1.0, minus)]
         r = outer.factor.rank
         u = self._drawn / np.sqrt(DRAWS)
         M = outer.factor.unwhitened(u[:r] @ u[:r].T - np.eye(r))
-        for sign, g in pulls:
-            a = outer.design.rows.back(g)
-            M += sign * np.outer(a, a)
-        own = self._of_groups(outer, u[r:], None, pulls)
-        moved = self.inverse.T @ (self.Z @ self._seen) / np.sqrt(DRAWS)
-        return 0.5 * M, own, self._of_groups(inner, moved, self.inverse.T @ self.inverse, pulls)
+        p, q = map(outer.design.rows.back, (plus, minus))
+        M += np.outer(p, p) - np.outer(q, q)
+        own = self._of_groups(outer, u[r:], None, plus, minus)
+        moved = self.inner.inverses.T @ (self.Z @ self._seen) / np.sqrt(DRAWS)
+        return 0.5 * M, own, self._of_groups(inner, moved, self.inner.inverses.T @ self.inner.inverses, plus, minus)
 
     def _of_groups(
-        self, system: GroupSystem, drawn: FloatArray, alone: Any, pulls: Any
+        self, system: GroupSystem, drawn: FloatArray, alone: Any, plus: FloatArray, minus: FloatArray
     ) -> list[tuple[Stack, FloatArray]]:
         found, design = [], system.design
+        p, q = (design.split(design.ownT @ g) for g in (plus, minus))
         for k, (one, R, u) in enumerate(zip(design.stacks, system.roots, design.split(drawn), strict=True)):
             X = u @ turned(u) - np.eye(one.what.shape[1])
             if alone is not None:
@@ -209,10 +185,7 @@ class CrossedCurve(Curve):
                 X += np.asarray(alone[i.ravel(), j.ravel()]).reshape(X.shape)
             inverse: Any = 1.0 / R if R.shape == (1, 1, 1) else np.linalg.pinv(R, rcond=1e-8)
             S = times(times(turned(inverse), X), inverse)
-            for sign, g in pulls:
-                a = design.split(design.ownT @ g)[k]
-                S += sign * times(a, turned(a))
-            found.append((one, 0.5 * S))
+            found.append((one, 0.5 * (S + times(p[k], turned(p[k])) - times(q[k], turned(q[k])))))
         return found
 
     def _asked(self, g: FloatArray, query: Query, rows: slice) -> tuple[FloatArray, FloatArray]:

@@ -7,10 +7,9 @@ two objects, of which others may take the place:
     `Design`    A, prepared for the sums that inference asks for again and again: Λ, diag(ACA')
     `Factor`    R, by the products with it
         forward(u), back(f)         R u and R'f
-        curvature(Λ)                B, factored: `solve`, `whiten`, `log_det`, and LB
-        covariance(LB)              C = R B⁻¹ R' with B = LB LB', as an object that answers
+        curvature(Λ)                B, factored: `solve`, `log_det`, and with C = R B⁻¹ R'
             spread(design)              diag(A C A')
-            sensitivity(Λ, p, q)        ½ (ΛCΛ - Λ + pp' - qq'), the derivative of the evidence by K
+            sensitivity(p, q)           ½ (ΛCΛ - Λ + pp' - qq'), the derivative of the evidence by K
         whiten(Q)                   covariance of new latents with u
 """
 
@@ -18,27 +17,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
-from scipy.linalg.blas import dgemm, dtrmm, dtrsm
+from scipy.linalg.blas import dgemm, dtrmm, dtrsm, dtrsv
 
-from preflearn.inference.contract import Curve, Query, System, Touched
+from preflearn.inference.contract import Curve, Query, RootCurve, System, Touched, square_norms
 from preflearn.linalg import EPS, SMALL, cholesky_one_plus, cholesky_pivoted, cross_product, weighted_square
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = [
-    "Covariance",
-    "Curvature",
-    "DenseCurve",
-    "DenseSystem",
-    "Design",
-    "Factor",
-    "products_of_rows",
-]
+__all__ = ["Curvature", "DenseCurve", "DenseSystem", "Design", "Factor", "lower", "products_of_rows"]
 
 WIDE = 16  # possible places for each one that is taken, up to which a table of all beats sorting
 DENSE_SHARE = 0.03  # above this share of non-zeros a dense product is quicker than a sparse one
@@ -63,11 +54,6 @@ class Design:
     def AT(self) -> Any:
         """A'."""
         return sp.csr_array(self.A.T)
-
-    @property
-    def inner_steps(self) -> int:
-        """See `System.inner_steps`: with many columns products cost little beside forming Λ."""
-        return 40 if self.D.shape[1] > FEW_COLUMNS else 12
 
     def forward(self, f: FloatArray) -> FloatArray:
         """Return A f + D w of all latents, (n + q,) or columns of them."""
@@ -132,7 +118,7 @@ class Design:
             rows = self.A[part] @ root[: self.n]
             if self.D.shape[1]:
                 rows += self.D[part] @ root[self.n :]
-            norms[part] = np.einsum("ij,ij->i", rows, rows)
+            norms[part] = square_norms(rows)
         return norms
 
 
@@ -221,11 +207,7 @@ class Factor:
 
     def curvature(self, Lam: Any, *, semidefinite: bool = True) -> Curvature:
         """Factor B = I + R'ΛR; n r² + r³/3 beyond the product ΛR. See `System.curve` for ``semidefinite``."""
-        return Curvature(Lam, cholesky_one_plus(self.congruence(Lam), semidefinite=semidefinite))
-
-    def covariance(self, LB: FloatArray) -> Covariance:
-        """Return C = R B⁻¹ R'."""
-        return Covariance(_solve(LB, self.R.T))
+        return Curvature(self, Lam, cholesky_one_plus(self.congruence(Lam), semidefinite=semidefinite))
 
     def whiten(self, Q: FloatArray) -> FloatArray:
         """Return W (r, p) with cov(f_new, u) = W' for the cross-covariance Q (p, n) of new latents with f."""
@@ -245,42 +227,13 @@ class Factor:
         return np.asarray(scipy.linalg.solve_triangular(self.L, half.T, lower=True, trans="T").T)
 
 
-@dataclass(frozen=True)
-class Covariance:
-    """C = T'T, (n, n)."""
-
-    T: FloatArray
-
-    @cached_property
-    def C(self) -> FloatArray:
-        """The matrix itself; n² r."""
-        return cross_product(self.T)
-
-    def spread(self, design: Design) -> FloatArray:
-        """Return diag(A C A'); m r from T, of which differences of rows lose half the digits that those of C lose."""
-        m, n = design.shape
-        if 4 * m > n * n:
-            return design.spread(self.C)
-        return design.square_norms(np.ascontiguousarray(self.T.T))
-
-    def among(self, A: Any) -> FloatArray:
-        """Return A C A' for some rows A of a design."""
-        return np.asarray(A @ (A @ self.C).T)
-
-    def sensitivity(self, Lam: Any, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
-        """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
-        M = cross_product(_times(self.T, Lam))
-        M -= Lam if isinstance(Lam, np.ndarray) else Lam.toarray()
-        M += np.outer(plus, plus)
-        if minus is not None:
-            M -= np.outer(minus, minus)
-        M *= 0.5
-        return np.asarray(M)
-
-
-def _solve(LB: FloatArray, V: FloatArray) -> FloatArray:
-    # LB⁻¹ V
-    return np.asarray(dtrsm(1.0, LB, V, lower=1)) if V.size else np.zeros(V.shape)
+def lower(L: FloatArray, b: FloatArray, *, transposed: bool = False) -> FloatArray:
+    """Return L⁻¹ b, or L'⁻¹ b, for one vector or for columns."""
+    if not b.size:
+        return np.zeros(b.shape)
+    if b.ndim == 1:
+        return np.asarray(dtrsv(L, b, lower=1, trans=int(transposed)))
+    return np.asarray(dtrsm(1.0, L, b, lower=1, trans_a=int(transposed)))
 
 
 def _diagonal(Lam: Any) -> FloatArray | None:
@@ -304,8 +257,9 @@ SURE = 1e-7  # bound on the relative error up to which a variance by that produc
 
 @dataclass(frozen=True)
 class Curvature:
-    """B = I + R'ΛR, factored."""
+    """B = I + R'ΛR, factored, and C = R B⁻¹ R' = T'T, the posterior covariance of the latents."""
 
+    factor: Factor
     Lam: Any  # (n, n), sparse or dense
     LB: FloatArray  # lower Cholesky factor of B
 
@@ -315,45 +269,51 @@ class Curvature:
 
     def whiten(self, W: FloatArray) -> FloatArray:
         """Return LB⁻¹ W."""
-        return np.asarray(dtrsm(1.0, self.LB, W, lower=1)) if W.size else np.zeros(W.shape)
+        return lower(self.LB, W)
 
     @property
     def log_det(self) -> float:
         """Return log |B| = log |I + KΛ|."""
         return 2.0 * float(np.log(self.LB.diagonal()).sum())
 
+    @cached_property
+    def T(self) -> FloatArray:
+        """LB⁻¹ R', (r, n)."""
+        return self.whiten(self.factor.R.T)
 
-@dataclass(frozen=True)
+    @cached_property
+    def C(self) -> FloatArray:
+        """The covariance itself; n² r."""
+        return cross_product(self.T)
+
+    def spread(self, design: Design) -> FloatArray:
+        """Return diag(A C A'); m r from T, of which differences of rows lose half the digits that those of C lose."""
+        m, n = design.shape
+        return design.spread(self.C) if 4 * m > n * n else design.square_norms(np.ascontiguousarray(self.T.T))
+
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
+        """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
+        M = cross_product(_times(self.T, self.Lam))
+        M -= self.Lam if isinstance(self.Lam, np.ndarray) else self.Lam.toarray()
+        M += np.outer(plus, plus)
+        M -= np.outer(minus, minus)
+        M *= 0.5
+        return np.asarray(M)
+
+
 class DenseSystem(System):
     """S = A R for a design and a factor of the prior covariance."""
 
-    design: Any
-    factor: Any
+    def __init__(self, design: Any, factor: Any) -> None:
+        self.design, self.factor = design, factor
+        self.size, self.order = int(factor.rank), int(design.shape[1])
+        self.smooth = factor.order is None  # pivoted factors jump with the parameters
+        self.inner_steps = 40 if design.D.shape[1] > FEW_COLUMNS else 12  # products cost little beside forming Λ
 
     @classmethod
     def of(cls, A: Any, K: FloatArray) -> DenseSystem:
         """Return the system of an operator and a covariance matrix."""
         return cls(A if isinstance(A, Design) else Design(A), Factor.build(K))
-
-    @property
-    def size(self) -> int:
-        """Number of columns of S."""
-        return int(self.factor.rank)
-
-    @property
-    def order(self) -> int:
-        """Order of the matrix that is factored."""
-        return int(self.design.shape[1])
-
-    @property
-    def inner_steps(self) -> int:
-        """Steps of conjugate gradients before a new factorisation is the better buy."""
-        return int(self.design.inner_steps)
-
-    @property
-    def smooth(self) -> bool:
-        """Triangular factors change smoothly with the parameters, pivoted ones jump."""
-        return self.factor.order is None
 
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
@@ -373,7 +333,7 @@ class DenseSystem(System):
 
 
 @dataclass(frozen=True)
-class DenseCurve(Curve):
+class DenseCurve(RootCurve):
     """B factored as one matrix, or in the shape that the factor of the prior knows."""
 
     system: DenseSystem
@@ -390,65 +350,39 @@ class DenseCurve(Curve):
         return np.asarray(self.inner.solve(b))
 
     @cached_property
-    def covariance(self) -> Any:
-        """C = R B⁻¹ R', the posterior covariance of the latents; see the module."""
-        return self.system.factor.covariance(self.inner.LB)
-
-    @cached_property
     def variances(self) -> FloatArray:
         """Posterior variances of x at the cells."""
-        return np.asarray(self.covariance.spread(self.system.design))
+        return np.asarray(self.inner.spread(self.system.design))
 
-    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Any:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Any:
         """Return the derivative of the evidence by K; see `Curve.sensitivity`."""
-        back = self.system.design.back
-        return self.covariance.sensitivity(self.inner.Lam, back(plus), None if minus is None else back(minus))
+        return self.inner.sensitivity(*map(self.system.design.back, (plus, minus)))
 
     def among(self, cells: IntArray) -> FloatArray:
         """Return the posterior covariance of x at some cells."""
-        return np.asarray(self.covariance.among(self.system.design.rows(cells)))
+        rows = self.system.design.rows(cells)
+        return np.asarray(rows @ (rows @ self.inner.C).T)
 
     def touched(self, u: FloatArray, cells: IntArray) -> Touched:
         """Return what some cells see."""
         rows: Any = self.system.design.rows(cells)
-        latent = self.system.factor.forward(u)
         few = np.unique(rows.nonzero()[1])
-        chosen = sp.csr_array((np.ones(len(few)), few, np.arange(len(few) + 1)), shape=(len(few), rows.shape[1]))
-        return Touched(rows[:, few], latent[few], np.asarray(self.covariance.among(chosen)))
+        return Touched(rows[:, few], self.system.factor.forward(u)[few], self.inner.C[np.ix_(few, few)])
+
+    def answer(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, list[Any], list[Any]]:
+        """Return means, and rows W', V' with cov(f, u) = W' and V = LB⁻¹ W; see `RootCurve.answer`."""
+        W = self.system.factor.whiten(query.shared)
+        found = W.T @ u, W.T, self.inner.whiten(W).T
+        mean, seen, left = found if query.operator is None else (query.operator @ part for part in found)
+        return mean, [seen], [left]
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return posterior means and variances of what is asked."""
         if query.operator is not None and query.operator.shape[0] < query.shared.shape[0]:
             query = query.combined()  # fewer combinations than latents: combine first
-        Q = query.shared
-        if (
-            query.operator is None
-            and max(query.total, Q.shape[0]) > MANY * Q.shape[1]
-            and isinstance(self.system.factor, Factor)
-        ):
+        if query.operator is None and max(query.total, query.shared.shape[0]) > MANY * query.shared.shape[1]:
             return self._moments_of_many(u, g, query)
-        return self._moments(u, Q, query.prior, query.operator)
-
-    def _moments(
-        self, u: FloatArray, Q: FloatArray, prior_variance: FloatArray, A: Any | None
-    ) -> tuple[FloatArray, FloatArray]:
-        W = self.system.factor.whiten(Q)
-        V = self.inner.whiten(W)
-        mean = np.asarray(W.T @ u)
-        if A is None:
-            seen, spread = _square_norms(W.T), _square_norms(V.T)
-        else:
-            # triangular solves per latent, then the few-entry combinations, a block of rows at a time
-            mean = np.asarray(A @ mean)
-            seen, spread = np.empty(A.shape[0]), np.empty(A.shape[0])
-            WT, VT = np.ascontiguousarray(W.T), np.ascontiguousarray(V.T)
-            block = max(1, BLOCK // max(1, W.shape[0]))
-            for start in range(0, A.shape[0], block):
-                rows = A[start : start + block]
-                seen[start : start + block] = _square_norms(rows @ WT)
-                spread[start : start + block] = _square_norms(rows @ VT)
-        # var(f | u) + var of its mean: both parts are non-negative
-        return mean, np.maximum(prior_variance - seen, 0.0) + spread
+        return super().moments(u, g, query)
 
     def _moments_of_many(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return moments by one triangular product instead of two triangular solves for each latent.
@@ -461,21 +395,12 @@ class DenseCurve(Curve):
         mean, spread = np.asarray(Q @ self.system.latents(g)), query.prior - explained
         unsure = np.flatnonzero(~(error + 4 * EPS * query.prior <= SURE * spread))
         if unsure.shape[0]:
-            mean[unsure], spread[unsure] = self._moments(u, Q[unsure], query.prior[unsure], None)
+            mean[unsure], spread[unsure] = super().moments(u, g, Query(Q[unsure], query.prior[unsure]))
         return mean, spread
 
     @cached_property
     def _explained(self) -> _Explained:
-        return _Explained.of(cast(Factor, self.system.factor), self.inner)
-
-    def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return the mean (p,) and the covariance (p, p) of what is asked."""
-        W = self.system.factor.whiten(query.combined().shared)
-        V = self.inner.whiten(W)
-        rest = query.prior - W.T @ W
-        np.fill_diagonal(rest, np.maximum(rest.diagonal(), 0.0))  # rounding, as in `moments`
-        covariance = rest + V.T @ V
-        return np.asarray(W.T @ u), np.asarray((covariance + covariance.T) / 2)
+        return _Explained.of(self.inner)
 
 
 @dataclass(frozen=True)
@@ -487,11 +412,10 @@ class _Explained:
     error: float  # how wrong the factor is at most, in the norm of P
 
     @classmethod
-    def of(cls, factor: Factor, curvature: Curvature) -> _Explained:
+    def of(cls, curvature: Curvature) -> _Explained:
         """Factor P; some n³. Where Λ is not semi-definite P need not be either, and the error is infinite."""
         Lam = curvature.Lam
-        P = -cross_product(np.asfortranarray((Lam @ factor.covariance(curvature.LB).T.T).T))
-        P += Lam if isinstance(Lam, np.ndarray) else Lam.toarray()
+        P = -2.0 * curvature.sensitivity(*np.zeros((2, Lam.shape[0])))
         n = P.shape[0]
         size = float(np.linalg.norm(Lam) if isinstance(Lam, np.ndarray) else scipy.sparse.linalg.norm(Lam))
         shift = n * EPS * float(P.diagonal().max(initial=0.0))
@@ -502,12 +426,8 @@ class _Explained:
 
     def square_norms(self, Q: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return q'Pq for the rows q of Q, and bounds on its error."""
-        norms = _square_norms(Q)
+        norms = square_norms(Q)
         if not np.isfinite(self.error):
             return norms, np.full(Q.shape[0], np.inf)
         V = dtrmm(1.0, self.L, np.ascontiguousarray(Q).T, lower=1, trans_a=1)
-        return _square_norms(V.T) - self.shift * norms, self.error * norms
-
-
-def _square_norms(rows: FloatArray) -> FloatArray:
-    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+        return square_norms(V.T) - self.shift * norms, self.error * norms

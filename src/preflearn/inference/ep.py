@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from preflearn.inference.contract import Curve, Found, Info, Method, Observed, Posterior, Slopes, System, Warm
-from preflearn.inference.laplace import LogConcave, laplace
+from preflearn.inference.laplace import Laplace
 from preflearn.linalg.anderson import Anderson
 from preflearn.operators import FloatArray
 
-__all__ = ["EP", "Sites", "ep", "ep_gradient", "own_gradient"]
+__all__ = ["EP", "ep", "ep_gradient"]
 
 LARGEST_STEP = 3.0  # of a site, in units of the posterior's own precision and deviation
 LARGEST_FALL = 0.5  # of a site's precision that may become negative, in units of the posterior's
 HALVINGS = 20
+MOST_SWEEPS = 200
 DAMPINGS = 0.5, 0.2  # of likelihoods that are not log-concave, where mixing fails
 RAMP = 10.0  # by how much weights grow at a time where the direct way fails
 
 Sites = tuple[FloatArray, FloatArray]
 
 
-class Tiltable(LogConcave, Protocol):
-    """What EP asks of a likelihood; see `preflearn.likelihoods`. One that is not log-concave has a ``base`` that is."""
-
-    log_concave: ClassVar[bool]
-
-    def smoothed(self, y: FloatArray, mean: FloatArray, variance: FloatArray, power: FloatArray) -> Any:
-        """Return log Z of p(y | z)ᵃ N(z; mean, variance), two derivatives in the mean, and the variance's rest."""
-        ...
-
-    def tilted_theta(self, y: FloatArray, mean: FloatArray, variance: FloatArray, power: FloatArray) -> FloatArray:
-        """Return the derivatives of log Z in each free parameter, (m, n_theta)."""
-        ...
-
-
 @dataclass(frozen=True)
 class _Problem:
     system: System
     seen: Observed
-    likelihood: Tiltable
+    likelihood: Any
 
     @property
     def weight(self) -> FloatArray:
@@ -99,31 +87,21 @@ class _Sweep:
         return cls(sites, curve, u, z, variance, (mean, V), d, toward, gap)
 
     def posterior(self, problem: _Problem) -> Posterior:
-        """Return the posterior, with its evidence."""
-        tau, nu = self.sites
-        g = problem.seen.sums(problem.weight * (nu - tau * self.z))
-        return Posterior(problem.system, self.curve, self.u, g, self.value(problem))
+        """Return the posterior.
 
-    def value(self, problem: _Problem) -> float:
-        """Return log Z = Σ w/a (log Ẑ + site normaliser) + the logarithm of the Gaussian integral, but for log |B|."""
-        weight, power = problem.weight, problem.power
-        t, n = power * self.sites[0], power * self.sites[1]
-        mean, V = self.cavity
+        Its log Z = Σ w/a (log Ẑ + site normaliser) + the logarithm of the Gaussian integral, but for log |B|.
+        """
+        (tau, nu), weight, power, (mean, V) = self.sites, problem.weight, problem.power, self.cavity
+        t, n = power * tau, power * nu
         normaliser = (
             self.tilt.log_z + 0.5 * np.log1p(t * V) - 0.5 * (n**2 * V + 2 * n * mean - t * mean**2) / (1.0 + t * V)
         )
-        nu = weight * self.sites[1]
-        return float((weight / power) @ normaliser) + 0.5 * float(nu @ self.z)
+        value = float((weight / power) @ normaliser) + 0.5 * float((weight * nu) @ self.z)
+        return Posterior(problem.system, self.curve, self.u, problem.seen.sums(weight * (nu - tau * self.z)), value)
 
 
 def ep(
-    system: System,
-    seen: Observed,
-    likelihood: Tiltable,
-    *,
-    start: Sites | None = None,
-    tol: float = 1e-9,
-    max_steps: int = 200,
+    system: System, seen: Observed, likelihood: Any, *, start: Sites | None = None, tol: float = 1e-9
 ) -> tuple[Posterior, Info, Sites]:
     """Match the moments of every comparison's tilted distribution by Gaussian sites exp(ν z - τ z²/2).
 
@@ -138,50 +116,51 @@ def ep(
     sweep: one factorisation of B and the variances of all cells.
     """
     problem = _Problem(system, seen, likelihood)
-    good = 100 * tol
-    steps, sweep = _iterate(problem, _first_sites(problem) if start is None else start, tol, max_steps)
-    if sweep.gap > good and start is not None:
-        more, other = _iterate(problem, _first_sites(problem), tol, max_steps)
-        steps, sweep = steps + more, min(sweep, other, key=lambda s: s.gap)
-    if sweep.gap > good and likelihood.log_concave:
-        more, other = _ramp(problem, tol, max_steps)
-        steps, sweep = steps + more, min(sweep, other, key=lambda s: s.gap)
-    if sweep.gap > good and not likelihood.log_concave:
+    steps, good = 0, 100 * tol
+    best: _Sweep | None = None
+    for more, sweep in _ways(problem, start, tol):
+        steps, best = steps + more, sweep if best is None or sweep.gap < best.gap else best
+        if not best.gap > good:
+            break
+    assert best is not None
+    return best.posterior(problem), Info(steps, best.gap, tol, best.gap <= good), best.sites
+
+
+def _ways(problem: _Problem, start: Sites | None, tol: float) -> Iterator[tuple[int, _Sweep]]:
+    """Iterate from a start, from the first sites, and by other ways, as long as somebody asks for more."""
+    if start is not None:
+        yield _iterate(problem, start, tol)
+    yield _iterate(problem, _first_sites(problem), tol)
+    if problem.likelihood.log_concave:
+        yield _ramp(problem, tol)
+    else:
         for damping in DAMPINGS:
-            more, other = _iterate(problem, _first_sites(problem), tol, max_steps, damping)
-            steps, sweep = steps + more, min(sweep, other, key=lambda s: s.gap)
-            if sweep.gap <= good:
-                break
-    return sweep.posterior(problem), Info(steps, sweep.gap, tol, sweep.gap <= good), sweep.sites
+            yield _iterate(problem, _first_sites(problem), tol, damping)
 
 
 def _first_sites(problem: _Problem) -> Sites:
     if not problem.likelihood.log_concave:
         return np.zeros_like(problem.weight), np.zeros_like(problem.weight)
-    posterior, _ = laplace(problem.system, problem.seen, problem.likelihood, tol=1e-6)
-    z = problem.seen.see(problem.system.forward(posterior.u))
-    d = problem.likelihood.log_density(problem.seen.y, z)
-    return -d.second, d.first - d.second * z
+    found = Laplace(1e-6).solve(problem.system, problem.seen, problem.likelihood)
+    return found.tau, found.nu
 
 
-def _ramp(problem: _Problem, tol: float, max_steps: int) -> tuple[int, _Sweep]:
+def _ramp(problem: _Problem, tol: float) -> tuple[int, _Sweep]:
     # Millions of votes on one pair: updates that are right for each copy overshoot together by the number of copies,
     # unless the posterior already is about what so many votes make of it.
     sites: Sites = np.zeros_like(problem.weight), np.zeros_like(problem.weight)
     steps, cap = 0, 1.0
     while cap < problem.weight.max():
         light = replace(problem, seen=replace(problem.seen, weight=np.minimum(problem.weight, cap)))
-        more, sweep = _iterate(light, sites, 1e-2, max_steps)
+        more, sweep = _iterate(light, sites, 1e-2)
         steps, cap = steps + more, RAMP * cap
         share = light.weight / np.minimum(problem.weight, cap)
         sites = share * sweep.sites[0], share * sweep.sites[1]
-    more, sweep = _iterate(problem, sites, tol, max_steps)
+    more, sweep = _iterate(problem, sites, tol)
     return steps + more, sweep
 
 
-def _iterate(
-    problem: _Problem, sites: Sites, tol: float, max_steps: int, damping: float | None = None
-) -> tuple[int, _Sweep]:
+def _iterate(problem: _Problem, sites: Sites, tol: float, damping: float | None = None) -> tuple[int, _Sweep]:
     # mixed, or with plain steps of one length
     weight, m = problem.weight, problem.weight.shape[0]
     anderson = Anderson()
@@ -191,7 +170,7 @@ def _iterate(
         sweep = _Sweep.at(problem, (np.maximum(sites[0], 0.0), sites[1]))
     best = sweep
     steps = 0
-    while sweep.gap > tol and steps < max_steps:
+    while sweep.gap > tol and steps < MOST_SWEEPS:
         x, target = np.concatenate(sweep.sites), np.concatenate(sweep.toward)
         # a change of a site by δτ changes the posterior's logarithm by about w δτ variance, by δν as w δν deviation
         scale = np.concatenate([weight * sweep.variance, weight * np.sqrt(sweep.variance)])
@@ -223,7 +202,7 @@ def _proper(problem: _Problem, x: FloatArray, wanted: list[FloatArray]) -> _Swee
     raise AssertionError("the posterior at x was proper")
 
 
-def ep_gradient(posterior: Posterior, seen: Observed, likelihood: Tiltable, sites: Sites) -> Slopes:
+def ep_gradient(posterior: Posterior, seen: Observed, likelihood: Any, sites: Sites) -> Slopes:
     """Return the derivatives of the evidence.
 
     At the fixed point the sites' own derivatives cancel: <½ (TVT - T + gg'), d prior covariance of x> with
@@ -232,19 +211,14 @@ def ep_gradient(posterior: Posterior, seen: Observed, likelihood: Tiltable, site
     system, curve, weight = posterior.system, posterior.curve, seen.weight
     x = system.forward(posterior.u)
     z, b = seen.see(x), weight * (sites[1] - sites[0] * seen.see(x))
-    own = own_gradient(seen.y, weight, likelihood, sites, z, np.maximum(seen.spread(curve.variances), 1e-300))
+    power = np.minimum(weight, 1.0)
+    cavity = _cavity(power, sites, z, np.maximum(seen.spread(curve.variances), 1e-300))
+    own = np.asarray((weight / power) @ likelihood.tilted_theta(seen.y, *cavity, power))
     plain = seen.scaled(None)
     s = np.ones_like(b) if seen.scale is None else seen.scale
     scale = b * plain.see(x) - weight * sites[0] * s * plain.see(curve.variances)
-    return Slopes(curve.sensitivity(seen.sums(b)), own, scale)
-
-
-def own_gradient(
-    y: FloatArray, weight: FloatArray, likelihood: Tiltable, sites: Sites, z: FloatArray, variance: FloatArray
-) -> FloatArray:
-    """Return the derivative of the evidence in the likelihood's own parameters, from the moments of z."""
-    power = np.minimum(weight, 1.0)
-    return np.asarray((weight / power) @ likelihood.tilted_theta(y, *_cavity(power, sites, z, variance), power))
+    g = seen.sums(b)
+    return Slopes(curve.sensitivity(g, np.zeros_like(g)), own, scale)
 
 
 @dataclass(frozen=True)
@@ -255,7 +229,6 @@ class EP(Method):
     words: ClassVar[str] = "EP"
     log_concave_only: ClassVar[bool] = False
     exact_only: ClassVar[bool] = True
-    tol: float = 1e-9
 
     def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Warm | None = None) -> Found:
         """Match the moments."""

@@ -54,33 +54,12 @@ LEAST = 1e-6  # size of a reliability that is divided by
 SAME = 1e-6  # relative difference up to which kept numbers belong together: rounding, on another machine too
 
 
-@dataclass(frozen=True)
-class Solution:
+@dataclass(frozen=True, kw_only=True)
+class Solution(Found):
     """The posterior at some parameters, with the terms and the likelihood there."""
 
     problem: Problem
     likelihood: Any
-    found: Found
-
-    @property
-    def posterior(self) -> Posterior:
-        """The posterior."""
-        return self.found.posterior
-
-    @property
-    def info(self) -> Info:
-        """How the inference ended."""
-        return self.found.info
-
-    @property
-    def tau(self) -> FloatArray:
-        """Precision of each outcome's part, per unit of weight."""
-        return self.found.tau
-
-    @property
-    def nu(self) -> FloatArray:
-        """Precision times mean of each outcome's part."""
-        return self.found.nu
 
     def kept(self) -> dict[str, Any]:
         """Return what `Evidence.again` needs: a few numbers for each outcome and cell, and no matrix."""
@@ -157,11 +136,10 @@ class Evidence:
         system, pull = problem.system()
         found = self.method.solve(system, seen, likelihood, self.warm)
         self.warm = found.start(self.warm)
-        self.searched = theta, Solution(problem, likelihood, found)
+        self.searched = theta, Solution(**vars(found), problem=problem, likelihood=likelihood)
         if not likelihood.log_concave:
             if found.info.residual > LARGEST_RESIDUAL:
-                unknown = found.posterior.value * np.nan
-                found = found._replace(posterior=replace(found.posterior, value=unknown))
+                found = replace(found, posterior=replace(found.posterior, value=np.nan))
                 return found, np.full(theta.shape, np.nan), np.full(seen.y.shape, np.nan)
             if found.posterior.log_evidence > self.highest[0]:
                 self.highest = found.posterior.log_evidence, self.warm
@@ -211,8 +189,8 @@ class Evidence:
         if self.solved is None or not np.array_equal(self.solved[0], theta):
             problem, likelihood = self.split(theta)
             found = self.method.solve(problem.system()[0], self.observed, likelihood, self.warm)
-            self.solved = theta, Solution(problem, likelihood, found)
-        self.warm = self.solved[1].found.start(self.warm)
+            self.solved = theta, Solution(**vars(found), problem=problem, likelihood=likelihood)
+        self.warm = self.solved[1].start(self.warm)
         return self.solved[1]
 
     def end_search(self, theta: FloatArray) -> Solution:
@@ -249,7 +227,14 @@ class Evidence:
         posterior = Posterior(system, curve, u, g, float(numbers(kept["value"], "value")))
         if not isinstance(kept["info"], Info):
             raise DataError("how the inference ended is not said")
-        return Solution(problem, likelihood, Found(posterior, kept["info"], tau, nu))
+        return Solution(posterior, kept["info"], tau, nu, problem=problem, likelihood=likelihood)
+
+    def solved_by(self, method: Method, solution: Solution) -> Solution:
+        """Return the solution at the same parameters by another method; the given one where that does not converge."""
+        found = method.solve(solution.posterior.system, self.observed, solution.likelihood, solution.start())
+        if not found.info.converged:
+            return solution
+        return Solution(**vars(found), problem=solution.problem, likelihood=solution.likelihood)
 
     def widened(self, solution: Solution, rows: Rows) -> Solution:
         """Return a solution whose uncertainty includes that of the reliabilities, to first order; means stay.
@@ -273,8 +258,7 @@ class Evidence:
         u[problem.layout.places_of(len(problem.terms) - 1, error.about(), system)] = 0.0  # s is the mean already
         wide = Posterior(system, curve, u, g, solution.posterior.log_evidence + 0.5 * curve.log_det)
         tau = tau / weight
-        found = Found(wide, solution.info, tau, g / weight + tau * scale * x)
-        return replace(solution, problem=problem, found=found)
+        return replace(solution, problem=problem, posterior=wide, tau=tau, nu=g / weight + tau * scale * x)
 
     def take(self, reliability: Reliability, warm: Warm | None = None) -> None:
         """Go on with other reliabilities: what was solved with the last ones is forgotten."""
@@ -305,7 +289,7 @@ class Evidence:
 
     def over(self, problem: Problem, likelihood: Any, *, tol: float | None = None) -> Evidence:
         """Return the evidence of the same outcomes for other terms over the same cells, warm where this one is."""
-        method = self.method if tol is None else replace(self.method, tol=tol)  # type: ignore[type-var]
+        method = self.method if tol is None else replace(self.method, tol=tol)
         warm = None if self.warm is None else self.warm._replace(near=None)
         return replace(self, problem=problem, likelihood=likelihood, method=method, warm=warm)
 
@@ -493,7 +477,7 @@ def learned_again(evidence: Evidence, state: dict[str, Any]) -> Learned:
     every = [theta] if points is None else [theta, *points.theta]
     with few_threads(evidence.order):
         found = [evidence.again(one, part) for one, part in zip(every, state["solutions"], strict=True)]
-    evidence.warm = found[-1].found.start()
+    evidence.warm = found[-1].start()
     mixture = [(1.0, found[0])]
     if points is not None:
         mixture = [(float(w), s) for w, s in zip(points.weight, found[1:], strict=True)]

@@ -235,23 +235,18 @@ def root_hat(dual: Decomposition, root: Root, edges: Edges) -> Hat:
 
     With C the n x r root and C_k the column of pair k, V'C⁺C_k is a difference of two of n rows: nothing is m x n.
     """
-    coordinates = root.coordinates(dual.V)
-
-    def rows(index: IntArray) -> FloatArray:
-        P = coordinates[edges.first[index]] - coordinates[edges.second[index]]
-        P *= edges.root_weight[index][..., None]
-        return np.asarray(P)
-
-    return Hat("root", dual.s, rows)
+    return Hat("root", dual.s, _differences(root.coordinates(dual.V), edges))
 
 
 def primal_pair_hat(primal: Decomposition, edges: Edges, Z: FloatArray) -> Hat:
     """Return the hat matrix over listed pairs in the primal: differences of rotated features."""
-    rotated = np.asarray(Z @ primal.V)
+    return Hat("primal", primal.s, _differences(np.asarray(Z @ primal.V), edges))
 
+
+def _differences(table: FloatArray, edges: Edges) -> Callable[[IntArray], FloatArray]:
     def rows(index: IntArray) -> FloatArray:
-        U = rotated[edges.first[index]] - rotated[edges.second[index]]
-        U *= edges.root_weight[index][..., None]
-        return np.asarray(U)
+        P = table[edges.first[index]] - table[edges.second[index]]
+        P *= edges.root_weight[index][..., None]
+        return np.asarray(P)
 
-    return Hat("primal", primal.s, rows)
+    return rows

@@ -29,7 +29,7 @@ class Stack:
     start: int  # of the stack's own latents among all
     first: int  # of its joint blocks among all entries
     parts: tuple[int, ...]  # where the latents of each part start, and the last one ends
-    mirrored: bool = False
+    width: int  # order of a joint block
 
     @property
     def own(self) -> slice:
@@ -40,11 +40,6 @@ class Stack:
     def places(self) -> IntArray:
         """Places (G, k) of these among all."""
         return np.asarray(self.start + np.arange(self.what.size).reshape(self.what.shape))
-
-    @property
-    def width(self) -> int:
-        """Order of a joint block."""
-        return int(self.what.shape[1] if self.mirrored else self.what.shape[1] + self.local.shape[1])
 
     @cached_property
     def sets(self) -> tuple[IntArray, IntArray]:
@@ -76,63 +71,51 @@ class GroupDesign:
             one.sort_indices()
         self.rows = Design(self.local, self.dense)  # what rows see of the shared latents
         self.n_local, self.n_dense, self.n_shared = self.local.shape[1], self.dense.shape[1], self.rows.shape[1]
-        self.group, self.n_rows = group, what.shape[0]
-        n_groups = int(group.max(initial=-1)) + 1
+        self.n_rows, c = what.shape
         # whether rows see the same of their group's latents as of the local ones: then one block stands for all
         self.mirrored = what.shape == self.local.shape and (what is local or abs(what - self.local).nnz == 0)
-        own_group, own_what, own_place = _distinct(what, group)
-        loc_group, loc_column, loc_place = _distinct(self.local, group)
-        k, l = (np.bincount(one, minlength=n_groups) for one in (own_group, loc_group))
-        ends = np.cumsum([what.shape[1]] if parts is None else parts)
-        part = np.searchsorted(ends, own_what, side="right")
-        counts = np.bincount(own_group * len(ends) + part, minlength=n_groups * len(ends)).reshape(n_groups, -1)
-        shape = np.unique(np.column_stack([counts, l]), axis=0, return_inverse=True)[1].ravel()
+        joint = what if self.mirrored else sp.csr_array(sp.hstack([what, self.local]))
+        joint.sort_indices()
+        # the distinct latents of each group, [own, local], one group after the other, and which one each entry is
+        of_row = group[np.repeat(np.arange(self.n_rows), np.diff(joint.indptr))]
+        width = max(joint.shape[1], 1)
+        code, entry = np.unique(of_row * width + joint.indices.astype(np.intp), return_inverse=True)
+        owner, column = code // width, code % width
+        n_groups = int(group.max(initial=-1)) + 1
+        ends = np.cumsum([c] if parts is None else parts)
+        own = column < c
+        part = owner[own] * len(ends) + np.searchsorted(ends, column[own], side="right")
+        counts = np.bincount(part, minlength=n_groups * len(ends)).reshape(n_groups, -1)
+        k, total = counts.sum(axis=1), np.bincount(owner, minlength=n_groups)
+        shape = np.unique(np.column_stack([counts, total]), axis=0, return_inverse=True)[1].ravel()
+        first_latent = np.cumsum(total) - total
+        # place of each latent among all own ones, and where its row and its column are in the joint blocks
+        place, row_start, inner = np.empty((3, len(code)), dtype=np.intp)
+        # where the own latents of a group stand, how many they are, and what each of them is
+        self._count, self._start = k, np.zeros(n_groups, dtype=np.intp)
         self.stacks: list[Stack] = []
-        # place of each own and local latent of a group among all own ones and in the joint blocks
-        place = np.empty(own_group.shape[0], dtype=np.intp)
-        joint_own = np.empty((2, own_group.shape[0]), dtype=np.intp)
-        joint_loc = np.empty((2, loc_group.shape[0]), dtype=np.intp)
-        starts_own, starts_loc = np.cumsum(k) - k, np.cumsum(l) - l
         start = first = 0
         for one in np.unique(shape[k > 0]):
             who = np.flatnonzero((shape == one) & (k > 0))
-            kk, ll = int(k[who[0]]), int(l[who[0]])
-            mine = starts_own[who][:, None] + np.arange(kk)
-            theirs = starts_loc[who][:, None] + np.arange(ll)
-            bounds = np.concatenate([[0], np.cumsum(counts[who[0]])])
-            self.stacks.append(
-                Stack(who, own_what[mine], loc_column[theirs], start, first, tuple(bounds.tolist()), self.mirrored)
-            )
-            place[mine] = start + np.arange(mine.size).reshape(mine.shape)
-            width = self.stacks[-1].width
-            block = first + np.arange(len(who))[:, None] * width**2
-            joint_own[:, mine] = block + np.arange(kk) * width, np.broadcast_to(np.arange(kk), mine.shape)
-            inner = kk + np.arange(ll)
-            joint_loc[:, theirs] = block + inner * width, np.broadcast_to(inner, theirs.shape)
-            start += mine.size
-            first += len(who) * width**2
+            order, n_own = int(total[who[0]]), int(k[who[0]])
+            latents = first_latent[who][:, None] + np.arange(order)
+            mine, theirs = column[latents[:, :n_own]], column[latents[:, n_own:]] - c
+            bounds = (0, *np.cumsum(counts[who[0]]).tolist())
+            self.stacks.append(Stack(who, mine, mine if self.mirrored else theirs, start, first, bounds, order))
+            self._start[who] = start + n_own * np.arange(len(who))
+            place[latents[:, :n_own]] = self.stacks[-1].places
+            row_start[latents] = first + np.arange(latents.size).reshape(latents.shape) * order
+            inner[latents] = np.arange(order)
+            start, first = start + mine.size, first + latents.size * order
         self.n_own, self._n_entries = start, first
-        # where the own latents of a group stand, how many they are, and what each of them is
-        self._count, self._start = k, np.zeros(n_groups, dtype=np.intp)
-        for one in self.stacks:
-            self._start[one.group] = one.start + one.what.shape[1] * np.arange(len(one.group))
-        self._what = np.concatenate([np.ravel(one.what) for one in self.stacks] or [np.zeros(0, np.intp)])
-        self.own = sp.csr_array((what.data, place[own_place], what.indptr), shape=(self.n_rows, start))
+        self._what = _joined(np.ravel(one.what) for one in self.stacks)
+        mine = joint.indices < c
+        self.own = sp.csr_array((joint.data[mine], place[entry.ravel()[mine]], what.indptr), shape=(self.n_rows, start))
         self.ownT = sp.csr_array(self.own.T)
-        self._prepare(what, own_place, loc_place, joint_own, joint_loc)
-
-    def _prepare(self, what: Any, own_place: Any, loc_place: Any, joint_own: IntArray, joint_loc: IntArray) -> None:
-        # rows over joint latents, [own, local] of the group; where products of two entries land in the joint blocks
-        n = joint_own.shape[1]
-        joint = sp.csr_array((what.data, own_place, what.indptr), shape=(self.n_rows, n))
-        base, inner = joint_own
-        if not self.mirrored:
-            width = joint_loc.shape[1]
-            local = sp.csr_array((self.local.data, loc_place, self.local.indptr), shape=(self.n_rows, width))
-            joint = sp.csr_array(sp.hstack([joint, local]))
-            base, inner = (np.concatenate([own, loc]) for own, loc in zip(joint_own, joint_loc, strict=True))
-        row, left, right, self._value = products_of_rows(joint)
-        self._row, self._place = row, base[left] + inner[right]
+        # where products of two entries of a row land in the joint blocks
+        by_latent = sp.csr_array((joint.data, entry.ravel(), joint.indptr), shape=(self.n_rows, len(code)))
+        self._row, left, right, self._value = products_of_rows(by_latent)
+        self._place = row_start[left] + inner[right]
         # rows of a matrix (N, n) between own and local latents
         self._columns = _joined(np.repeat(one.local, one.what.shape[1], axis=0).ravel() for one in self.stacks)
         count = _joined(np.full(one.what.size, one.local.shape[1]) for one in self.stacks)
@@ -194,11 +177,3 @@ class GroupDesign:
 
 def _joined(parts: Any) -> IntArray:
     return np.concatenate([*parts, np.zeros(0, np.intp)])
-
-
-def _distinct(A: Any, group: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return group and column of the distinct (group, column) that entries of A have, and which each entry is."""
-    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    n = max(A.shape[1], 1)
-    code, place = np.unique(group[rows] * n + A.indices.astype(np.intp), return_inverse=True)
-    return code // n, code % n, place.ravel()

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from preflearn.inference.contract import Curve, Query, System, Touched
+from preflearn.inference.contract import Curve, Query, RootCurve, System, Touched
 from preflearn.inference.dense import Curvature, Design, Factor
 from preflearn.inference.group_design import GroupDesign, Stack
 from preflearn.linalg import EPS, weighted_square
@@ -36,44 +36,23 @@ Blocks = list[FloatArray]  # for every stack: (G, k, k)
 Sensitivity = tuple[FloatArray, list[tuple[Stack, FloatArray]]]
 
 
-@dataclass(frozen=True)
 class GroupSystem(System):
-    """S for shared latents with covariance R R' and groups with covariances R_g R_g'."""
+    """S for shared latents with covariance K = R R' and groups with covariances R_g R_g'.
 
-    design: GroupDesign
-    factor: Factor
-    roots: Blocks
-    singular: bool  # whether roots are symmetric and of singular matrices
+    ``blocks`` are the latter (sets, k, k), for the distinct sets of kinds of every stack.
+    """
 
-    @classmethod
-    def build(cls, design: GroupDesign, K: FloatArray, blocks: Blocks) -> GroupSystem:
-        """Factor the covariances; ``blocks`` are those (sets, k, k) of the distinct sets of kinds of every stack."""
-        factor = Factor.build(K) if K.size else Factor(K, None)
+    def __init__(self, design: GroupDesign, K: FloatArray, blocks: Blocks) -> None:
+        self.design, self.factor = design, Factor.build(K) if K.size else Factor(K, None)
+        self.size, self.order = self.factor.rank + design.n_own, design.n_shared
+        self.smooth = self.factor.order is None
+        self.singular = not self.smooth  # whether roots of groups are symmetric and of singular matrices
         try:
-            singular = factor.order is not None
-            roots = [symmetric_roots(one) if singular else cholesky_blocks(one) for one in blocks]
+            roots = [(cholesky_blocks if self.smooth else symmetric_roots)(one) for one in blocks]
         except np.linalg.LinAlgError:
-            roots, singular = [symmetric_roots(one) for one in blocks], True
-        whole = [
-            root if root.shape == (1, 1, 1) else root[one.sets[1]]
-            for root, one in zip(roots, design.stacks, strict=True)
-        ]
-        return cls(design, factor, whole, singular)
-
-    @property
-    def size(self) -> int:
-        """Number of columns of S."""
-        return self.factor.rank + self.design.n_own
-
-    @property
-    def order(self) -> int:
-        """Order of the largest matrix that is factored."""
-        return self.design.n_shared
-
-    @property
-    def smooth(self) -> bool:
-        """Whether S changes smoothly with the parameters."""
-        return self.factor.order is None
+            roots, self.singular = [symmetric_roots(one) for one in blocks], True
+        pairs = zip(roots, design.stacks, strict=True)
+        self.roots = [root if root.shape == (1, 1, 1) else root[one.sets[1]] for root, one in pairs]
 
     def own(self, u: FloatArray) -> FloatArray:
         """Return the latents of groups, R_g u_g."""
@@ -177,7 +156,7 @@ class _Eliminated:
 
 
 @dataclass(frozen=True)
-class GroupCurve(Curve):
+class GroupCurve(RootCurve):
     """B = I + S'TS with the groups eliminated."""
 
     system: GroupSystem
@@ -210,14 +189,9 @@ class GroupCurve(Curve):
         return np.concatenate([v, joined(own, b)])
 
     @cached_property
-    def _covariance(self) -> Any:
-        """Posterior covariance C = T'T of f."""
-        return self.system.factor.covariance(self.point.LB)
-
-    @cached_property
     def _root(self) -> FloatArray:
         """T' (n, r)."""
-        return np.ascontiguousarray(self._covariance.T.T)
+        return np.ascontiguousarray(self.point.T.T)
 
     @cached_property
     def _given(self) -> Any:
@@ -253,7 +227,7 @@ class GroupCurve(Curve):
     def _together(self, one: _Eliminated) -> FloatArray:
         """Return the covariance of f + h_g of a stack that mirrors f: V + (I - VΛ) C (I - VΛ)'."""
         W, local = one.passed[0] + np.eye(one.stack.what.shape[1]), one.stack.local
-        C = self._covariance.C[local[:, :, None], local[:, None, :]]
+        C = self.point.C[local[:, :, None], local[:, None, :]]
         return one.V + times(times(W, C), turned(W))
 
     def among(self, cells: IntArray) -> FloatArray:
@@ -289,13 +263,11 @@ class GroupCurve(Curve):
         h = system.own(u[r:])
         return moved + system.factor.forward(u[:r]), np.asarray(own + h)
 
-    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Sensitivity:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Sensitivity:
         """Return the derivatives of the evidence by K and by the K_g of every stack; see `Curve.sensitivity`."""
         design = self.system.design
-        q = None if minus is None else design.rows.back(minus)
-        M = self._covariance.sensitivity(self.point.Lam, design.rows.back(plus), q)
-        x = design.split(design.ownT @ plus)
-        y: list[Any] = [None] * len(x) if minus is None else list(design.split(design.ownT @ minus))
+        M = self.point.sensitivity(*map(design.rows.back, (plus, minus)))
+        x, y = (design.split(design.ownT @ g) for g in (plus, minus))
         lifted = None
         if design.n_dense:
             seen = _wide(design, [(one.stack, *one.seen) for one in self.stacks])
@@ -308,18 +280,15 @@ class GroupCurve(Curve):
                 S += squares(lifted[k])
             else:
                 F, where = one.seen[0], one.stack.local
-                C = self._covariance.C[where[:, :, None], where[:, None, :]]
+                C = self.point.C[where[:, :, None], where[:, None, :]]
                 S += times(times(F, C), turned(F))
-            if y[k] is not None:
-                S -= times(y[k], turned(y[k]))
-            own.append((one.stack, 0.5 * S))
+            own.append((one.stack, 0.5 * (S - times(y[k], turned(y[k])))))
         return M, own
 
-    def _answer(self, g: FloatArray, query: Query) -> tuple[FloatArray, Any, Any, FloatArray, FloatArray]:
-        """Return means, and rows whose squares are what latents explain of each value a priori and leave of it.
+    def answer(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, list[Any], list[Any]]:
+        """Return means, and rows of shared latents and of groups: R⁻¹ and LB⁻¹ R⁻¹ times the covariances with these.
 
-        Of the latents of groups (sparse, None where none is asked about), of shared ones, then the same two of what is
-        left: LB⁻¹ R⁻¹ times the covariances. For shared latents that is done for few rows, and combined.
+        For shared latents that is done for few rows, and combined; see `RootCurve.answer`.
         """
         design, factor = self.system.design, self.system.factor
         mean = np.asarray(query.shared @ design.rows.back(g))
@@ -328,11 +297,11 @@ class GroupCurve(Curve):
         if query.operator is not None:
             mean, seen, left = query.operator @ mean, query.operator @ seen, query.operator @ left
         if query.own is None:
-            return mean, None, None, seen, left
+            return mean, [seen], [left]
         seen_own = query.own @ self.unrooted.T
         left_own = seen_own @ self.inverses.T
         left = left - Design(left_own @ self.halves.A, left_own @ self.halves.D).forward(self._root)
-        return mean + query.own @ (design.ownT @ g), seen_own, left_own, seen, left
+        return mean + query.own @ (design.ownT @ g), [seen, seen_own], [left, left_own]
 
     @cached_property
     def unrooted(self) -> Any:
@@ -356,27 +325,6 @@ class GroupCurve(Curve):
     def inverse_roots(self) -> Any:
         """The same times R_g'."""
         return block_diagonal([(one.stack, one.half) for one in self.stacks], self.system.design.n_own)
-
-    def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return posterior means and variances of what is asked."""
-        mean, seen_own, left_own, seen, left = self._answer(g, query)
-        explained, spread = np.einsum("pr,pr->p", seen, seen), np.einsum("pr,pr->p", left, left)
-        if seen_own is not None:
-            explained += np.asarray(seen_own.power(2).sum(axis=1)).ravel()
-            spread += np.asarray(left_own.power(2).sum(axis=1)).ravel()
-        return mean, np.maximum(query.prior - explained, 0.0) + spread
-
-    def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return the mean (p,) and the covariance (p, p) of what is asked."""
-        mean, seen_own, left_own, seen, left = self._answer(g, query)
-        covariance = query.prior - seen @ seen.T
-        if seen_own is not None:
-            covariance = covariance - (seen_own @ seen_own.T).toarray()
-        np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), 0.0))  # rounding, as in `moments`
-        covariance += left @ left.T
-        if left_own is not None:
-            covariance += (left_own @ left_own.T).toarray()
-        return mean, np.asarray((covariance + covariance.T) / 2)
 
 
 @dataclass(frozen=True)
@@ -412,26 +360,22 @@ class SingleCurve(GroupCurve):
     def _differences(self) -> FloatArray:
         """Posterior variances of A f."""
         design = self.system.design
-        return np.asarray(self._covariance.spread(design.rows)) if design.n_shared else np.zeros(design.n_rows)
+        return np.asarray(self.point.spread(design.rows)) if design.n_shared else np.zeros(design.n_rows)
 
     @property
     def variances(self) -> FloatArray:
         """Posterior variances of x at the rows; both parts are non-negative."""
         return np.asarray(self._differences / self.gain**2 + self.deviation**2 / self.gain)
 
-    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> Sensitivity:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Sensitivity:
         """Return the derivatives of the evidence by K and by the variance of each own latent."""
         design = self.system.design
         left = self.tau / self.gain
-        S = left * (left * self._differences - 1.0) + plus**2 - (0.0 if minus is None else minus**2)
+        S = left * (left * self._differences - 1.0) + plus**2 - minus**2
         own = np.empty_like(S)
         own[design.own.indices] = 0.5 * S * design.own.data**2
-        q = None if minus is None else design.rows.back(minus)
-        M = (
-            self._covariance.sensitivity(self.point.Lam, design.rows.back(plus), q)
-            if design.n_shared
-            else np.zeros((0, 0))
-        )
+        none = np.zeros((0, 0))
+        M = self.point.sensitivity(*map(design.rows.back, (plus, minus))) if design.n_shared else none
         return M, [(one, own[one.own].reshape(*one.what.shape, 1)) for one in design.stacks]
 
 
@@ -464,10 +408,5 @@ def _row_forms(rows: Any, M: Any) -> FloatArray:
 
 def joined(parts: list[FloatArray], like: FloatArray) -> FloatArray:
     """Return columns (G, k, q) of all stacks as one array (N,) or (N, q), as something else has one or more columns."""
-    if like.ndim == 1:
-        return _ravel(parts)
-    return np.concatenate([np.zeros((0, like.shape[1])), *(part.reshape(-1, like.shape[1]) for part in parts)])
-
-
-def _ravel(parts: list[FloatArray]) -> FloatArray:
-    return np.concatenate([np.ravel(part) for part in parts]) if parts else np.zeros(0)
+    shape = like.shape[1:]
+    return np.concatenate([np.zeros((0, *shape)), *(part.reshape(-1, *shape) for part in parts)])

@@ -31,12 +31,11 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
-from scipy.linalg.blas import dtrsm
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from preflearn.exceptions import DataError
-from preflearn.inference.contract import FACTOR_ALWAYS, Curve, DirectCurve, Query, System
-from preflearn.inference.dense import products_of_rows
+from preflearn.inference.contract import FACTOR_ALWAYS, Curve, Query, System
+from preflearn.inference.dense import Design, lower, products_of_rows
 from preflearn.linalg import cholesky_at_least_one, cholesky_one_plus
 from preflearn.linalg.krylov import conjugate, trace_of
 from preflearn.operators import FloatArray, IntArray
@@ -62,14 +61,12 @@ LOOSE = (
 )
 
 
-class PairDesign:
+class PairDesign(Design):
     """A (cells, n), sparse with two entries +1 and -1 in each row, and D (cells, q), an array."""
 
     def __init__(self, A: Any, D: FloatArray) -> None:
-        self.A, self.D = sp.csr_array(A), np.ascontiguousarray(D)
+        super().__init__(A, D)
         self.A.sort_indices()
-        self.AT = sp.csr_array(self.A.T)
-        self.n = int(self.A.shape[1])
         ends = self.A.indices.reshape(-1, 2).astype(np.intp)
         self.low, self.high = ends[:, 0], ends[:, 1]
         key = self.low * self.n + self.high
@@ -79,15 +76,6 @@ class PairDesign:
             self.keys, pair = np.unique(key, return_inverse=True)
             self.pair = pair.ravel()
         self.pairs = self.keys // self.n, self.keys % self.n
-
-    def forward(self, f: FloatArray) -> FloatArray:
-        """Return A f + D b of all latents."""
-        x = self.A @ f[: self.n]
-        return np.asarray(x + self.D @ f[self.n :]) if self.D.shape[1] else np.asarray(x)
-
-    def back(self, g: FloatArray) -> FloatArray:
-        """Return [A D]'g."""
-        return np.concatenate([self.AT @ g, self.D.T @ g])
 
     def pair_sums(self, tau: FloatArray) -> FloatArray:
         """Return the sum of one number for each cell over the cells of each distinct pair."""
@@ -133,9 +121,12 @@ class PairDesign:
 
     def without_level(self, x: FloatArray) -> FloatArray:
         """Return x, (n,) or (n, k), less its mean over each connected part."""
+        return np.asarray(x - np.asarray(self._to_part @ x)[self.parts[0]])
+
+    @cached_property
+    def _to_part(self) -> Any:
         part, size = self.parts
-        to_part = sp.csr_array((1.0 / size, (part, np.arange(self.n))))
-        return np.asarray(x - np.asarray(to_part @ x)[part])
+        return sp.csr_array((1.0 / size, (part, np.arange(self.n))))
 
     @cached_property
     def narrow_order(self) -> tuple[IntArray, int]:
@@ -149,7 +140,22 @@ class PairDesign:
         return order, int((np.arange(self.n) - least).sum())
 
 
-class Precision:
+class Inverse:
+    """What is asked of C = P⁻¹, which both answers have in common; ``ridge`` is 1/v, 0 without a prior."""
+
+    ridge: float
+    design: PairDesign
+
+    def _centred(self, x: FloatArray) -> FloatArray:
+        """Return x, without a prior less its mean over each connected part, whose level is not known."""
+        return x if self.ridge else self.design.without_level(x)
+
+    def relative(self, E: Any) -> FloatArray | None:
+        """Return the variances of rows E f relative to their mean; None where `among` has to say it."""
+        return None
+
+
+class Precision(Inverse):
     """P = I/v + Λ, and what is asked of its inverse C; see the module for what is exact and what is estimated."""
 
     def __init__(self, design: PairDesign, tau: FloatArray, variance: float, n_draws: int) -> None:
@@ -182,10 +188,6 @@ class Precision:
         x = np.empty_like(b)
         x[order] = lu.solve(np.ascontiguousarray(b[order]))
         return self._centred(x)
-
-    def _centred(self, x: FloatArray) -> FloatArray:
-        """Return x, without a prior less its mean: the level of utilities is not known."""
-        return x if self.ridge else np.asarray(x - x.mean(axis=0))
 
     def solve(self, b: FloatArray, tol: float = EXACT, start: FloatArray | None = None) -> FloatArray:
         """Return C b, (n,) or (n, k)."""
@@ -329,7 +331,7 @@ class Precision:
         return float(exact - 0.5 * square + trace_of(lambda x: M @ x, signs, rest))
 
 
-class Factored:
+class Factored(Inverse):
     """The same questions answered by LL' = I + vΛ, C = v (LL')⁻¹.
 
     Without a prior LL' = Λ/s + ee', e the level of unit length and s the typical size of Λ, and C = (LL')⁻¹/s - ee'/s.
@@ -359,9 +361,6 @@ class Factored:
     def log_det(self) -> float:
         """Log determinant of vP; 0 without a prior."""
         return 2.0 * float(np.log(self.L.diagonal()).sum()) if self.ridge else 0.0
-
-    def _centred(self, x: FloatArray) -> FloatArray:
-        return x if self.ridge else np.asarray(x - x.mean(axis=0))
 
     def solve(self, b: FloatArray, tol: float = 0.0) -> FloatArray:
         """Return C b, (n,) or (n, k)."""
@@ -402,7 +401,7 @@ class Factored:
         step = max(1, BLOCK // max(1, self.design.n))
         for start in range(0, unsure.shape[0], step):
             rows = unsure[start : start + step]
-            half = dtrsm(1.0, self.L, self._centred(rows_of(rows).T.toarray()), lower=1)
+            half = lower(self.L, self._centred(rows_of(rows).T.toarray()))
             found[rows] = self.variance * np.einsum("ij,ij->j", half, half)
         return found
 
@@ -412,51 +411,25 @@ class Factored:
         C += np.tril(C, -1).T
         return np.asarray(E @ (E @ C).T)
 
-    def relative(self, E: Any) -> None:
-        """Return nothing: `among` knows it all."""
-
     def draw(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Return draws (n, count) around the mean."""
         noise = rng.standard_normal((self.design.n, count))
-        return self._centred(np.sqrt(self.variance) * np.asarray(dtrsm(1.0, self.L, noise, lower=1, trans_a=1)))
+        return self._centred(np.sqrt(self.variance) * lower(self.L, noise, transposed=True))
 
 
-@dataclass(frozen=True)
 class IndependentSystem(System):
-    """S = [A √v, D √k]; without a prior [A, D]."""
+    """S = [A √v, D √k]; without a prior [A, D]. ``dense`` says whether P is factored as a dense matrix."""
 
-    design: PairDesign
-    variance: float
-    border: FloatArray  # k, (q,)
-    dense: bool = True  # whether P is factored as a dense matrix
-    n_draws: int = N_DRAWS
+    smooth = True
 
-    @cached_property
-    def roots(self) -> FloatArray:
-        """Diagonal of R, (n + q,)."""
-        if not self.ridge:
-            return np.ones(self.size)
-        return np.concatenate([np.full(self.design.n, np.sqrt(self.variance)), np.sqrt(self.border)])
-
-    @property
-    def size(self) -> int:
-        """Number of columns of S."""
-        return self.design.n + int(self.border.shape[0])
-
-    @property
-    def order(self) -> int:
-        """Order of the matrix that systems are solved with."""
-        return self.size
-
-    @property
-    def smooth(self) -> bool:
-        """S changes smoothly with the parameters."""
-        return True
-
-    @property
-    def ridge(self) -> float:
-        """Weight of the prior, u'u/2."""
-        return 1.0 if np.isfinite(self.variance) else 0.0
+    def __init__(
+        self, design: PairDesign, variance: float, border: FloatArray, dense: bool = True, n_draws: int = N_DRAWS
+    ) -> None:
+        self.design, self.variance, self.border, self.dense, self.n_draws = design, variance, border, dense, n_draws
+        self.size = self.order = design.n + len(border)
+        self.ridge = 1.0 if np.isfinite(variance) else 0.0
+        k = np.append(np.full(design.n, variance), border)
+        self.roots = np.sqrt(k) if self.ridge else np.ones(self.size)  # diagonal of R
 
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
@@ -513,7 +486,7 @@ class IndependentSystem(System):
 
 
 @dataclass(frozen=True)
-class IndependentCurve(DirectCurve):
+class IndependentCurve(Curve):
     """B = R'PR, P with the columns of D as its border."""
 
     system: IndependentSystem
@@ -530,7 +503,7 @@ class IndependentCurve(DirectCurve):
     @cached_property
     def _moves(self) -> FloatArray:
         """X = P⁻¹A'TD, (n, q)."""
-        return self.precision.solve(self._columns) if self._columns.shape[1] else self._columns
+        return self.precision.solve(self._columns) if self._columns.size else self._columns
 
     @cached_property
     def _border(self) -> FloatArray:
@@ -575,52 +548,40 @@ class IndependentCurve(DirectCurve):
     def _lifted(self, E: Any) -> FloatArray:
         """Return (b - X'a) of rows [a, b], times a root of the covariance of D's latents, (q, p)."""
         n = self.system.design.n
-        rows = E[:, n:].toarray() - E[:, :n] @ self._moves
-        return np.asarray(scipy.linalg.solve_triangular(self._border, rows.T, lower=True))
+        return lower(self._border, (E[:, n:].toarray() - E[:, :n] @ self._moves).T)
 
     def forms(self, E: Any) -> FloatArray:
         """Return the variances of rows E of all latents."""
-        n = self.system.design.n
-        if not self._columns.shape[1]:
-            return np.asarray(self.precision.forms(E))
-        return np.asarray(self.precision.forms(E[:, :n]) + np.square(self._lifted(E)).sum(axis=0))
+        own = np.square(self._lifted(E)).sum(axis=0)
+        return np.asarray(self.precision.forms(E[:, : self.system.design.n]) + own)
 
     @cached_property
     def variances(self) -> FloatArray:
         """Posterior variances of x at the cells."""
         design = self.system.design
         spread = self.precision.spreads(*design.pairs)
-        spread = spread if design.pair is None else spread[design.pair]
-        if not self._columns.shape[1]:
-            return np.asarray(spread)
-        rows = design.D - design.A @ self._moves
-        lifted = scipy.linalg.solve_triangular(self._border, rows.T, lower=True)
-        return np.asarray(spread + np.square(lifted).sum(axis=0))
+        lifted = lower(self._border, (design.D - design.A @ self._moves).T)
+        return np.asarray((spread if design.pair is None else spread[design.pair]) + np.square(lifted).sum(axis=0))
 
-    def sensitivity(self, plus: FloatArray, minus: FloatArray | None = None) -> FloatArray:
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
         """Return the diagonal of the derivative of the evidence by the prior covariance; see the module."""
         n, q = self.system.design.n, self._columns.shape[1]
         if not self.precision.ridge:
             return np.zeros(n + q)
         k, roots = np.square(self.system.roots), self.system.roots
-        own = np.zeros((n + q, 0)) if not q else self._lifted(sp.eye_array(n + q, format="csr")).T
-        C = np.concatenate([self.precision.variances, np.zeros(q)]) + np.square(own).sum(axis=1)
-        squares = np.square(self.system.back(plus) / roots)
-        squares -= 0.0 if minus is None else np.square(self.system.back(minus) / roots)
+        own = np.square(self._lifted(sp.eye_array(n + q, format="csr"))).sum(axis=0)
+        C = np.append(self.precision.variances, np.zeros(q)) + own
+        squares = np.square(self.system.back(plus) / roots) - np.square(self.system.back(minus) / roots)
         return np.asarray(0.5 * ((C / k - 1.0) / k + squares))
 
     def among(self, cells: IntArray) -> FloatArray:
         """Return the posterior covariance of x at some cells."""
-        design = self.system.design
-        return self.covariance(sp.csr_array(sp.hstack([design.A[cells], sp.csr_array(design.D[cells])])))
+        return self.covariance(self.system.design.rows(cells))
 
     def covariance(self, E: Any) -> FloatArray:
         """Return E C E' for rows E of all latents."""
-        C = self.precision.among(E[:, : self.system.design.n])
-        if self._columns.shape[1]:
-            lifted = self._lifted(E)
-            C += lifted.T @ lifted
-        return np.asarray(C)
+        lifted = self._lifted(E)
+        return np.asarray(self.precision.among(E[:, : self.system.design.n]) + lifted.T @ lifted)
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return posterior means and variances of what is asked."""
@@ -631,10 +592,10 @@ class IndependentCurve(DirectCurve):
         C = self.covariance(query.shared) + (query.rest @ query.rest.T).toarray()
         return np.asarray(query.shared @ (self.system.roots * u)), np.asarray((C + C.T) / 2)
 
-    def draws(self, u: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
+    def draws(self, u: FloatArray, g: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
         """Return joint draws (count, p) of what is asked."""
         if not self.system.dense and query.shared.shape[0] <= FEW:
-            mean, C = self.joint(u, u, query)
+            mean, C = self.joint(u, g, query)
             values, vectors = np.linalg.eigh(C)
             root = vectors * np.sqrt(np.maximum(values, 0.0))
             return np.asarray(mean + rng.standard_normal((count, len(mean))) @ root.T)
@@ -648,23 +609,15 @@ class IndependentCurve(DirectCurve):
 
     def _draw(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Return draws (n + q, count) of the latents around their means."""
-        f, q = self.precision.draw(count, rng), self._columns.shape[1]
-        if not q:
-            return np.asarray(f)
-        noise = rng.standard_normal((q, count))
-        own = scipy.linalg.solve_triangular(self._border, noise, lower=True, trans="T")
+        f = self.precision.draw(count, rng)
+        own = lower(self._border, rng.standard_normal((self._columns.shape[1], count)), transposed=True)
         return np.concatenate([f - self._moves @ own, own])
 
-    def relative(self, u: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+    def relative(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return means and variances of what is asked, relative to the mean of all."""
-        E = query.shared
-        variance = self.precision.relative(E[:, : self.system.design.n])
+        variance = self.precision.relative(query.shared[:, : self.system.design.n])
         if variance is None:
-            mean, C = self.joint(u, u, query)
-            rows = C.mean(axis=1)
-            return mean - mean.mean(), np.maximum(C.diagonal() - 2 * rows + rows.mean(), 0.0)
-        mean = np.asarray(E @ (self.system.roots * u))
-        if self._columns.shape[1]:
-            lifted = self._lifted(E)
-            variance += np.square(lifted - lifted.mean(axis=1, keepdims=True)).sum(axis=0)
+            return super().relative(u, g, query)
+        mean, lifted = query.shared @ (self.system.roots * u), self._lifted(query.shared)
+        variance += np.square(lifted - lifted.mean(axis=1, keepdims=True)).sum(axis=0)
         return mean - mean.mean(), np.maximum(variance, 0.0)

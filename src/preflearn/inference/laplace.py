@@ -3,56 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from preflearn.inference.contract import Curve, Found, Info, Method, Observed, Posterior, Slopes, System, Warm
 from preflearn.operators import FloatArray
 
-__all__ = ["Laplace", "LogConcave", "Mode", "find_mode", "laplace", "laplace_gradient"]
+__all__ = ["Laplace", "MaximumLikelihood", "laplace", "laplace_gradient"]
 
 
-class LogConcave(Protocol):
-    """What Laplace's method asks of a likelihood; see `preflearn.likelihoods`."""
-
-    def log_density(self, y: FloatArray, z: FloatArray) -> Any:
-        """Return log p(y | z) and its first three derivatives in z."""
-        ...
-
-    def log_density_theta(self, y: FloatArray, z: FloatArray) -> Any:
-        """Return the derivatives of value, first and second in each free parameter."""
-        ...
+MOST_STEPS = 100
 
 
-class Mode(NamedTuple):
-    """The highest point of Σ w log p(y | s S u) - ridge u'u/2, its value, and what is known there."""
-
-    u: FloatArray
-    value: float
-    derivatives: Any  # of log p
-    gradient: FloatArray
-    curve: Curve
-    info: Info
-
-    def found(self, system: System, seen: Observed) -> Found:
-        """Return the Gaussian at the mode."""
-        d = self.derivatives
-        posterior = Posterior(system, self.curve, self.u, seen.sums(seen.weight * d.first), self.value)
-        return Found(posterior, self.info, -d.second, d.first - d.second * seen.see(posterior.x), d)
-
-
-def find_mode(
-    system: System,
-    seen: Observed,
-    likelihood: LogConcave,
-    u: FloatArray,
-    *,
-    near: Curve | None = None,
-    tol: float = 1e-9,
-    max_steps: int = 100,
-) -> Mode:
-    """Find the mode of Σ w log p(y | s S u) - ridge u'u/2 from u by Newton steps, and factor B there.
+def find_mode(system: System, seen: Observed, likelihood: Any, u: FloatArray, near: Curve | None, tol: float) -> Found:
+    """Return the Gaussian at the mode of Σ w log p(y | s S u) - ridge u'u/2, which is found from u by Newton steps.
 
     Steps are halved until they rise (the objective is concave, so this ends); the iteration stops on the norm of the
     gradient, because stopping on the objective loses up to five digits of the evidence's gradient. Before the mode
@@ -74,7 +39,7 @@ def find_mode(
         norm = float(np.linalg.norm(gradient)) / max(1.0, float(np.linalg.norm(u)))
         tau = seen.squares(-weight * d.second)
         # one step beyond the tolerance: the determinant is not flat at the mode, and sees what is left of the way
-        if norm <= 1e-3 * tol or before <= tol or steps >= max_steps:
+        if norm <= 1e-3 * tol or before <= tol or steps >= MOST_STEPS:
             break
         before = norm
         step, helps = system.newton(tau, gradient, helps, max(0.1 * tol, min(0.03, norm, np.sqrt(rise))))
@@ -104,30 +69,18 @@ def find_mode(
     step = curve.solve(gradient)
     digits = 1e-6 * float(np.sqrt(ridge * (u @ u) + tau @ np.square(system.forward(u))))  # √(u'Bu), a sum of squares
     residual = min(norm, float(np.sqrt(max(float(gradient @ step), 0.0))) / max(1.0, digits))
-    return Mode(u, value, d, gradient, curve, Info(steps, residual, tol, residual <= 100 * tol))
+    posterior = Posterior(system, curve, u, seen.sums(weight * d.first), value)
+    info = Info(steps, residual, tol, residual <= 100 * tol)
+    return Found(posterior, info, -d.second, d.first - d.second * seen.see(posterior.x), d)
 
 
-def laplace(
-    system: System,
-    seen: Observed,
-    likelihood: LogConcave,
-    *,
-    start: FloatArray | None = None,
-    near: Curve | None = None,
-    tol: float = 1e-9,
-    max_steps: int = 100,
-) -> tuple[Posterior, Info]:
-    """Return the Gaussian at the mode; see `find_mode`.
-
-    ``start`` is a warm start, the ``g`` of an earlier posterior: at a mode u = S'g with g = Σ s w d₁ at the cells,
-    whatever the prior.
-    """
-    u = np.zeros(system.size) if start is None else system.start(start, near)
-    mode = find_mode(system, seen, likelihood, u, near=near, tol=tol, max_steps=max_steps)
-    return mode.found(system, seen).posterior, mode.info
+def laplace(system: System, seen: Observed, likelihood: Any, *, tol: float = 1e-9) -> tuple[Posterior, Info]:
+    """Return the Gaussian at the mode."""
+    found = Laplace(tol).solve(system, seen, likelihood)
+    return found.posterior, found.info
 
 
-def laplace_gradient(posterior: Posterior, seen: Observed, likelihood: LogConcave, derivatives: Any = None) -> Slopes:
+def laplace_gradient(posterior: Posterior, seen: Observed, likelihood: Any, derivatives: Any = None) -> Slopes:
     """Return the derivatives of the evidence; ``derivatives`` are those of log p at the mode, if they are known.
 
     With g = Σ s w d₁, V the posterior covariance of x, h = ½ Σ s (s² diag V) w d₃ the derivative of -½ log |B| through
@@ -156,21 +109,45 @@ def laplace_gradient(posterior: Posterior, seen: Observed, likelihood: LogConcav
 
 @dataclass(frozen=True)
 class Laplace(Method):
-    """Laplace's method as an inference; it starts from ``g`` of an earlier posterior, with a factor of its B."""
+    """Laplace's method as an inference; it starts from ``g`` of an earlier posterior, with a factor of its B.
+
+    At a mode u = S'g with g = Σ s w d₁ at the cells, whatever the prior.
+    """
 
     name: ClassVar[str] = "laplace"
     words: ClassVar[str] = "Laplace's method"
-    log_concave_only: ClassVar[bool] = True
-    exact_only: ClassVar[bool] = False
-    tol: float = 1e-9
 
     def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Warm | None = None) -> Found:
         """Find the mode and the Gaussian at it."""
         last = None if warm is None else warm.near
         near = last.curve if last is not None and system.smooth and last.system.smooth else None
         u = np.zeros(system.size) if warm is None else system.start(warm.g, near)
-        return find_mode(system, seen, likelihood, u, near=near, tol=self.tol).found(system, seen)
+        return find_mode(system, seen, likelihood, u, near, self.tol)
 
     def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:
         """Return the derivatives of the evidence."""
         return laplace_gradient(found.posterior, seen, likelihood, found.derivatives)
+
+
+@dataclass(frozen=True)
+class MaximumLikelihood(Method):
+    """The maximum of the likelihood, with the inverse of the information there as covariance.
+
+    For systems without a prior (`preflearn.terms.Multiple` of infinite variance), and so without an evidence: the
+    ``log_evidence`` of what is found is the log likelihood at its maximum, the profile likelihood of parameters.
+    """
+
+    name: ClassVar[str] = "maximum likelihood"
+    words: ClassVar[str] = "maximum likelihood"
+
+    def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Warm | None = None) -> Found:
+        """Find the maximum, from that at nearby parameters."""
+        last = None if warm is None else warm.near
+        u, near = (np.zeros(system.size), None) if last is None else (last.u, last.curve)
+        return find_mode(system, seen, likelihood, u, near, self.tol)
+
+    def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:
+        """Return the derivatives of the profile likelihood."""
+        z = seen.see(found.posterior.x)
+        own = [float(seen.weight @ value) for value, _, _ in likelihood.log_density_theta(seen.y, z)]
+        return Slopes(np.zeros_like(found.posterior.u), np.array(own), np.zeros_like(z))

@@ -15,15 +15,16 @@ The form is chosen here and nowhere else, from the shape of what terms say that 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 
-from preflearn.inference.contract import Query, System
+from preflearn.inference.contract import Query, System, square_norms
 from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem, Design, Factor
 from preflearn.inference.group_design import GroupDesign, Stack
@@ -53,45 +54,54 @@ class Family:
     @classmethod
     def of(cls, parts: list[tuple[int, Seen]]) -> Family:
         """Return the family of terms that see the same groups."""
-        counts = [seen.own.shape[1] for _, seen in parts]
-        offsets = (0, *np.cumsum(counts).tolist())
+        offsets = (0, *np.cumsum([seen.own.shape[1] for _, seen in parts]).tolist())
         what = sp.csr_array(sp.hstack([seen.own for _, seen in parts]))
         group = parts[0][1].group
         assert group is not None
         return cls(tuple(t for t, _ in parts), offsets, what, group)
 
-    @property
-    def counts(self) -> list[int]:
-        """Number of kinds of each term."""
-        return np.diff(self.offsets).tolist()
+    @cached_property
+    def size(self) -> int:
+        """Number of latents."""
+        rows = np.repeat(np.arange(self.what.shape[0]), np.diff(self.what.indptr))
+        return int(np.unique(self.group[rows] * self.what.shape[1] + self.what.indices).shape[0])
+
+    def design(self, local: Any, dense: FloatArray) -> GroupDesign:
+        """Return the design of the groups beside latents that rows share."""
+        return GroupDesign(local, dense, self.what, self.group, np.diff(self.offsets))
+
+    @cached_property
+    def alone(self) -> GroupDesign:
+        """The same without shared latents."""
+        m = len(self.group)
+        return self.design(sp.csr_array((m, 0)), np.zeros((m, 0)))
+
+    def _parts(self, stack: Stack) -> Iterator[tuple[int, int, slice]]:
+        """Yield each term with latents in a stack, where its kinds start, and the places of these in the stack."""
+        for t, offset, (a, b) in zip(self.terms, self.offsets, pairwise(stack.parts), strict=False):
+            if b > a:
+                yield t, offset, slice(a, b)
 
     def covariances(self, given: Sequence[Given], stack: Stack) -> FloatArray:
         """Return the covariances (sets, k, k) of the distinct sets of kinds of a stack."""
         sets = stack.sets[0]
         K = np.zeros((*sets.shape, sets.shape[1]))
-        for t, offset, a, b in zip(self.terms, self.offsets[:-1], stack.parts[:-1], stack.parts[1:], strict=True):
+        for t, offset, part in self._parts(stack):
             block = given[t].block
-            if b > a and block is not None:
-                K[:, a:b, a:b] = block(sets[:, a:b] - offset)
+            if block is not None:
+                K[:, part, part] = block(sets[:, part] - offset)
         return K
 
-    def of_terms(self, own: list[tuple[Stack, FloatArray]]) -> dict[int, Blocks]:
-        """Return the derivatives by the blocks of every term, with the kinds they belong to."""
-        found: dict[int, Blocks] = {t: [] for t in self.terms}
-        for stack, S in own:
-            for t, offset, a, b in zip(self.terms, self.offsets[:-1], stack.parts[:-1], stack.parts[1:], strict=True):
-                if b > a:
-                    found[t].append((stack.what[:, a:b] - offset, S[:, a:b, a:b]))
-        return found
+    def of_terms(self, found: dict[int, Blocks], stack: Stack, S: FloatArray) -> None:
+        """Add the derivatives by the blocks of every term in a stack, with the kinds they belong to."""
+        for t, offset, part in self._parts(stack):
+            found.setdefault(t, []).append((stack.what[:, part] - offset, S[:, part, part]))
 
-    def cross(self, design: GroupDesign, t: int, asked: Any, n_rows: int) -> Any:
+    def cross(self, design: GroupDesign, t: int, asked: Own, n_rows: int) -> Any:
         """Return covariances (p, N) of asked rows with the latents of groups, for what one term says."""
         entries = design.rows_of(asked.group, asked.cross, self.offsets[self.terms.index(t)])
-        if asked.row.shape[0] == n_rows and np.array_equal(asked.row, np.arange(n_rows)):
-            return entries
-        ones = np.ones(asked.row.shape[0])
-        gather = sp.csr_array((ones, (asked.row, np.arange(asked.row.shape[0]))), shape=(n_rows, asked.row.shape[0]))
-        return gather @ entries
+        place = (asked.row, np.arange(len(asked.row)))
+        return sp.csr_array((np.ones(len(asked.row)), place), shape=(n_rows, len(asked.row))) @ entries
 
 
 class Layout:
@@ -107,61 +117,36 @@ class Layout:
             if one.own is not None:
                 by_name.setdefault(one.family, []).append((t, one))
         self.families = frozenset(one.family for one in seen if one.family)  # names of all groups that terms know
-        families = [Family.of(parts) for parts in by_name.values()]
-        size = [_n_own(one) for one in families]
-        order = np.argsort(size, kind="stable")[::-1]
-        self.main = families[order[0]] if families else None
-        self.joined = [families[k] for k in order[1:]]
+        families = sorted((Family.of(parts) for parts in by_name.values()), key=lambda one: one.size)[::-1]
+        self.main = families[0] if families else None
         self.inner: Family | None = None
-        if self.joined and size[order[1]] > MOST_SHARED:
+        joined = families[1:]
+        if joined and joined[0].size > MOST_SHARED:
             # of two that cross, the one with the smaller groups is eliminated within the other
-            two = sorted((families[order[0]], self.joined.pop(0)), key=lambda one: int(np.bincount(one.group).max()))
-            self.inner, self.main = two
-            nothing = sp.csr_array((n_cells, 0)), np.zeros((n_cells, 0))
-            self.inner_design = GroupDesign(*nothing, self.inner.what, self.inner.group, self.inner.counts)
-        self._columns(seen)
-        shared = [one for one in seen if one.shared is not None]
+            self.inner, self.main = sorted(families[:2], key=lambda one: int(np.bincount(one.group).max()))
+            joined = families[2:]
+        # shared latents: those that few rows see each, also of joined families, then those that all rows see
+        shared = {t: one.shared for t, one in enumerate(seen) if one.shared is not None}
+        few = {t: A for t, A in shared.items() if not isinstance(A, np.ndarray)}
+        every = {t: D for t, D in shared.items() if isinstance(D, np.ndarray)}
+        own = [one.alone.own for one in joined]
+        self.local = sp.csr_array(sp.hstack([sp.csr_array((n_cells, 0)), *few.values(), *own]))
+        self.dense = np.hstack([np.zeros((n_cells, 0)), *every.values()])
+        ends = np.cumsum([0, *(A.shape[1] for A in (*few.values(), *own, *every.values()))]).tolist()
+        places = [slice(a, b) for a, b in pairwise(ends)]
+        self.slices = dict(zip([*few, *every], places[: len(few)] + places[len(few) + len(own) :], strict=True))
+        self.joined = list(zip(joined, places[len(few) :], strict=False))
+        self.n_many, self.n_shared = int(self.local.shape[1]), int(ends[-1])
         # utilities that can be asked about themselves, and of these so many that no array of their size is held
-        self.direct = self.main is None and all(one.alike for one in shared) and self.local.shape[1] > 0
-        self.n_many = self.local.shape[1]
+        self.direct = self.main is None and all(seen[t].alike for t in shared) and self.n_many > 0
         self.sparse = self.direct and self.n_many > dense
-
-    def _columns(self, seen: Sequence[Seen]) -> None:
-        """Put the shared latents in order: those that few rows see each, then those that all rows see."""
-        sparse: list[tuple[int, Any]] = []
-        dense: list[tuple[int, Any]] = []
-        for t, one in enumerate(seen):
-            if one.shared is None:
-                continue
-            (dense if isinstance(one.shared, np.ndarray) else sparse).append((t, one.shared))
-        self.joined_designs = [
-            GroupDesign(sp.csr_array((self.n_cells, 0)), np.zeros((self.n_cells, 0)), one.what, one.group, one.counts)
-            for one in self.joined
-        ]
-        locals_: list[Any] = [sp.csr_array((self.n_cells, 0)), *(sp.csr_array(A) for _, A in sparse)]
-        locals_ += [one.own for one in self.joined_designs]
-        self.local = sp.csr_array(sp.hstack(locals_))
-        self.dense = np.hstack([np.zeros((self.n_cells, 0)), *(D for _, D in dense)])
-        self.slices: dict[int, slice] = {}
-        start = 0
-        for t, A in sparse:
-            self.slices[t] = slice(start, start + A.shape[1])
-            start += A.shape[1]
-        self.joined_slices = []
-        for design in self.joined_designs:
-            self.joined_slices.append(slice(start, start + design.n_own))
-            start += design.n_own
-        for t, D in dense:
-            self.slices[t] = slice(start, start + D.shape[1])
-            start += D.shape[1]
-        self.n_shared = start
 
     @cached_property
     def design(self) -> Any:
         """The prepared design of the elimination."""
         if self.main is not None:
-            return GroupDesign(self.local, self.dense, self.main.what, self.main.group, self.main.counts)
-        return PairDesign(self.local, self.dense) if self.direct else Design(self.local, self.dense)
+            return self.main.design(self.local, self.dense)
+        return (PairDesign if self.direct else Design)(self.local, self.dense)
 
     def rough(self) -> Layout:
         """Return the same with fewer draws, where variances are estimated from such."""
@@ -169,36 +154,36 @@ class Layout:
         found.n_draws = ROUGH_DRAWS
         return found
 
-    @property
-    def order(self) -> int:
-        """Order of the largest matrix that is factored."""
-        return self.n_shared
-
-    def _direct_system(self, given: Sequence[Given]) -> System:
-        variance = np.empty(self.n_shared)
-        for t, place in self.slices.items():
-            K = given[t].K
-            assert isinstance(K, Multiple)
-            variance[place] = K.variance
-        n = self.n_many
-        return IndependentSystem(self.design, float(variance[0]), variance[n:], not self.sparse, self.n_draws)
-
     def system(self, given: Sequence[Given]) -> tuple[System, Pull]:
         """Return the system of priors of the terms, and from its sensitivity to derivatives by their parameters."""
         if self.direct:
-            return self._direct_system(given), lambda diagonal: self._pull_traces(given, diagonal)
+            multiples = {t: cast(Multiple, given[t].K) for t in self.slices}
+            border = np.concatenate([np.full(K.size, K.variance) for K in multiples.values()])[self.n_many :]
+            first = next(iter(multiples.values())).variance
+            return IndependentSystem(
+                self.design, first, border, not self.sparse, self.n_draws
+            ), lambda diagonal: _joined(
+                one.pull(float(diagonal[self.slices[t]].sum()), []) for t, one in enumerate(given)
+            )
         given = [one.in_full() for one in given]
         K = self._covariance(given)
         if self.main is None:
-            return DenseSystem(self.design, Factor.build(K)), lambda M: self._pull(given, M, {})
-        main, design = self.main, self.design
-        system = GroupSystem.build(design, K, [main.covariances(given, stack) for stack in design.stacks])
+            return DenseSystem(self.design, Factor.build(K)), lambda M: self._pull(given, M, [])
+        main, stacks = self.main, self.design.stacks
+        system = GroupSystem(self.design, K, [main.covariances(given, stack) for stack in stacks])
         if self.inner is None:
-            return system, lambda found: self._pull(given, found[0], main.of_terms(found[1]))
-        inner, nothing = self.inner, np.zeros((0, 0))
-        blocks = [inner.covariances(given, stack) for stack in self.inner_design.stacks]
-        crossed = CrossedSystem(system, GroupSystem.build(self.inner_design, nothing, blocks))
-        return crossed, lambda found: self._pull(given, found[0], main.of_terms(found[1]) | inner.of_terms(found[2]))
+            return system, lambda found: self._pull(given, found[0], [(main, found[1])])
+        inner, alone = self.inner, self.inner.alone
+        blocks = [inner.covariances(given, stack) for stack in alone.stacks]
+        crossed = CrossedSystem(system, GroupSystem(alone, np.zeros((0, 0)), blocks))
+        return crossed, lambda found: self._pull(given, found[0], [(main, found[1]), (inner, found[2])])
+
+    def _blocks(self) -> Iterator[tuple[Family, Stack, Any]]:
+        """Yield stacks of joined families, and where their blocks stand in the covariance of shared latents."""
+        for family, place in self.joined:
+            for stack in family.alone.stacks:
+                rows = place.start + stack.places
+                yield family, stack, (rows[:, :, None], rows[:, None, :])
 
     def _covariance(self, given: Sequence[Given]) -> FloatArray:
         if not self.joined and len(self.slices) == 1:
@@ -208,72 +193,21 @@ class Layout:
         total = np.zeros((self.n_shared, self.n_shared))
         for t, place in self.slices.items():
             total[place, place] = given[t].K
-        for family, design, place in zip(self.joined, self.joined_designs, self.joined_slices, strict=True):
-            for stack in design.stacks:
-                K = family.covariances(given, stack)[stack.sets[1]]
-                rows = place.start + stack.places
-                total[rows[:, :, None], rows[:, None, :]] = K
+        for family, stack, where in self._blocks():
+            total[where] = family.covariances(given, stack)[stack.sets[1]]
         return total
 
-    def _pull_traces(self, given: Sequence[Given], diagonal: FloatArray) -> FloatArray:
-        slopes = [one.pull(float(diagonal[self.slices[t]].sum()), []) for t, one in enumerate(given)]
-        return np.concatenate([np.zeros(0), *slopes])
-
-    def _pull(self, given: Sequence[Given], M: FloatArray, own: dict[int, Blocks]) -> FloatArray:
-        for family, design, place in zip(self.joined, self.joined_designs, self.joined_slices, strict=True):
-            stacks = []
-            for stack in design.stacks:
-                rows = place.start + stack.places
-                stacks.append((stack, M[rows[:, :, None], rows[:, None, :]]))
-            own = own | family.of_terms(stacks)
+    def _pull(self, given: Sequence[Given], M: FloatArray, groups: list[tuple[Family, Any]]) -> FloatArray:
+        own: dict[int, Blocks] = {}
+        every = [(family, stack, S) for family, found in groups for stack, S in found]
+        for family, stack, S in (*every, *((family, stack, M[where]) for family, stack, where in self._blocks())):
+            family.of_terms(own, stack, S)
         slopes = []
         for t, one in enumerate(given):
             here = self.slices.get(t)
             part = None if here is None else M if here == slice(0, M.shape[0]) else np.ascontiguousarray(M[here, here])
             slopes.append(one.pull(part, own.get(t, [])))
-        return np.concatenate([np.zeros(0), *slopes])
-
-    def query(self, terms: Sequence[Term], rows: Rows, *, joint: bool = False, total: int = 0) -> Query:
-        """Return what rows have to do with the latents; ``joint`` asks for the covariance of their values."""
-        asked = [term.ask(rows) for term in terms]
-        if self.direct:
-            return self._direct_query(asked, len(rows), total)
-        prior = np.asarray(sum(t.covariance(rows) for t in terms) if joint else sum(a.variance for a in asked))
-        shared = {t: one.shared.covariances() for t, one in enumerate(asked) if one.shared is not None}
-        joins = any(
-            one.own is not None and any(t in family.terms for family in self.joined) for t, one in enumerate(asked)
-        )
-        operator: Any = None
-        if len(shared) == 1 and not joins:  # of few rows, which are combined in the end
-            ((t, (few, operator)),) = shared.items()
-            Q = _padded(few, self.slices[t], self.n_shared)
-        else:
-            Q = np.zeros((len(rows), self.n_shared))
-            for t, found in shared.items():
-                Q[:, self.slices[t]] = found.whole
-        own: Any = None
-        for t, one in enumerate(asked):
-            if one.own is None:
-                continue
-            part, place = self.of_groups(t, one.own, len(rows))
-            if place is None:
-                own = part if own is None else own + part
-            else:
-                Q[:, place] += part.toarray()
-        return Query(Q, prior, own, operator, total)
-
-    def _direct_query(self, asked: Sequence[Asked], p: int, total: int) -> Query:
-        parts: list[Any] = []
-        rest = [sp.csr_array((p, 0))]
-        for t, place in sorted(self.slices.items(), key=lambda item: item[1].start):
-            shared: Any = asked[t].shared
-            parts.append(sp.csr_array((p, place.stop - place.start)) if shared is None else shared.rows)
-            if shared is not None and shared.rest.nnz:
-                rest.append(np.sqrt(shared.variance) * shared.rest)
-        E = parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts, format="csr"))
-        beside = sp.csr_array(sp.hstack(rest, format="csr"))
-        prior = np.asarray(beside.multiply(beside).sum(axis=1), dtype=np.float64).ravel()
-        return Query(E, prior, total=total, direct=True, rest=beside)
+        return _joined(slopes)
 
     def of_groups(self, t: int, own: Own, n_rows: int) -> tuple[Any, slice | None]:
         """Return covariances (p, N) of asked rows with a term's latents of groups, and the places of these.
@@ -284,14 +218,13 @@ class Layout:
         if self.main is not None and t in self.main.terms:
             part = self.main.cross(self.design, t, own, n_rows)
             if self.inner is not None:
-                part = sp.csr_array(sp.hstack([part, sp.csr_array((n_rows, self.inner_design.n_own))]))
+                part = sp.csr_array(sp.hstack([part, sp.csr_array((n_rows, self.inner.alone.n_own))]))
             return part, None
         if self.inner is not None and t in self.inner.terms:
-            part = self.inner.cross(self.inner_design, t, own, n_rows)
+            part = self.inner.cross(self.inner.alone, t, own, n_rows)
             return sp.csr_array(sp.hstack([sp.csr_array((n_rows, self.design.n_own)), part])), None
-        found = zip(self.joined, self.joined_designs, self.joined_slices, strict=True)
-        family, design, place = next(one for one in found if t in one[0].terms)
-        return family.cross(design, t, own, n_rows), place
+        family, place = next(one for one in self.joined if t in one[0].terms)
+        return family.cross(family.alone, t, own, n_rows), place
 
     def places_of(self, t: int, own: Own, system: Any) -> IntArray:
         """Return where a term's latents of groups, which have nothing to do with others a priori, stand in u."""
@@ -304,17 +237,8 @@ class Layout:
         return np.asarray(system.size - part.shape[1] + latents)
 
 
-def _n_own(family: Family) -> int:
-    rows = np.repeat(np.arange(family.what.shape[0]), np.diff(family.what.indptr))
-    return int(np.unique(family.group[rows] * family.what.shape[1] + family.what.indices).shape[0])
-
-
-def _padded(M: FloatArray, place: slice, size: int) -> FloatArray:
-    if M.shape[1] == size:
-        return M
-    wide = np.zeros((M.shape[0], size))
-    wide[:, place] = M
-    return wide
+def _joined(slopes: Iterable[FloatArray]) -> FloatArray:
+    return np.concatenate([np.zeros(0), *slopes])
 
 
 @dataclass(frozen=True)
@@ -367,14 +291,14 @@ class Problem:
     @property
     def order(self) -> int:
         """Order of the largest matrix that is factored."""
-        return self.layout.order
+        return self.layout.n_shared
 
     @property
     def n_latents(self) -> int:
         """Number of latents."""
         layout = self.layout
         own = 0 if layout.main is None else layout.design.n_own
-        return layout.n_shared + own + (0 if layout.inner is None else layout.inner_design.n_own)
+        return layout.n_shared + own + (0 if layout.inner is None else layout.inner.alone.n_own)
 
     @property
     def estimated(self) -> bool:
@@ -398,5 +322,43 @@ class Problem:
         return np.asarray(sum(parts, np.zeros((len(items.number), len(items.number)))))
 
     def query(self, rows: Rows, *, joint: bool = False, total: int = 0) -> Query:
-        """Return what rows have to do with the latents."""
-        return self.layout.query(self.terms, rows, joint=joint, total=total)
+        """Return what rows have to do with the latents; ``joint`` asks for the covariance of their values."""
+        asked, layout = [term.ask(rows) for term in self.terms], self.layout
+        if layout.direct:
+            return self._direct_query(asked, len(rows), total)
+        prior = np.asarray(sum(t.covariance(rows) for t in self.terms) if joint else sum(a.variance for a in asked))
+        shared = {t: one.shared.covariances() for t, one in enumerate(asked) if one.shared is not None}
+        own: Any = None
+        joins: list[tuple[slice, Any]] = []  # covariances with groups among the shared latents
+        for t, one in enumerate(asked):
+            if one.own is None:
+                continue
+            part, place = layout.of_groups(t, one.own, len(rows))
+            if place is None:
+                own = part if own is None else own + part
+            else:
+                joins.append((place, part))
+        if len(shared) == 1 and not joins:  # of few rows, which are combined in the end
+            ((t, (Q, operator)),) = shared.items()
+            if Q.shape[1] < layout.n_shared:
+                few, Q = Q, np.zeros((Q.shape[0], layout.n_shared))
+                Q[:, layout.slices[t]] = few
+            return Query(Q, prior, own, operator, total)
+        Q = np.zeros((len(rows), layout.n_shared))
+        for t, found in shared.items():
+            Q[:, layout.slices[t]] = found.whole
+        for place, part in joins:
+            Q[:, place] += part.toarray()
+        return Query(Q, prior, own, None, total)
+
+    def _direct_query(self, asked: Sequence[Asked], p: int, total: int) -> Query:
+        parts: list[Any] = []
+        rest = [sp.csr_array((p, 0))]
+        for t, place in self.layout.slices.items():
+            shared: Any = asked[t].shared
+            parts.append(sp.csr_array((p, place.stop - place.start)) if shared is None else shared.rows)
+            if shared is not None and shared.rest.nnz:
+                rest.append(np.sqrt(shared.variance) * shared.rest)
+        E = parts[0] if len(parts) == 1 else sp.csr_array(sp.hstack(parts, format="csr"))
+        beside = sp.csr_array(sp.hstack(rest, format="csr"))
+        return Query(E, square_norms(beside), total=total, rest=beside)

@@ -28,6 +28,7 @@ class Options:
     margins: bool
     scale: bool
     items_name: str
+    by: str | None = None
 
     @classmethod
     def checked(
@@ -44,6 +45,7 @@ class Options:
         margins: bool = False,
         scale: bool = True,
         items_name: str = "the items",
+        by: str | None = None,
     ) -> Self:
         """Return options as a person gives them; what is not allowed raises."""
         check_choice(missing, ("error", "drop"), "missing", owner)
@@ -61,4 +63,5 @@ class Options:
             margins,
             scale,
             items_name,
+            by,
         )

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from numpy.typing import NDArray
+
 from preflearn.data.checks import check_choice
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.item_table import check_items
@@ -48,6 +50,8 @@ class Reading:
         How columns of the item table became features, for new items.
     source : str
         Name of the file or table in messages.
+    by : ndarray (n_comparisons,) or None
+        What the column that was asked for by ``by`` says of each comparison.
 
     Examples
     --------
@@ -65,6 +69,7 @@ class Reading:
     notes: tuple[str, ...]
     encoder: ItemEncoder | None
     source: str
+    by: NDArray[Any] | None = None
 
     def __str__(self) -> str:
         return "\n".join(self.notes)
@@ -84,6 +89,7 @@ def read_preferences(
     self_comparisons: Literal["error", "drop"] = "error",
     repeated_rows: Literal["drop", "keep"] = "drop",
     scale: bool = True,
+    by: str | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
 ) -> Reading:
@@ -126,6 +132,8 @@ def read_preferences(
         answers of their own, and stay.
     scale : bool, default=True
         Divide numeric features of files and frames by their standard deviations, recorded in ``encoder``.
+    by : str, default=None
+        A column that says which category a row belongs to, whose cells are kept beside the comparisons.
     n_features, zero_based
         As in `read_svmlight`.
 
@@ -164,6 +172,7 @@ def read_preferences(
         lower_wins=lower_wins,
         margins=margins,
         scale=scale,
+        by=by,
     )
     return read_with(options, source, items, form=form, n_features=n_features, zero_based=zero_based)
 
@@ -254,6 +263,8 @@ def read_with(
     if source is items and isinstance(source, str):
         raise DataError(f"{options.owner}: {source!r} cannot be both the preferences and the items. Give two files.")
     found = open_source(source, options.owner, form)
+    if options.by is not None and isinstance(found, Content):
+        raise DataError(f"{found.source}: by={options.by!r} names a column, and this file has none. Give a table.")
     if isinstance(found, Content) and found.kind == "svmlight":
         return _of_svmlight(found, items, options, n_features, zero_based)
     for option, said in (("n_features", n_features is not None), ("zero_based", zero_based)):
@@ -261,7 +272,8 @@ def read_with(
             raise DataError(f"{found.source}: {option} is for SVMlight files, and this is a table. Leave it out.")
     statements = _of_table(found, items, options, form) if isinstance(found, Table) else _of_preflib(found, options)
     data, encoder, notes = statements.with_items(items, options)
-    return Reading(data, statements.layout, statements.columns, tuple(notes), encoder, found.source)
+    by = None if options.by is None else statements.cells_of(options.by)
+    return Reading(data, statements.layout, statements.columns, tuple(notes), encoder, found.source, by)
 
 
 def _of_table(table: Table, items: Any, options: Options, form: str | None) -> Statements:

@@ -76,6 +76,13 @@ class Statements:
         )
         return data, known.encoder, [*self.notes, *known.notes, *about, *commas(self.table)]
 
+    def cells_of(self, column: str) -> NDArray[Any]:
+        """Return what a column says of each comparison."""
+        column = self.table.find(column, "the categories")
+        cells = self.table.column(column, "category")
+        meaning = self.table.names(column)
+        return label_array([meaning[cells[row]] for row in self.row.tolist()])
+
     def _where(self) -> dict[str, int]:
         """Return the row of the table where each name that is compared occurs first."""
         both = np.concatenate([self.first, self.second])
@@ -161,7 +168,7 @@ def compare(table: Table, layout: Layout, options: Options, *, known: bool) -> S
         features, about = row_features(table, layout.features, (first, second), list(codes))
         notes += about
     used = [*roles.values(), *(column for pair in layout.features for column in (pair.first, pair.second))]
-    notes += unused(table, used)
+    notes += unused(table, [*used, *_category(table, options)])
     row = np.arange(len(table)) if answers.row is None else answers.row
     return Statements(
         table,
@@ -230,8 +237,14 @@ def _rankings(table: Table, layout: Layout, options: Options) -> Statements:
     if not table.is_file:
         for column in [roles["item"]] if "item" in roles else layout.places:
             found.named.update(table.names(column))
-    found.notes.extend([*unused(table, [*roles.values(), *layout.places]), *repeats])
+    used = [*roles.values(), *layout.places, *_category(table, options)]
+    found.notes.extend([*unused(table, used), *repeats])
     return found
+
+
+def _category(table: Table, options: Options) -> list[str]:
+    """Return the column that says which category a row belongs to, if one was asked for."""
+    return [] if options.by is None else [table.find(options.by, "the categories")]
 
 
 def rank(table: Table, rankings: Rankings, layout: str, columns: dict[str, str], names: list[str]) -> Statements:

@@ -3,13 +3,11 @@
 from preflearn.models._preference import Effect
 from preflearn.models.bradley_terry import BradleyTerry
 from preflearn.models.gp import PreferenceGP
-from preflearn.models.kpc import KPCR, KPCRank
-from preflearn.models.kpc_cv import KPCRankCV
+from preflearn.models.kpc import KPCR, KPCRank, KPCRankCV
 from preflearn.models.label_gp import LabelPreferenceGP
 from preflearn.models.on_items import OnItems
 from preflearn.models.preference_matrix import PreferenceMatrix
-from preflearn.models.rank_rls import RLS, RankRLS
-from preflearn.models.rank_rls_cv import RankRLSCV
+from preflearn.models.rank_rls import RLS, RankRLS, RankRLSCV
 from preflearn.models.ranking import Ranking
 
 __all__ = [

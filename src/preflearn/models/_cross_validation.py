@@ -8,9 +8,11 @@ otherwise one decomposition a fold.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from numbers import Integral
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -31,11 +33,15 @@ from preflearn.inference.exact import (
 from preflearn.items import as_items
 from preflearn.kernels import gram
 from preflearn.metrics import RankingScorer, get_scorer
-from preflearn.models._input import PairData, RowData, Ties, Weighting
+from preflearn.models._input import PairData, RowData
 from preflearn.models._least_squares import Space, dual_operator
 from preflearn.operators import Edges, FloatArray, Groups, IntArray, Root, project, scatter
 
-__all__ = ["HeldOut", "Judge", "Plan", "hold_out_pairs", "hold_out_rows", "settle"]
+__all__ = ["Judge", "hold_out", "refit", "settle"]
+
+Data = RowData | PairData
+Held = tuple[FloatArray, FloatArray]  # held-out predictions, and their rounding errors
+Predict = Callable[[IntArray, Any, IntArray], Held]
 
 
 @dataclass(frozen=True)
@@ -85,15 +91,7 @@ class Judge:
 
     @classmethod
     def of(
-        cls,
-        owner: str,
-        data: RowData | PairData,
-        given: Any,
-        scoring: Any,
-        cv: Any,
-        *,
-        precomputed: bool = False,
-        folds: int | None = None,
+        cls, owner: str, data: Data, given: Any, scoring: Any, cv: Any, *, precomputed: bool, folds: int | None = None
     ) -> Judge:
         """Return the judge for rows or for comparisons (``given`` is the X of fit).
 
@@ -127,17 +125,15 @@ class Judge:
         weight = None if data.weight is None else data.weight[entry]
         return cls(plan, scorer, closeness, truth[entry], group, weight)
 
-    def scores(self, predictions: FloatArray, judged: Any) -> FloatArray:
-        """Return the score of each column of held-out predictions, over the ``judged`` entries."""
-        return self._evaluate(self.scorer, predictions, judged)
+    def choose(self, predictions: Sequence[FloatArray], judged: Any) -> tuple[FloatArray, tuple[int, int]]:
+        """Return the scores of all columns of held-out predictions, and (candidate, column) of the best.
 
-    def choose(self, scores: Sequence[FloatArray], predictions: Sequence[FloatArray], judged: Any) -> tuple[int, int]:
-        """Return (candidate, column) of the best score; equal scores are told apart by held-out squared error.
-
-        With few pairs many candidates put the same number of them in order; among these, differences of the right size
-        are better than differences of the right sign. Of equal errors the first wins.
+        Equal scores are told apart by held-out squared error: with few pairs many candidates put the same number of
+        them in order; among these, differences of the right size are better than differences of the right sign. Of
+        equal errors the first wins. Only the ``judged`` entries count.
         """
-        best = max(float(values.max()) for values in scores)
+        scores = np.stack([self._evaluate(self.scorer, candidate, judged) for candidate in predictions])
+        best = float(scores.max())
         winner, least = (0, 0), np.inf
         for i, values in enumerate(scores):
             columns = np.flatnonzero(values >= best - 1e-12 * max(1.0, abs(best)))
@@ -147,18 +143,15 @@ class Judge:
             j = int(np.argmin(error))
             if error[j] < least:
                 winner, least = (i, int(columns[j])), float(error[j])
-        return winner
+        return scores, winner
 
     def _evaluate(self, scorer: RankingScorer, predictions: FloatArray, judged: Any) -> FloatArray:
         truth = self.truth[judged]
-        group = None if self.group is None else self.group[judged]
-        weight = None if self.weight is None else self.weight[judged]
+        group, weight = (None if labels is None else labels[judged] for labels in (self.group, self.weight))
         return np.array([scorer.evaluate(truth, column, group, weight) for column in predictions[judged].T])
 
 
-def row_plan(
-    owner: str, data: RowData, cv: Any, precomputed: bool = False, folds: int | None = None
-) -> tuple[Plan, IntArray]:
+def row_plan(owner: str, data: RowData, cv: Any, precomputed: bool, folds: int | None) -> tuple[Plan, IntArray]:
     """Return the plan for scored rows, and the fold in which each entry is compared (0 where groups are whole)."""
     n, n_groups = data.n_items, int(data.code.max()) + 1
     if cv is not None and not isinstance(cv, int):
@@ -200,9 +193,7 @@ def _given_rows(owner: str, data: RowData, cv: Any, n_groups: int) -> tuple[Plan
     return plan, fold
 
 
-def pair_plan(
-    owner: str, data: PairData, cv: Any, given: Any, precomputed: bool = False, folds: int | None = None
-) -> Plan:
+def pair_plan(owner: str, data: PairData, cv: Any, given: Any, precomputed: bool, folds: int | None) -> Plan:
     """Return the plan for comparisons: by group where there are groups, else by distinct pair.
 
     A splitter splits the comparisons, or the edges of a graph in the order of its upper triangle.
@@ -214,7 +205,7 @@ def pair_plan(
     grouped = data.code is not None and int(data.code.max()) > 0
     unit = data.code if grouped and data.code is not None else _distinct_pairs(data, precomputed)
     if not grouped and unit.max() == 0:  # all items look alike: tell them apart by number
-        unit = data.operator("include").pair
+        unit = replace(data, ties="include").operator().pair
     n_units, what = int(unit.max()) + 1, "groups" if grouped else "distinct pairs"
     if cv is None and folds is not None and n_units > 1:
         cv = min(folds, n_units)
@@ -303,50 +294,53 @@ def settle(predictions: FloatArray, noise: FloatArray | float) -> FloatArray:
     return np.asarray(np.round(predictions / step) * step)
 
 
-def hold_out_rows(
-    space: Space, data: RowData, plan: Plan, alphas: FloatArray | None, ties: Ties, weighting: Weighting
-) -> HeldOut:
-    """Return held-out utilities of rows for every alpha; costs one decomposition where groups are whole."""
-    operator = data.operator(ties, weighting)
+def hold_out(space: Space, data: Data, plan: Plan, alphas: FloatArray | None) -> HeldOut:
+    """Return held-out utilities of rows, or margins of comparisons, for every alpha.
+
+    It costs one decomposition where whole groups, or distinct pairs, are left out.
+    """
     closed = plan.units is not None
+    operator: Any = data.operator() if isinstance(data, RowData) else data.operator(plan.units)
     dec, alphas, coefficients, K = _decompose_all(space, operator, alphas, keep_gram=not closed)
     if not closed:
-        return HeldOut(alphas, *_refit(space, data, plan, alphas, ties, weighting, K), coefficients)
-    if space.solver == "primal" and plan.one_by_one:
+        found = refit(data, plan, partial(_predict, space, K, alphas))
+    elif isinstance(data, PairData):
+        found = _without_pairs(space, data, plan, operator, dec, alphas)
+    elif space.solver == "dual":
+        found = _without_groups(space, plan, operator, dec, alphas)
+    elif plan.one_by_one:
         values, rough = leave_groups_out_primal(dec, operator, space.features, alphas)
-    elif space.solver == "primal":
-        values, rough = _fold_sums(space, data, plan, alphas, ties, weighting)
+        found = values[plan.entry], rough[plan.entry]
     else:
-        residual = dec.V @ (alphas / (dec.s[:, None] + alphas) * dec.rotated[:, None])
-        hat = Hat("dual", dec.s, dec.V.__getitem__)
-        held, noise_root = leave_out(hat, operator.target, residual, alphas, stacks(plan.tests, dec.s.shape[0]))
-        blind = _blind_values(space, operator, dec, held, plan, alphas)
-        values, rough = operator.recover(held, blind), operator.recovered_noise(noise_root)
-    entry = plan.entry
-    return HeldOut(alphas, values[entry], rough[entry], coefficients)
+        found = _fold_sums(space, data, plan, alphas)
+    return HeldOut(alphas, *found, coefficients)
 
 
-def hold_out_pairs(
-    space: Space, data: PairData, plan: Plan, alphas: FloatArray | None, ties: Ties, weighting: Weighting
-) -> HeldOut:
-    """Return held-out margins of comparisons for every alpha; NaN for ties that do not count in the closed form."""
-    edges = data.operator(ties, weighting, code=plan.units)
-    closed = plan.units is not None
-    dec, alphas, coefficients, K = _decompose_all(space, edges, alphas, keep_gram=not closed)
-    if plan.units is None:
-        return HeldOut(alphas, *_refit(space, data, plan, alphas, ties, weighting, K), coefficients)
-    kept = np.ones(data.margin.shape[0], dtype=bool) if ties == "include" else data.margin != 0
+def _without_groups(space: Space, plan: Plan, operator: Any, dec: Decomposition, alphas: FloatArray) -> Held:
+    residual = dec.V @ (alphas / (dec.s[:, None] + alphas) * dec.rotated[:, None])
+    hat = Hat("dual", dec.s, dec.V.__getitem__)
+    held, noise = leave_out(hat, operator.target, residual, alphas, stacks(plan.tests, dec.s.shape[0]))
+    values = operator.recover(held, _blind_values(space, operator, dec, held, plan, alphas))
+    return values[plan.entry], operator.recovered_noise(noise)[plan.entry]
+
+
+def _without_pairs(
+    space: Space, data: PairData, plan: Plan, edges: Any, dec: Decomposition, alphas: FloatArray
+) -> Held:
+    """Return held-out margins in the closed form; NaN for ties that do not count."""
+    assert plan.units is not None
+    kept = data.counted
     unit = np.empty(edges.first.shape[0], dtype=np.intp)
     unit[edges.pair] = plan.units[kept]
     blocks = np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1])
     hat, residual, fitted = _pair_hat(space, edges, dec, alphas)
     held, noise_root = leave_out(hat, edges.target, residual, alphas, stacks(blocks, dec.s.shape[0]), fitted)
     root_weight = edges.root_weight[:, None]
-    margins = np.full((data.margin.shape[0], alphas.shape[0]), np.nan)
+    margins = np.full((data.n_statements, alphas.shape[0]), np.nan)
     noise = np.zeros_like(margins)
     margins[kept] = edges.sign[:, None] * (held / root_weight)[edges.pair]
     noise[kept] = (noise_root / root_weight)[edges.pair]
-    return HeldOut(alphas, margins[plan.entry], noise[plan.entry], coefficients)
+    return margins[plan.entry], noise[plan.entry]
 
 
 def _pair_hat(
@@ -373,7 +367,7 @@ def _pair_hat(
     return hat, residual, None
 
 
-def _product(Z: Any, W: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _product(Z: Any, W: FloatArray) -> Held:
     """Return Z W and its rounding error, that of the lengths of rows and columns."""
     squares = Z.multiply(Z).sum(axis=1) if hasattr(Z, "toarray") else np.einsum("ij,ij->i", Z, Z)
     lengths = np.sqrt(np.asarray(squares).ravel())
@@ -419,49 +413,40 @@ def _blind_values(
     return values
 
 
-def _refit(
-    space: Space,
-    data: RowData | PairData,
-    plan: Plan,
-    alphas: FloatArray,
-    ties: Ties,
-    weighting: Weighting,
-    K: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """Return held-out predictions and their rounding errors from a decomposition for every fold."""
+def refit(data: Data, plan: Plan, predict: Predict) -> Held:
+    """Return held-out predictions and their rounding errors from a fit for every fold.
+
+    ``predict`` returns utilities of some items, and their rounding errors, from what an operator sees of others.
+    """
     held = []
     for k, test in enumerate(plan.tests):
-        items, operator = data.training(plan.train(k, data.n_statements), ties, weighting)
-        wanted = test if isinstance(data, RowData) else np.arange(data.n_items)
-        if space.solver == "primal":
-            M, b = scatter(operator, space.of(items), space.n_features)
-            f, noise = _product(space.features(wanted), decompose(M, b).solve(alphas))
-        else:
-            root = dual_operator(operator)
-            dec = decompose(project(root, K[np.ix_(items, items)]), root.target)
-            f, noise = _product(K[np.ix_(wanted, items)], root.adjoint(dec.solve(alphas)))
+        items, operator = data.training(plan.train(k, data.n_statements))
+        f, noise = predict(items, operator, test if isinstance(data, RowData) else np.arange(data.n_items))
         if isinstance(data, PairData):
             f, noise = f[data.first[test]] - f[data.second[test]], noise[data.first[test]] + noise[data.second[test]]
         held.append((f, noise))
     return np.concatenate([f for f, _ in held]), np.concatenate([noise for _, noise in held])
 
 
-def _fold_sums(
-    space: Space, data: RowData, plan: Plan, alphas: FloatArray, ties: Ties, weighting: Weighting
-) -> tuple[FloatArray, FloatArray]:
+def _predict(space: Space, K: FloatArray, alphas: FloatArray, items: IntArray, operator: Any, wanted: IntArray) -> Held:
+    if space.solver == "primal":
+        M, b = scatter(operator, space.of(items), space.n_features)
+        return _product(space.features(wanted), decompose(M, b).solve(alphas))
+    root = dual_operator(operator)
+    dec = decompose(project(root, K[np.ix_(items, items)]), root.target)
+    return _product(K[np.ix_(wanted, items)], root.adjoint(dec.solve(alphas)))
+
+
+def _fold_sums(space: Space, data: RowData, plan: Plan, alphas: FloatArray) -> Held:
     # The primal sums are additive over groups: each training set is the sum of the other parts, never a difference.
     rest = np.setdiff1d(np.arange(data.n_items), plan.entry)
     parts: list[IntArray] = [*plan.tests, *([rest] if rest.shape[0] else [])]
     if len(parts) == 1:
         raise DataError("There are no rows to train on. Check cv: every training set needs some.")
-    sums = [scatter(data.operator(ties, weighting, part), space.of(part), space.n_features) for part in parts]
-    predictions = np.zeros((data.n_items, alphas.shape[0]))
-    noise = np.zeros_like(predictions)
+    sums = [scatter(data.operator(part), space.of(part), space.n_features) for part in parts]
+    held = []
     for k, test in enumerate(plan.tests):
-        M, b = np.zeros((space.n_features, space.n_features)), np.zeros(space.n_features)
-        for j, (part_M, part_b) in enumerate(sums):
-            if j != k:
-                M += part_M
-                b += part_b
-        predictions[test], noise[test] = _product(space.features(test), decompose(M, b).solve(alphas))
-    return predictions, noise
+        M, b = (reduce(add, part) for part in zip(*(one for j, one in enumerate(sums) if j != k), strict=True))
+        dec = decompose(M.copy(), b)
+        held.append(_product(space.features(test), dec.solve(alphas)))
+    return np.concatenate([f for f, _ in held]), np.concatenate([noise for _, noise in held])

@@ -16,7 +16,38 @@ from preflearn.models._match import match_columns
 from preflearn.operators import IntArray
 from preflearn.terms import Items
 
-__all__ = ["items_of_comparisons", "items_of_table"]
+__all__ = ["asked_pairs", "items_of_comparisons", "items_of_table"]
+
+
+def asked_pairs(model: Any, X: Any) -> Comparisons:
+    """Return the pairs that a fitted model is asked about: Comparisons, or two items of training on each row.
+
+    Rows are a list or array of pairs, of names or row numbers, or a data frame with two columns.
+    """
+    if isinstance(X, Comparisons):
+        return X
+    owner, train = type(model).__name__, model.comparisons_
+    frame = frame_of(X, owner)
+    if frame is not None and len(frame.columns) == 2:
+        sides = [frame[name].to_list() for name in frame.columns]
+    elif frame is None and _are_pairs(X):
+        sides = [[pair[side] for pair in X] for side in (0, 1)]
+    else:
+        got = f"a frame with {len(frame.columns)} columns" if frame is not None else type(X).__name__
+        raise TypeError(
+            f"{owner}: expected Comparisons of two items each; got {got}. Pass Comparisons(items, first, second), or, "
+            'for items of training, pairs of names such as [("ann", "bob")] or a frame with two columns.'
+        )
+    items = train.n_items if train.items is None else train.items
+    first, second = sides
+    return Comparisons._build(items, first, second, 1, names=train.names)
+
+
+def _are_pairs(X: Any) -> bool:
+    if isinstance(X, np.ndarray):
+        return X.ndim == 2 and X.shape[1] == 2 and len(X) > 0 and X.dtype.kind in "iuOUT"
+    pairs = isinstance(X, list | tuple) and len(X) > 0
+    return pairs and all(isinstance(pair, list | tuple | np.ndarray) and len(pair) == 2 for pair in X)
 
 
 def items_of_comparisons(model: Any, X: Comparisons, used: IntArray) -> Items:
@@ -25,10 +56,12 @@ def items_of_comparisons(model: Any, X: Comparisons, used: IntArray) -> Items:
     if not isinstance(X, Comparisons):
         raise TypeError(f"{owner}: expected Comparisons of two items each; got {type(X).__name__}.")
     if X.items is None:
+        if not model.featureless_ and X.names is not None and model.item_names_ is not None:
+            return items_of_comparisons(model, model.comparisons_, _rows_of_names(model, X.names[used]))
         if not model.featureless_:
             raise DataError(
-                f"{owner}: the items have no features, but the model was fitted on {model.n_features_in_}. "
-                "Give Comparisons an item table."
+                f"{owner}: the items have no features, but the model was fitted on {model.n_features_in_}. Give "
+                "Comparisons an item table, or names in training and here."
             )
         if X.names is not None:
             return _by_name(model, X.names[used])

@@ -84,20 +84,10 @@ def statements_of(
 ) -> Statements:
     """Turn every comparison so that the lower item comes first, and merge those that are equal in all that is seen.
 
-    Parameters
-    ----------
-    X : Comparisons
-        What was said.
-    exact : bool
-        Whether outcomes are margins, of which more than the sign counts.
-    judge, cluster : arrays (n_comparisons,), default=None
-        Numbers of judges and clusters, where they are told apart.
-    side, covariates : bool, default=False
-        Whether the side of the lower item and the covariates are seen.
-    judges_apart : bool, default=True
-        Whether cells of different judges are different: a reliability scales what is the same for all.
-    all_items : bool, default=False
-        Whether items that were never compared are numbered, too.
+    Of outcomes more than the sign counts where they are ``exact``. Seen are numbers of judges and clusters, the side of
+    the lower item and covariates, as far as they are given or wanted. Cells of different judges are different unless a
+    reliability scales what is the same for all (``judges_apart=False``). With ``all_items`` items that were never
+    compared are numbered, too.
     """
     if not (exact or side or covariates) and judge is None and cluster is None:
         return _counts(X, all_items=all_items)
@@ -113,14 +103,11 @@ def statements_of(
     if covariates:
         assert X.covariates is not None
         table = X.covariates[counted] * sign[:, None] + 0.0
-    labels: list[Any] = [low * used.shape[0] + high]
-    labels += [] if not side else [sign]
-    labels += [] if judge is None or not judges_apart else [judge[counted]]
-    labels += [] if cluster is None else [cluster[counted]]
-    labels += [] if table is None else [np.unique(table, axis=0, return_inverse=True)[1].ravel()]
-    cell, source = _distinct(labels)
-    more = [] if judge is None or judges_apart else [judge[counted]]
-    row, of_row = _distinct([cell, *more, outcome])
+    who, where = (None if labels is None else labels[counted] for labels in (judge, cluster))
+    apart = who if judges_apart else None
+    columns = None if table is None else np.unique(table, axis=0, return_inverse=True)[1].ravel()
+    cell, source = _distinct([low * used.shape[0] + high, sign if side else None, apart, where, columns])
+    row, of_row = _distinct([cell, None if judges_apart else who, outcome])
     seen = Observed(
         outcome[of_row],
         np.asarray(np.bincount(row, weight[counted], minlength=of_row.shape[0]), dtype=np.float64),
@@ -132,13 +119,13 @@ def statements_of(
         low[source],
         high[source],
         side=sign[source] if side else None,
-        who=None if judge is None or not judges_apart else Who(judge[counted][source]),
-        cluster=None if cluster is None else cluster[counted][source],
+        who=None if apart is None else Who(apart[source]),
+        cluster=None if where is None else where[source],
         covariates=None if table is None else table[source],
     )
     merged = np.zeros(len(X), dtype=np.intp)
     merged[counted] = row
-    return Statements(used, rows, seen, merged, None if judge is None else judge[counted][of_row])
+    return Statements(used, rows, seen, merged, None if who is None else who[of_row])
 
 
 def _counts(X: Comparisons, *, all_items: bool) -> Statements:
@@ -169,7 +156,7 @@ def _used(ends: IntArray, n_items: int, *, all_items: bool) -> tuple[IntArray, I
 def _distinct(labels: list[Any]) -> tuple[IntArray, IntArray]:
     """Return a number for each different combination of labels, in ascending order, and where each occurs first."""
     code = np.zeros(len(labels[0]), dtype=np.intp)
-    for label in labels:
+    for label in (label for label in labels if label is not None):
         values, place = np.unique(label, return_inverse=True)
         code = np.unique(code, return_inverse=True)[1].ravel() * len(values) + place.ravel()
     _, source, number = np.unique(code, return_index=True, return_inverse=True)
@@ -194,10 +181,7 @@ def label_numbers(labels: Any, names: list[Any]) -> IntArray:
     return numbers
 
 
-MANY, SORTED = (
-    50,
-    0.95,
-)  # decided comparisons, and the share of wins less losses of a side that nobody's advantage makes
+MANY, SORTED = 50, 0.95  # decided comparisons, and the share of wins less losses that no side's advantage makes
 SAME = 1e-8  # relative residual up to which a column is a difference of one number of each item
 
 

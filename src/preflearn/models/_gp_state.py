@@ -1,4 +1,4 @@
-"""What a file needs of a Gaussian process beside what was learned: comparisons, kernels, and the form of its latents.
+"""What a file needs of a Gaussian process beside what was learned: comparisons or edges, kernels, what its latents are.
 
 Matrices are worked out again (docs/decisions/0014). Nothing that is read is trusted before it is checked.
 """
@@ -12,16 +12,20 @@ import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel
 
 from preflearn.data import Comparisons
+from preflearn.data.checks import check_names
+from preflearn.data.item_table import check_items
 from preflearn.exceptions import DataError
-from preflearn.inference.evidence import Evidence, check_theta, get_method, hyperprior_of, numbers
+from preflearn.inference.contract import Method
+from preflearn.inference.evidence import Evidence, check_theta, hyperprior_of, numbers
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.likelihoods import get_likelihood
 from preflearn.models._gp_read import Statements
 from preflearn.models._gp_terms import MANY_PAIRS, MOST_FUNCTIONS, Choice, check_kernel, choose
+from preflearn.models._label_input import Edges
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import ItemKernel, SkewBasis
 
-__all__ = ["choice_again", "choice_state", "comparisons_again", "hyperprior_again", "scale_again"]
+__all__ = ["choice_again", "choice_state", "comparisons_again", "edges_again", "hyperprior_again", "scale_again"]
 
 FAR = 1e6  # times or part of the size of covariates: what updates have added cannot be further away
 
@@ -38,12 +42,12 @@ def choice_state(choice: Choice) -> dict[str, Any]:
     }
 
 
-def comparisons_again(state: dict[str, Any], inference: str) -> tuple[Comparisons, Any, float]:
+def comparisons_again(state: dict[str, Any], method: Method) -> tuple[Comparisons, Any, float]:
     """Return comparisons, likelihood and the square of utilities' unit."""
     X, likelihood = state["comparisons"], get_likelihood(state["likelihood"])
     if not isinstance(X, Comparisons):
         raise DataError("there are no comparisons")
-    if not likelihood.log_concave and get_method(inference).log_concave_only:
+    if not likelihood.log_concave and method.log_concave_only:
         raise DataError("the likelihood is not one for this inference")
     likelihood.check_outcomes(X.outcome if likelihood.margins else np.sign(X.outcome))
     return X, likelihood, float(numbers(state["unit"], "unit"))
@@ -134,3 +138,35 @@ def hyperprior_again(prior: Any, spread: float | None, evidence: Evidence) -> Hy
     if not np.array_equal(centre, np.clip(centre, *evidence.bounds.T)):
         raise DataError("the prior of the hyperparameters is outside their bounds")
     return prior
+
+
+def edges_again(state: dict[str, Any]) -> tuple[Edges, Any, Any, Any, Any]:
+    """Return edges, labels, names of features, kernel and likelihood of a file; raise where they do not go together."""
+    labels, kernel, likelihood = state["labels"], state["kernel"], get_likelihood(state["likelihood"])
+    check_names(labels, len(labels), "labels")
+    edges = _check_edges(Edges(*state["edges"]), len(labels))
+    names = state["feature_names"]
+    if names is not None and (not all(isinstance(n, str) for n in names) or len(names) != edges.X.shape[1]):
+        raise DataError("the names of the features are not those of the columns")
+    if not likelihood.log_concave or not isinstance(kernel, Kernel):
+        raise DataError("the likelihood or the kernel is none for labels")
+    check_kernel("labels", kernel, "kernel")
+    likelihood.check_outcomes(edges.outcome)
+    return edges, labels, names, kernel, likelihood
+
+
+def _check_edges(edges: Edges, n_labels: int) -> Edges:
+    table = check_items(edges.X, "edges")
+    if table.values is None:
+        raise DataError("the items have no features")
+    m = np.size(edges.item)
+    for side, most in ((edges.item, table.n_items), (edges.first, n_labels), (edges.second, n_labels)):
+        if np.shape(side) != (m,) or side.dtype.kind != "i" or not m or side.min() < 0 or side.max() >= most:
+            raise DataError("an edge is of an item or a label that is not there")
+    if np.any(edges.first >= edges.second) or np.unique(edges.item).shape[0] != table.n_items:
+        raise DataError("an edge is turned, or an item has no edge")
+    outcome, weight = numbers(edges.outcome, "outcome"), numbers(edges.weight, "weight")
+    if outcome.shape != (m,) or weight.shape != (m,) or weight.min() <= 0:
+        raise DataError("outcomes or weights are not those of the edges")
+    item, first, second = (side.astype(np.intp) for side in (edges.item, edges.first, edges.second))
+    return Edges(table.values, item, first, second, outcome, weight)

@@ -14,7 +14,17 @@ from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, Kernel, Sum, WhiteKernel
+from sklearn.gaussian_process.kernels import (
+    RBF,
+    CompoundKernel,
+    ConstantKernel,
+    DotProduct,
+    Kernel,
+    Matern,
+    RationalQuadratic,
+    Sum,
+    WhiteKernel,
+)
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
@@ -40,16 +50,15 @@ from preflearn.terms import (
 )
 
 __all__ = [
+    "ITEM_KERNELS",
     "VARIANCE",
     "Choice",
-    "Kind",
     "beside",
     "check_kernel",
     "choose",
     "judge_parts",
     "length_scales",
     "start_kernel",
-    "terms_as",
 ]
 
 Kind = Literal["items", "pairs", "effects", "functions"]  # what the latents of preferences are
@@ -67,6 +76,8 @@ LITTLE_SHARE = 0.01  # to start from beside reliabilities: tastes could take the
 SHARE = (1e-4, 1e3)  # bounds of the variance of a judge's own preferences, in units of the population's
 MOST_TOGETHER = 6_000  # latents of judges with features, whose covariance is held
 DEFAULT_BOUNDS = (1e-5, 1e5)  # scikit-learn's: nobody has said anything about this parameter
+ROUGHNESS = {"laplacian": 0.5, "matern32": 1.5, "matern52": 2.5}  # nu of Matern kernels
+ITEM_KERNELS = ("rbf", "ard", "linear", *ROUGHNESS, "rational_quadratic")
 VARIANCE = (1e-4, 1e4)  # of utilities, in units of the noise
 SIDE_VARIANCE = 4.0  # of the side's advantage, in squared units of the noise: two deviations of it are likely
 
@@ -100,9 +111,16 @@ class Choice:
 
     def terms(self, data: Statements, rest: bool = False) -> list[Term]:
         """Return the terms; with ``rest`` skew functions leave an effect of each pair."""
-        n, rows = data.used.shape[0], data.rows
-        found = terms_as(self.kind, self.utility, self.circles, n, data.pairs, self.basis, rest=rest)
-        kernels = self.kernels
+        n, rows, kernels = data.used.shape[0], data.rows, self.kernels
+        circles: Any = self.circles
+        found: list[Term] = [] if self.utility is None else [Utility(self.utility)]
+        if self.kind == "pairs":
+            found = [PairPreferences(self.utility, circles, n, data.pairs)]
+        elif self.kind == "effects":
+            found.append(PairEffects(circles, data.pairs))
+        elif self.kind == "functions":
+            assert self.basis is not None
+            found.append(SkewFunctions(circles, self.basis, data.pairs if rest else None))
         if "share" in kernels:
             found[0] = self._with_judges(found[0], rows)
         if "side" in kernels:
@@ -153,41 +171,15 @@ class Choice:
         return replace(self, utility=parts.get("utility"), circles=parts.get("circles"), kernels=kernels)
 
 
-def terms_as(
-    kind: Kind,
-    utility: ItemKernel | None,
-    circles: ItemKernel | None,
-    n_items: int,
-    pairs: tuple[IntArray, IntArray],
-    basis: SkewBasis | None = None,
-    *,
-    rest: bool = False,
-) -> list[Term]:
-    """Return the terms of preferences over latents of a kind."""
-    first: list[Term] = [] if utility is None else [Utility(utility)]
-    if kind == "items":
-        return first
-    if kind == "pairs":
-        return [PairPreferences(utility, circles, n_items, pairs)]
-    assert circles is not None
-    if kind == "effects":
-        return [*first, PairEffects(circles, pairs)]
-    assert basis is not None
-    return [*first, SkewFunctions(circles, basis, pairs if rest else None)]
-
-
 def choose(model: Any, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
     """Return the terms that a model's parameters ask for, over statements; ``known`` has parameters to take over."""
-    n = data.used.shape[0]
-    if known is None:
-        parts = {name: _start(model, X, data.used, name) for name in ("utility", "circles")}
-    else:
-        rows = None if X.items is None else X.items[data.used]
-        old = {"utility": known.utility, "circles": known.circles}
-        parts = {name: None if part is None else part.over(rows, n) for name, part in old.items()}
-    utility, circles = parts["utility"], parts["circles"]
     rest = beside(model, X, data)
-    if known is not None:  # what was learned before, and what only the new comparisons can tell
+    if known is None:
+        utility, circles = (_start(model, X, data.used, name) for name in ("utility", "circles"))
+    else:  # what was learned before, and what only the new comparisons can tell
+        rows, n = None if X.items is None else X.items[data.used], data.used.shape[0]
+        old = (known.utility, known.circles)
+        utility, circles = (None if part is None else part.over(rows, n) for part in old)
         rest["kernels"] |= known.kernels
         rest["scale"] = rest.get("scale") if known.scale is None else known.scale
     kind, basis = _kind(model, utility, circles, data)
@@ -359,8 +351,7 @@ def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0, *, para
     """
     typical, largest, spread, extent = _sizes(owner, items)
     if kernel is None or isinstance(kernel, str):
-        ard = kernel == "ard"
-        kernel = ConstantKernel(unit) * RBF(spread * np.sqrt(2 * spread.shape[0]) if ard else typical)
+        kernel = _named_kernel("rbf" if kernel is None else kernel, typical, spread, unit)
     check_kernel(owner, kernel, parameter)
     changed: dict[str, Any] = {}
     for name, value in kernel.get_params().items():
@@ -377,6 +368,19 @@ def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0, *, para
         elif what.endswith("constant_value"):
             changed[name] = VARIANCE[0] * unit, VARIANCE[1] * unit
     return clone(kernel).set_params(**changed) if changed else kernel
+
+
+def _named_kernel(name: str, typical: float, spread: FloatArray, unit: float) -> Any:
+    """Return a variance times the kernel of a name, in the units of the items."""
+    if name == "linear":
+        # two items at the typical distance differ as they do under an "rbf": 2 (1 - exp(-1/2)) = 0.79 variances
+        per = unit * 2 * (1 - np.exp(-0.5)) / typical**2
+        return ConstantKernel(per, (VARIANCE[0] * per, VARIANCE[1] * per)) * DotProduct(0.0, "fixed")
+    if name == "rational_quadratic":
+        return ConstantKernel(unit) * RationalQuadratic(typical)
+    if name in ROUGHNESS:
+        return ConstantKernel(unit) * Matern(typical, nu=ROUGHNESS[name])
+    return ConstantKernel(unit) * RBF(spread * np.sqrt(2 * spread.shape[0]) if name == "ard" else typical)
 
 
 def check_kernel(owner: str, kernel: Any, parameter: str) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.linalg
@@ -14,9 +13,9 @@ from sklearn.utils.validation import validate_data
 from preflearn.data import Comparisons, Ratings
 from preflearn.data.checks import check_labels, check_real, check_weight
 from preflearn.data.pairs import codes, warn_before_learning
-from preflearn.exceptions import DataError, DataWarning, first_few
+from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
 from preflearn.items import ItemSet, as_items
-from preflearn.operators import Edges, FloatArray, Groups, IntArray, Rows
+from preflearn.operators import Edges, FloatArray, Groups, IntArray
 
 __all__ = [
     "PairData",
@@ -44,18 +43,22 @@ class RowData:
     grouped: bool
     kept: IntArray | None = None  # rows of the given X that are left, None if all
     n_given: int = 0  # rows of the given X
+    ties: Ties = "include"
+    weighting: Weighting = "pairs"
 
     @property
     def n_items(self) -> int:
         """Number of rows."""
         return int(self.y.shape[0])
 
+    n_statements = n_items  # what may be left out: rows
+
     @property
     def row_weight(self) -> FloatArray | None:
         """Weights of the items themselves: those of the rows."""
         return self.weight
 
-    def operator(self, ties: Ties = "include", weighting: Weighting = "pairs", rows: IntArray | None = None) -> Groups:
+    def operator(self, rows: IntArray | None = None) -> Groups:
         """Return the operator that sees the pairs of all rows, or of some."""
         y, code, weight = self.y, self.code, self.weight
         if rows is not None and rows.shape[0] == 0:
@@ -63,20 +66,11 @@ class RowData:
         if rows is not None:
             y, code = y[rows], np.unique(code[rows], return_inverse=True)[1]
             weight = None if weight is None else weight[rows]
-        return Groups.build(y, code, weight, ties=ties, weighting=weighting)
+        return Groups.build(y, code, weight, ties=self.ties, weighting=self.weighting)
 
-    @property
-    def n_statements(self) -> int:
-        """Number of what may be left out: rows."""
-        return self.n_items
-
-    def training(self, rows: IntArray, ties: Ties, weighting: Weighting) -> tuple[IntArray, Groups]:
+    def training(self, rows: IntArray) -> tuple[IntArray, Groups]:
         """Return the items that some rows are about, and the operator that sees their pairs."""
-        return rows, self.operator(ties, weighting, rows)
-
-    def scores(self) -> Rows:
-        """Return the operator that sees the scores themselves."""
-        return Rows.build(self.y, self.weight)
+        return rows, self.operator(rows)
 
 
 @dataclass(frozen=True)
@@ -92,6 +86,9 @@ class PairData:
     kept: IntArray | None  # items of the given table that occur, None if all
     rows: IntArray  # the given comparisons that are left
     n_given: int = 0  # comparisons as given
+    ties: Ties = "include"
+    weighting: Weighting = "pairs"
+    row_weight: ClassVar[None] = None  # comparisons have weights, their items have none
 
     @property
     def n_items(self) -> int:
@@ -99,23 +96,28 @@ class PairData:
         return int(self.X.shape[0])
 
     @property
-    def row_weight(self) -> None:
-        """Weights of the items themselves: comparisons have weights, their items have none."""
-        return
+    def n_statements(self) -> int:
+        """Number of what may be left out: comparisons."""
+        return int(self.margin.shape[0])
 
-    def operator(self, ties: Ties = "include", weighting: Weighting = "pairs", code: IntArray | None = None) -> Edges:
+    @property
+    def counted(self) -> Any:
+        """Which comparisons count: all, or those that are not ties."""
+        return np.ones(self.n_statements, dtype=bool) if self.ties == "include" else self.margin != 0
+
+    def operator(self, code: IntArray | None = None) -> Edges:
         """Return the operator that sees the comparisons; ties are comparisons with outcome 0.
 
         ``weighting="groups"`` scales the weights of each group of comparisons to sum to one. ``code`` keeps repeats of
         a pair apart that will be left out with different groups.
         """
-        keep = np.ones(self.margin.shape[0], dtype=bool) if ties == "include" else self.margin != 0
+        keep = self.counted
         if keep.shape[0] == 0:
             raise DataError("There are no comparisons to train on. Check cv: every training set needs some.")
         if not keep.any():
             raise DataError('All comparisons are ties and ties="exclude" drops them. Use ties="include".')
         weight = None if self.weight is None else self.weight[keep]
-        if weighting == "groups":
+        if self.weighting == "groups":
             if self.code is None:
                 raise DataError(
                     'weighting="groups" weighs groups of comparisons, and these have none. '
@@ -126,35 +128,17 @@ class PairData:
         code = None if code is None else code[keep]
         return Edges.build(self.n_items, self.first[keep], self.second[keep], self.margin[keep], weight, code)
 
-    @property
-    def n_statements(self) -> int:
-        """Number of what may be left out: comparisons."""
-        return int(self.margin.shape[0])
-
-    def training(self, rows: IntArray, ties: Ties, weighting: Weighting) -> tuple[IntArray, Edges]:
+    def training(self, rows: IntArray) -> tuple[IntArray, Edges]:
         """Return the items that some comparisons are about, and the operator that sees these."""
         items, place = np.unique(np.concatenate([self.first[rows], self.second[rows]]), return_inverse=True)
-        part = replace(
-            self,
-            X=self.X[items],
-            first=place[: len(rows)],
-            second=place[len(rows) :],
-            margin=self.margin[rows],
-            weight=None if self.weight is None else self.weight[rows],
-            code=None if self.code is None else self.code[rows],
-        )
-        return items, part.operator(ties, weighting)
+        ends: dict[str, Any] = {"first": place[: len(rows)], "second": place[len(rows) :], "margin": self.margin[rows]}
+        labels = {"weight": self.weight, "code": self.code}
+        ends |= {name: None if label is None else label[rows] for name, label in labels.items()}
+        return items, replace(self, X=self.X[items], **ends).operator()
 
 
 def read_training(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    qid: Any,
-    sample_weight: Any,
-    graph: Any = None,
-    *,
-    pairs: bool = True,
+    estimator: Any, X: Any, y: Any, qid: Any, sample_weight: Any, graph: Any = None, *, pairs: bool = True
 ) -> RowData | PairData:
     """Return checked training data; sets ``n_features_in_`` on the estimator."""
     owner = type(estimator).__name__
@@ -182,16 +166,8 @@ def read_training(
     if estimator.on_bags_:
         X, y = _bags_with_scores(estimator, as_items(X), y)
     else:
-        X, y = validate_data(
-            estimator,
-            X,
-            y,
-            accept_sparse="csr",
-            dtype=np.float64,
-            y_numeric=True,
-            ensure_min_samples=2,
-            reset=True,
-        )
+        given: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "y_numeric": True}
+        X, y = validate_data(estimator, X, y, ensure_min_samples=2, reset=True, **given)
     _keep_names(estimator, names)
     y = np.asarray(y, dtype=np.float64)
     n = y.shape[0]
@@ -376,17 +352,14 @@ def _check_graph(owner: str, graph: Any, n: int, qid: Any) -> Any:
 
 def warn_if_nothing_to_learn(owner: str, data: RowData | PairData, operator: Groups | Edges) -> None:
     """Raise where no pair is left, warn where all pairs are tied."""
-    if isinstance(operator, Groups) and isinstance(data, RowData):
-        size = np.bincount(data.code)
-        if size.max() < 2:
-            raise DataError(
-                f"{owner}: none of the {size.shape[0]} groups has two rows, so there is no pair to learn from. "
-                "qid names the group (query, sentence) of each row: check that it is not the row's own id."
-            )
+    if isinstance(data, RowData) and np.bincount(data.code).max() < 2:
+        raise DataError(
+            f"{owner}: none of the {data.n_items} groups has two rows, so there is no pair to learn from. "
+            "qid names the group (query, sentence) of each row: check that it is not the row's own id."
+        )
     if not operator.target.any():
-        warnings.warn(
+        warn_user(
             f"{owner}: all pairs are tied, so nothing can be learned and every utility will be equal. "
             "Check that y (or outcome) is the right column.",
             DataWarning,
-            stacklevel=3,
         )

@@ -76,7 +76,7 @@ class LabelProblem:
     def system(self) -> tuple[DenseSystem, Any]:
         """Return the system of the labels, and from its sensitivity to derivatives by their parameters."""
         grams, pull = self.labels.grams()
-        return DenseSystem(self.design, BlockFactor.build(grams, self.cover)), pull
+        return DenseSystem(self.design, BlockFactor(grams, self.cover)), pull
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class LabelPosterior:
         step = max(1, BLOCK // max(1, factor.rank * self.prior.basis.shape[1]))
         for start in range(0, n_new, step):
             rows = new[start : start + step]
-            g = factor.variances(curve.inner.LB, self.prior.cross(rows), self.prior.variance(rows))
+            g = factor.variances(curve.inner, self.prior.cross(rows), self.prior.variance(rows))
             f = between(self.prior.basis, g) + self.prior.unseen(rows)
             C[start : start + step] = f.transpose(2, 0, 1)
         return C

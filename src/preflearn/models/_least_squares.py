@@ -7,9 +7,9 @@ A kernel is seen as rows of features (primal) or as a Gram matrix (dual): `Space
 from __future__ import annotations
 
 import os
-import warnings
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -17,13 +17,21 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.data.item_table import frame_of
-from preflearn.exceptions import DataError, GroupsLostWarning, NumericalWarning
+from preflearn.exceptions import DataError, GroupsLostWarning, NumericalWarning, warn_user
 from preflearn.inference.exact import iterate, solve
 from preflearn.items import as_items
 from preflearn.kernels import gram, linear_map, resolve_kernel
 from preflearn.metrics import disagreement_error
 from preflearn.metrics.pairs import score_of_margins
-from preflearn.models._input import PairData, RowData, is_precomputed, read_rows
+from preflearn.models._input import (
+    PairData,
+    RowData,
+    Weighting,
+    is_precomputed,
+    read_rows,
+    read_training,
+    warn_if_nothing_to_learn,
+)
 from preflearn.models._match import check_kind, item_table, match_columns
 from preflearn.operators import (
     Edges,
@@ -39,7 +47,7 @@ from preflearn.operators import (
     scatter,
 )
 
-__all__ = ["LeastSquares", "Solver", "Space", "dual_operator", "fit_least_squares", "utilities"]
+__all__ = ["LeastSquares", "OfPairs", "OfScores", "Solver", "Space", "dual_operator"]
 
 Solver = Literal["auto", "primal", "dual", "cg"]
 
@@ -108,9 +116,8 @@ class Space:
             if 8 * min(size, n) ** 2 > _memory() // 4:
                 solver = "cg"
         if solver != "cg":
-            _guard(
-                owner, size if solver == "primal" else n, "features" if solver == "primal" else "rows", 'solver="cg"'
-            )
+            side, what = (size, "features") if solver == "primal" else (n, "rows")
+            _guard(owner, side, what, 'solver="cg"')
         return cls(X, resolved, linear, size, solver)
 
     def features(self, rows: RowIndex) -> Any:
@@ -133,11 +140,6 @@ class Space:
                 "example with sklearn.preprocessing.StandardScaler."
             )
         return K
-
-    def primal_coefficients(self, dual: FloatArray) -> FloatArray:
-        """Return w = Z'A where the kernel has features, so that prediction needs no training rows."""
-        assert self.map is not None
-        return np.asarray(self.map.transform(self.X).T @ dual)
 
 
 def fit_least_squares(space: Space, operator: Rows | Groups | Edges, alpha: float) -> tuple[FloatArray, float]:
@@ -187,7 +189,7 @@ def _guard(owner: str, size: int, what: str, cure: str) -> None:
         )
 
 
-class LeastSquares(RegressorMixin, BaseEstimator):
+class LeastSquares(RegressorMixin, BaseEstimator, ABC):
     """Base of the least-squares estimators; not public.
 
     A fitted estimator has either ``coef_`` (weights of features, ``map_`` makes them) or ``dual_coef_`` with
@@ -195,9 +197,16 @@ class LeastSquares(RegressorMixin, BaseEstimator):
     """
 
     kernel: Any
+    approximation: Any
+    alpha: float
+    solver: Solver = "auto"
     # scikit-learn's metadata routing delivers qid without being asked to.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
+
+    @abstractmethod
+    def _learn(self, data: Any, given: Any) -> None:
+        """Learn from checked data; ``given`` is the X of fit."""
 
     def predict(self, X: Any) -> FloatArray:
         """Predict utilities of items, or margins of comparisons.
@@ -263,12 +272,11 @@ class LeastSquares(RegressorMixin, BaseEstimator):
             return score_of_margins(X, margin)
         _, y, qid, sample_weight = read_rows(type(self).__name__, X, y, qid, sample_weight)
         if qid is None and getattr(self, "n_groups_", 1) > 1:
-            warnings.warn(
+            warn_user(
                 f"{type(self).__name__}.score got no qid, though fit had {self.n_groups_} groups: all rows are judged "
                 "as one group.\n  In cross-validation use sklearn.set_config(enable_metadata_routing=True) and pass "
                 "params={'qid': qid}, or pass Ratings(X, y, group=qid) as X, which carries the groups.",
                 GroupsLostWarning,
-                stacklevel=2,
             )
         return 1.0 - float(disagreement_error(y, margin, qid=qid, sample_weight=sample_weight))
 
@@ -277,36 +285,119 @@ class LeastSquares(RegressorMixin, BaseEstimator):
             return np.asarray(self.map_.transform(X) @ self.coef_)
         return utilities(self.kernel_, self.X_fit_, self.dual_coef_, X)
 
+    def _space(self, data: RowData | PairData, kernel: Any, *, decomposed: bool = True) -> Space:
+        """Return the training items under a kernel; raise where a matrix of them is wanted that is too large."""
+        owner = type(self).__name__
+        space = Space.build(owner, data.X, kernel, self.approximation, self.solver, data.row_weight)
+        if decomposed and space.solver == "cg":
+            raise DataError(
+                f"{owner}: {data.n_items} rows with {space.n_features} features are too many for one decomposition. "
+                "Use approximation=Nystroem(1000), or RankRLS(solver='cg')."
+            )
+        return space
+
+    def _solve(self, data: RowData | PairData, operator: Rows | Groups | Edges) -> None:
+        """Minimise what the operator sees, with the penalty alpha."""
+        space = self._space(data, self.kernel, decomposed=False)
+        coefficients, residual = fit_least_squares(space, operator, self.alpha)
+        self._store(data, space, coefficients)
+        if residual > 1e-8:
+            warn_user(
+                f'{type(self).__name__}: solver="cg" stopped with relative residual {residual:.1e} (wanted 1e-10); '
+                "predictions are approximate. Standardise the features or raise alpha.",
+                NumericalWarning,
+            )
+
     def _store(self, data: RowData | PairData, space: Space, coefficients: FloatArray) -> None:
         """Keep what prediction needs: features' weights where there are features, else training rows."""
         for name in ("coef_", "map_", "dual_coef_", "X_fit_"):  # a second fit may take the other form
             self.__dict__.pop(name, None)
-        self.kernel_ = space.kernel
-        self.solver_ = space.solver
-        self.n_groups_ = int(data.code.max()) + 1 if isinstance(data, RowData) else 1
+        self.kernel_, self.solver_ = space.kernel, space.solver
         if space.map is not None:
             self.map_ = space.map
-            self.coef_ = space.primal_coefficients(coefficients) if space.solver == "dual" else coefficients
+            # w = Z'A: prediction needs no training rows
+            dual = space.solver == "dual"
+            self.coef_ = np.asarray(space.map.transform(space.X).T @ coefficients) if dual else coefficients
             return
         self.dual_coef_ = coefficients
-        self.X_fit_ = space.X
-        if isinstance(space.kernel, str):
-            self.X_fit_ = None
-            if data.kept is not None:
-                self.dual_coef_ = np.zeros(self.n_features_in_)
-                self.dual_coef_[data.kept] = coefficients
-
-    def _warn_unfinished(self, residual: float) -> None:
-        if residual > 1e-8:
-            warnings.warn(
-                f'{type(self).__name__}: solver="cg" stopped with relative residual {residual:.1e} (wanted 1e-10); '
-                "predictions are approximate. Standardise the features or raise alpha.",
-                NumericalWarning,
-                stacklevel=3,
-            )
+        self.X_fit_ = None if isinstance(space.kernel, str) else space.X
+        if isinstance(space.kernel, str) and data.kept is not None:
+            self.dual_coef_ = np.zeros(self.n_features_in_)
+            self.dual_coef_[data.kept] = coefficients
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
+
+
+class OfScores(LeastSquares):
+    """Base of the least-squares estimators that regress scores; not public."""
+
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Fit on scored rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Bags (n_items, n_features), or Ratings
+            Items; the kernel matrix for ``kernel="precomputed"``.
+        y : array-like (n_items,)
+            Scores.
+        qid : array-like (n_items,), default=None
+            The group of each row: kept for scoring, of no influence on the fit.
+        sample_weight : array-like (n_items,), default=None
+            Weights of rows.
+
+        Returns
+        -------
+        estimator
+            Itself, fitted.
+        """
+        self._validate_params()
+        data: Any = read_training(self, X, y, qid, sample_weight, pairs=False)
+        self.n_groups_ = int(data.code.max()) + 1
+        self._learn(data, X)
+        return self
+
+
+class OfPairs(LeastSquares):
+    """Base of the least-squares estimators that regress score differences; not public."""
+
+    ties: Any
+    weighting: Weighting
+
+    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None, *, graph: Any = None) -> Self:
+        """Fit on scored rows in groups, on an explicit preference graph, or on comparisons.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Bags (n_items, n_features), Ratings or Comparisons
+            Items; the kernel matrix for ``kernel="precomputed"``. Ratings and Comparisons are passed alone.
+        y : array-like (n_items,), default=None
+            Scores.
+        qid : array-like (n_items,), default=None
+            The group of each row; None is one group.
+        sample_weight : array-like (n_items,), default=None
+            Weights of rows; a pair weighs the product.
+        graph : sparse matrix or array (n_items, n_items), default=None
+            Symmetric weights W of the pairs that count, instead of ``qid``; cross-validation leaves them out pair by
+            pair.
+
+        Returns
+        -------
+        estimator
+            Itself, fitted, with what was chosen by cross-validation if anything was.
+        """
+        self._validate_params()
+        data = read_training(self, X, y, qid, sample_weight, graph)
+        self.n_groups_ = int(data.code.max()) + 1 if isinstance(data, RowData) else 1
+        ties: Any = self.ties if isinstance(self.ties, str) else "include"
+        self._learn(replace(data, ties=ties, weighting=self.weighting), X)
+        return self
+
+    def _operator(self, data: RowData | PairData) -> Groups | Edges:
+        """Return what is seen of the data; say so if nothing can be learned from it."""
+        operator = data.operator()
+        warn_if_nothing_to_learn(type(self).__name__, data, operator)
+        return operator

@@ -6,7 +6,6 @@ in closed form. That is exact for Gaussian margins; for the others the remaining
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +14,7 @@ import scipy.sparse as sp
 from preflearn.data import Comparisons
 from preflearn.inference.evidence import Solution
 from preflearn.models._gp_read import Statements
+from preflearn.models._mixtures import outcome_probabilities
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["LeftOut", "without_comparisons", "without_items", "without_judges"]
@@ -40,39 +40,25 @@ def without_items(mixture: Mixture, data: Statements, X: Comparisons) -> tuple[F
     """Return the same under the posterior without any comparison of the first item, and of the second."""
     cell, m = data.seen.cell, len(data.seen.y)
     ends = np.concatenate([data.rows.low[cell], data.rows.high[cell]])
-    answers = []
-    for _, s in mixture:
-        mean, variance = np.empty((m, 2)), np.empty((m, 2))
-        for places, moments in _without_groups(s, data, ends):
-            mean[places % m, places // m], variance[places % m, places // m] = moments
-        answers.append((mean, variance))
-    sides = []
-    for item in (X.first, X.second):
-        side = np.where(item == np.minimum(X.first, X.second), 0, 1)
-        found = [(mean[data.row, side], variance[data.row, side]) for mean, variance in answers]
-        sides.append(_probabilities(mixture, X, found))
-    return sides[0], sides[1]
+    answers = [_without_groups(s, data, ends) for _, s in mixture]
+    first = data.row + m * (X.first > X.second)  # the cell's second end where the comparison is turned
+    second = data.row + m * (X.first < X.second)
+    sides = ([(mean[side], variance[side]) for mean, variance in answers] for side in (first, second))
+    one, other = (_probabilities(mixture, X, found) for found in sides)
+    return one, other
 
 
 def without_judges(mixture: Mixture, data: Statements, X: Comparisons) -> FloatArray:
     """Return the same under the posterior without any comparison of the same judge, for one of reliability 1."""
     assert data.judge is not None
-    answers = []
-    for _, s in mixture:
-        mean, variance = np.empty(len(data.judge)), np.empty(len(data.judge))
-        for rows, moments in _without_groups(s, data, data.judge):
-            mean[rows], variance[rows] = moments
-        answers.append((mean[data.row], variance[data.row]))
-    return _probabilities(mixture, X, answers)
+    answers = [_without_groups(s, data, data.judge) for _, s in mixture]
+    return _probabilities(mixture, X, [(mean[data.row], variance[data.row]) for mean, variance in answers])
 
 
 def _probabilities(mixture: Mixture, X: Comparisons, answers: list[Moments]) -> FloatArray:
-    turned = X.first > X.second  # cells have their lower item first
-    p = sum(
-        w * s.likelihood.probability(np.where(turned, -mean, mean), variance)
-        for (w, s), (mean, variance) in zip(mixture, answers, strict=True)
-    )
-    return np.asarray(p)[:, ::-1]
+    sign = np.where(X.first > X.second, -1.0, 1.0)  # cells have their lower item first
+    parts = [(w, sign * mean, variance) for (w, _), (mean, variance) in zip(mixture, answers, strict=True)]
+    return outcome_probabilities(parts, mixture)[:, ::-1]
 
 
 def _without_part(s: Solution, data: Statements, weight: FloatArray) -> Moments:
@@ -82,8 +68,8 @@ def _without_part(s: Solution, data: Statements, weight: FloatArray) -> Moments:
     return (z - weight * s.nu[row] * variance) / rest, variance / rest
 
 
-def _without_groups(s: Solution, data: Statements, group: IntArray) -> Iterator[tuple[IntArray, Moments]]:
-    """Leave out one group of outcomes after the other; yield the places of each and the moments of x there.
+def _without_groups(s: Solution, data: Statements, group: IntArray) -> Moments:
+    """Leave out one group of outcomes after the other; return the moments of x of its outcomes without it.
 
     ``group`` has an entry for each outcome, or several times as many where an outcome belongs to several groups.
     """
@@ -92,6 +78,7 @@ def _without_groups(s: Solution, data: Statements, group: IntArray) -> Iterator[
     scale = np.ones(m) if seen.scale is None else seen.scale
     tau, nu = scale**2 * seen.weight * s.tau, scale * seen.weight * s.nu
     order = np.argsort(group, kind="stable")
+    mean, variance = np.empty(len(group)), np.empty(len(group))
     for places in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
         rows = places % m
         cells, which = np.unique(seen.cell[rows], return_inverse=True)
@@ -104,5 +91,6 @@ def _without_groups(s: Solution, data: Statements, group: IntArray) -> Iterator[
             x, V, Lam, b = few.mean, few.covariance, (A.T @ sp.diags_array(t) @ A).toarray(), A.T @ b
         # (V⁻¹ - Λ)⁻¹ = (I - VΛ)⁻¹ V, and its mean (I - VΛ)⁻¹ (x - V ν)
         solved = np.asarray(np.linalg.solve(np.eye(len(x)) - V @ Lam, np.column_stack([x - V @ b, V])))
-        variance = np.asarray(A.multiply(A @ solved[:, 1:]).sum(axis=1)).ravel()
-        yield places, (np.asarray(A @ solved[:, 0])[which], np.maximum(variance, 1e-300)[which])
+        mean[places] = np.asarray(A @ solved[:, 0])[which]
+        variance[places] = np.maximum(np.asarray(A.multiply(A @ solved[:, 1:]).sum(axis=1)).ravel(), 1e-300)[which]
+    return mean, variance

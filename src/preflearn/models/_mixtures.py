@@ -8,7 +8,9 @@ import numpy as np
 
 from preflearn.operators import FloatArray
 
-__all__ = ["DifferencePosterior", "mix", "share_ties"]
+__all__ = ["DifferencePosterior", "Parts", "mix", "outcome_probabilities", "share_ties"]
+
+Parts = list[tuple[float, FloatArray, FloatArray]]  # weight, means, and variances or a covariance
 
 
 class DifferencePosterior(NamedTuple):
@@ -20,12 +22,19 @@ class DifferencePosterior(NamedTuple):
     std: FloatArray
 
 
-def mix(parts: list[tuple[float, FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
-    """Return mean and variance of a mixture."""
+def mix(parts: Parts) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variances, or covariance, of a mixture."""
     if len(parts) == 1:
         return parts[0][1], parts[0][2]
     mean = np.sum([w * m for w, m, _ in parts], axis=0)
-    return mean, np.sum([w * (v + (m - mean) ** 2) for w, m, v in parts], axis=0)
+    away = [np.outer(m - mean, m - mean) if v.ndim > m.ndim else (m - mean) ** 2 for _, m, v in parts]
+    return mean, np.sum([w * (v + square) for (w, _, v), square in zip(parts, away, strict=True)], axis=0)
+
+
+def outcome_probabilities(parts: Parts, mixture: Any) -> FloatArray:
+    """Return P(first), P(tie) and P(second) from means and variances at every point of the hyperparameters, (m, 3)."""
+    p = sum(w * s.likelihood.probability(m, v) for (w, m, v), (_, s) in zip(parts, mixture, strict=True))
+    return np.asarray(p)
 
 
 def share_ties(p: FloatArray) -> FloatArray:

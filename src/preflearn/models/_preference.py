@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from scipy.special import ndtri
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -40,7 +41,7 @@ from preflearn.terms import POPULATION, Items, Rows, Who
 __all__ = [
     "NOTHING_BUT_NOISE",
     "Effect",
-    "How",
+    "OfEvidence",
     "PreferenceModel",
     "warn_few_points",
     "warn_only_noise",
@@ -67,24 +68,43 @@ class Effect(NamedTuple):
         return f"{self.name} {estimate} ± {std} (90 %: {low} ... {high})"
 
 
-class How(NamedTuple):
-    """How parameters are learned: by which search, and over how many points to average, drawn from which seed."""
+class OfEvidence(BaseEstimator):
+    """Base of estimators whose parameters are learned by evidence; not public."""
 
-    search: Search
-    n_points: int = 0
-    seed: int = 0
+    _learned: Learned
+
+    def _keep_learned(self, learned: Learned, items: Any, feature_names: Any) -> None:
+        """Set what is said about parameters that were learned, and about the features of items."""
+        solution, evidence = learned.solution, learned.evidence
+        self._learned, self.optima_ = learned, learned.optima
+        self._solution: Solution = solution
+        self.likelihood_, self.info_ = solution.likelihood, solution.info
+        self.log_evidence_ = evidence.with_judges(solution)
+        self.theta_, self.bounds_, self.theta_names_ = learned.theta, evidence.bounds, evidence.names
+        self.on_bags_ = not as_items(items).one_row_each
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if feature_names is not None:
+            self.feature_names_in_ = np.asarray(feature_names, dtype=object)
+
+    def log_evidence(self, theta: Any = None, *, gradient: bool = True) -> Any:
+        """Return the log evidence at log parameters ``theta`` (default: the chosen ones), with its gradient."""
+        check_is_fitted(self)
+        given = check_theta("log_evidence", self.theta_ if theta is None else theta, self.theta_names_)
+        with few_threads(self._learned.evidence.order):
+            value, slope = replace(self._learned.evidence)(given)  # a copy: asking moves no warm start
+        return (value, slope) if gradient else value
 
 
-class PreferenceModel(UtilityPosterior, ABC):
+class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
     """Base of estimators that learn a sum of terms from comparisons; not public.
 
-    An estimator says which terms (`_choose`), how to learn their parameters (`_how`), and what it sees of data that it
-    cannot learn from (`_check_data`).
+    An estimator says which terms (`_choose`), how to learn their parameters (`_search`, `_n_points`), and what it sees
+    of data that it cannot learn from (`_check_data`).
     """
 
     inference: str
+    hyperparameters: str
     hyperprior_: HyperPrior | None
-    _repeats_matter: bool = True  # whether exact repeats are worth a word
 
     @property
     def _knows_judges(self) -> bool:
@@ -102,21 +122,19 @@ class PreferenceModel(UtilityPosterior, ABC):
         """Return the terms over statements; ``known`` has parameters to take over."""
 
     @abstractmethod
-    def _how(self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any) -> How:
-        """Return how to learn parameters, if ``first`` says from where."""
+    def _search(self, X: Comparisons, data: Statements, evidence: Evidence) -> Search:
+        """Return the search for parameters."""
+
+    @abstractmethod
+    def _n_points(self, evidence: Evidence) -> int:
+        """Return the number of points to average over."""
 
     @abstractmethod
     def _warn(self, points: Any) -> None:
         """Say what is odd about what was learned."""
 
     def _generator(self) -> Any:
-        """Return the source of random starts and points."""
-        return np.random.default_rng(0)
-
-    @property
-    def _searches(self) -> bool:
-        """Whether parameters are learned at all."""
-        return True
+        """Return the source of random starts and points; None where there is nothing random."""
 
     @property
     def _method(self) -> Method:
@@ -145,18 +163,17 @@ class PreferenceModel(UtilityPosterior, ABC):
             raise ValueError(f'update: hyperparameters={hyperparameters!r} is not one of "keep", "improve".')
         self.likelihood_.check_outcomes(X.outcome)
         together = concatenate(self.comparisons_, X)
-        warn_before_learning(together, type(self).__name__, known=self.comparisons_, repeats=self._repeats_matter)
+        warn_before_learning(together, type(self).__name__, known=self.comparisons_)
         data = read(self, together, exact=self.likelihood_.margins)
         self._check_statements(data, together.names)
         known = self._choice.at(self._solution.problem)
         evidence = self._evidence_of(data, self._choose(together, data, known), self.likelihood_)
         evidence.hyperprior = self.hyperprior_
         self._take_over(evidence, data)
-        improve = hyperparameters == "improve" and self._searches
+        improve = hyperparameters == "improve" and self.hyperparameters != "fixed"
         improve = improve and (evidence.theta.shape[0] > 0 or evidence.reliability is not None)
-        same = (
-            evidence.names == self._learned.evidence.names
-        )  # new comparisons may bring terms that no other could tell
+        # new comparisons may bring terms that no other could tell
+        same = evidence.names == self._learned.evidence.names
         points = self._learned.points if same and not improve else None
         first = Starts([evidence.theta], evidence.bounds) if improve else None
         self._learn(together, data, evidence, first, self._generator(), points)
@@ -187,36 +204,32 @@ class PreferenceModel(UtilityPosterior, ABC):
         self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any, points: Any = None
     ) -> None:
         """Choose hyperparameters from the given starts, infer, and keep what prediction needs."""
-        how = self._how(X, data, evidence, first, rng)
-        learned = learn(evidence, first, n_points=how.n_points, seed=how.seed, points=points, search=how.search)
+        n_points = 0 if first is None else self._n_points(evidence)
+        seed = 0 if rng is None or not n_points else int(rng.integers(2**31))
+        search = self._search(X, data, evidence)
+        learned = learn(evidence, first, n_points=n_points, seed=seed, points=points, search=search)
         self._keep(X, data, learned)
         self._warn(learned.points)
 
     def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
         """Set what a fitted model says about itself; nothing else does."""
-        evidence, solution, parts = learned.evidence, learned.solution, learned.solution.problem.parts
-        self._learned, self._choice, self.comparisons_ = learned, evidence.about, X
-        self._solution: Solution = solution
+        self._keep_learned(learned, X.items, X.feature_names)
+        problem = learned.solution.problem
+        self._choice, self.comparisons_ = learned.evidence.about, X
         self._mixture, self._used = learned.mixture, data.used
         self._statements = self._answered = data
-        self.optima_ = learned.optima
-        for name in ("hyperposterior_", "feature_names_in_"):
+        for name in ("hyperposterior_", "judges_"):
             self.__dict__.pop(name, None)
         if learned.points is not None:
             self.hyperposterior_ = learned.points
-        self.__dict__.pop("judges_", None)
         if self._knows_judges:
             self.judges_ = np.fromiter(data.judges, dtype=object)
         self.clusters_ = np.fromiter(data.clusters, dtype=object)
-        self.cluster_variance_ = float(parts["clusters"].variance.constant_value) if "clusters" in parts else None
-        self.likelihood_ = solution.likelihood
-        self.log_evidence_ = evidence.with_judges(solution)
-        self.info_ = replace(solution.info, **_latents(self._choice, solution.problem, data))
-        self.theta_, self.bounds_, self.theta_names_ = learned.theta, evidence.bounds, evidence.names
-        self.featureless_, self.on_bags_ = X.items is None, not as_items(X.items).one_row_each
-        self.n_items_, self.n_features_in_, self.item_names_ = X.n_items, X.n_features, X.names
-        if X.feature_names is not None:
-            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
+        clusters = problem.parts.get("clusters")
+        self.cluster_variance_ = None if clusters is None else float(clusters.variance.constant_value)
+        self.info_ = replace(self.info_, **_latents(self._choice, problem, data))
+        self.featureless_, self.n_items_ = X.items is None, X.n_items
+        self.n_features_in_, self.item_names_ = X.n_features, X.names
         self.classes_ = np.array([-1.0, 1.0])
 
     @property
@@ -253,14 +266,6 @@ class PreferenceModel(UtilityPosterior, ABC):
         away = -ndtri((1 - LEVEL) / 2) * np.sqrt(variance)
         rows = zip(names, mean.tolist(), np.sqrt(variance).tolist(), mean - away, mean + away, strict=True)
         return [Effect(name, m, s, float(a), float(b)) for name, m, s, a, b in rows]
-
-    def log_evidence(self, theta: Any = None, *, gradient: bool = True) -> Any:
-        """Return the log evidence at log parameters ``theta`` (default: the chosen ones), with its gradient."""
-        check_is_fitted(self)
-        given = check_theta("log_evidence", self.theta_ if theta is None else theta, self.theta_names_)
-        with few_threads(self._learned.evidence.order):
-            value, slope = replace(self._learned.evidence)(given)  # a copy: asking moves no warm start
-        return (value, slope) if gradient else value
 
 
 def _latents(choice: Choice, problem: Any, data: Statements) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from preflearn.inference.evidence import Solution
 from preflearn.inference.independent import DENSE
 from preflearn.linalg import draw_normal, few_threads, generator
 from preflearn.metrics.pairs import score_of_margins
-from preflearn.models._gp_items import items_of_comparisons, items_of_table
+from preflearn.models._gp_items import asked_pairs, items_of_comparisons, items_of_table
 from preflearn.models._gp_judges import asked_by, asked_of, clusters_of, covariates_of
-from preflearn.models._mixtures import DifferencePosterior, mix, share_ties
+from preflearn.models._mixtures import DifferencePosterior, Parts, mix, outcome_probabilities, share_ties
 from preflearn.models.preference_matrix import PreferenceMatrix, preference_matrix_of, probability_of
 from preflearn.models.ranking import Ranking, rank_draws, relative_deviations
 from preflearn.operators import FloatArray, IntArray
@@ -28,8 +28,6 @@ __all__ = ["UtilityPosterior"]
 
 MOST_DRAWN = 100  # items whose pairs are drawn jointly
 BLOCK = 2**22  # covariances between new and training items that are held at a time
-
-Parts = list[tuple[float, FloatArray, FloatArray]]  # weight, means, and variances or a covariance
 
 
 class _OfUtilities:
@@ -105,10 +103,10 @@ class UtilityPosterior(BaseEstimator):
         if return_std and return_cov:
             raise ValueError("predict_utility: ask for return_std or return_cov, not both.")
         new, _ = items_of_table(self, items)
-        asked = asked_by(self, judge, len(new.number), "predict_utility")
+        rows = Rows.of_items(new, "nothing", who=asked_by(self, judge, len(new.number), "predict_utility"))
         if return_cov:
-            return self._joint(new, asked)
-        mean, variance = mix(self._moments(Rows.of_items(new, "nothing", who=asked)))
+            return mix(self._joints(rows))
+        mean, variance = mix(self._moments(rows))
         return (mean, np.sqrt(variance)) if return_std else mean
 
     def _moments(self, rows: Rows, total: int = 0) -> Parts:
@@ -120,13 +118,6 @@ class UtilityPosterior(BaseEstimator):
         """Return weight, means and covariance of rows, for each solution of the mixture."""
         with few_threads(self._size(rows.items)):
             return [(w, *s.posterior.joint(s.problem.query(rows, joint=True))) for w, s in self._mixture]
-
-    def _joint(self, new: Any, asked: Who | None) -> tuple[FloatArray, FloatArray]:
-        parts = self._joints(Rows.of_items(new, "nothing", who=asked))
-        if len(parts) == 1:
-            return parts[0][1], parts[0][2]
-        mean = np.sum([w * m for w, m, _ in parts], axis=0)
-        return mean, np.sum([w * (C + np.outer(m - mean, m - mean)) for w, m, C in parts], axis=0)
 
     @_OfUtilities
     def sample_utilities(
@@ -216,7 +207,7 @@ class UtilityPosterior(BaseEstimator):
         *,
         k: int = 3,
         level: float = 0.9,
-        n_samples: int = 4000,
+        n_samples: int | None = None,
         random_state: Any = 0,
         judge: Any = None,
     ) -> Ranking:
@@ -232,8 +223,9 @@ class UtilityPosterior(BaseEstimator):
             How many count as the top.
         level : float, default=0.9
             Probability of the intervals.
-        n_samples : int, default=4000
-            Joint draws that places and probabilities are counted over.
+        n_samples : int, default=None
+            Joint draws that places and probabilities are counted over; None is 4,000, and 400 for more than 3,000 items
+            of `BradleyTerry`.
         random_state : int, Generator, RandomState or None, default=0
             Source of the draws.
         judge : label, default=None
@@ -251,6 +243,7 @@ class UtilityPosterior(BaseEstimator):
         rng = generator(random_state, "rank")
         new, names = items_of_table(self, items)
         asked = asked_by(self, judge, len(new.number), "rank")
+        n_samples = self._n_draws(len(new.number)) if n_samples is None else n_samples
         if self.cyclic_kernel is None:
             parts, draws = self._relative(new, asked), self._draw(new, n_samples, rng, asked)
         else:
@@ -261,7 +254,12 @@ class UtilityPosterior(BaseEstimator):
                     [draw_normal(mean, C, n, rng) for (_, mean, C), n in zip(joints, counts, strict=True)]
                 )
             parts = [(w, mean, np.sqrt(np.maximum(C.diagonal(), 0.0))) for w, mean, C in joints]
-        return rank_draws(names, parts, draws, int(k), level)
+        p_win = probability_of([(w, mean, sd**2) for w, mean, sd in parts], self._mixture)[0]
+        return rank_draws(names, parts, draws, int(k), level, p_win)
+
+    def _n_draws(self, n_items: int) -> int:
+        """Return over how many draws places of items are counted unless it is said."""
+        return 4000
 
     def _relative(self, new: Items, asked: Who | None) -> Parts:
         """Return weight, means and deviations of utilities relative to the mean of all items, for each solution."""
@@ -277,8 +275,9 @@ class UtilityPosterior(BaseEstimator):
 
         Parameters
         ----------
-        X : Comparisons
+        X : Comparisons, list of pairs or data frame with two columns
             Pairs; their outcomes are not looked at. Judges, clusters and covariates count where the model knows them.
+            Items of training may be given by name alone: ``Comparisons(None, ["ann"], ["bob"])``, ``[("ann", "bob")]``.
         return_std : bool, default=False
             Whether to return deviations, too.
         side : bool, default=False
@@ -295,14 +294,8 @@ class UtilityPosterior(BaseEstimator):
     def difference_posteriors(self, X: Comparisons, *, side: bool = False) -> list[DifferencePosterior]:
         """Return the posterior of the utility differences, first minus second, at every point of the hyperparameters.
 
-        The posterior is their mixture, of which `predict_difference` gives mean and deviation only.
-
-        Parameters
-        ----------
-        X : Comparisons
-            Pairs; their outcomes are not looked at.
-        side : bool, default=False
-            Whether the advantage of the first side counts, where the model knows it (``side=True``).
+        The posterior is their mixture, of which `predict_difference` gives mean and deviation only; X and side are as
+        there.
 
         Returns
         -------
@@ -402,11 +395,7 @@ class UtilityPosterior(BaseEstimator):
 
     def predict_outcome_proba(self, X: Comparisons, *, side: bool = False) -> FloatArray:
         """Return P(second preferred), P(tie) and P(first preferred), (m, 3); see `predict_difference`."""
-        p = sum(
-            w * s.likelihood.probability(mean, variance)
-            for (w, mean, variance), (_, s) in zip(self._differences(X, side), self._mixture, strict=True)
-        )
-        return np.asarray(p)[:, ::-1]
+        return outcome_probabilities(self._differences(X, side), self._mixture)[:, ::-1]
 
     def predict_proba(self, X: Comparisons, *, side: bool = False) -> FloatArray:
         """Return P(second preferred) and P(first preferred), (m, 2), ties shared equally; see `predict_difference`."""
@@ -427,8 +416,7 @@ class UtilityPosterior(BaseEstimator):
                 f"{type(self).__name__}: side=True asks for the advantage of the first side, which the model does not "
                 f"know. Fit it with {type(self).__name__}(side=True), or leave side=False."
             )
-        if not isinstance(X, Comparisons):
-            raise TypeError(f"{type(self).__name__}: expected Comparisons of two items each; got {type(X).__name__}.")
+        X = asked_pairs(self, X)
         used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
         m = len(X)
         # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.

@@ -19,6 +19,7 @@ from preflearn.inference.evidence import (
     METHODS,
     Evidence,
     Learned,
+    Search,
     Solution,
     Starts,
     learned_again,
@@ -27,17 +28,14 @@ from preflearn.inference.evidence import (
 )
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.independent import FEW
-from preflearn.inference.laplace import Laplace
-from preflearn.inference.likelihood_alone import MaximumLikelihood
+from preflearn.inference.laplace import Laplace, MaximumLikelihood
 from preflearn.inference.search import Optimum
 from preflearn.likelihoods.resolve import likelihood_of
-from preflearn.models._gp_items import items_of_table
 from preflearn.models._gp_read import Statements, read
 from preflearn.models._gp_state import scale_again
 from preflearn.models._gp_terms import VARIANCE, Choice, beside, choose
 from preflearn.models._maximum import check_maximum
-from preflearn.models._preference import NOTHING_BUT_NOISE, How, PreferenceModel, warn_unfinished
-from preflearn.models.ranking import Ranking
+from preflearn.models._preference import NOTHING_BUT_NOISE, PreferenceModel, warn_unfinished
 from preflearn.operators import FloatArray
 from preflearn.terms import ItemKernel
 
@@ -71,17 +69,8 @@ class BradleyTerry(PreferenceModel):
     hyperparameters : {"maximise", "average"}, default="maximise"
         Whether to take the most probable variance and threshold, or to average over their posterior: with few
         comparisons intervals are then as wide as they should be. Beyond 3,000 items they are known well enough.
-    ties : bool, default=False
-        Whether ties are possible: the threshold below which a difference is a tie is learned.
-    side : bool or "judge", default=False
-        Whether the first side has an advantage (home, white, the answer that is read first); "judge": one of its own
-        for each judge, beside what all share. Answers are about neither side unless asked (``side=True``).
-    cluster : bool, default=False
-        Whether comparisons of one cluster (`Comparisons.cluster`: a prompt, a task, a session) have something in
-        common: an effect of the cluster on each item that it saw. Ranks are over the population of clusters.
-    covariates : bool, default=True
-        Whether numbers of the rows (`Comparisons.covariates`) have effects, where there are any. Items are ranked at
-        equal covariates.
+    ties, side, cluster, covariates : as in `PreferenceGP`
+        What else outcomes depend on.
 
     Attributes
     ----------
@@ -95,28 +84,14 @@ class BradleyTerry(PreferenceModel):
         Log evidence of the comparisons; None with ``prior=None``.
     log_likelihood_ : float
         Log likelihood of the comparisons at ``utility_``.
-    side_effect_ : Effect
-        Advantage of the first side in units of utility, its deviation and interval, with ``side``.
-    covariate_effects_ : list of Effect
-        Effect of one unit of every covariate, with deviation and interval.
-    cluster_variance_ : float or None
-        Variance of the effect of a cluster on an item.
-    clusters_, judges_ : ndarray
-        Names of the clusters, and with ``side="judge"`` of the judges.
     hyperprior_ : HyperPrior or None
         The weak prior of ``theta_``, with ``prior="auto"``; infinite deviations mean a uniform one.
-    optima_ : list of Optimum
-        Every optimum of the search, the best first.
-    hyperposterior_ : HyperPosterior
-        Weighted points, with ``hyperparameters="average"``.
-    theta_, bounds_, theta_names_ : ndarray, ndarray, tuple
-        Logarithms of the parameters that were learned beside the utilities, their bounds and names.
-    info_, n_iter_ : Info, int
-        How the last inference ended, and the Newton steps it took.
-    comparisons_ : Comparisons
-        What it was fitted on, with what updates have added.
-    item_names_, n_items_ : ndarray or None, int
-        Names and number of the items.
+    n_iter_ : int
+        Newton steps that the last inference took.
+    side_effect_, covariate_effects_, cluster_variance_, clusters_, judges_ : see `PreferenceGP`
+        What was learned beside utilities.
+    optima_, hyperposterior_, theta_, bounds_, theta_names_, info_, comparisons_, item_names_, n_items_ : see there
+        How it was learned, and from what.
 
     Warns
     -----
@@ -174,7 +149,7 @@ class BradleyTerry(PreferenceModel):
         ("side", "judge", 'side="judge"'),
         ("cluster", True, "cluster=True"),
     )
-    _all_items, _repeats_matter = True, False
+    _all_items = True
     _unit = 1.0  # utilities are in units of the noise
 
     def __init__(
@@ -218,9 +193,8 @@ class BradleyTerry(PreferenceModel):
         data = read(self, X, exact=False)
         self._check_statements(data, X.names)
         if self.prior is not None:
-            warn_before_learning(X, type(self).__name__, repeats=False)
-        evidence = self._evidence_of(data, self._choose(X, data, None), self._likelihood(X))
-        evidence.hyperprior = self.hyperprior_ = self._weak_prior(evidence)
+            warn_before_learning(X, type(self).__name__)
+        evidence = self._start(X, data, self._choose(X, data, None))
         starts = [evidence.theta]
         if self._several_starts(evidence):
             # with few items a threshold and a variance may explain the same: values decide, from several starts
@@ -272,8 +246,17 @@ class BradleyTerry(PreferenceModel):
                 f"{X.n_items} items are more than {self._dense}. Leave that out, or use fewer items."
             )
 
-    def _likelihood(self, X: Comparisons) -> Any:
-        return likelihood_of(type(self).__name__, self.link, X.outcome, X.weight, ties=self.ties)[0]
+    def _start(self, X: Comparisons, data: Statements, choice: Choice) -> Evidence:
+        """Return the evidence to start from, with the weak prior of the variance, the first of its parameters."""
+        likelihood = likelihood_of(type(self).__name__, self.link, X.outcome, X.weight, ties=self.ties)[0]
+        evidence = self._evidence_of(data, choice, likelihood)
+        self.hyperprior_ = None
+        if self.prior == "auto":
+            spread = np.full(len(evidence.names), np.inf)
+            spread[0] = SPREAD
+            self.hyperprior_ = HyperPrior(np.zeros(len(evidence.names)), spread)
+        evidence.hyperprior = self.hyperprior_
+        return evidence
 
     @property
     def _method(self) -> Method:
@@ -292,32 +275,25 @@ class BradleyTerry(PreferenceModel):
             return found
         return replace(found, kernels=dict.fromkeys(found.kernels, own))
 
-    def _weak_prior(self, evidence: Evidence) -> HyperPrior | None:
-        """Return the weak prior of the variance, which is the first of the parameters."""
-        if self.prior != "auto":
-            return None
-        spread = np.full(len(evidence.names), np.inf)
-        spread[0] = SPREAD
-        return HyperPrior(np.zeros(len(evidence.names)), spread)
-
     def _several_starts(self, evidence: Evidence) -> bool:
         exact = not evidence.problem.estimated and not evidence.method.exact_only and isinstance(self.prior, str)
         return bool(exact and len(evidence.theta) > 1 and evidence.problem.n_latents <= FEW_ITEMS)
 
-    def _how(self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any) -> How:
-        average = self.hyperparameters == "average" and not evidence.problem.estimated and first is not None
-        return How(_search, N_POINTS * len(evidence.theta) if average else 0)
+    def _search(self, X: Comparisons, data: Statements, evidence: Evidence) -> Search:
+        return _search
+
+    def _n_points(self, evidence: Evidence) -> int:
+        average = self.hyperparameters == "average" and not evidence.problem.estimated
+        return N_POINTS * len(evidence.theta) if average else 0
 
     def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
         solution = learned.solution
         if self.prior is None:
             self._check_endless(solution)
         super()._keep(X, data, learned)
-        self.prior_variance_ = None
+        self.prior_variance_ = solution.problem.parts["utility"].own_variance
         if self.prior is None:
-            self.log_evidence_ = None  # type: ignore[assignment]
-        else:
-            self.prior_variance_ = solution.problem.parts["utility"].own_variance
+            self.log_evidence_ = self.prior_variance_ = None  # type: ignore[assignment]
         seen = self._statements.seen
         z = seen.see(solution.posterior.x)
         self.log_likelihood_ = float(seen.weight @ self.likelihood_.log_density(seen.y, z).value)
@@ -356,9 +332,7 @@ class BradleyTerry(PreferenceModel):
         data = read(self, X, exact=False, quiet=True)
         self._check_statements(data, X.names)
         choice = self._choose(X, data, None)
-        choice = replace(choice, scale=scale_again(state["scale"], choice))
-        evidence = self._evidence_of(data, choice, self._likelihood(X))
-        evidence.hyperprior = self.hyperprior_ = self._weak_prior(evidence)
+        evidence = self._start(X, data, replace(choice, scale=scale_again(state["scale"], choice)))
         if state["hyperposterior"] is not None and (self.hyperparameters != "average" or evidence.problem.estimated):
             raise DataError("there are points of the hyperparameters, which the parameters do not speak of")
         self._keep(X, data, learned_again(evidence, state))
@@ -377,44 +351,8 @@ class BradleyTerry(PreferenceModel):
             raise ValueError("log_evidence: there is no evidence without a prior. Fit with prior=1.0, for example.")
         return super().log_evidence(theta, gradient=gradient)
 
-    def rank(
-        self,
-        items: Any = None,
-        *,
-        k: int = 3,
-        level: float = 0.9,
-        n_samples: int | None = None,
-        random_state: Any = 0,
-        judge: Any = None,
-    ) -> Ranking:
-        """Rank items, with intervals for utilities and places, P(best) and P(top k), from their joint posterior.
-
-        Parameters
-        ----------
-        items : names or row numbers of training items, or None, default=None
-            Items to rank; None is those of training.
-        k : int, default=3
-            How many count as the top.
-        level : float, default=0.9
-            Probability of the intervals.
-        n_samples : int, default=None
-            Joint draws that places and probabilities are counted over; None is 4,000, and 400 for more than 3,000
-            items.
-        random_state : int, Generator, RandomState or None, default=0
-            Source of the draws.
-        judge : None
-            Not used: judges do not differ in what they prefer.
-
-        Returns
-        -------
-        Ranking
-            Items from best to worst.
-        """
-        check_is_fitted(self)
-        if n_samples is None:
-            few = not self._solution.problem.estimated or len(items_of_table(self, items)[0].number) <= FEW
-            n_samples = 4000 if few else 400
-        return super().rank(items, k=k, level=level, n_samples=n_samples, random_state=random_state, judge=judge)
+    def _n_draws(self, n_items: int) -> int:
+        return 400 if self._solution.problem.estimated and n_items > FEW else 4000
 
 
 def _search(evidence: Evidence, first: Starts) -> tuple[Evidence, list[Optimum]]:
@@ -433,5 +371,5 @@ def _bend(solution: Solution) -> FloatArray:
     """Return roughly by how much the gradient falls with the log variance: γ³/2n², γ = n - tr C/v."""
     posterior, v = solution.posterior, solution.problem.parts["utility"].own_variance
     n = solution.problem.layout.n_many
-    determined = -2.0 * v * posterior.curve.sensitivity(np.zeros_like(posterior.g))[:n].sum()
+    determined = -2.0 * v * posterior.curve.sensitivity(*np.zeros((2, len(posterior.g))))[:n].sum()
     return np.array([0.5 * max(float(determined), 0.0) ** 3 / n**2])

@@ -15,16 +15,20 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.data.pairs import warn_before_learning
 from preflearn.exceptions import DataError
-from preflearn.inference.contract import Observed, Query
+from preflearn.inference.contract import Method, Observed, Query
+from preflearn.inference.ep import EP
 from preflearn.inference.evidence import (
     METHODS,
     Evidence,
     Learned,
+    Search,
     Starts,
+    get_method,
     hyperprior_of,
     learned_again,
     maximise_evidence,
 )
+from preflearn.inference.laplace import Laplace
 from preflearn.inference.search import starts
 from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
@@ -32,10 +36,10 @@ from preflearn.linalg import few_threads, generator
 from preflearn.models._gp_read import Statements, read
 from preflearn.models._gp_search import search_by_functions
 from preflearn.models._gp_state import choice_again, choice_state, comparisons_again, hyperprior_again
-from preflearn.models._gp_terms import Choice, choose, length_scales
+from preflearn.models._gp_terms import ITEM_KERNELS, Choice, choose, length_scales
 from preflearn.models._leave_out import LeftOut, without_comparisons, without_items, without_judges
 from preflearn.models._mixtures import share_ties
-from preflearn.models._preference import How, PreferenceModel, warn_few_points, warn_only_noise, warn_unfinished
+from preflearn.models._preference import PreferenceModel, warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.operators import FloatArray
 from preflearn.terms import Reliability
 from preflearn.terms.circles import circle_variance
@@ -52,7 +56,7 @@ class PreferenceGP(PreferenceModel):
 
     Parameters
     ----------
-    kernel : Kernel, {"rbf", "ard"} or None, default=None
+    kernel : Kernel, {"rbf", "ard", "linear", "laplacian", "matern32", "matern52", "rational_quadratic"} or None
         Prior covariance of utilities: any kernel of ``sklearn.gaussian_process.kernels``. None is "rbf", a variance
         times a Gaussian kernel whose length scale starts at the typical distance of two items; "ard" has one length
         scale per feature. Bounds that were left at scikit-learn's default are tied to the distances of the items.
@@ -62,8 +66,10 @@ class PreferenceGP(PreferenceModel):
         How outcomes depend on utility differences; "gaussian" regresses margins, and learns their precision;
         "davidson" always has ties, whose weight it learns, without a threshold;
         ``Flipped()`` learns what share of outcomes is reversed whatever the difference, and needs ``inference="ep"``.
-    inference : {"laplace", "ep"}, default="laplace"
-        Approximation of the posterior. EP is the more accurate one where comparisons are few, and slower.
+    inference : {"auto", "laplace", "ep"}, default="auto"
+        Approximation of the posterior. EP is the more accurate one where comparisons are few, and slower. "auto" is
+        Laplace's method; with ``judge_reliability`` it learns parameters and reliabilities, and answers are then those
+        of one solution by EP there, as Laplace's method puts utilities too close together.
     hyperparameters : {"maximise", "average", "fixed"}, default="maximise"
         What to do with the free parameters of kernel and likelihood: take those of the highest evidence, average
         predictions over their posterior (for few of them), or keep the given ones.
@@ -188,9 +194,9 @@ class PreferenceGP(PreferenceModel):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
+        "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions(set(ITEM_KERNELS)), None],
         "likelihood": [StrOptions(set(LIKELIHOOD_NAMES)), HasMethods("log_density")],
-        "inference": [StrOptions(set(METHODS))],
+        "inference": [StrOptions({"auto", *METHODS})],
         "hyperparameters": [StrOptions({"maximise", "average", "fixed"})],
         "hyperprior": [Interval(Real, 0, None, closed="neither"), None],
         "ties": ["boolean"],
@@ -211,7 +217,7 @@ class PreferenceGP(PreferenceModel):
         self,
         kernel: Any = None,
         likelihood: Any = "probit",
-        inference: str = "laplace",
+        inference: str = "auto",
         *,
         hyperparameters: Literal["maximise", "average", "fixed"] = "maximise",
         hyperprior: float | None = None,
@@ -306,25 +312,24 @@ class PreferenceGP(PreferenceModel):
     def _generator(self) -> Any:
         return generator(self.random_state, "PreferenceGP")
 
-    @property
-    def _searches(self) -> bool:
-        return self.hyperparameters != "fixed"
+    def _n_points(self, evidence: Evidence) -> int:
+        return self.n_points if self.hyperparameters == "average" and evidence.theta.shape[0] else 0
 
-    def _how(self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any) -> How:
+    @property
+    def _method(self) -> Method:
+        """The method that parameters are learned by."""
+        return Laplace() if self.inference == "auto" else get_method(self.inference)
+
+    def _search(self, X: Comparisons, data: Statements, evidence: Evidence) -> Search:
         def rebuild(choice: Choice, likelihood: Any) -> Evidence:
             new = self._evidence_of(data, choose(self, X, data, choice), likelihood)
             new.hyperprior = evidence.hyperprior
             return new
 
         choice: Choice = evidence.about
-        average = self.hyperparameters == "average" and first is not None and evidence.theta.shape[0] > 0
-        return How(
-            partial(search_by_functions, choice, data, rebuild)
-            if choice.searched_by_functions(data) and evidence.reliability is None
-            else maximise_evidence,
-            self.n_points if average else 0,
-            int(rng.integers(2**31)) if average else 0,
-        )
+        if choice.searched_by_functions(data) and evidence.reliability is None:
+            return partial(search_by_functions, choice, data, rebuild)
+        return maximise_evidence
 
     def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
         super()._keep(X, data, learned)
@@ -347,7 +352,10 @@ class PreferenceGP(PreferenceModel):
         reliability = evidence.reliability
         assert reliability is not None
         n, cell = len(reliability.value), data.seen.cell
-        self._mixture = [(w, evidence.widened(s, data.rows)) for w, s in learned.mixture]
+        # of Gaussian outcomes both methods find the same posterior
+        refine = self.inference == "auto" and not evidence.likelihood.margins
+        at = [(w, evidence.solved_by(EP(), s) if refine else s) for w, s in learned.mixture]
+        self._mixture = [(w, evidence.widened(s, data.rows)) for w, s in at]
         seen = Observed(data.seen.y, data.seen.weight, np.arange(len(data.seen.y)), len(data.seen.y))
         self._answered = replace(data, rows=data.rows.part(cell), seen=seen)
         variance = np.zeros(n)
@@ -390,7 +398,7 @@ class PreferenceGP(PreferenceModel):
 
     def _from_file_state(self, state: dict[str, Any]) -> None:
         self._validate_params()
-        X, likelihood, self._unit = comparisons_again(state, self.inference)
+        X, likelihood, self._unit = comparisons_again(state, self._method)
         data = read(self, X, exact=likelihood.margins, quiet=True)
         evidence = self._evidence_of(data, choice_again(self, X, data, state), likelihood)
         evidence.hyperprior = self.hyperprior_ = hyperprior_again(state["hyperprior"], self.hyperprior, evidence)
@@ -398,12 +406,12 @@ class PreferenceGP(PreferenceModel):
 
     def _warn(self, points: Any) -> None:
         owner = type(self).__name__
-        warn_unfinished(owner, self.inference, [s.info for _, s in self._mixture], self.likelihood_)
+        warn_unfinished(owner, self._method.name, [s.info for _, s in self._mixture], self.likelihood_)
         if points is not None:
             warn_few_points(owner, self.n_points, points.effective_size)
         elif self.optima_:
             count = f"{len(self.comparisons_)} comparisons"
-            warn_only_noise(owner, self.inference, self.sigma_, count, 'hyperparameters="average" or ')
+            warn_only_noise(owner, self._method.name, self.sigma_, count, 'hyperparameters="average" or ')
 
     @property
     def reliability_(self) -> FloatArray:

@@ -1,33 +1,28 @@
-"""Regression and ranking on kernel principal components: KPCR and KPCRank."""
+"""Regression and ranking on kernel principal components: KPCR, KPCRank, and KPCRankCV, which chooses their number."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError
-from preflearn.inference.components import ComponentPath, component_path
+from preflearn.inference.components import component_path
 from preflearn.models._components import Components, extract
-from preflearn.models._input import (
-    PairData,
-    RowData,
-    Ties,
-    Weighting,
-    read_training,
-    warn_if_nothing_to_learn,
-)
-from preflearn.models._least_squares import LeastSquares, Space
+from preflearn.models._cross_validation import Held, Judge, refit, settle
+from preflearn.models._input import PairData, RowData, Ties, Weighting, is_precomputed
+from preflearn.models._least_squares import LeastSquares, OfPairs, OfScores, Space
 from preflearn.models._match import item_table
-from preflearn.models.rank_rls import RLS
-from preflearn.operators import FloatArray, Rows
+from preflearn.operators import FloatArray, IntArray, Rows
 
-__all__ = ["KPCR", "KPCRank", "OnComponents"]
+__all__ = ["KPCR", "KPCRank", "KPCRankCV"]
 
 
 class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquares):
@@ -35,9 +30,10 @@ class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquar
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "kernel": RLS._parameter_constraints["kernel"],
-        "approximation": RLS._parameter_constraints["approximation"],
+        "kernel": "no_validation",  # resolve_kernel says more about what is wrong
+        "approximation": "no_validation",  # so does Space.build
     }
+    n_components: Any
 
     def transform(self, X: Any) -> FloatArray:
         """Return the kernel principal components of items.
@@ -60,45 +56,38 @@ class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquar
     def _utilities(self, X: Any) -> FloatArray:
         return self.projection_.transform(X) @ self.coef_ + self.intercept_
 
+    def _extract(self, data: RowData | PairData) -> tuple[Components, FloatArray]:
+        limit = data.n_items if self.n_components is None else self.n_components
+        return extract(self._space(data, self.kernel), limit, data.row_weight)
+
     def _keep(
-        self, data: RowData | PairData, projection: Components, path: ComponentPath, intercept: float = 0.0
+        self, data: RowData | PairData, projection: Components, Z: FloatArray, operator: Any, intercept: float = 0.0
     ) -> None:
-        self.kernel_ = projection.kernel
-        self.projection_ = projection
-        self.eigenvalues_ = projection.values
-        self.n_components_ = int(projection.values.shape[0])
-        self._n_features_out = self.n_components_
+        """Regress what the operator sees on components with values Z, and keep what prediction needs."""
+        path = component_path(operator.apply(Z), operator.target)
+        self.projection_ = projection.with_columns(data.kept)
+        self.kernel_, self.eigenvalues_ = projection.kernel, projection.values
+        self.n_components_ = self._n_features_out = int(projection.values.shape[0])
         self.coef_ = path.weights[:, -1].copy() if self.n_components_ else np.zeros(0)
         self.intercept_ = intercept
-        self.n_groups_ = int(data.code.max()) + 1 if isinstance(data, RowData) else 1
 
 
-class KPCR(OnComponents):
+class KPCR(OnComponents, OfScores):
     """Kernel principal component regression of scores.
 
     Answers: which utility does each item have, if scores vary only along the main directions of the items?
 
     Parameters
     ----------
-    n_components : int, default=10
-        Number of components; None takes all. Fewer are used where the kernel matrix has fewer.
-    kernel : str or sklearn.gaussian_process.kernels.Kernel, default="rbf"
-        As in `RankRLS`.
-    approximation : Nystroem or RandomFourier, default=None
-        Features that stand in for a kernel matrix too large to hold.
+    n_components, kernel, approximation : as in `KPCRank`
+        Which components.
 
     Attributes
     ----------
-    coef_ : ndarray (n_components_,)
-        Weights of the components.
     intercept_ : float
         Mean score.
-    n_components_ : int
-        Components used.
-    eigenvalues_ : ndarray (n_components_,)
-        Eigenvalues of the centred kernel matrix, decreasing.
-    kernel_ : Kernel or "precomputed"
-        The kernel used.
+    coef_, n_components_, eigenvalues_, kernel_ : see `KPCRank`
+        What was learned.
 
     See Also
     --------
@@ -124,36 +113,12 @@ class KPCR(OnComponents):
         self.kernel = kernel
         self.approximation = approximation
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Fit on scored rows.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Bags (n_items, n_features), or Ratings
-            Items; the kernel matrix for ``kernel="precomputed"``.
-        y : array-like (n_items,)
-            Scores.
-        qid : array-like (n_items,), default=None
-            The group of each row: kept for scoring, of no influence on the fit.
-        sample_weight : array-like (n_items,), default=None
-            Weights of rows.
-
-        Returns
-        -------
-        KPCR
-            Itself, fitted.
-        """
-        self._validate_params()
-        data = read_training(self, X, y, qid, sample_weight, pairs=False)
-        assert isinstance(data, RowData)
-        projection, Z = extract_training(self, data, self.kernel, self.n_components)
+    def _learn(self, data: RowData, given: Any) -> None:
         mean = float(np.average(data.y, weights=data.weight))
-        operator = Rows.build(data.y - mean, data.weight)
-        self._keep(data, projection, component_path(operator.apply(Z), operator.target), mean)
-        return self
+        self._keep(data, *self._extract(data), Rows.build(data.y - mean, data.weight), mean)
 
 
-class KPCRank(OnComponents):
+class KPCRank(OnComponents, OfPairs):
     """Kernel principal component ranking: least squares on score differences in few kernel principal components.
 
     Answers: which order do items have, if only their main directions matter and the rest is noise?
@@ -164,12 +129,8 @@ class KPCRank(OnComponents):
         Number of components, the only regularisation; None takes all. Fewer are used where the kernel matrix has fewer.
     kernel : str or sklearn.gaussian_process.kernels.Kernel, default="rbf"
         As in `RankRLS`.
-    ties : {"include", "exclude"}, default="include"
-        Whether pairs with equal scores (comparisons with outcome 0) count.
-    weighting : {"pairs", "groups"}, default="pairs"
-        Every pair weighs the same, or every group.
-    approximation : Nystroem or RandomFourier, default=None
-        Features that stand in for a kernel matrix too large to hold: cost linear in the number of items.
+    ties, weighting, approximation : as in `RankRLS`
+        Which pairs count, how much, and features that stand in for a kernel matrix too large to hold.
 
     Attributes
     ----------
@@ -233,53 +194,162 @@ class KPCRank(OnComponents):
         self.weighting = weighting
         self.approximation = approximation
 
-    def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None, *, graph: Any = None) -> Self:
-        """Fit on scored rows in groups, on an explicit preference graph, or on comparisons.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Bags (n_items, n_features), Ratings or Comparisons
-            Items; the kernel matrix for ``kernel="precomputed"``. Ratings and Comparisons are passed alone.
-        y : array-like (n_items,), default=None
-            Scores.
-        qid : array-like (n_items,), default=None
-            The group of each row; None is one group.
-        sample_weight : array-like (n_items,), default=None
-            Weights of rows; a pair weighs the product.
-        graph : sparse matrix or array (n_items, n_items), default=None
-            Symmetric weights W of the pairs that count, instead of ``qid``.
-
-        Returns
-        -------
-        KPCRank
-            Itself, fitted.
-        """
-        self._validate_params()
-        data = read_training(self, X, y, qid, sample_weight, graph)
-        operator = data.operator(self.ties, self.weighting)
-        warn_if_nothing_to_learn(type(self).__name__, data, operator)
-        projection, Z = extract_training(self, data, self.kernel, self.n_components)
-        self._keep(data, projection, component_path(operator.apply(Z), operator.target))
-        return self
+    def _learn(self, data: RowData | PairData, given: Any) -> None:
+        operator = self._operator(data)
+        self._keep(data, *self._extract(data), operator)
 
 
-def component_space(estimator: Any, data: RowData | PairData, kernel: Any) -> Space:
-    """Return the space whose components are wanted."""
-    owner = type(estimator).__name__
-    space = Space.build(owner, data.X, kernel, estimator.approximation, weight=data.row_weight)
-    if space.solver == "cg":
-        raise DataError(
-            f"{owner}: {data.n_items} rows with {space.n_features} features are too many for a covariance or kernel "
-            "matrix. Use approximation=Nystroem(1000)."
-        )
-    return space
+class KPCRankCV(OnComponents, OfPairs):
+    """KPCRank with the number of components, and the kernel, chosen by cross-validation.
+
+    Answers: how many directions of the data carry the order, and how does the error change with their number? One
+    decomposition per fold and kernel gives the whole path p = 1, 2, ..., exactly.
+
+    Parameters
+    ----------
+    n_components : int or sequence of int, default=100
+        Largest number of components, or the candidates.
+    kernel : str, kernel object or sequence of these, default="rbf"
+        Candidates, as in `RankRLS`.
+    ties, weighting, approximation : as in `KPCRank`
+        Fixed during the choice.
+    cv : None, int or splitter, default=None
+        Folds of groups (rows with ``qid``, comparisons with ``group``), of distinct pairs (other comparisons), or of
+        distinct rows (one group); None is 5, or fewer where there are not as many. A splitter is used as it is.
+    scoring : str or RankingScorer, default="disagreement"
+        What to maximise (`preflearn.metrics.get_scorer`).
+    shared_components : bool, default=False
+        Extract the components once from all training items instead of once per fold. Faster, but the components have
+        then seen the held-out items (not their scores).
+
+    Attributes
+    ----------
+    n_components_ : int
+        Chosen number of components; equal scores are told apart by the held-out squared error of differences.
+    kernel_ : Kernel or "precomputed"
+        Chosen kernel.
+    best_score_ : float
+        Cross-validated score of the choice.
+    path_ : dict
+        ``"n_components"`` (P,), ``"score"`` (n_kernels, P), ``"error"`` (minus the score for errors, 1 minus it
+        otherwise) and ``"kernel"``: cross-validated error against p, ready to plot.
+    coef_, eigenvalues_ : see `KPCRank`
+        The model fitted on everything.
+
+    Notes
+    -----
+    C'Z = QR nests over p, so the predictions for all p are running sums (MATHS: exact, unlike the paper's shortcut).
+    Cost: per fold and kernel one partial eigendecomposition n² P and one QR n P², as a single fit at P.
+
+    *Differences from the paper*: section 4.2 zeroes eigenvalues of Z'LZ instead, which is another model for p < P.
+
+    Examples
+    --------
+    >>> from preflearn import KPCRankCV
+    >>> from preflearn.datasets import make_sinc_preferences
+    >>> data = make_sinc_preferences(random_state=0)
+    >>> model = KPCRankCV(n_components=40, kernel=["linear", "rbf"]).fit(data.train)
+    >>> model.path_["error"].shape
+    (2, 40)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **KPCRank._parameter_constraints,
+        "n_components": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "cv": ["cv_object"],
+        "scoring": [str, HasMethods("evaluate")],
+        "shared_components": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_components: int | Sequence[int] = 100,
+        kernel: Any = "rbf",
+        *,
+        ties: Ties = "include",
+        weighting: Weighting = "pairs",
+        cv: Any = None,
+        scoring: Any = "disagreement",
+        approximation: Any = None,
+        shared_components: bool = False,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.ties = ties
+        self.weighting = weighting
+        self.cv = cv
+        self.scoring = scoring
+        self.approximation = approximation
+        self.shared_components = shared_components
+
+    def _learn(self, data: RowData | PairData, given: Any) -> None:
+        owner = type(self).__name__
+        kernels = list(self.kernel) if isinstance(self.kernel, list | tuple) else [self.kernel]
+        if not kernels or (len(kernels) > 1 and any(is_precomputed(kernel) for kernel in kernels)):
+            raise ValueError(
+                f"{owner}: kernel={self.kernel!r} cannot be chosen from. Give at least one kernel, and "
+                '"precomputed" only by itself: one table of kernel values belongs to one kernel.'
+            )
+        judge = Judge.of(owner, data, given, self.scoring, self.cv, precomputed=is_precomputed(self.kernel), folds=5)
+        operator = self._operator(data)
+        candidates = self._candidates()
+        most = int(candidates[-1])
+        spaces = [self._space(data, kernel) for kernel in kernels]
+        shared = [extract(space, most, data.row_weight) if self.shared_components else None for space in spaces]
+        held = []
+        for space, common in zip(spaces, shared, strict=True):
+            K = space.gram() if space.solver == "dual" and common is None else None
+            predict = partial(self._predict, space, data.row_weight, K, None if common is None else common[1], most)
+            held.append(settle(*refit(data, judge.plan, predict))[:, candidates - 1])
+        scores, (which, column) = judge.choose(held, slice(None))
+        chosen = int(candidates[column])
+        self.best_score_ = float(scores[which, column])
+        self.path_ = {
+            "n_components": candidates,
+            "kernel": [space.kernel for space in spaces],
+            "score": scores,
+            "error": 1.0 - scores if judge.scorer.greater_is_better else -scores,
+        }
+        projection, Z = shared[which] or extract(spaces[which], chosen, data.row_weight)
+        self._keep(data, projection.leading(chosen), Z[:, :chosen], operator)
+
+    def _candidates(self) -> IntArray:
+        given = self.n_components
+        if isinstance(given, Integral):
+            return np.arange(1, int(given) + 1)
+        candidates = np.unique(np.asarray(given))
+        if candidates.shape[0] == 0 or candidates.dtype.kind not in "iu" or candidates[0] < 1:
+            raise ValueError(f"KPCRankCV: n_components must be whole numbers from 1; got {given!r}.")
+        return candidates.astype(np.intp)
+
+    @staticmethod
+    def _predict(
+        space: Space,
+        weight: FloatArray | None,
+        K: FloatArray | None,
+        shared: FloatArray | None,
+        most: int,
+        items: IntArray,
+        operator: Any,
+        wanted: IntArray,
+    ) -> Held:
+        """Return utilities of some items, for p = 1, 2, ..., from what an operator sees of others."""
+        if shared is not None:
+            Z, Z_new = shared[items], shared[wanted]
+        else:
+            part, w = replace(space, X=space.X[items]), None if weight is None else weight[items]
+            projection, Z = extract(part, most, w, None if K is None else K[np.ix_(items, items)])
+            new, project = projection.transform, projection.project
+            Z_new = new(space.X[wanted]) if K is None else project(K[np.ix_(wanted, items)])
+        path = component_path(operator.apply(Z), operator.target)
+        lengths = np.sqrt(np.cumsum(Z_new**2, axis=1)) * np.linalg.norm(path.weights, axis=0)
+        return _extend(path.predict(Z_new), most), np.finfo(np.float64).eps * _extend(lengths, most)
 
 
-def extract_training(
-    estimator: Any, data: RowData | PairData, kernel: Any, n_components: int | None
-) -> tuple[Components, FloatArray]:
-    """Return the components of the training items and their values there."""
-    space = component_space(estimator, data, kernel)
-    limit = data.n_items if n_components is None else n_components
-    projection, Z = extract(space, limit, data.row_weight)
-    return projection.with_columns(data.kept), Z
+def _extend(path: FloatArray, n_components: int) -> FloatArray:
+    # Where no further components exist the path stays where it is.
+    missing = n_components - path.shape[1]
+    if missing <= 0:
+        return path
+    last = path[:, -1:] if path.shape[1] else np.zeros((path.shape[0], 1))
+    return np.concatenate([path, np.repeat(last, missing, axis=1)], axis=1)

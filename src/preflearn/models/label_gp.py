@@ -2,58 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import LabelPreferences
 from preflearn.data.checks import check_labels, label_array
 from preflearn.data.labels import label_codes
-from preflearn.inference.evidence import (
-    METHODS,
-    Evidence,
-    Learned,
-    Solution,
-    Starts,
-    check_theta,
-    learn,
-    learned_again,
-    numbers,
-)
+from preflearn.inference.contract import Observed
+from preflearn.inference.evidence import METHODS, Evidence, Learned, Starts, get_method, learn, learned_again, numbers
 from preflearn.inference.search import starts
-from preflearn.items import as_items
 from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import generator
 from preflearn.metrics import pairwise_accuracy
-from preflearn.models._gp_terms import start_kernel
+from preflearn.models._gp_state import edges_again
+from preflearn.models._gp_terms import ITEM_KERNELS, start_kernel
 from preflearn.models._label_input import Edges, edge_list, label_data, merged_edges, new_items
-from preflearn.models._label_posterior import LabelPosterior
-from preflearn.models._label_state import edges_again, evidence_of
-from preflearn.models._preference import warn_only_noise, warn_unfinished
+from preflearn.models._label_posterior import LabelPosterior, LabelProblem
+from preflearn.models._preference import OfEvidence, warn_only_noise, warn_unfinished
 from preflearn.operators import FloatArray
 from preflearn.terms import Items
 
 __all__ = ["LabelPreferenceGP"]
 
 
-class LabelPreferenceGP(BaseEstimator):
+class LabelPreferenceGP(OfEvidence):
     """Gaussian processes over the utilities of labels, one function of the item for each label.
 
     Answers: which label suits this item best, in what order do the others follow, and how sure are we?
 
     Parameters
     ----------
-    kernel : Kernel, {"rbf", "ard"} or None, default=None
-        Prior covariance of a label's utility between items: any kernel of ``sklearn.gaussian_process.kernels``. None is
-        "rbf", a variance times a Gaussian kernel whose length scale starts at the typical distance of two items; "ard"
-        has one length scale per feature. Bounds that were left at scikit-learn's default are tied to the distances of
-        the items.
+    kernel : Kernel, {"rbf", "ard", "linear", "laplacian", "matern32", "matern52", "rational_quadratic"} or None
+        Prior covariance of a label's utility between items, as in `PreferenceGP`.
     likelihood : {"probit", "logit", "gaussian", "davidson"} or likelihood, default="probit"
         How outcomes of edges depend on utility differences; "gaussian" for margins.
     inference : {"laplace", "ep"}, default="laplace"
@@ -123,7 +107,7 @@ class LabelPreferenceGP(BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
+        "kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions(set(ITEM_KERNELS)), None],
         "likelihood": [StrOptions(set(LIKELIHOOD_NAMES)), HasMethods("log_density")],
         "inference": [StrOptions(set(METHODS))],
         "shared": ["boolean"],
@@ -175,14 +159,15 @@ class LabelPreferenceGP(BaseEstimator):
                 "Use Probit or Logit."
             )
         edges = merged_edges(type(self).__name__, data, exact=likelihood.margins)
-        evidence = self._evidence_of(edges, data.labels, likelihood, shared=self.shared)
+        kernel = start_kernel("LabelPreferenceGP", self.kernel, edges.X, self._unit)
+        evidence = self._evidence_of(edges, data.labels, kernel, likelihood, shared=self.shared)
         first = None
         if self.hyperparameters == "maximise" and evidence.theta.shape[0]:
             rng = generator(self.random_state, "LabelPreferenceGP")
             theta = evidence.theta
             if not self.shared:
                 # Own kernels have many optima: start where one kernel for all is best, and end no lower.
-                common = self._evidence_of(edges, data.labels, likelihood, shared=True)
+                common = self._evidence_of(edges, data.labels, kernel, likelihood, shared=True)
                 best = learn(common, self._starts(common, common.theta, rng)).theta
                 n = len(common.problem.parameters)
                 theta = np.concatenate([np.tile(best[:n], len(evidence.problem.labels.parts)), best[n:]])
@@ -200,32 +185,24 @@ class LabelPreferenceGP(BaseEstimator):
     def _starts(self, evidence: Evidence, theta: FloatArray, rng: Any) -> Starts:
         return Starts(starts(theta, evidence.bounds, self.n_restarts, rng), evidence.bounds)
 
-    def _evidence_of(self, edges: Edges, labels: Any, likelihood: Any, *, shared: bool) -> Any:
-        kernel = start_kernel("LabelPreferenceGP", self.kernel, edges.X, self._unit)
-        return evidence_of(edges, labels, kernel, likelihood, self.inference, shared=shared)
+    def _evidence_of(self, edges: Edges, labels: Any, kernel: Any, likelihood: Any, *, shared: bool) -> Any:
+        problem: Any = LabelProblem.of(edges, labels, kernel, shared=shared)
+        return Evidence(problem, likelihood, Observed(edges.outcome, edges.weight), get_method(self.inference))
 
     def _keep(self, edges: Edges, labels: Any, feature_names: Any, learned: Learned) -> None:
         """Set what a fitted model says about itself; the only place where it does."""
         solution: Any = learned.solution
-        prior, evidence = solution.problem.labels, learned.evidence
-        self._learned, self._edges, self.optima_ = learned, edges, learned.optima
-        self._solution: Solution = solution
-        self._posterior = LabelPosterior(prior, solution.posterior)
-        self.__dict__.pop("kernel_", None)
-        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        prior = solution.problem.labels
+        self._keep_learned(learned, edges.X, feature_names)
+        self._edges, self._posterior = edges, LabelPosterior(prior, solution.posterior)
+        self.__dict__.pop("kernel_", None)  # of an earlier fit
         if prior.rest is None:
             self.kernel_ = prior.parts[0].kernel
             self.kernels_ = [self.kernel_] * prior.basis.shape[0]
         else:
             own = [(prior.parts[row.argmax()] if row.any() else prior.rest) for row in prior.basis]
             self.kernels_ = [part.kernel for part in own]
-        self.likelihood_, self.info_ = solution.likelihood, solution.info
-        self.log_evidence_ = solution.posterior.log_evidence
-        self.theta_, self.bounds_, self.theta_names_ = learned.theta, evidence.bounds, evidence.names
-        self.labels_ = label_array(labels.tolist())
-        self.n_features_in_, self.on_bags_ = int(edges.X.shape[1]), not as_items(edges.X).one_row_each
-        if feature_names is not None:
-            self.feature_names_in_ = np.asarray(feature_names, dtype=object)
+        self.labels_, self.n_features_in_ = label_array(labels.tolist()), int(edges.X.shape[1])
 
     def _file_state(self) -> dict[str, Any]:
         """Return what model files keep: edges, the kernel, parameters, a few numbers for each edge."""
@@ -245,15 +222,8 @@ class LabelPreferenceGP(BaseEstimator):
         self._validate_params()
         edges, labels, names, kernel, likelihood = edges_again(state)
         self._unit = float(numbers(state["unit"], "unit"))
-        evidence = evidence_of(edges, labels, kernel, likelihood, self.inference, shared=self.shared)
+        evidence = self._evidence_of(edges, labels, kernel, likelihood, shared=self.shared)
         self._keep(edges, labels, names, learned_again(evidence, state))
-
-    def log_evidence(self, theta: Any = None, *, gradient: bool = True) -> Any:
-        """Return the log evidence at log parameters ``theta`` (default: the chosen ones), with its gradient."""
-        check_is_fitted(self)
-        given = check_theta("log_evidence", self.theta_ if theta is None else theta, self.theta_names_)
-        value, slope = replace(self._learned.evidence)(given)  # a copy: asking moves no warm start
-        return (value, slope) if gradient else value
 
     def predict(self, X: Any) -> Any:
         """Return the labels of each item in the order of their expected utilities (eq. 26).

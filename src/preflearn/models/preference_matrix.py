@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from preflearn.models._mixtures import Parts, mix, outcome_probabilities
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["PreferenceMatrix", "preference_matrix_of"]
+__all__ = ["PreferenceMatrix", "preference_matrix_of", "probability_of"]
 
 
 @dataclass(frozen=True)
@@ -45,21 +46,18 @@ class PreferenceMatrix:
     probability: FloatArray
 
 
-def preference_matrix_of(
-    names: Any, low: IntArray, high: IntArray, answers: list[tuple[float, FloatArray, FloatArray]], mixture: Any
-) -> PreferenceMatrix:
+def preference_matrix_of(names: Any, low: IntArray, high: IntArray, parts: Parts, mixture: Any) -> PreferenceMatrix:
     """Return the matrices from means and variances of the pairs above the diagonal, for each part of a mixture."""
     n = names.shape[0]
-    mean = np.sum([w * m for w, m, _ in answers], axis=0)
-    variance = np.sum([w * (v + (m - mean) ** 2) for w, m, v in answers], axis=0)
+    mean, variance = mix(parts)
     G, S, P = np.zeros((n, n)), np.zeros((n, n)), np.full((n, n), 0.5)
     G[low, high], G[high, low] = mean, -mean
     S[low, high] = S[high, low] = np.sqrt(variance)
-    P[low, high], P[high, low] = probability_of(answers, mixture)
+    P[low, high], P[high, low] = probability_of(parts, mixture)
     return PreferenceMatrix(names, G, S, P)
 
 
-def probability_of(answers: list[tuple[float, FloatArray, FloatArray]], mixture: Any) -> tuple[FloatArray, FloatArray]:
+def probability_of(parts: Parts, mixture: Any) -> tuple[FloatArray, FloatArray]:
     """Return P(first is preferred) and P(second is preferred), ties shared equally, from means and variances."""
-    p = np.sum([w * s.likelihood.probability(m, v) for (w, m, v), (_, s) in zip(answers, mixture, strict=True)], axis=0)
+    p = outcome_probabilities(parts, mixture)
     return p[:, 0] + p[:, 1] / 2, p[:, 2] + p[:, 1] / 2

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri
 
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Ranking", "rank_draws", "relative_deviations"]
+__all__ = ["Ranking", "rank_draws", "relative_deviations", "tiers_of"]
 
 HALVINGS = 50  # of an interval that a quantile lies in
 
@@ -32,13 +32,19 @@ class Ranking:
     rank : ndarray (n_items,)
         1, 2, ...: order of the means.
     rank_low, rank_high : ndarray (n_items,)
-        Central interval of the item's place among these items.
+        Interval of the item's place among these items: the central one, and up to ``rank`` where that lies outside
+        (the place of the first of very many items is seldom the first in a draw).
     p_best : ndarray (n_items,)
         Probability to be the best of them; sums to 1.
     p_top : ndarray (n_items,)
         Probability to be among the best ``k``; sums to k.
     p_next : ndarray (n_items,)
         Probability to be better than the next one of the ranking; NaN for the last.
+    p_win : ndarray (n_items,)
+        Probability to win one comparison with an opponent of average utility, no side, covariate or judge counted; a
+        tie is half a win.
+    tier : ndarray (n_items,)
+        1, 2, ... along the ranking: items that cannot be told from the best of their tier at ``level`` (`tiers_of`).
     k : int
         How many count as the top.
     level : float
@@ -67,6 +73,8 @@ class Ranking:
     p_best: FloatArray
     p_top: FloatArray
     p_next: FloatArray
+    p_win: FloatArray
+    tier: IntArray
     k: int
     level: float
 
@@ -87,6 +95,8 @@ class Ranking:
             "p_best",
             "p_top",
             "p_next",
+            "p_win",
+            "tier",
         )
         return {("item" if name == "names" else name): list(getattr(self, name)) for name in columns}
 
@@ -108,12 +118,18 @@ class Ranking:
 
 
 def rank_draws(
-    names: Any, parts: list[tuple[float, FloatArray, FloatArray]], draws: FloatArray, k: int, level: float
+    names: Any,
+    parts: list[tuple[float, FloatArray, FloatArray]],
+    draws: FloatArray,
+    k: int,
+    level: float,
+    p_win: FloatArray,
 ) -> Ranking:
     """Rank items by their means; places and probabilities are counted over joint draws (n_draws, n_items).
 
     ``parts`` are weights, means and deviations of the normal distributions whose mixture the utilities have. They are
-    relative to the mean of the items: the level of utilities is not known from comparisons.
+    relative to the mean of the items: the level of utilities is not known from comparisons. ``p_win`` is what these
+    mean for one comparison with an opponent of average utility.
     """
     utility = np.sum([w * mean for w, mean, _ in parts], axis=0)
     std = np.sqrt(np.sum([w * (sd**2 + (mean - utility) ** 2) for w, mean, sd in parts], axis=0))
@@ -126,6 +142,7 @@ def rank_draws(
     places = np.empty(draws.shape, dtype=np.int32)
     np.put_along_axis(places, np.argsort(-draws, axis=1, kind="stable"), np.arange(1, n + 1)[None, :], axis=1)
     rank_low, rank_high = np.quantile(places, [tail, 1 - tail], axis=0, method="closest_observation").astype(np.intp)
+    rank = np.arange(1, n + 1)
     sorted_draws = draws[:, order]
     above = np.mean(sorted_draws[:, :-1] > sorted_draws[:, 1:], axis=0)
     equal = np.mean(sorted_draws[:, :-1] == sorted_draws[:, 1:], axis=0)
@@ -136,26 +153,69 @@ def rank_draws(
         std=std[order],
         low=low[order],
         high=high[order],
-        rank=np.arange(1, n + 1),
-        rank_low=rank_low[order],
-        rank_high=rank_high[order],
+        rank=rank,
+        rank_low=np.minimum(rank_low[order], rank),
+        rank_high=np.maximum(rank_high[order], rank),
         p_best=(places == 1).mean(axis=0)[order],
         p_top=(places <= k).mean(axis=0)[order],
         p_next=np.append(above + 0.5 * equal, np.nan),
+        p_win=p_win[order],
+        tier=tiers_of(sorted_draws, level),
         k=k,
         level=level,
     )
 
 
+def tiers_of(draws: FloatArray, level: float) -> IntArray:
+    """Return the tier of each item: which ones cannot be told from the best of their tier.
+
+    Walking down the ranking, a new tier starts with the first item that is worse than the first of the tier above it
+    with a probability of at least ``level``.
+
+    Parameters
+    ----------
+    draws : ndarray (n_draws, n_items)
+        Joint draws of the utilities, items from best to worst.
+    level : float
+        Probability at which two items are told apart: that of the intervals.
+
+    Returns
+    -------
+    ndarray (n_items,)
+        1, 2, ...; never falls along the ranking.
+
+    Notes
+    -----
+    What it means: the first of a tier is better than the first of the next one, each time with a probability of at
+    least ``level``. What it does not mean: that items of one tier are equal (more comparisons may part them), nor that
+    every item of a tier is surely better than every item of the next: the last of one and the first of the next are
+    often close. Each statement is about two items; that all of them hold at once is less probable.
+    """
+    columns = np.ascontiguousarray(draws.T)
+    tier = np.ones(len(columns), dtype=np.intp)
+    first = 0
+    for place in range(1, len(columns)):
+        # equal draws are no evidence for either
+        worse = np.mean(columns[first] > columns[place]) + 0.5 * np.mean(columns[first] == columns[place])
+        if worse >= level:
+            first = place
+        tier[place] = tier[place - 1] + (first == place)
+    return tier
+
+
 def _apart(draws: FloatArray, utility: FloatArray, std: FloatArray) -> FloatArray:
     """Return draws in which items that are equal but for rounding are put in a random order."""
     size = max(float(np.abs(utility).max(initial=0.0)), float(std.max(initial=0.0)), 1e-300)
+    rounding = 1e-13 * float(np.abs(draws).max(initial=0.0))  # their common level, of which no comparison tells
     order = np.argsort(utility, kind="stable")
-    same = (np.diff(utility[order]) <= 1e-9 * size) & (np.abs(np.diff(std[order])) <= 1e-9 * size)
+    same = (np.diff(utility[order]) <= 1e-9 * size + rounding) & (
+        np.abs(np.diff(std[order] ** 2)) <= 1e-9 * size * (size + rounding) + 1e13 * rounding**2
+    )
     alike = np.unique(np.concatenate([order[:-1][same], order[1:][same]]))
     if alike.shape[0]:
-        draws, rng = draws.copy(), np.random.default_rng((0, len(utility)))  # a seed that no draws have
-        draws[:, alike] += 1e-6 * size * rng.standard_normal((draws.shape[0], alike.shape[0]))
+        rng = np.random.default_rng((0, len(utility)))  # a seed that no draws have
+        draws = draws - draws.mean(axis=1, keepdims=True)
+        draws[:, alike] += (1e-6 * size + 100 * rounding) * rng.standard_normal((draws.shape[0], alike.shape[0]))
     return draws
 
 

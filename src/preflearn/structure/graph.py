@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from preflearn.data import Comparisons
+from preflearn.data.pairs import PairTable
 
 __all__ = [
     "Flow",
@@ -24,6 +25,7 @@ __all__ = [
     "pairs_in_circles",
     "smith_sizes",
     "strongest_cycles",
+    "triads_by_item",
     "wins_in_order",
 ]
 
@@ -52,11 +54,15 @@ class Flow:
         >>> flow.net.round(3), flow.weight
         (array([0.333]), array([3.]))
         """
-        pairs = X.pairs
-        outcome = pairs.sign * X.outcome
-        total, net = pairs.count, pairs.sums(outcome if X.weight is None else X.weight * outcome)
+        return cls.of_pairs(X.pairs, X.outcome, X.weight)
+
+    @classmethod
+    def of_pairs(cls, pairs: PairTable, outcome: FloatArray, weight: FloatArray | None) -> Flow:
+        """Return the same from a table of pairs, with the outcome and the weight of each comparison in it."""
+        value = pairs.sign * outcome
+        total, net = pairs.count, pairs.sums(value if weight is None else weight * value)
         seen = total > 0
-        return cls(pairs.low[seen], pairs.high[seen], net[seen] / total[seen], total[seen], X.n_items)
+        return cls(pairs.low[seen], pairs.high[seen], net[seen] / total[seen], total[seen], pairs.n_items)
 
     def directed(self) -> Any:
         """Return the sparse matrix (n, n) with a one where the row beat the column more often than not."""
@@ -117,11 +123,16 @@ def cyclic_triads(flow: Flow) -> tuple[int, int]:
     >>> cyclic_triads(Flow.of(Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"])))
     (1, 1)
     """
+    circles, triples = triads_by_item(flow)
+    return round(circles.sum() / 3), round(triples.sum() / 3)
+
+
+def triads_by_item(flow: Flow) -> tuple[FloatArray, FloatArray]:
+    """Return the same two counts for the triples that each item is part of, (n,) each."""
     D = flow.directed()
-    circles = (D @ D).multiply(D.T).sum() / 3
     U = D + D.T
-    triples = (U @ U).multiply(U).sum() / 6
-    return round(circles), round(triples)
+    circles, triples = (D @ D).multiply(D.T).sum(axis=1), (U @ U).multiply(U).sum(axis=1) / 2
+    return np.asarray(circles, dtype=np.float64), np.asarray(triples, dtype=np.float64)
 
 
 def average_clustering(flow: Flow) -> float:

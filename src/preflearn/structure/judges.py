@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.checks import object_array
-from preflearn.data.pairs import contradictions
+from preflearn.data.pairs import PairTable
 from preflearn.exceptions import DataError
 from preflearn.models import PreferenceGP
-from preflearn.structure.graph import FloatArray, Flow, IntArray, cyclic_triads
+from preflearn.structure.graph import FloatArray, Flow, IntArray, triads_by_item
 
 __all__ = ["JudgeReport", "judge_report"]
 
@@ -41,7 +41,8 @@ class JudgeReport:
     agreement, expected : ndarray (n_judges,)
         Share of answers that are those expected from the others, and what share would be of a judge like the others.
     likeness : ndarray (n_judges,)
-        Correlation of what the judge is believed to prefer with what the population does, over the pairs it compared.
+        Correlation of what the judge is believed to prefer with what the population does, over the pairs it compared;
+        NaN if the model has no tastes of judges.
     circles : ndarray (n_judges,)
         Share of the triples that the judge compared with each other which run in a circle; NaN without triples.
     contradictions : ndarray (n_judges,)
@@ -83,10 +84,11 @@ class JudgeReport:
         ]
         for i, name in enumerate(self.judge[:shown]):
             circles = "" if np.isnan(self.circles[i]) else f"{self.circles[i]:.0%}"
+            likeness = "" if np.isnan(self.likeness[i]) else f"{self.likeness[i]:.2f}"
             slopes = f"{self.reliability[i]:5.2f} ± {self.std[i]:4.2f}  {self.consistency[i]:5.2f} ± "
             lines.append(
                 f"{name!s:<{wide}}  {self.n_comparisons[i]:7d}  {slopes}{self.consistency_std[i]:4.2f}  "
-                f"{self.agreement[i]:6.0%}  {self.expected[i]:8.0%}  {self.likeness[i]:8.2f}  {circles:>7}  "
+                f"{self.agreement[i]:6.0%}  {self.expected[i]:8.0%}  {likeness:>8}  {circles:>7}  "
                 f"{self.verdict[i]}"
             )
         if shown < len(self):
@@ -129,45 +131,44 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
     """
     model = _model(X)
     data = model.comparisons_
-    told = np.flatnonzero((data.outcome != 0) & (data.judge != ""))
-    won = data.outcome[told] > 0
-    without = np.clip(model.leave_one_out("judge")[told, 1], 1e-12, 1 - 1e-12)
-    alone = np.clip(model.leave_one_out("comparison")[told, 1], 1e-12, 1 - 1e-12)
-    weight = np.ones(len(told)) if data.weight is None else data.weight[told]
-    labels: Any = data.judge[told] if data.judge is not None else None
-    shared = _likeness(model)
-    # of many judges some answer oddly by chance: none of them is to be called so, in nineteen cases of twenty
-    sure = max(SURE, -float(ndtri(0.05 / max(1, len(model.judges_)))))
-    rows: list[dict[str, Any]] = []
-    for name in model.judges_:
-        here = np.flatnonzero(labels == name)
-        own = data[told[here]] if len(here) else None
-        p, y, w = without[here], won[here], weight[here]
-        slope, deviation = _slope(logit(p), y, w)
-        right = (p > 0.5) == y
-        itself = _slope(logit(alone[here]), y, w)
-        rows.append(
-            {
-                "judge": name,
-                "n_comparisons": len(here),
-                "reliability": slope,
-                "std": deviation,
-                "consistency": itself[0],
-                "consistency_std": itself[1],
-                "agreement": _mean(np.where(p == 0.5, 0.5, right), w),
-                "expected": _mean(np.maximum(p, 1 - p), w),
-                "likeness": shared[name],
-                "circles": _circles(own),
-                "contradictions": 0 if own is None else contradictions(own),
-                "verdict": _verdict(slope, deviation, itself, _surer(slope, logit(p), y, w), sure),
-            }
-        )
-    rows.sort(key=lambda row: row["reliability"])
-    columns: dict[str, Any] = {name: [row[name] for row in rows] for name in JudgeReport.__dataclass_fields__}
-    words = ("judge", "verdict")
-    return JudgeReport(
-        **{name: object_array(column) if name in words else np.array(column) for name, column in columns.items()}
+    decided = np.flatnonzero((data.outcome != 0) & (data.judge != ""))
+    n_judges = len(model.judges_)
+    number = {name: k for k, name in enumerate(model.judges_)}
+    names: Any = data.judge
+    judge = np.array([number[name] for name in names[decided]], dtype=np.intp)
+    answers = _Answers(
+        judge,
+        data.outcome[decided] > 0,
+        np.ones(len(decided)) if data.weight is None else data.weight[decided],
+        n_judges,
     )
+    p = np.clip(model.leave_one_out("judge")[decided, 1], 1e-12, 1 - 1e-12)
+    alone = np.clip(model.leave_one_out("comparison")[decided, 1], 1e-12, 1 - 1e-12)
+    slope, deviation = answers.slopes(logit(p))
+    own, own_deviation = answers.slopes(logit(alone))
+    circles, contradicted = _own_graphs(data, decided, answers)
+    # of many judges some answer oddly by chance: none of them is to be called so, in nineteen cases of twenty
+    sure = max(SURE, -float(ndtri(0.05 / max(1, n_judges))))
+    verdict = [
+        _verdict(*figures, sure)
+        for figures in zip(slope, deviation, own, own_deviation, answers.gains(slope, logit(p)), strict=True)
+    ]
+    order = np.argsort(slope, kind="stable")
+    columns: dict[str, Any] = {
+        "judge": object_array(list(model.judges_)),
+        "n_comparisons": np.bincount(judge, minlength=n_judges),
+        "reliability": slope,
+        "std": deviation,
+        "consistency": own,
+        "consistency_std": own_deviation,
+        "agreement": answers.means(np.where(p == 0.5, 0.5, (p > 0.5) == answers.won)),
+        "expected": answers.means(np.maximum(p, 1 - p)),
+        "likeness": _likeness(model),
+        "circles": circles,
+        "contradictions": contradicted,
+        "verdict": object_array(verdict),
+    }
+    return JudgeReport(**{name: column[order] for name, column in columns.items()})
 
 
 def _model(X: Any) -> PreferenceGP:
@@ -189,29 +190,50 @@ def _model(X: Any) -> PreferenceGP:
     return X
 
 
-def _slope(x: FloatArray, won: Any, weight: FloatArray) -> tuple[float, float]:
-    """Return mode and deviation of r in P(won) = logistic(r x) under N(1, 1)."""
-    r, precision = 1.0, 1.0 / PRIOR_DEVIATION**2
-    for _ in range(100):  # concave in one dimension: Newton's steps, cut
-        p = expit(r * x)
-        slope = float(weight @ ((won - p) * x)) - precision * (r - 1.0)
-        curvature = float(weight @ (p * (1 - p) * x**2)) + precision
-        step = np.clip(slope / curvature, -0.5, 0.5)
-        r += float(step)
-        if abs(step) < 1e-10:
-            break
-    return r, float(1 / np.sqrt(curvature))
+@dataclass(frozen=True)
+class _Answers:
+    """Answers with a winner: whose they are, whether the first side won, and what they weigh; all judges at once."""
+
+    judge: IntArray
+    won: Any
+    weight: FloatArray
+    n_judges: int
+
+    def sums(self, values: Any) -> FloatArray:
+        """Return the weighted sum of values over each judge's answers."""
+        return np.asarray(np.bincount(self.judge, self.weight * values, self.n_judges), dtype=np.float64)
+
+    def means(self, values: Any) -> FloatArray:
+        """Return the weighted mean of values over each judge's answers, NaN where these weigh nothing."""
+        total = self.sums(1.0)
+        return np.where(total > 0, self.sums(values) / np.where(total > 0, total, 1.0), np.nan)
+
+    def slopes(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return mode and deviation of each judge's r in P(won) = logistic(r x) under N(1, 1)."""
+        r, precision = np.ones(self.n_judges), 1.0 / PRIOR_DEVIATION**2
+        for _ in range(100):  # concave in one dimension: Newton's steps, cut
+            p = expit(r[self.judge] * x)
+            slope = self.sums((self.won - p) * x) - precision * (r - 1.0)
+            curvature = self.sums(p * (1 - p) * x**2) + precision
+            step = np.clip(slope / curvature, -0.5, 0.5)
+            r = r + step
+            if np.abs(step).max(initial=0.0) < 1e-10:
+                break
+        return r, 1 / np.sqrt(curvature)
+
+    def gains(self, slope: FloatArray, x: FloatArray) -> FloatArray:
+        """Return by how many nats these slopes explain the answers better than throwing a coin."""
+        sign = np.where(self.won, 1.0, -1.0)
+        return self.sums(np.log(2.0) - np.logaddexp(0.0, -slope[self.judge] * sign * x))
 
 
-def _mean(values: Any, weight: FloatArray) -> float:
-    return float(np.average(values, weights=weight)) if weight.sum() > 0 else np.nan
-
-
-def _likeness(model: PreferenceGP) -> dict[Any, float]:
+def _likeness(model: PreferenceGP) -> FloatArray:
     """Return the correlation of what each judge is believed to prefer with what the population does.
 
-    Over the pairs that the judge compared, whose posterior means are at hand.
+    Over the pairs that the judge compared, whose posterior means are at hand; NaN in a model without tastes.
     """
+    if model.judge_kernel is None:
+        return np.full(len(model.judges_), np.nan)
     X, data = model.comparisons_, model._statements
     cell = data.seen.cell
     own = model._solution.posterior.x[cell]
@@ -219,35 +241,42 @@ def _likeness(model: PreferenceGP) -> dict[Any, float]:
     pairs = X.merged(keep_labels=False)
     place = np.searchsorted(pairs.first * X.n_items + pairs.second, low * X.n_items + high)
     together = model.decision_function(pairs)[place]
-    found = {}
-    for number, name in enumerate(model.judges_):
-        a, b = own[data.judge == number], together[data.judge == number]
-        size = float(np.linalg.norm(a) * np.linalg.norm(b))
-        clear = float(np.linalg.norm(b)) > 1e-6 * float(np.linalg.norm(a))
-        found[name] = float(a @ b) / size if size > 0 and clear else np.nan
-    return found
+    n_judges, number = len(model.judges_), np.asarray(data.judge)
+    named = number < n_judges  # the last is nobody in particular
+    judge = number[named]
+    ab, aa, bb = (
+        np.bincount(judge, (a * b)[named], n_judges) for a, b in ((own, together), (own, own), (together, together))
+    )
+    clear = (aa * bb > 0) & (np.sqrt(bb) > 1e-6 * np.sqrt(aa))
+    return np.where(clear, ab / np.sqrt(np.where(clear, aa * bb, 1.0)), np.nan)
 
 
-def _circles(own: Comparisons | None) -> float:
-    if own is None:
-        return np.nan
-    circles, triples = cyclic_triads(Flow.of(own))
-    return circles / triples if triples else np.nan
+def _own_graphs(data: Comparisons, decided: IntArray, answers: _Answers) -> tuple[FloatArray, IntArray]:
+    """Return the share of circles among each judge's triples, and how many pairs it decided both ways.
+
+    The graphs of all judges are one graph, of which (judge, item) is a node.
+    """
+    n = data.n_items
+    first, second = answers.judge * n + data.first[decided], answers.judge * n + data.second[decided]
+    nodes, place = np.unique(np.concatenate([first, second]), return_inverse=True)
+    outcome = data.outcome[decided]
+    weight = None if data.weight is None else answers.weight
+    pairs = PairTable.build(place[: len(first)], place[len(first) :], outcome, weight, len(nodes))
+    owner = nodes // n
+    circles, triples = (
+        np.bincount(owner, count, answers.n_judges) for count in triads_by_item(Flow.of_pairs(pairs, outcome, weight))
+    )
+    share = np.where(triples > 0, circles / np.maximum(triples, 1.0), np.nan)
+    both_ways = np.bincount(owner[pairs.low[pairs.contradicted(outcome)]], minlength=answers.n_judges)
+    return share, both_ways
 
 
-def _surer(slope: float, x: FloatArray, won: Any, weight: FloatArray) -> float:
-    """Return by how many nats this slope explains the answers better than throwing a coin."""
-    sign = np.where(won, 1.0, -1.0)
-    return float(weight @ (np.log(2.0) - np.logaddexp(0.0, -slope * sign * x)))
-
-
-def _verdict(slope: float, deviation: float, itself: tuple[float, float], surer: float, sure: float) -> str:
+def _verdict(slope: float, deviation: float, own: float, own_deviation: float, gain: float, sure: float) -> str:
     # drawn towards 1 before a judge has spoken, a slope below 0 understates: what counts is the coin that it beats
-    if slope < 0 and 2.0 * surer > sure**2:
+    if slope < 0 and 2.0 * gain > sure**2:
         return "contrary"
     if slope > SURE * deviation:
         return "as expected"
-    own, own_deviation = itself
     # less than the others would lead to expect: by a taste of its own, or by chance?
     if own > SURE * own_deviation:
         return "on its own" if slope + SURE * deviation < 1 else "undecided"

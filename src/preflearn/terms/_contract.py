@@ -107,9 +107,8 @@ def kernel_parameters(kernel: Any, prefix: str = "") -> Parameters:
 
 def constant_parameters(kernel: Any, name: str, kind: Kind = "variance") -> Parameters:
     """Return the free parameter of a ConstantKernel under a name of its own."""
-    free = kernel.theta.shape[0]
-    bounds = np.reshape(kernel.bounds, (-1, 2)).astype(np.float64)
-    return Parameters((name,) * free, (kind,) * free, np.asarray(kernel.theta, dtype=np.float64), bounds)
+    found = kernel_parameters(kernel)
+    return replace(found, names=(name,) * len(found), kinds=(kind,) * len(found))
 
 
 class Parametric:

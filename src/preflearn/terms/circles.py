@@ -13,8 +13,9 @@ linear in the row of each item, so that the row of this opponent is the mean of 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,10 +62,31 @@ def circle_variance(items: ItemKernel, rows: Rows) -> FloatArray:
     return skew_diag((one, other), shared)
 
 
-def _circle_covariance(items: ItemKernel, rows: Rows) -> FloatArray:
-    if rows.against == "nothing":
-        return np.zeros((len(rows), len(rows)))
-    return skew_gram(items.extended(rows), rows.ends, rows.ends)
+@dataclass(frozen=True)
+class Circles(Term):
+    """c with the covariance of ``items``, whatever its latents are."""
+
+    items: ItemKernel
+
+    @property
+    def learned(self) -> dict[str, Parameters]:
+        """The covariance between items."""
+        return {"items": self.items.parameters.named("cyclic ")}
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What the term is made of."""
+        return {"circles": self.items}
+
+    def variance(self, rows: Rows) -> FloatArray:
+        """Return the prior variances of rows."""
+        return circle_variance(self.items, rows)
+
+    def covariance(self, rows: Rows) -> FloatArray:
+        """Return the prior covariance of rows."""
+        if rows.against == "nothing":
+            return super().covariance(rows)
+        return skew_gram(self.items.extended(rows), rows.ends, rows.ends)
 
 
 @dataclass(frozen=True)
@@ -96,33 +118,33 @@ class PairPreferences(Term):
         place = _places(self.pairs, rows.low, rows.high, self.n_items)
         return Seen(_one_each(place, len(self.pairs[0])))
 
+    def _each(self) -> Iterator[tuple[ItemKernel, Any, Any, Any]]:
+        """Yield the covariance between items of each part, that between pairs with its pullback, and the part."""
+        if self.utility is not None:
+            back = partial(difference_pullback, pairs=self.pairs, n_items=self.n_items)
+            yield self.utility, difference_gram, lambda N, K: back(N), Utility(self.utility)
+        if self.circles is not None:
+            yield self.circles, skew_gram, lambda N, K: skew_pullback(N, K, self.pairs), Circles(self.circles)
+
     def prior(self) -> Given:
         """Return the covariance (k, k) of the pairs."""
-        parts: list[FloatArray] = []
+        G: Any = 0.0
         pulls: list[Callable[[FloatArray], FloatArray]] = []
-        if self.utility is not None:
-            K, pull = self.utility.gram()
-            parts.append(difference_gram(K, self.pairs, self.pairs))
-            pulls.append(lambda N: pull(difference_pullback(N, self.pairs, self.n_items)))
-        if self.circles is not None:
-            C, pull_circles = self.circles.gram()
-            parts.append(skew_gram(C, self.pairs, self.pairs))
-            pulls.append(lambda N: pull_circles(skew_pullback(N, C, self.pairs)))
-        G = parts[0]
-        for part in parts[1:]:
-            G += part
+        for items, gram, back, _ in self._each():
+            K, pull = items.gram()
+            part = gram(K, self.pairs, self.pairs)
+            part += G
+            G = part
+            pulls.append(lambda N, K=K, pull=pull, back=back: pull(back(N, K)))  # type: ignore[misc]
         return Given(G, None, lambda N, own: np.concatenate([one(N) for one in pulls]))
 
     def ask(self, rows: Rows) -> Asked:
         """Return covariances with the pairs of training."""
-        total = np.zeros((len(rows), self.pairs[0].shape[0]))
+        total: Any = 0.0
         variance = np.zeros(len(rows))
-        if self.utility is not None:
-            total += difference_gram(rows.extended(self.utility.cross(rows.items)), rows.ends, self.pairs)
-            variance += Utility(self.utility).variance(rows)
-        if self.circles is not None and rows.against != "nothing":
-            total += skew_gram(rows.extended(self.circles.cross(rows.items)), rows.ends, self.pairs)
-            variance += circle_variance(self.circles, rows)
+        for items, gram, _, term in self._each():
+            total = total + gram(rows.extended(items.cross(rows.items)), rows.ends, self.pairs)
+            variance += term.variance(rows)
         return Asked(Combined(total), None, variance)
 
     def means(self, items: Items, a: FloatArray) -> FloatArray:
@@ -138,30 +160,14 @@ class PairPreferences(Term):
 
     def covariance(self, rows: Rows) -> FloatArray:
         """Return the prior covariance of rows."""
-        total = np.zeros((len(rows), len(rows)))
-        if self.utility is not None:
-            total += Utility(self.utility).covariance(rows)
-        if self.circles is not None:
-            total += _circle_covariance(self.circles, rows)
-        return total
+        return np.asarray(sum(term.covariance(rows) for *_, term in self._each()))
 
 
 @dataclass(frozen=True)
-class PairEffects(Term):
+class PairEffects(Circles):
     """c of items without features: independent N(0, s²) from pair to pair, s the constant of ``items``."""
 
-    items: ItemKernel
     pairs: Pairs  # (k,) each: places of the items, in ascending order
-
-    @property
-    def learned(self) -> dict[str, Parameters]:
-        """The covariance between items."""
-        return {"items": self.items.parameters.named("cyclic ")}
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        """What the term is made of."""
-        return {"circles": self.items}
 
     @property
     def _variance(self) -> float:
@@ -183,7 +189,7 @@ class PairEffects(Term):
 
     def ask(self, rows: Rows) -> Asked:
         """Return covariances with the effects of the pairs of training."""
-        variance = circle_variance(self.items, rows)
+        variance = self.variance(rows)
         number = rows.items.number
         if rows.against == "nothing":
             return Asked(None, None, variance)
@@ -210,10 +216,6 @@ class PairEffects(Term):
             parts.append((order[first[pair] + within], pair, sign * self._variance * share[other[pair]]))
         row, pair, value = (np.concatenate([part[place] for part in parts]) for place in range(3))
         return Own(row, pair, value[:, None])
-
-    def covariance(self, rows: Rows) -> FloatArray:
-        """Return the prior covariance of rows."""
-        return _circle_covariance(self.items, rows)
 
 
 @dataclass(frozen=True)
@@ -259,7 +261,7 @@ class SkewBasis:
 
 
 @dataclass(frozen=True)
-class SkewFunctions(Term):
+class SkewFunctions(Circles):
     """c as a sum of the functions of ``basis``; what is beyond them is taken to be zero at the pairs of training.
 
     In prediction its variance is added. With ``rest``, the distinct pairs of training, it is independent from pair to
@@ -267,14 +269,8 @@ class SkewFunctions(Term):
     rougher ones are worth.
     """
 
-    items: ItemKernel
     basis: SkewBasis
     rest: Pairs | None = None
-
-    @property
-    def learned(self) -> dict[str, Parameters]:
-        """The covariance between items."""
-        return {"items": self.items.parameters.named("cyclic ")}
 
     @property
     def parts(self) -> dict[str, Any]:
@@ -323,16 +319,12 @@ class SkewFunctions(Term):
         if rows.against == "nothing":
             return Asked(None, None, np.zeros(len(rows)))
         Q = self.basis.features(rows.extended(self.items.cross(rows.items)) @ self.basis.V, rows.ends)
-        return Asked(Combined(Q), None, circle_variance(self.items, rows))
+        return Asked(Combined(Q), None, self.variance(rows))
 
     def means(self, items: Items, a: FloatArray) -> FloatArray:
         """Return the means between all items; p² r operations."""
         r = self.basis.V.shape[1]
         return _skew_means(self.items.cross(items) @ self.basis.V, sp.csr_array((a, self.basis.kept), shape=(r, r)))
-
-    def covariance(self, rows: Rows) -> FloatArray:
-        """Return the prior covariance of rows."""
-        return _circle_covariance(self.items, rows)
 
     def kept_share(self, pairs: Pairs) -> float:
         """Return the share of the prior variance of c at pairs of training items that the functions hold."""

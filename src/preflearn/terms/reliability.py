@@ -29,7 +29,7 @@ __all__ = ["Reliability", "ReliabilityError"]
 
 # Careful, careless and contrary judges: their reliability, and how many judges of each have been seen at first.
 CENTRES, BEFORE = np.array([1.0, 0.0, -1.0]), np.array([1.0, 1.0, 0.5])
-SURE = 4.0  # judges who have shown the usual deviation before
+SURE = 1.0  # judges who have shown the usual deviation before: one says next to nothing
 START = 0.5  # deviation at which a search starts: anybody may still be anything
 DEVIATIONS = np.geomspace(0.04, 0.6, 8)  # of the judges of a kind: with larger ones there would be no kinds
 NODES = np.linspace(-3.0, 3.0, 25)  # of s, between which what outcomes say of it is a cubic

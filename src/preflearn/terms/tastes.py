@@ -41,13 +41,11 @@ __all__ = ["Tastes", "TastesByFeatures"]
 
 
 @dataclass(frozen=True)
-class Tastes(Term):
-    """Preferences of a population, and of each judge beside them: h_a ~ N(0, ρ K) over what the judge was asked."""
+class OfJudges(Term):
+    """Preferences of a population, and of each judge beside them."""
 
     base: Term  # of the population, without groups
     share: Any  # ConstantKernel: ρ
-    n_judges: int
-    kernel: ClassVar[Any] = None  # between judges
 
     @property
     def learned(self) -> dict[str, Parameters]:
@@ -67,7 +65,24 @@ class Tastes(Term):
     @property
     def similarity(self) -> float:
         """Prior variance of a judge's preferences in units of the population's, over the judges."""
-        return 1.0 + self.rho
+        return float(self._self_similarity(Who(np.array([UNKNOWN])))[0])
+
+    def _self_similarity(self, who: Who) -> FloatArray:
+        """Return J (p,) of each of those who are asked with itself."""
+        return np.where(who.number == POPULATION, 1.0, 1.0 + self.rho)
+
+    def covariance(self, rows: Rows) -> FloatArray:
+        """Return the prior covariance of rows, all of one judge."""
+        G = self.base.covariance(rows)
+        return G if rows.who is None else G * self._self_similarity(Who(rows.who.number[:1], rows.who.X))
+
+
+@dataclass(frozen=True)
+class Tastes(OfJudges):
+    """h_a ~ N(0, ρ K) over what each judge was asked."""
+
+    n_judges: int
+    kernel: ClassVar[Any] = None  # between judges
 
     def seen(self, rows: Rows) -> Seen:
         """Return the same of the judge's own latents as of the population's."""
@@ -94,8 +109,7 @@ class Tastes(Term):
         asked = self.base.ask(rows)
         if rows.who is None or asked.shared is None:
             return asked
-        number = rows.who.number
-        variance = asked.variance * np.where(number == POPULATION, 1.0, 1.0 + self.rho)
+        number, variance = rows.who.number, asked.variance * self._self_similarity(rows.who)
         if not (number >= 0).any():
             return Asked(asked.shared, None, variance)
         cross = self.rho * asked.shared.covariances().whole
@@ -106,18 +120,11 @@ class Tastes(Term):
         """Return the means of the population."""
         return self.base.means(items, a)
 
-    def covariance(self, rows: Rows) -> FloatArray:
-        """Return the prior covariance of rows, all of one judge."""
-        G = self.base.covariance(rows)
-        return G if rows.who is None or rows.who.number[0] == POPULATION else G * (1.0 + self.rho)
-
 
 @dataclass(frozen=True)
-class TastesByFeatures(Term):
+class TastesByFeatures(OfJudges):
     """Preferences of judges with features, all together: latents are what each judge was asked about."""
 
-    base: Term
-    share: Any  # ConstantKernel: ρ
     kernel: Any  # κ
     X: Any  # features of the judges, (n_judges, d)
     latent: IntArray  # (N,): which latent of the base each one belongs to
@@ -131,27 +138,7 @@ class TastesByFeatures(Term):
     @property
     def learned(self) -> dict[str, Parameters]:
         """The population, ρ, then κ."""
-        share = constant_parameters(self.share, "judge share", "share")
-        return {
-            "base": self.base.parameters,
-            "share": share,
-            "kernel": kernel_parameters(self.kernel).named("judge "),
-        }
-
-    @property
-    def parts(self) -> dict[str, Any]:
-        """What the term is made of."""
-        return {**self.base.parts, "tastes": self}
-
-    @property
-    def rho(self) -> float:
-        """Variance of a judge's own preferences in units of the population's."""
-        return float(self.share.constant_value)
-
-    @property
-    def similarity(self) -> float:
-        """Prior variance of a judge's preferences in units of the population's, over the judges."""
-        return float(self._self_similarity(Who(np.array([UNKNOWN])))[0])
+        return {**super().learned, "kernel": kernel_parameters(self.kernel).named("judge ")}
 
     def seen(self, rows: Rows) -> Seen:
         """Return what rows see of the latents of their judges."""
@@ -195,11 +182,6 @@ class TastesByFeatures(Term):
         n = int(self.latent.max(initial=-1)) + 1
         return self.base.means(items, np.asarray(np.bincount(self.latent, a, minlength=n), dtype=np.float64))
 
-    def covariance(self, rows: Rows) -> FloatArray:
-        """Return the prior covariance of rows, all of one judge."""
-        G = self.base.covariance(rows)
-        return G if rows.who is None else G * self._self_similarity(Who(rows.who.number[:1], rows.who.X))
-
     def _features(self, who: Who) -> tuple[IntArray, Any]:
         """Return which of those who are asked have features, and these."""
         known = np.flatnonzero(who.number >= 0)
@@ -217,7 +199,7 @@ class TastesByFeatures(Term):
 
     def _self_similarity(self, who: Who) -> FloatArray:
         """Return J (p,) of each of those who are asked with itself; of an unknown one as of the average judge."""
-        J = np.where(who.number == POPULATION, 1.0, 1.0 + self.rho)
+        J = super()._self_similarity(who)
         J[who.number == UNKNOWN] += np.mean(gram_diag(self.kernel, self.X))
         known, X = self._features(who)
         J[known] += np.asarray(gram_diag(self.kernel, X))
