@@ -179,7 +179,7 @@ def test_a_narrow_terminal_leaves_out_columns_and_cuts_no_number(width, run, fol
     out = run("rank", "heavy.csv", "--no-circles")[1]
     assert "\u2026" not in out
     assert max(map(len, out.splitlines())) <= width
-    shown = next(line for line in out.splitlines() if line.split()[:2] == ["1", "ann"])
+    shown = next(line for line in out.splitlines() if line.split()[:1] == ["1"] and "ann" in line.split())
     assert "%" in shown, "P(best) is never left out"
     assert ("1.2e6-0-0" in shown) == (width == 80)
     assert ("Not shown for lack of room: W-L-T" in " ".join(out.split())) == (width < 80)
