@@ -12,6 +12,10 @@ The tree, with what it means for the person who meets it::
         └── NumericalWarning   a computation needed help (jitter, dependent components, an unfinished solver)
 
 Wrong kinds of argument raise TypeError, wrong parameter values scikit-learn's InvalidParameterError.
+
+Each is made from data (`preflearn.messages`), which `message` keeps; ``str(error)`` is its text for users of Python::
+
+    raise DataError("3 of 9 rows set an item against itself", "Drop them", code="self-comparison", owner="Comparisons")
 """
 
 from __future__ import annotations
@@ -20,14 +24,23 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Any
+
+from preflearn.messages import Message, Note, Phrase, Place, Setting, Text
 
 __all__ = [
     "DataError",
     "DataWarning",
     "FileFormatError",
     "GroupsLostWarning",
+    "Message",
+    "Note",
     "NumericalWarning",
+    "Phrase",
+    "Place",
     "PreflearnWarning",
+    "Setting",
+    "Text",
     "first_few",
     "nearest_names",
     "quiet",
@@ -35,16 +48,50 @@ __all__ = [
 ]
 
 
-class DataError(ValueError):
-    """The data cannot be used as given."""
+class _Told(Exception):  # noqa: N818 - of errors and warnings
+    """What is raised or warned with a message that is data."""
+
+    message: Message
+
+    def __init__(
+        self,
+        what: Text | Message = "",
+        *cures: Text,
+        code: str = "other",
+        owner: str | None = None,
+        where: Place | None = None,
+    ) -> None:
+        self.message = what if isinstance(what, Message) else Message(what, cures, code, where, owner)
+        super().__init__(str(self.message))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message,)
+
+
+class DataError(_Told, ValueError):
+    """The data cannot be used as given.
+
+    Parameters
+    ----------
+    what : str, Setting, Phrase or Message
+        What is wrong, or the whole message.
+    *cures : str, Setting or Phrase
+        What to do: alternatives.
+    code : str, default="other"
+        The kind of problem.
+    owner : str, default=None
+        The class or function that found it.
+    where : Place, default=None
+        The file and line.
+    """
 
 
 class FileFormatError(DataError):
     """A file cannot be read; the message names the file and the line."""
 
 
-class PreflearnWarning(UserWarning):
-    """Base class of preflearn's warnings."""
+class PreflearnWarning(_Told, UserWarning):
+    """Base class of preflearn's warnings; made as a `DataError` is."""
 
 
 class DataWarning(PreflearnWarning):
@@ -60,13 +107,18 @@ class NumericalWarning(PreflearnWarning):
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """Keep back warnings about data and convergence, which whoever asks will give in other words."""
-    from sklearn.exceptions import ConvergenceWarning
+def quiet(*categories: type[Warning], message: str = "") -> Iterator[None]:
+    """Keep back warnings that whoever asks gives in other words; by default about data and convergence.
 
+    This is the one place where the library silences warnings. ``message`` is how those of others start.
+    """
+    if not categories:
+        from sklearn.exceptions import ConvergenceWarning
+
+        categories = (DataWarning, ConvergenceWarning)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        for category in categories:
+            warnings.filterwarnings("ignore", message, category)
         yield
 
 
@@ -85,7 +137,7 @@ def nearest_names(name: str, known: Iterable[str], limit: int = 2) -> str:
     return f"nearest names: {first_few(close)}" if close else ""
 
 
-def warn_user(message: str, category: type[Warning]) -> None:
+def warn_user(warning: PreflearnWarning) -> None:
     """Warn at the line outside this package that led here, however many functions lie between."""
     level = 1
     while True:
@@ -96,4 +148,4 @@ def warn_user(message: str, category: type[Warning]) -> None:
         if frame.f_globals.get("__name__", "").partition(".")[0] != __name__.partition(".")[0]:
             break
         level += 1
-    warnings.warn(message, category, stacklevel=level + 1)
+    warnings.warn(warning, stacklevel=level + 1)

@@ -208,5 +208,9 @@ def as_rows(X: Any, name: str = "X") -> Any:
         return rows
     dense = np.asarray(X, dtype=np.float64)
     if dense.ndim != 2:
-        raise DataError(f"kernel: {name} has shape {dense.shape}; rows of features, (n_items, n_features), are needed.")
+        raise DataError(
+            f"{name} has shape {dense.shape}; rows of features, (n_items, n_features), are needed.",
+            code="kernel-rows-shape",
+            owner="kernel",
+        )
     return dense

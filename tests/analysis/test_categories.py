@@ -65,7 +65,7 @@ def test_what_has_no_categories_is_refused():
     data, _ = by_utility(0, n=5, m=120)
     with pytest.raises(DataError, match='have no "judge"'):
         rank_by(data, "judge")
-    with pytest.raises(DataError, match="one category for each of the 120 comparisons"):
+    with pytest.raises(DataError, match="Give one for each of the 120 comparisons"):
         rank_by(data, ["a"])
     with pytest.raises(DataError, match=r"120 different values.*at most 50"):
         rank_by(data, np.arange(120))

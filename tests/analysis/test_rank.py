@@ -601,7 +601,7 @@ def test_probabilities_in_words():
 
 def test_mistakes():
     data, _ = by_utility(0)
-    with pytest.raises(DataError, match='model "elo" is not known'):
+    with pytest.raises(DataError, match='model="elo" is not known'):
         rank(data, model="elo")
     with pytest.raises(DataError, match="the items have none"):
         rank(data, model="gp")

@@ -56,8 +56,8 @@ def test_a_probit_link_is_matched_by_the_deviation_of_its_noise():
     ("scale", "anchor", "words"),
     [
         ("glicko", None, 'scale "glicko" is not known'),
-        ("elo", {"item 99": 1000}, "Nearest names: item"),
-        ("elo", {"item 01": math.inf}, "a finite number is wanted"),
+        ("elo", {"item 99": 1000}, 'nearest names: "item'),
+        ("elo", {"item 01": math.inf}, "Give a finite one"),
         ("elo", {}, "anchor has 0 items"),
     ],
 )

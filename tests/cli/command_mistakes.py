@@ -112,11 +112,15 @@ COMMANDS = {
     "rank: clusters missing": (
         None,
         [*RANK, "--model", "clusters"],
-        ["matches.csv", "--model clusters", "A table cannot bring clusters", "choose another --model"],
+        ["matches.csv", "--model clusters", "the prompt or task", "--columns cluster=COLUMN"],
     ),
-    "rank: features missing": (None, [*RANK, "--model", "gp"], ["matches.csv", "--model gp", "--items ITEMS"]),
+    "rank: features missing": (
+        None,
+        [*RANK, "--model", "gp"],
+        ["matches.csv", "--model gp", "with --items", "--model bradley-terry"],
+    ),
     "rank: judges missing": (None, [*RANK, "--model", "judges"], ["matches.csv", "two judges", "--columns judge"]),
-    "suggest: features missing": (None, ["suggest", "matches.csv", "--model", "gp"], ["--model gp", "--items ITEMS"]),
+    "suggest: features missing": (None, ["suggest", "matches.csv", "--model", "gp"], ["--model gp", "with --items"]),
     "suggest: circles": (
         None,
         ["suggest", "matches.csv", "--model", "both", "--best", "1"],
@@ -220,7 +224,7 @@ COMMANDS = {
     "predict: unknown pair": (
         write("b.csv", "first,second\nC01,X\n"),
         ["predict", "gp.preflearn", "b.csv"],
-        ["b.csv, line 2", '"X"', "items of the model", "Correct"],
+        ["b.csv, line 2", '"X"', "known items", "Correct"],
     ),
     "predict: a feature is missing": (
         write("b.csv", "item,size\nN,1\n"),

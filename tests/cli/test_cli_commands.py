@@ -377,8 +377,8 @@ def test_the_same_warning_is_shown_once(run, monkeypatch):
     fit = preflearn.cli.fit_least_squares.train
 
     def warn(*arguments):
-        for text in ("Ratings: odd", "Ratings: odd", "Ratings: odder"):
-            warnings.warn(text, DataWarning, stacklevel=1)
+        for text in ("odd", "odd", "odder"):
+            warnings.warn(DataWarning(text, owner="Ratings"), stacklevel=1)
         for category in (FutureWarning, RuntimeWarning, UserWarning):
             warnings.warn("for developers", category, stacklevel=1)
         return fit(*arguments)

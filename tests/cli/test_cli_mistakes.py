@@ -183,7 +183,7 @@ BASIC = {
     "unknown name, evaluate": (
         write("bad.csv", "winner,loser\nC01,C02\nC01,C99\n"),
         ["evaluate", "names.preflearn", "bad.csv"],
-        ["line 3", '"C99"', "items of the model"],
+        ["line 3", '"C99"', "known items"],
     ),
     "pairs without features": (None, ["predict", "items.preflearn", "pairs.csv"], ["pairs.csv", "--items ITEMS"]),
     "features for names": (
@@ -216,7 +216,7 @@ BASIC = {
 
 
 MISTAKES = BASIC | FILES | COMMANDS
-ROLES = r"\b(role|first|second|winner|loser|judge|ranking|name|without)=\S+"  # of --columns
+ROLES = r"\b(role|first|second|winner|loser|judge|cluster|ranking|name|without)=\S+"  # of --columns
 
 
 @pytest.mark.parametrize("name", slow_except(MISTAKES, *(set(MISTAKES) - {"suggest: circles"})))

@@ -97,7 +97,9 @@ def test_named_sides_come_before_a_loser_column(tmp_path: Path) -> None:
 def test_items_without_names_are_row_numbers(tmp_path: Path) -> None:
     data = read_comparisons(write(tmp_path, "winner,loser\n2,0\n1,2\n"), np.eye(3))
     np.testing.assert_array_equal(data.first, [2, 1])
-    with pytest.raises(FileFormatError, match=r'line 2: "3" is not in the items \(3 items, numbered 0..2'):
+    with pytest.raises(
+        FileFormatError, match=r'line 2: "3" is not in the list of known items \(3 items, numbered 0..2'
+    ):
         read_comparisons(write(tmp_path, "winner,loser\n3,0\n"), np.eye(3))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from pathlib import Path
 
 import pytest
@@ -47,21 +46,27 @@ UNLIKE = {
 }
 
 
-def refusal(text: str, folder: Path) -> str:
+def refused(text: str, folder: Path) -> FileFormatError:
     (folder / "m.csv").write_text(text)
     with pytest.raises(FileFormatError) as caught:
         read_preferences(folder / "m.csv")
-    return str(caught.value)
+    return caught.value
+
+
+def refusal(text: str, folder: Path) -> str:
+    return str(refused(text, folder))
 
 
 @pytest.mark.parametrize("name", GUESSED)
 def test_what_is_proposed_is_meant_and_can_be_read(name: str, tmp_path: Path) -> None:
     text, expected = GUESSED[name]
-    message = refusal(text, tmp_path)
-    assert re.search(r"\bguess\b", message), message
-    proposed = shlex.split(message[message.index("--columns") :])[1]
-    assert proposed == expected
-    reading = read_preferences(tmp_path / "m.csv", columns=proposed)
+    error = refused(text, tmp_path)
+    assert re.search(r"\bguess\b", str(error)), error
+    assert f'columns="{expected}"' in str(error)
+    reading = read_preferences(tmp_path / "m.csv", columns=expected)
+    proposed = error.message.settings[0]
+    assert proposed.role == "columns"
+    assert read_preferences(tmp_path / "m.csv", columns=proposed.value).notes == reading.notes
     assert len(reading.data) >= text.count("\n") - 1
 
 
@@ -71,7 +76,7 @@ def test_where_nothing_fits_the_message_says_what_a_table_needs(name: str, tmp_p
     assert "guess" not in message
     assert "do not say who was preferred" in message
     assert "two columns with the names of what was compared" in message
-    assert "--columns first=COLUMN,second=COLUMN,winner=COLUMN" in message
+    assert 'columns="first=COLUMN,second=COLUMN,winner=COLUMN"' in message
 
 
 def test_a_few_wrong_cells_do_not_spoil_a_guess(tmp_path: Path) -> None:
@@ -79,10 +84,10 @@ def test_a_few_wrong_cells_do_not_spoil_a_guess(tmp_path: Path) -> None:
     rows = [(a, b, min(a, b)) for a in names for b in names if a != b]
     rows[3] = (*rows[3][:2], "?")
     text = "p,q,r\n" + "".join(",".join(row) + "\n" for row in rows)
-    assert "--columns first=p,second=q,winner=r" in refusal(text, tmp_path)
+    assert 'columns="first=p,second=q,winner=r"' in refusal(text, tmp_path)
 
 
 def test_a_guess_looks_at_the_start_of_a_long_table_only(tmp_path: Path) -> None:
     rows = "".join(f"i{k},i{k + 1},i{k}\n" for k in range(3_000))
     message = refusal("p,q,r\n" + rows + "odd,odd,odd\n" * 30_000, tmp_path)
-    assert "--columns first=p,second=q,winner=r" in message
+    assert 'columns="first=p,second=q,winner=r"' in message

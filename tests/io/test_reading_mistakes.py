@@ -77,34 +77,34 @@ MISTAKES = {
     "no header, names": ("m.csv", b"ann,bob\ncy,ann\n", r"line 1: .*look like data.*header is missing.*winner,loser"),
     "no header, numbers": ("m.csv", b"3,5,1\n4,3,-1\n", r"line 1: .*header is missing.*first,second,winner"),
     "no header, ragged": ("m.csv", b"3,5,1\n4,3,-1,7\n", r"line 1: there are only numbers.*line 2.*Add a first line"),
-    "unknown columns": ("m.csv", b"p,q\nann,bob\n", r"do not say who was preferred.*--columns winner=p,loser=q"),
+    "unknown columns": ("m.csv", b"p,q\nann,bob\n", r'do not say who was preferred.*columns="winner=p,loser=q"'),
     "three of a kind": (
         "m.csv",
         b"variety_a,variety_b,variety_c,best\nu,v,w,A\n",
-        r"do not say who was preferred.*share names.*--columns first=COLUMN",
+        r'do not say who was preferred.*share names.*columns="first=COLUMN',
     ),
-    "no outcome": ("m.csv", b"home,away\nann,bob\n", r"two sides.*do not say who.*--columns winner=home,loser=away"),
+    "no outcome": ("m.csv", b"home,away\nann,bob\n", r'two sides.*do not say who.*columns="winner=home,loser=away"'),
     "sides of two kinds": (
         "m.csv",
         b"left,right,home,away,winner\nann,bob,ann,bob,left\n",
-        r"several pairs of columns could be the two sides.*--columns first=left,second=right",
+        r'several pairs of columns could be the two sides.*columns="first=left,second=right"',
     ),
     "two winners": (
         "m.csv",
         b"left,right,chosen,preferred\nann,bob,ann,ann\n",
-        r'2 columns could be the winner: "chosen", "preferred".*--columns winner=chosen',
+        r'2 columns could be the winner: "chosen", "preferred".*columns="winner=chosen"',
     ),
     "two scores": (
         "m.csv",
         b"home,away,home_goals,away_goals,home_points,away_points\nann,bob,1,2,0,3\n",
-        r"several pairs of columns could be the scores.*--columns score_first=home_goals,score_second=away_goals",
+        r'several pairs of columns could be the scores.*columns="score_first=home_goals,score_second=away_goals"',
     ),
     "items or a feature": (
         "m.csv",
         b"price_left,price_right,outcome\n1,2,-1\n3,2,1\n",
-        r"could be items or a feature.*--columns first=price_left,second=price_right.*--columns features=price",
+        r'could be items or a feature.*columns="first=price_left,second=price_right".*columns="features=price"',
     ),
-    "two judges": ("m.csv", b"winner,loser,worker,user\nann,bob,1,2\n", r"could be the judge.*--columns judge=worker"),
+    "two judges": ("m.csv", b"winner,loser,worker,user\nann,bob,1,2\n", r'could be the judge.*columns="judge=worker"'),
     # cells of the comparisons
     "empty winner": (
         "m.csv",
@@ -116,7 +116,7 @@ MISTAKES = {
     "empty judge": (
         "m.csv",
         b"winner,loser,judge\nann,bob,\n",
-        r"line 2: judge.*empty.*Fill the cell or delete the row\.$",
+        r"line 2: judge.*empty.*Fill the cell, or delete the row\.$",
     ),
     "against itself": (
         "m.csv",
@@ -150,13 +150,13 @@ MISTAKES = {
     "winner 0 and 1": (
         "m.csv",
         b"left,right,winner\nann,bob,0\nann,cy,1\n",
-        r'not clear which side.*If 1 says.*"first=1,second=0" and if 0 does, use outcomes="first=0,second=1"$',
+        r'not clear which side.*If 1 says.*"first=1,second=0" and if 0 does, use outcomes="first=0,second=1"\.$',
     ),
     "scale from 1 to 5": (
         "m.csv",
         b"left,right,label\nann,bob,1\nann,cy,5\nbob,cy,3\n",
         r'holds 1, 3, 5 \(line 2: 1, line 3: 5\).*second side.*"first=1,second=5".*codes.*write first, second or tie.*'
-        r'use outcomes="first=positive"$',
+        r'use outcomes="first=positive"\.$',
     ),
     "1, 2 and 3": (
         "m.csv",
@@ -166,7 +166,7 @@ MISTAKES = {
     "1 and 2": (
         "m.csv",
         b"left,right,label\nann,bob,1\nann,cy,2\n",
-        r'holds 1, 2 \(line.*win of the first \("left"\).*"first=1,second=2".*"first=2,second=1".*"first=positive"$',
+        r'holds 1, 2 \(line.*win of the first \("left"\).*"first=1,second=2".*"first=2,second=1".*"first=positive"\.$',
     ),
     "winner 0, 1 and 2": (
         "m.csv",
@@ -182,7 +182,7 @@ MISTAKES = {
         "m.csv",
         b"left,right,score\nann,bob,-3\nann,cy,7\nbob,cy,-10\n",
         r"holds -10, -3, 7 \(line 2: -3, line 3: 7, line 4: -10\): does a positive number mean the first side or the "
-        r'second.*first \("left"\), use outcomes="first=positive".*second \("right"\), use outcomes="second=positive"$',
+        r'second.*first \("left"\), use outcomes="first=positive".*use outcomes="second=positive"\.$',
     ),
     "grades of both signs": (
         "m.csv",
@@ -232,12 +232,12 @@ MISTAKES = {
     "scores against the winner": (
         "m.csv",
         b"home,away,winner,home_score,away_score\nann,bob,ann,2,1\nann,cy,ann,0,1\n",
-        r"line 3: the winner .*and the scores.*disagree.*1 of 2 rows.*--columns winner=winner or --columns score",
+        r'line 3: the winner .*and the scores.*disagree.*1 of 2 rows.*columns="winner=winner" or columns="score',
     ),
     "a draw with a winner": (
         "m.csv",
         b"winner,loser,result\nann,bob,won\ncy,bob,draw\n",
-        r'line 3: .*"draw".*--columns ties=result',
+        r'line 3: .*"draw".*columns="ties=result"',
     ),
     "ties in words": ("m.csv", b"winner,loser,tie\nann,bob,maybe\n", r'line 2: ties.*"maybe".*Write yes or no'),
     "weight negative": ("m.csv", b"winner,loser,weight\nann,bob,1\ncy,bob,-1\n", r"line 3: weight.*negative.*>= 0"),
@@ -278,7 +278,7 @@ MISTAKES = {
         r"holds 0, 1, 2 \(line.*second side won.*\"first=0,second=2\".*write first, second or tie",
     ),
     "preflib of another type": ("m.toc", b"# DATA TYPE: wmd\n1: 1,2\n", r'line 1: the data type is "wmd".*Give a file'),
-    "league table": ("m.csv", b"team,won,lost\nann,3,1\nbob,1,3\n", r"do not say who was preferred.*--columns"),
+    "league table": ("m.csv", b"team,won,lost\nann,3,1\nbob,1,3\n", r"do not say who was preferred.*columns="),
     "preflib braces": ("m.toc", b"# ALTERNATIVE NAME 1: a\n2: 1,{7\n", r"line 2: the braces.*Write ties as in"),
     "preflib line": ("m.soc", b"# ALTERNATIVE NAME 1: a\nhello\n", r'line 2: "hello" is not a count.*Write it as in'),
     "preflib name twice": ("m.soc", b"# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 1: b\n1: 1\n", r"line 2: .*once"),
@@ -305,19 +305,19 @@ ITEM_MISTAKES = {
     "word among numbers": (
         ITEMS.replace(b"3", b"tall"),
         None,
-        r'i.csv, line 4: column "size" holds "tall".*--columns without=size',
+        r'i.csv, line 4: column "size" holds "tall".*columns="without=size"',
     ),
     "infinite": (ITEMS.replace(b"3", b"inf"), None, r'i.csv, line 4: column "size" holds "inf".*Correct it'),
     "beyond scaling": (
         ITEMS.replace(b"3", b"1e200"),
         None,
-        r'i.csv: column "size" spreads over.*--columns without=size',
+        r'i.csv: column "size" spreads over.*columns="without=size"',
     ),
     "items without names": (b"x,y\n0.5,2\n0.25,3\n", None, r"i.csv: no column holds the names.*Add a column item"),
     "two columns of numbers": (
         b"rank,no,x\n2,1,5\n1,2,6\n",
         b"winner,loser\n1,2\n",
-        r'i.csv: the columns "rank", "no" could all hold the names.*--columns name=rank',
+        r'i.csv: the columns "rank", "no" could all hold the names.*columns="name=rank"',
     ),
     "the same item twice": (
         b"no,x\n1,5.5\n2,6.5\n",
@@ -377,7 +377,7 @@ CALLS = {
     "only the loser": (lambda: read_preferences(GAMES, columns="loser=home"), r"loser is named and winner is not"),
     "no feature": (
         lambda: read_preferences(GAMES, columns="features=speed"),
-        r'no two columns for the feature "speed".*--columns features=none',
+        r'no two columns for the feature "speed".*columns="features=none"',
     ),
     "frame without rows": (lambda: read_preferences(GAMES[:0]), r"the data frame has no rows. Give at least one"),
     "frame as svmlight": (
@@ -386,14 +386,14 @@ CALLS = {
     ),
     "form": (lambda: read_preferences(GAMES, form="csv"), r"form must be 'comparisons' or"),
     "missing": (lambda: read_preferences(GAMES, missing="ignore"), r"missing must be 'error' or 'drop'"),
-    "not rankings": (lambda: read_preferences(GAMES, form="rankings"), r"hold no rankings.*--columns ranking=COLUMN"),
+    "not rankings": (lambda: read_preferences(GAMES, form="rankings"), r'hold no rankings.*columns="ranking=COLUMN"'),
     "row of a frame": (
         lambda: read_preferences(GAMES.assign(winner=["ann", "ann"]), columns="winner=winner"),
         r'data frame, row 1: winner "ann" is neither "bob" nor "cy"',
     ),
     "item not in the array": (
         lambda: read_preferences(pd.DataFrame({"winner": [0, 3], "loser": [1, 2]}), np.eye(3)),
-        r'data frame, row 1: "3" is not in the items \(3 items, numbered 0..2\)',
+        r'data frame, row 1: "3" is not in the list of known items \(3 items, numbered 0..2\)',
     ),
     "items for features on rows": (
         lambda: read_preferences(

@@ -15,6 +15,7 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.io import read_comparisons, read_preferences
 from preflearn.io.scales import Scale, named_scale, stated
+from preflearn.messages import PYTHON
 
 # ten rows of each: judgements as AlpacaEval's weighted annotators write them, and comparisons of Tournesol
 ALPACA = [
@@ -170,7 +171,8 @@ def test_a_scale_must_be_text_or_a_mapping() -> None:
 
 def test_a_scale_survives_being_written_out() -> None:
     for scale in (Scale(1, 2, True), Scale(-10, 10, True), Scale(1, -1, False), Scale(-1, 1, False)):
-        assert named_scale(stated(scale).split('"')[1], "read") == scale
+        assert named_scale(stated(scale).value, "read") == scale
+        assert named_scale(PYTHON.words(stated(scale)).split('"')[1], "read") == scale
 
 
 def test_numbers_outside_the_scale_are_named_with_their_line(tmp_path: Path) -> None:
@@ -192,5 +194,5 @@ def test_numbers_outside_the_scale_are_named_with_their_line(tmp_path: Path) -> 
     ],
 )
 def test_a_scale_is_for_one_column_of_numbers(name: str, text: str, tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"has no such column\. Leave out outcomes\."):
+    with pytest.raises(DataError, match=r"outcomes says what .* has no such column\. Leave it out\."):
         read(write(tmp_path, text, name), outcomes="first=1,second=2")

@@ -226,7 +226,7 @@ def test_kernels_may_be_named(approximation, X):
 
 
 def test_messages(X):
-    with pytest.raises(DataError, match=r"no spectral density is known for DotProduct.*\n.*RBF, Matern or Rational"):
+    with pytest.raises(DataError, match=r"no spectral density is known for DotProduct.*RBF, Matern or Rational"):
         RandomFourier().fit_map(DotProduct(), X)
     for kernel in (RBF() + RBF(), RBF() * RBF(), RBF() + WhiteKernel(), ConstantKernel()):
         with pytest.raises(DataError, match="no spectral density"):

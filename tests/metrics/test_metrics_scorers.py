@@ -343,7 +343,7 @@ def test_metrics_of_others_become_scorers(problem):
         ("ndcg@k", '"ndcg@k" needs a number for k.*as in "ndcg@5"'),
         ("precision@", 'needs a number for k.*as in "precision@5"'),
         ("map@5", "no scorer"),
-        ("xyzzy", r'no scorer "xyzzy"\.\n  Names: disagreement'),
+        ("xyzzy", r'no scorer "xyzzy"\. Names: disagreement'),
     ],
 )
 def test_unknown_names_are_answered_with_the_known_ones(name, message):

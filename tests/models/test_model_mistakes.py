@@ -113,7 +113,7 @@ MISTAKES = {
     "only ties, excluded": (
         lambda: RankRLS(ties="exclude").fit(Comparisons(X, [0, 1], [2, 3], 0.0)),
         ValueError,
-        ["All comparisons are ties", 'ties="include"'],
+        ["all comparisons are ties", 'ties="include"'],
     ),
     "predict before fit": (lambda: RankRLS().predict(X), NotFittedError, ["not fitted", "fit"]),
     "fewer features at prediction": (lambda: RankRLS().fit(X, y).predict(X[:, :2]), ValueError, ["2 features", "3"]),

@@ -74,8 +74,10 @@ def consider(
         )
     if not first.size:
         raise DataError(
-            f"{pool.owner}: no pair is left to compare among {n} items. Forbid fewer pairs, or give more items or "
-            "candidates."
+            f"no pair is left to compare among {n} items",
+            "Forbid fewer pairs, or give more items or candidates",
+            code="no-pair-left",
+            owner=pool.owner,
         )
     return Considered(numbers, mean, covariance, first, second, k)
 

@@ -31,11 +31,21 @@ class Judges:
         """Return judges of whom none has been asked yet, for candidates given by numbers of the pool."""
         listed = as_list(judges, "judges", pool.owner)
         if not listed:
-            raise DataError(f"{pool.owner}: judges is empty. Name at least one judge, or leave judges=None.")
+            raise DataError(
+                "judges is empty",
+                "Name at least one judge, or leave judges=None",
+                code="no-judges-asked",
+                owner=pool.owner,
+            )
         names = object_array(check_labels(listed, len(listed), "name", pool.owner, "judge").tolist())
         repeated = [name for name, count in Counter(names).items() if count > 1]
         if repeated:
-            raise DataError(f"{pool.owner}: judges names {first_few(repeated)} more than once. Name every judge once.")
+            raise DataError(
+                f"judges names {first_few(repeated)} more than once",
+                "Name every judge once",
+                code="judge-asked-twice",
+                owner=pool.owner,
+            )
         open_ = np.ones((len(names), first.shape[0]), dtype=bool)
         if answered is not None:
             if not isinstance(answered, Comparisons) or answered.judge is None:

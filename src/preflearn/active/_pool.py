@@ -156,8 +156,11 @@ class Pool:
                 sides = [pairs.first, pairs.second]
             else:
                 raise DataError(
-                    f"{self.owner}: {what} compares {pairs.n_items} items and the pool is of a table of "
-                    f"{self.table.n_items}, without names on both sides to match them. Name the items."
+                    f"{what} compares {pairs.n_items} items and the pool is of a table of {self.table.n_items}, "
+                    "without names on both sides to match them",
+                    "Name the items",
+                    code="pool-without-names",
+                    owner=self.owner,
                 )
         else:
             listed = _two_columns(pairs, what, self.owner)
@@ -168,8 +171,11 @@ class Pool:
         same = np.flatnonzero(first == second)
         if same.size:
             raise DataError(
-                f"{self.owner}: {same.size} of {first.size} pairs in {what} set an item against itself "
-                f"({rows_text(same)}; items {first_few(self.labels(first[same[:4]]))}). Drop them."
+                f"{same.size} of {first.size} pairs in {what} set an item against itself ({rows_text(same)}; "
+                f"items {first_few(self.labels(first[same[:4]]))})",
+                "Drop them",
+                code="pool-self-pair",
+                owner=self.owner,
             )
         return first, second
 
@@ -187,8 +193,11 @@ class Pool:
             nearest = "" if by_row else nearest_names(str(unknown[0]), map(str, known))
             kind = "row numbers" if by_row else "names"
             raise DataError(
-                f"{self.owner}: {bad.size} items in {what} are not in the pool of {len(self)} ({rows_text(bad)}; "
-                f"{kind} {first_few(unknown)}{'; ' + nearest if nearest else ''}). Correct them or add the items."
+                f"{bad.size} items in {what} are not in the pool of {len(self)} ({rows_text(bad)}; {kind} "
+                f"{first_few(unknown)}{'; ' + nearest if nearest else ''})",
+                "Correct them or add the items",
+                code="not-in-pool",
+                owner=self.owner,
             )
         return numbers
 

@@ -134,8 +134,10 @@ def top_k_information(
     n_samples = check_whole(n_samples, "n_samples", owner, 64)
     if len(pool) > MOST_ITEMS:
         raise DataError(
-            f"{owner}: the pool has {len(pool)} items; draws of more than {MOST_ITEMS} together are too many. Leave "
-            'out items that are surely in or out, or use suggest(criterion="top_k"), which does.'
+            f"the pool has {len(pool)} items; draws of more than {MOST_ITEMS} together are too many",
+            'Leave out items that are surely in or out, or use suggest(criterion="top_k"), which does',
+            code="pool-too-large",
+            owner=owner,
         )
     first, second = pool.pairs(pairs, "pairs")
     beliefs = Beliefs(model.likelihood_, *pool.joint(np.arange(len(pool))), first, second)

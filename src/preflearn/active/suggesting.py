@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +18,7 @@ from preflearn.active._mixture import OneOfMixture, information_of_pairs
 from preflearn.active._pool import Pool
 from preflearn.active._top_k import Draws, TopK
 from preflearn.data.checks import label_array
-from preflearn.exceptions import DataWarning
+from preflearn.exceptions import DataWarning, warn_user
 from preflearn.linalg import generator
 from preflearn.operators import FloatArray, IntArray
 
@@ -223,11 +222,13 @@ def suggest(
         if len(chosen) < n:
             rule.condition(row)
     if len(chosen) < n:
-        warnings.warn(
-            f"suggest: only {len(chosen)} of {n} comparisons could be suggested from {first.shape[0]} candidates"
-            f"{'' if panel is None else f' for {len(panel.names)} judges'}.",
-            DataWarning,
-            stacklevel=2,
+        warn_user(
+            DataWarning(
+                f"only {len(chosen)} of {n} comparisons could be suggested from {first.shape[0]} "
+                f"candidates{'' if panel is None else f' for {len(panel.names)} judges'}.",
+                code="few-suggestions",
+                owner="suggest",
+            )
         )
     one, other = first[chosen], second[chosen]
     return Suggestions(

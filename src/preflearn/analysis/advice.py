@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Advice"]
+from preflearn.messages import PYTHON, Dialect, Setting, Text
+
+__all__ = ["LOOK_FOR_CIRCLES", "Advice"]
+
+LOOK_FOR_CIRCLES = "Ask for it with " + Setting("circles", True)
 
 
 @dataclass(frozen=True)
@@ -21,11 +25,18 @@ class Advice:
         What was seen, what it means and what to do.
     items : tuple
         Names of the items or judges it is about, if it is about some.
+    cure : str, Setting or Phrase
+        What else to do, where that needs a setting.
     """
 
     kind: str
     text: str
     items: tuple[Any, ...] = ()
+    cure: Text = ""
 
     def __str__(self) -> str:
-        return self.text
+        return self.told()
+
+    def told(self, dialect: Dialect = PYTHON) -> str:
+        """Return the text, with settings as these readers write them."""
+        return f"{self.text} {dialect.words(self.cure)}".rstrip()

@@ -19,7 +19,7 @@ from preflearn.analysis._about_data import (
     sides,
 )
 from preflearn.analysis._camps import two_camps
-from preflearn.analysis.advice import Advice
+from preflearn.analysis.advice import LOOK_FOR_CIRCLES, Advice
 from preflearn.analysis.analyse import Analysis
 from preflearn.analysis.ladder import Ladder
 from preflearn.analysis.pairing import is_widened
@@ -107,10 +107,9 @@ def _circles(rankability: Rankability) -> list[Advice]:
         what = "items" if rankability.models["ranking"].comparisons_.items is None else "pairs"
         text = (
             "What a ranking leaves unexplained runs in circles more than chance would make it (p = "
-            f"{rankability.p_value:.1g}), but there are too many {what} to learn circles in passing: not tried. "
-            "preflearn rank --circles (in Python circles=True) or preflearn inspect does it."
+            f"{rankability.p_value:.1g}), but there are too many {what} to learn circles in passing: not tried."
         )
-        return [Advice("circles", text)]
+        return [Advice("circles", text, cure=LOOK_FOR_CIRCLES)]
     cycle = groups = ""
     along = " and ".join(rankability.along)
     if rankability.found:

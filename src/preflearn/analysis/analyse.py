@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from preflearn.analysis.advice import Advice
+from preflearn.analysis.advice import LOOK_FOR_CIRCLES, Advice
 from preflearn.analysis.ladder import Ladder, NotTried, Progress, Step, build_ladder, judged_items, refined, step_of
 from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.pairing import is_widened
@@ -126,8 +126,8 @@ def analyse(
         notes.append(
             Advice(
                 "not examined",
-                "There are too many pairs to look for circles in passing: preflearn rank --circles (in Python "
-                "circles=True) or preflearn inspect does it.",
+                "There are too many pairs to look for circles in passing.",
+                cure=LOOK_FOR_CIRCLES,
             )
         )
     tell("Refining", 0.8)

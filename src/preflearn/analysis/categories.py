@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -206,8 +206,11 @@ def rank_categories(
     values, counts = _count(labels)
     if len(values) > MOST_CATEGORIES:
         raise DataError(
-            f'rank_by: "{name}" has {len(values):,} different values ({first_few(values, 5)}), and at most '
-            f"{MOST_CATEGORIES} rankings are made. Name a column of fewer categories."
+            f'"{name}" has {len(values):,} different values ({first_few(values, 5)}), and at most '
+            f"{MOST_CATEGORIES} rankings are made",
+            "Name a column of fewer categories",
+            code="too-many-categories",
+            owner="rank_by",
         )
     tell = progress or (lambda what, share: None)
     tell("Ranking all", 0.0)
@@ -219,7 +222,7 @@ def rank_categories(
         try:
             results[value] = rank_comparisons(data[rows], (), encoder, **options)
         except DataError as error:
-            raise DataError(f'{name} "{value}": {error}') from error
+            raise DataError(replace(error.message, what=f'{name} "{value}": ' + error.message.what)) from error
     return RankingsBy(name, overall, results)
 
 
@@ -241,15 +244,21 @@ def _labels(data: Comparisons, by: Any) -> tuple[str, Any]:
         labels = np.asarray(by)
         if labels.shape != (len(data),):
             raise DataError(
-                f"rank_by: by has shape {labels.shape}; one category for each of the {len(data)} comparisons is wanted."
+                f"the categories have shape {labels.shape}",
+                f"Give one for each of the {len(data)} comparisons",
+                code="categories-of-wrong-shape",
+                owner="rank_by",
             )
         return "category", labels
     found = getattr(data, by) if by in FIELDS else None
     if found is None:
         there = [name for name in FIELDS if getattr(data, name) is not None]
-        known = f"Of these there are: {', '.join(there)}." if there else "These have no labels."
         raise DataError(
-            f'rank_by: the comparisons have no "{by}". {known} Or give the category of each comparison as an array.'
+            f'the comparisons have no "{by}"',
+            *([f"Choose from {', '.join(there)}"] if there else []),
+            "give the category of each comparison as an array",
+            code="unknown-category",
+            owner="rank_by",
         )
     return by, found
 

@@ -15,7 +15,7 @@ from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.result import RankResult
 from preflearn.analysis.terms import terms_of
 from preflearn.data import Comparisons, Ratings, from_scores
-from preflearn.exceptions import DataError, quiet
+from preflearn.exceptions import DataError, Place, Setting, quiet
 from preflearn.io import ItemEncoder, read_preferences
 from preflearn.io.svmlight import check_feature_numbers
 from preflearn.models.ranking import Ranking
@@ -142,7 +142,9 @@ def rank_comparisons(
 ) -> RankResult:
     """Rank comparisons that were read already; parameters as of `rank`."""
     if not 0 < level < 1:
-        raise DataError(f"rank: level is {level:g}; it must be between 0 and 1, for example 0.9.")
+        raise DataError(
+            f"level is {level:g}; it must be between 0 and 1, for example 0.9.", code="level-out-of-range", owner="rank"
+        )
     if model != "auto":
         terms_of(model, data)
     tell = progress or (lambda what, share: None)
@@ -159,9 +161,12 @@ def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]
     check_feature_numbers(data.n_features, source)
     if len(data) > LIMITS.items_on_features:
         raise DataError(
-            f"{source}: {len(data):,} rows with scores are too many to rank with their uncertainty (at most "
-            f"{LIMITS.items_on_features:,}, as the cost grows with the cube of their number). Give fewer queries, or "
-            "learn scores without uncertainty by RankRLSCV, which lists no pairs."
+            f"{len(data):,} rows with scores are too many to rank with their uncertainty (at most "
+            f"{LIMITS.items_on_features:,}, as the cost grows with the cube of their number)",
+            "Give fewer queries",
+            "learn scores without uncertainty with " + Setting("least_squares"),
+            code="too-many-rows-to-rank",
+            where=Place(source),
         )
     names = [f"row {number}" for number in range(1, len(data) + 1)]
     pairs = from_scores(

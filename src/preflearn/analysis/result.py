@@ -227,7 +227,7 @@ class RankResult:
             ],
             "scale": {"name": units.name, "unit": units.unit, "average": units.origin},
             "warnings": [
-                {"kind": one.kind, "text": one.text, "items": [_plain(name) for name in one.items]}
+                {"kind": one.kind, "text": str(one), "items": [_plain(name) for name in one.items]}
                 for one in self.warnings
             ],
             "ranking": [
@@ -289,7 +289,7 @@ class RankResult:
         if self.rankability is not None:
             lines.append(self.rankability.told)
         lines += [f"Checks: {self.checked}"] if self.checked else []
-        lines += [f"Warning: {one.text}" for one in self.warnings]
+        lines += [f"Warning: {one}" for one in self.warnings]
         return "\n".join(lines)
 
     __repr__ = __str__  # as data frames do: what a prompt shows is the table
@@ -304,7 +304,7 @@ class RankResult:
         said = [f"Model: {self.ladder.why}.", *([] if self.rankability is None else [self.rankability.told])]
         said += [f"Checks: {self.checked}"] if self.checked else []
         told = "".join(f"<p>{html.escape(line)}</p>" for line in said)
-        warned = "".join(f"<li>{html.escape(one.text)}</li>" for one in self.warnings)
+        warned = "".join(f"<li>{html.escape(str(one))}</li>" for one in self.warnings)
         return (
             # no colours of its own: those of the notebook, light or dark
             '<div style="max-width:60em;overflow-x:auto"><table style="font-variant-numeric:tabular-nums">'

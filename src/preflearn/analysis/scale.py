@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, nearest_names
 from preflearn.models.ranking import Ranking
 from preflearn.operators import FloatArray
 
@@ -83,7 +83,9 @@ def scale_of(
     the average of all, so that the anchor has an interval, too, and a poorly known anchor does not blur all others.
     """
     if name not in SCALES:
-        raise DataError(f'rank: scale "{name}" is not known. Choose from: {", ".join(SCALES)}.')
+        raise DataError(
+            f'the scale "{name}" is not known', f"Choose from {', '.join(SCALES)}", code="unknown-scale", owner="rank"
+        )
     elo = name == "elo"
     unit = ELO * LOGISTIC_DEVIATION / float(likelihood.noise_deviation) if elo else 1.0
     origin, digits = (AVERAGE_ELO, 0) if elo else (0.0, 2)
@@ -96,15 +98,21 @@ def scale_of(
 def _anchored(ranking: Ranking, anchor: Mapping[Any, float]) -> tuple[int, float]:
     """Return the place of the anchor in the ranking, and its number."""
     if len(anchor) != 1:
-        raise DataError(f"rank: anchor has {len(anchor)} items; one item with its number is wanted, as NAME=1000.")
+        raise DataError(
+            f"the anchor has {len(anchor)} items", "Give one with its number", code="not-one-anchor", owner="rank"
+        )
     ((item, value),) = anchor.items()
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise DataError(f'rank: the anchor "{item}" has the number {value!r}; a finite number is wanted, as NAME=1000.')
+        raise DataError(
+            f'the anchor "{item}" has the number {value!r}', "Give a finite one", code="anchor-not-finite", owner="rank"
+        )
     names = [str(name) for name in ranking.names]
     if str(item) not in names:
-        from difflib import get_close_matches
-
-        near = get_close_matches(str(item), names, n=3)
-        which = f" Nearest names: {', '.join(near)}." if near else ""
-        raise DataError(f'rank: the anchor "{item}" is none of the {len(names)} ranked items.{which}')
+        near = nearest_names(str(item), names, limit=3)
+        raise DataError(
+            f'the anchor "{item}" is none of the {len(names)} ranked items{f" ({near})" if near else ""}',
+            "Give the name as the ranking prints it",
+            code="unknown-anchor",
+            owner="rank",
+        )
     return names.index(str(item)), float(value)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from sklearn.gaussian_process.kernels import ConstantKernel
 
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, Setting
 from preflearn.models import BradleyTerry, PreferenceGP
 from preflearn.structure.circles import WEAK
 
@@ -82,22 +82,36 @@ def terms_of(name: str, data: Comparisons) -> Terms:
     unknown = [part for part in parts if part not in BESIDE]
     if unknown:
         raise DataError(
-            f'rank: model "{name}" is not known: "{unknown[0]}" is none of {", ".join(UTILITIES)}, nor of what can be '
-            f"added to them with +: {', '.join(BESIDE)}. Or leave the choice to auto."
+            Setting("model", name)
+            + f' is not known: "{unknown[0]}" is none of {", ".join(UTILITIES)}, nor of what can '
+            f"be added to them with +: {', '.join(BESIDE)}",
+            "Leave the choice to auto",
+            code="unknown-model",
+            owner="rank",
         )
     terms = Terms(utility, tuple(one for one in BESIDE if one in parts))
     needed = {
-        "judges": (has_judges(data), ("reliability", "tastes"), "comparisons by two judges or more", "judges"),
-        "clusters": (data.cluster is not None, ("clusters",), "the prompt or task of each comparison", "clusters"),
-        "numbers": (data.covariates is not None, ("covariates",), "numbers of each comparison", "covariates"),
+        "judge": (has_judges(data), ("reliability", "tastes"), "comparisons by two judges or more"),
+        "cluster": (data.cluster is not None, ("clusters",), "the prompt or task of each comparison"),
+        "covariates": (data.covariates is not None, ("covariates",), "numbers of each comparison"),
     }
-    for there, of, what, column in needed.values():
+    for role, (there, of, what) in needed.items():
         if not there and any(term in terms for term in of):
-            raise DataError(f"rank: model {name} needs {what}. Name the column of the {column}.")
+            lacks_numbers = role == "covariates"
+            column = Setting("columns", {role: "COLUMN"})
+            raise DataError(
+                Setting("model", name) + f" needs {what}",
+                "Give Comparisons " + Setting(role) if lacks_numbers else "Name the column of it: " + column,
+                code="model-needs-covariates" if lacks_numbers else "model-needs-column",
+                owner="rank",
+            )
     if terms.on_features and data.items is None:
         raise DataError(
-            f"rank: model {name} learns a utility of features, and the items have none. Give a table of items, or use "
-            "bradley-terry."
+            Setting("model", name) + " learns a utility of features, and the items have none",
+            "Give them with " + Setting("items"),
+            "use " + Setting("model", "bradley-terry"),
+            code="model-needs-features",
+            owner="rank",
         )
     return terms
 

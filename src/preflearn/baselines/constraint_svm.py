@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,11 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.pairs import warn_before_learning
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, quiet, warn_user
 from preflearn.items import as_items
 from preflearn.kernels import gram, resolve_kernel
 from preflearn.metrics.pairs import score_of_margins
 from preflearn.models._match import item_table, match_columns
+from preflearn.unfinished import UnfinishedWarning
 
 __all__ = ["ConstraintSVM", "Wins", "difference_gram", "solve"]
 
@@ -45,21 +45,32 @@ class Wins(NamedTuple):
                 "Build Comparisons(items, first, second, outcome)."
             )
         if X.items is None:
-            raise DataError(f"{owner}: the items have no features. Give Comparisons an item table.")
+            raise DataError(
+                "the items have no features", "Give Comparisons an item table", code="svm-needs-features", owner=owner
+            )
         if not as_items(X.items).one_row_each:
             raise DataError(
-                f"{owner}: the items are Bags and this baseline takes rows. Use PreferenceGP, or means of bags: "
-                "comparisons.with_items(bags.means())."
+                "the items are Bags and this baseline takes rows",
+                "Use PreferenceGP, or means of bags: comparisons.with_items(bags.means())",
+                code="svm-takes-no-bags",
+                owner=owner,
             )
         ties = np.flatnonzero(X.outcome == 0)
         if ties.shape[0]:
             raise DataError(
-                f"{owner}: {ties.shape[0]} of {len(X)} comparisons are ties, which say nothing about who is preferred. "
-                "Drop them: comparisons[comparisons.outcome != 0]."
+                f"{ties.shape[0]} of {len(X)} comparisons are ties, which say nothing about who is preferred",
+                "Drop them: comparisons[comparisons.outcome != 0]",
+                code="svm-takes-no-ties",
+                owner=owner,
             )
         weight = np.ones(len(X)) if X.weight is None else X.weight
         if not (weight > 0).any():
-            raise DataError(f"{owner}: all {len(X)} comparisons have weight 0. Give at least one a positive weight.")
+            raise DataError(
+                f"all {len(X)} comparisons have weight 0",
+                "Give at least one a positive weight",
+                code="svm-all-weights-zero",
+                owner=owner,
+            )
         won = X.outcome > 0
         pairs = np.column_stack([np.where(won, X.first, X.second), np.where(won, X.second, X.first)])[weight > 0]
         pairs, place = np.unique(pairs, axis=0, return_inverse=True)
@@ -90,8 +101,7 @@ def solve(D: FloatArray, weight: FloatArray, C: float, tol: float, max_iter: int
     m = D.shape[0]
     label = np.repeat([1.0, -1.0], m)
     svm = SVC(C=C, kernel="precomputed", tol=tol, max_iter=max_iter)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # said by the caller, in its own words
+    with quiet(ConvergenceWarning):  # said by the caller, in its own words
         svm.fit(np.block([[D, -D], [-D, D]]), label, np.tile(weight, 2))
     beta = np.zeros(m)
     np.add.at(beta, svm.support_ % m, np.abs(svm.dual_coef_[0]))  # w = Σ (α_k + α'_k) δ_k
@@ -210,11 +220,16 @@ class ConstraintSVM(BaseEstimator):
             self.feature_names_in_ = np.array(X.feature_names, dtype=object)
         self.classes_ = np.array([-1.0, 1.0])
         if not finished:
-            warnings.warn(
-                f"{type(self).__name__}: the solver stopped after max_iter={self.max_iter} steps; margins are inexact. "
-                "Lower C, raise tol, standardise the features, or raise max_iter.",
-                ConvergenceWarning,
-                stacklevel=3,
+            warn_user(
+                UnfinishedWarning(
+                    f"the solver stopped after max_iter={self.max_iter} steps; margins are inexact",
+                    "Lower C",
+                    "raise tol",
+                    "standardise the features",
+                    "raise max_iter",
+                    code="svm-unfinished",
+                    owner=type(self).__name__,
+                )
             )
         return self
 
@@ -235,7 +250,9 @@ class ConstraintSVM(BaseEstimator):
         rows = items.tocsr() if hasattr(items, "tocsr") else np.asarray(items, dtype=np.float64)
         if rows.ndim != 2:
             raise DataError(
-                f"{type(self).__name__}: items must be a table of one row per item; got {rows.ndim}-d data."
+                f"items must be a table of one row per item; got {rows.ndim}-d data.",
+                code="svm-items-not-a-table",
+                owner=type(self).__name__,
             )
         return self._utilities(match_columns(self, rows, None))
 

@@ -124,8 +124,10 @@ class ConstraintSVMCV(ConstraintSVM):
         m = wins.winner.shape[0]
         if m < self.cv:
             raise DataError(
-                f"ConstraintSVMCV: {m} distinct comparisons cannot be cut into {self.cv} folds. Lower cv, or use "
-                "ConstraintSVM with a fixed C."
+                f"{m} distinct comparisons cannot be cut into {self.cv} folds",
+                "Lower cv, or use ConstraintSVM with a fixed C",
+                code="svm-too-few-for-folds",
+                owner="ConstraintSVMCV",
             )
         folds = list(KFold(self.cv, shuffle=True, random_state=self.random_state).split(np.arange(m)))
         self.cv_errors_: dict[tuple[float, float], float] = {}

@@ -68,14 +68,22 @@ class PairAugmented(BaseEstimator):
         tied = np.flatnonzero(X.outcome == 0)
         if tied.size:
             raise DataError(
-                f"PairAugmented: {tied.size} of {len(X)} comparisons are ties (rows {first_few(tied)}), and a "
-                "classifier of two classes has no place for them. Drop them."
+                f"{tied.size} of {len(X)} comparisons are ties (rows {first_few(tied)}), and a classifier of two "
+                "classes has no place for them",
+                "Drop them",
+                code="classifier-takes-no-ties",
+                owner="PairAugmented",
             )
         self.estimator_ = LogisticRegression() if self.estimator is None else clone(self.estimator)
         extra: dict[str, Any] = {}
         if X.weight is not None:
             if not has_fit_parameter(self.estimator_, "sample_weight"):
-                raise DataError(f"PairAugmented: {type(self.estimator_).__name__} takes no weights. Drop them.")
+                raise DataError(
+                    f"{type(self.estimator_).__name__} takes no weights",
+                    "Drop them",
+                    code="classifier-takes-no-weights",
+                    owner="PairAugmented",
+                )
             extra["sample_weight"] = np.tile(X.weight, 2)
         won = X.outcome > 0
         self.estimator_.fit(np.vstack(rows), np.concatenate([won, ~won]), **extra)
@@ -112,11 +120,18 @@ class PairAugmented(BaseEstimator):
         if not isinstance(X, Comparisons):
             raise TypeError(f"PairAugmented: expected Comparisons of two items each; got {type(X).__name__}.")
         if X.items is None:
-            raise DataError("PairAugmented: the items have no features. Give Comparisons an item table.")
+            raise DataError(
+                "the items have no features",
+                "Give Comparisons an item table",
+                code="classifier-needs-features",
+                owner="PairAugmented",
+            )
         if not as_items(X.items).one_row_each:
             raise DataError(
-                "PairAugmented: the items are Bags and this baseline takes rows. Use PreferenceGP, or the means of the "
-                "bags: comparisons.with_items(bags.means())."
+                "the items are Bags and this baseline takes rows",
+                "Use PreferenceGP, or the means of the bags: comparisons.with_items(bags.means())",
+                code="classifier-takes-no-bags",
+                owner="PairAugmented",
             )
         items: Any = X.items.toarray() if hasattr(X.items, "toarray") else X.items
         first, second = items[X.first], items[X.second]

@@ -13,6 +13,7 @@ import numpy as np
 
 from preflearn.cli.console import count
 from preflearn.cli.csv_files import csv_text, write_text
+from preflearn.cli.dialect import COMMAND_LINE
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.exceptions import DataError, first_few
 from preflearn.io.opening import open_bytes
@@ -43,8 +44,9 @@ def as_comparisons(data: Comparisons | Ratings) -> Comparisons:
     pairs = from_scores(len(data), data.score, data.group, names=names, random_state=0, max_pairs=MOST_PAIRS)
     if len(pairs) == MOST_PAIRS:
         raise DataError(
-            f"these rows make {MOST_PAIRS:,} comparisons or more, too many to list. preflearn fit learns from the rows "
-            "themselves without listing them."
+            f"these rows make {MOST_PAIRS:,} comparisons or more, too many to list",
+            "Use preflearn fit, which learns from the rows themselves",
+            code="too-many-comparisons-to-list",
         )
     return pairs
 
@@ -110,7 +112,7 @@ def _check_back(content: bytes, data: Comparisons, label: list[str], out: Path, 
     try:
         found = read_with(options, open_bytes(content, str(out))).data
     except DataError as error:
-        reason = str(error).removeprefix(f"{out}, ").removeprefix(f"{out}: ").split(". ")[0].rstrip(".")
+        reason = COMMAND_LINE.words(error.message.what).rstrip(".")
         raise DataError(f"{out}: this table could not be read again ({reason}). {cure}") from None
     assert isinstance(found, Comparisons)
     written, again = _said(data, label, layout), _said(found, _labels(found), layout)

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, TextIO
 
-from preflearn.cli.words import one_line, visible, without_owner
+from preflearn.cli.words import one_line, visible
+from preflearn.messages import Dialect, Message
 
 __all__ = [
     "WarningPrinter",
@@ -32,7 +33,8 @@ _PATIENCE = 2.0  # seconds of silence before a spinner appears
 class WarningPrinter:
     """Prints every different warning once, as ``preflearn: warning: ...`` on standard error."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
         self._seen: set[str] = set()
 
     def __call__(
@@ -45,7 +47,8 @@ class WarningPrinter:
         line: str | None = None,
     ) -> None:
         """Stand in for ``warnings.showwarning``."""
-        text = without_owner(one_line(str(message)))
+        told = getattr(message, "message", None)
+        text = one_line(self._dialect.render(told) if isinstance(told, Message) else str(message))
         if text not in self._seen:
             self._seen.add(text)
             print(f"preflearn: warning: {text}", file=sys.stderr)

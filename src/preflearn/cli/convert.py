@@ -63,7 +63,7 @@ def convert(
         raise DataError(f"{out}: --layout is for tables of comparisons ({', '.join(TABLES)}). Leave it out.")
     with working(f"Converting {data}"):
         found = read_any(data, reading, margins=True)
-        with about(found.source, str(out)):
+        with about(found.source):
             if kind in ROWS:
                 what = write_rows(found.data, out)
             elif kind in RANKINGS:

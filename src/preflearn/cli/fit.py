@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from preflearn.cli.console import facts, progress, working
+from preflearn.cli.dialect import COMMAND_LINE
 from preflearn.cli.options import File, FitModel, Flag, Machine, ReadOptions, Source, Whole
 from preflearn.cli.sources import Read, about, describe_data, is_svmlight, read_again, read_any, save_notes, titled
 from preflearn.cli.targets import check_targets
-from preflearn.exceptions import DataError, FileFormatError
+from preflearn.exceptions import DataError
 
 if TYPE_CHECKING:
     from preflearn.cli.fit_least_squares import Choices
@@ -150,20 +151,14 @@ def _fit(source: str, target: Path, choices: Choices) -> None:
             read.data, read.told, read.encoder, model=choices.model or "auto", random_state=choices.seed, progress=tell
         )
         save(result.model, target, notes=save_notes(read))
-    lines = [("Model", f"{result.ladder.why}."), *(("Warning", one.text) for one in result.warnings)]
+    lines = [("Model", f"{result.ladder.why}."), *(("Warning", one.told(COMMAND_LINE)) for one in result.warnings)]
     facts([*lines, ("Saved", _saved(target))])
 
 
 def _read(source: str, choices: Choices, margins: bool) -> Reading:
-    try:
-        return read_any(
-            source, choices.reading, margins=margins, n_features=choices.n_features, zero_based=choices.zero_based
-        )
-    except FileFormatError as error:
-        if choices.n_features is not None and f"n_features={choices.n_features}" in str(error):
-            message = str(error).partition(" (n_features")[0]
-            raise FileFormatError(f"{message}. Raise --n-features, or leave it out.") from None
-        raise
+    return read_any(
+        source, choices.reading, margins=margins, n_features=choices.n_features, zero_based=choices.zero_based
+    )
 
 
 def _by_least_squares(reading: Reading, target: Path, choices: Choices, note: str | None) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from preflearn.cli.console import count
 from preflearn.cli.fold_search import alpha_candidates, component_candidates, search
 from preflearn.cli.options import ReadOptions
+from preflearn.cli.sources import about
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
 from preflearn.io.svmlight import check_feature_numbers
@@ -173,10 +174,8 @@ def check_options(choices: Choices) -> None:
                 "choose another kernel, such as --kernel rbf."
             )
     if choices.scoring is not None:
-        try:
+        with about("--scoring"):
             scorer = get_scorer(choices.scoring)
-        except ValueError as error:
-            raise DataError(str(error)) from None
         if scorer.probabilistic:
             raise DataError(
                 f"--scoring {choices.scoring} judges probabilities, and these models predict utilities. "

@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _say("preflearn: terminated.")
         return 128 + end.number
     except Exception as error:
-        return _report(error, traceback)
+        return _report(error, tokens, traceback)
     else:
         return code
     return 0
@@ -107,6 +107,7 @@ def _run(tokens: list[str]) -> int:
     from preflearn._pipes import reading_once
     from preflearn.cli.app import app
     from preflearn.cli.console import WarningPrinter
+    from preflearn.cli.dialect import dialect_of
     from preflearn.cli.options import STANDARD_INPUT
     from preflearn.exceptions import PreflearnWarning
 
@@ -114,17 +115,23 @@ def _run(tokens: list[str]) -> int:
         # What concerns the data is shown, once; what other libraries tell their developers is not.
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", PreflearnWarning)
-        warnings.showwarning = WarningPrinter()
+        warnings.showwarning = WarningPrinter(dialect_of(_command(tokens)))
         told = [STANDARD_INPUT if token == "-" else token for token in tokens]
         found = app(told, print_error=False, exit_on_error=False, result_action="return_value")
     return found if isinstance(found, int) else 0
 
 
-def _report(error: Exception, traceback: bool) -> int:
+def _command(tokens: Sequence[str]) -> str | None:
+    """Return the command that was asked for."""
+    return next((token for token in tokens if not token.startswith("-")), None)
+
+
+def _report(error: Exception, tokens: Sequence[str], traceback: bool) -> int:
     """Print one message about a failure and return the exit code."""
+    from preflearn.cli.dialect import dialect_of
     from preflearn.cli.words import explain
 
-    code, message = explain(error)
+    code, message = explain(error, dialect_of(_command(tokens)))
     if traceback:
         import traceback as module
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from preflearn.cli.words import one_line
+from preflearn.cli.dialect import COMMAND_LINE
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
 from preflearn.metrics import (
@@ -47,7 +47,7 @@ def judge_rows(data: Ratings, prediction: Any, relevant: float | None = None) ->
         try:
             value = float(metric(data.score, prediction, **qid, **options))
         except DataError as error:
-            notes.append(f"{name} is left out: {one_line(str(error)).partition(': ')[2]}")
+            notes.append(f"{name} is left out: {COMMAND_LINE.render(error.message)}")
         else:
             lines.append(Line(key, name, value, meaning))
 
@@ -95,7 +95,9 @@ def judge_comparisons(data: Comparisons, prediction: Any, probability: Any = Non
     """Return the metrics that apply to comparisons, and what was left out."""
     ties = int(np.count_nonzero(data.outcome == 0))
     if ties == len(data):
-        raise DataError("all comparisons are ties, so there is no winner to predict. Give some with a winner.")
+        raise DataError(
+            "all comparisons are ties, so there is no winner to predict", "Give some with a winner", code="only-ties"
+        )
     accuracy = float(pairwise_accuracy(data.outcome, prediction, sample_weight=data.weight))
     lines = [
         Line("pairwise_accuracy", "pairwise accuracy", accuracy, "comparisons whose winner is predicted"),

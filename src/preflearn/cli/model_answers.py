@@ -36,7 +36,7 @@ def answer_for(saved: Saved, data: str, reading: ReadOptions) -> Answer:
         if reading.format is not None or reading.columns is not None:
             raise
         if not _has_names(saved, data):
-            if "do not say who" not in str(error):
+            if error.message.code not in ("who-won-unclear", "outcome-column-unclear"):
                 raise
             columns = first_few(read_table(data).columns, 8)
             raise FileFormatError(

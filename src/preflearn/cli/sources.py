@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preflearn.cli.console import count
-from preflearn.cli.words import one_line, without_owner
-from preflearn.exceptions import DataError, FileFormatError
+from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place, warn_user
 
 if TYPE_CHECKING:
     from preflearn.cli.options import ReadOptions
@@ -164,15 +163,14 @@ def read_again(source: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def about(source: str, *others: str) -> Iterator[None]:
-    """Put the file that was read before messages that do not name it."""
+def about(source: str) -> Iterator[None]:
+    """Name the file that was read in messages of the library that name none."""
     try:
         yield
     except DataError as error:
-        message = without_owner(one_line(str(error)))
-        if message.startswith((source, *others)):
+        if error.message.code == "other" or error.message.where is not None:
             raise
-        raise DataError(f"{source}: {message}") from error
+        raise DataError(error.message.at(Place(source))) from error
 
 
 def read_comparisons(source: str, options: ReadOptions) -> Read:
@@ -348,25 +346,27 @@ def open_saved(path: Path, data: str | None = None) -> Saved:
 
 def check_rows(saved: Saved, rows: Ratings, source: str) -> None:
     """Warn if SVMlight rows have no groups, or only the first half of the features of the model."""
-    import warnings
-
     import numpy as np
 
-    from preflearn.exceptions import DataWarning
-
     if rows.group is None:
-        warnings.warn(
-            f"{source}: no line has a qid, so that all rows are one group. Write qid:1 in each line if they are.",
-            DataWarning,
-            stacklevel=2,
+        warn_user(
+            DataWarning(
+                "no line has a qid, so that all rows are one group",
+                "Write qid:1 in each line if they are",
+                code="rows-without-qid",
+                where=Place(source),
+            )
         )
     X: Any = rows.items
     used = np.flatnonzero(X.any(axis=0)) if isinstance(X, np.ndarray) else X.indices
     last = int(used.max(initial=-1)) + 1
     if 2 * last <= saved.n_features:
-        warnings.warn(
-            f"{source}: only features up to {last} occur, but the model was trained on "
-            f"{saved.n_features}; the others are taken as 0. Check that model and data belong together.",
-            DataWarning,
-            stacklevel=2,
+        warn_user(
+            DataWarning(
+                f"only features up to {last} occur, but the model was trained on {saved.n_features}; the others are "
+                "taken as 0",
+                "Check that model and data belong together",
+                code="half-of-the-features",
+                where=Place(source),
+            )
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -12,7 +11,7 @@ from preflearn.cli.csv_files import write_csv
 from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source, Whole
 from preflearn.cli.sources import about, comparisons_of
 from preflearn.cli.targets import check_targets
-from preflearn.exceptions import DataError, DataWarning, quiet
+from preflearn.exceptions import DataError, DataWarning, Place, quiet, warn_user
 
 __all__ = ["USAGE", "suggest"]
 
@@ -91,11 +90,14 @@ def suggest(
             else:
                 asked = model_to_ask(X, read.model, random_state=machine.seed)
         if asked is not (read.model if read.model is not None else result.model):
-            warnings.warn(
-                f"{read.source}: the model tells judges or clusters apart, and what a comparison would tell about "
-                "these is not worked out. The suggestions are by what all share (--model bradley-terry or gp-own).",
-                DataWarning,
-                stacklevel=2,
+            warn_user(
+                DataWarning(
+                    "the model tells judges or clusters apart, and what a comparison would tell about these is not "
+                    "worked out",
+                    "The suggestions are by what all share (--model bradley-terry or gp-own)",
+                    code="suggestions-for-all-judges",
+                    where=Place(read.source),
+                )
             )
         if runs_in_circles(asked) and (best is not None or names is not None):
             raise DataError(

@@ -1,155 +1,119 @@
-"""Messages of the library in the words of the command line: options instead of arguments, one line each."""
+"""What the command line says about failures, one line each."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["explain", "one_line", "visible", "without_owner"]
+from preflearn.cli.dialect import COMMAND_LINE, options_of
 
-# Cures that name arguments of Python functions, as the options that do the same.
-_OPTIONS = [
-    (
-        r"Use approximation=Nystroem\((\d+)\), or GridSearchCV over [^.]*\.",
-        r"Use --nystroem \1, or give --alpha a number.",
-    ),
-    (r"approximation=Nystroem\((\d+)\)", r"--nystroem \1"),
-    (r"read with zero_based=True if", "use --zero-based if"),
-    (r", or give query_sizes=\S+ \([^)]*\)", ""),
-    (
-        r"is above (\d+) \(n_features=\d+\)\.",
-        r"is above \1, the number of features of the model. Give the same features as in training, or train the model "
-        "with a larger --n-features.",
-    ),
-    (r" Give n_features if they are all zero\.", " Write index:value after the qid."),
-    (r', or build with self_comparisons="drop"', ""),
-    (r'with (missing|self_comparisons)="drop"', "with --drop"),
-    (r'outcomes="([^" ]*)"', r"--outcomes \1"),
-    (r"Leave out outcomes\.", "Leave out --outcomes."),
-    (r'repeated_rows="keep"', "--keep-repeats"),
-    (r'ties="(include|exclude)"', r"--ties \1"),
-    (r"fewer folds \(cv\), or groups \(qid\)", "groups (qid), or a number for --alpha or --components"),
-    (r"Make one with preflearn\.save", "Make one with preflearn fit DATA --save FILE"),
-    (r"get_scorer: ", "--scoring: "),
-    (
-        r"there is no column '([^']*)' \(([^)]*)\)\. Name one of these columns\.",
-        r'there is no column "\1" (\2), and the model was trained with it. Give the same columns as in training.',
-    ),
-    (r"Unpack it first \(gzip is read as it is\)", "Unpack it, or save the sheet as CSV"),
-    (r"Leave out columns\.", "Leave out --columns."),
-    (r"Leave out the items\.", "Leave out --items."),
-    (r"into int\.", "into a whole number."),
-    (r"into float\.", "into a number."),
-    (r", or keep one part \(see \.parts\(\)\)", ""),
-    (r"between the parts, give features", "between the parts, or give features (--items)"),
-    (r"is not in the items \(", "is not among the items of the model ("),
-    (r"Check that y \(or outcome\) is the right column", "Check the scores (or outcomes) in the file"),
-    (r"\bread_\w+: (columns|outcomes): ", r"--\1: "),
-    (
-        r"learn scores without uncertainty by RankRLSCV, which lists no pairs\.",
-        "learn scores without uncertainty: preflearn fit DATA --save MODEL, and then preflearn predict MODEL DATA "
-        "ranks the rows of each query.",
-    ),
-    (r"\((?:[A-Z]\w*Error|BadZipFile): ", "("),
-    (r"\brank: model (\w)", r"--model \1"),
-    (r"Give a table of items, or use bradley-terry\.", "Give it with --items ITEMS, or use --model bradley-terry."),
-    (r"Name the column of the judges\.", "Name the column of the judges: --columns judge=COLUMN."),
-    (
-        r"Name the column of the (clusters|covariates)\.",
-        r"A table cannot bring \1 yet, only Python can: choose another --model.",
-    ),
-]
+if TYPE_CHECKING:
+    from cyclopts import CycloptsError
+
+    from preflearn.messages import Dialect
+
+__all__ = ["explain", "one_line", "visible"]
+
 # What a terminal would obey: controls, but for line ends and tabs, and what turns the direction of text around.
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_OWNER = re.compile(
-    r"^(RLS|RankRLS|RankRLSCV|KPCR|KPCRank|KPCRankCV|Nystroem|Comparisons|Ratings|BradleyTerry|PreferenceGP|"
-    r"ComparableClusters|ItemEncoder|read_\w+|from_\w+|rank|rankability|held_out|suggest|remaining_value|judge_report|"
-    r"pairwise_accuracy): "
-)
-# Messages of the parser of the command line, with a cure.
-_USAGE = [
-    (r"Unused Tokens: \[.*?'[\u2013\u2014](\w+).*\]\.", r"an option starts with two hyphens, not with a dash: --\1."),
-    (r"Unused Tokens: \[(.*)\]\.", r"too many arguments: \1. Leave out the rest, or put names with blanks in quotes."),
-    (r'Command "\w+" parameter (\S+) requires an argument\.', r"\1 is missing."),
-    (r"Parameter (\S+) specified multiple times\.", r"\1 is given twice. Give it once, with commas between its parts."),
-    (
-        r'Unknown command "(-[^"]*)"\..*',
-        r'"\1" comes before the command. Options come after it, as in preflearn rank DATA \1.',
-    ),
-]
+_DASHES = "\N{EN DASH}\N{EM DASH}"
+_KINDS = {"int": "a whole number", "float": "a number"}
 
 
-def one_line(message: str) -> str:
-    """Return a message as one line that names options of the command line."""
-    text = " ".join(str(message).split())
-    for pattern, words in _OPTIONS:
-        text = re.sub(pattern, words, text)
-    return visible(text)
+def one_line(text: str) -> str:
+    """Return text as one line, safe to print."""
+    return visible(" ".join(text.split()))
 
 
-def without_owner(message: str) -> str:
-    """Return a message without the class or function that raised it."""
-    return _OWNER.sub("", message)
-
-
-def explain(error: Exception) -> tuple[int, str]:
+def explain(error: Exception, dialect: Dialect = COMMAND_LINE) -> tuple[int, str]:
     """Return the exit code and the message for a failure."""
     from cyclopts import CycloptsError
 
     from preflearn.exceptions import DataError
+    from preflearn.messages import Message, Place, Setting
 
     if isinstance(error, CycloptsError):
         return 2, _usage(error)
-    if isinstance(error, DataError) or type(error).__name__ == "InvalidParameterError":
-        return 2, without_owner(one_line(str(error)))
+    if isinstance(error, DataError):
+        return 2, one_line(dialect.render(error.message))
+    if type(error).__name__ == "InvalidParameterError":
+        return 2, one_line(str(error))
     if isinstance(error, MemoryError):
         detail = f" ({one_line(str(error))})" if str(error) else ""
-        return 2, f"there is not enough memory{detail}. Use fewer rows, a linear kernel, or --nystroem 1000."
+        told = Message(
+            f"there is not enough memory{detail}",
+            ("use fewer rows", "use " + Setting("kernel", "linear"), "use " + Setting("nystroem", 1000)),
+            code="no-memory",
+        )
+        return 2, dialect.render(told)
     if isinstance(error, UnicodeEncodeError):
         return 2, (
             f"the output cannot show {error.object[error.start : error.end]!r} in {error.encoding}. "
             "Set PYTHONIOENCODING=utf-8, or write to a file with --out."
         )
     if isinstance(error, OSError):
-        where = error.filename or "standard output"  # writers of files name them
-        return 2, f"{where}: {error.strerror or error}. Check the path, the permissions and the free space."
+        where = Place(str(error.filename or "standard output"))  # writers of files name them
+        cure = "Check the path, the permissions and the free space"
+        return 2, dialect.render(Message(str(error.strerror or error), (cure,), code="os-error", where=where))
     return 1, f"unexpected error, which is a bug of preflearn ({type(error).__name__}: {one_line(str(error))})."
 
 
-def _usage(error: Exception) -> str:
-    text = one_line(str(error))
-    rest = re.fullmatch(r"Unused Tokens: \['([^']*)'.*\]\.", text)
-    if rest and Path(rest[1]).is_file():
-        text = (
-            f"too many arguments: {rest[1]} is a further file, and one is read. Join files first, with one header: "
-            f"(cat FIRST; tail -n +2 {rest[1]}) > ALL.csv."
-        )
-    for pattern, words in _USAGE:
-        text = re.sub(f"^{pattern}", words, text)
-    chain = getattr(error, "command_chain", None)
-    unknown = re.match(r"Unknown option: (-[^\s=]*?)\.(?: |$)", text)
-    if unknown:
-        text = _unknown_option(unknown[1], chain) or text
-    file = re.match(r'Unknown command "([^"]*)"\.', text)
-    if file and Path(file[1]).is_file():
-        text = f"{file[1]} is a file, and the command is missing, as in preflearn rank {file[1]}."
-    command = " ".join(["preflearn", *chain]) if chain else "preflearn"
+def _usage(error: CycloptsError) -> str:
+    """Return what is wrong with a command line, with where to read on."""
+    chain = error.command_chain or ()
+    text = one_line(_reworded(error, chain) or str(error))
+    command = " ".join(["preflearn", *chain])
     if text[1:2].islower():  # not DATA
         text = text[0].lower() + text[1:]
     return f'{text} See "{command} --help".'
 
 
-def _unknown_option(option: str, chain: Sequence[str] | None) -> str | None:
+def _reworded(error: Any, chain: Sequence[str]) -> str | None:
+    """Return a mistake that the parser found in our words, with a cure; None where its own words will do."""
+    import cyclopts
+
+    unused = error.unused_tokens or [""]
+    if isinstance(error, cyclopts.UnusedCliTokensError):
+        return _too_many(unused)
+    if isinstance(error, cyclopts.MissingArgumentError) and error.argument is not None:
+        return f"{error.keyword or error.argument.name} is missing."
+    if isinstance(error, cyclopts.RepeatArgumentError):
+        return f"{error.token.keyword} is given twice. Give it once, with commas between its parts."
+    if isinstance(error, cyclopts.UnknownOptionError):
+        return _unknown_option((error.token.keyword or error.token.value).partition("=")[0], chain)
+    if isinstance(error, cyclopts.UnknownCommandError):
+        if unused[0].startswith("-"):
+            return (
+                f'"{unused[0]}" comes before the command. Options come after it, as in preflearn rank DATA {unused[0]}.'
+            )
+        if Path(unused[0]).is_file():
+            return f"{unused[0]} is a file, and the command is missing, as in preflearn rank {unused[0]}."
+    if isinstance(error, cyclopts.CoercionError) and error.msg is None and error.token is not None:
+        wanted = _KINDS.get(getattr(error.target_type, "__name__", ""))
+        return wanted and f'{error.token.keyword} is "{error.token.value}"; it must be {wanted}.'
+    return None
+
+
+def _too_many(unused: Sequence[str]) -> str:
+    if unused[0][:1] in _DASHES:
+        return f"an option starts with two hyphens, not with a dash: --{unused[0].lstrip(_DASHES)}."
+    if Path(unused[0]).is_file():
+        return (
+            f"too many arguments: {unused[0]} is a further file, and one is read. Join files first, with one header: "
+            f"(cat FIRST; tail -n +2 {unused[0]}) > ALL.csv."
+        )
+    rest = ", ".join(f"'{token}'" for token in unused)
+    return f"too many arguments: {rest}. Leave out the rest, or put names with blanks in quotes."
+
+
+def _unknown_option(option: str, chain: Sequence[str]) -> str | None:
     """Return what to say about an option that this command does not have but that exists, or None."""
     from preflearn.cli.app import app
 
-    known = {
-        command: {name for argument in app[command].assemble_argument_collection() for name in argument.names}
-        for command in app
-        if not command.startswith("-")
-    }
-    here = known.get(chain[-1], set()) if chain else set()
+    known = {command: options_of(command) for command in app if not command.startswith("-")}
+    here = known.get(chain[-1], frozenset()) if chain else frozenset()
     meant = f"-{option}"
     if not option.startswith("--") and meant in here:
         return f"unknown option: {option}. Write it with two hyphens: {meant}."

@@ -105,20 +105,26 @@ class Bags(Frozen, ItemSet):
         """Check what concerns all bags together and set the fields."""
         n_items = len(offsets) - 1
         if points.shape[1] == 0:
-            raise DataError(f"{owner}: the points have no columns. Give at least one feature.")
+            raise DataError(
+                "the points have no columns", "Give at least one feature", code="bags-without-features", owner=owner
+            )
         names = None if names is None else check_names(names, n_items, owner)
         if feature_names is not None:
             feature_names = tuple(str(name) for name in feature_names)
             if len(feature_names) != points.shape[1]:
                 raise DataError(
-                    f"{owner}: there are {len(feature_names)} feature names for {points.shape[1]} columns. Give one "
-                    "name per column."
+                    f"there are {len(feature_names)} feature names for {points.shape[1]} columns",
+                    "Give one name per column",
+                    code="bag-feature-names-count",
+                    owner=owner,
                 )
             repeated = [name for name in dict.fromkeys(feature_names) if feature_names.count(name) > 1]
             if repeated:
                 raise DataError(
-                    f"{owner}: {len(repeated)} of the feature names occur more than once ({first_few(repeated)}). "
-                    "Every feature needs its own name."
+                    f"{len(repeated)} of the feature names occur more than once ({first_few(repeated)})",
+                    "Every feature needs its own name",
+                    code="bag-feature-names-repeated",
+                    owner=owner,
                 )
         self._fill(points=points, offsets=np.asarray(offsets, dtype=np.intp), names=names, feature_names=feature_names)
         self._check_finite(owner)
@@ -135,9 +141,11 @@ class Bags(Frozen, ItemSet):
             return f"bag {item}{known}, point {row - self.offsets[item]}"
 
         raise DataError(
-            f"{owner}: {len(rows)} values of {len(set(items.tolist()))} bags are missing or infinite "
-            f"({cells_text(rows, columns, self.points[rows, columns], self.feature_names, place)}). "
-            "Drop those points, or impute them."
+            f"{len(rows)} values of {len(set(items.tolist()))} bags are missing or infinite "
+            f"({cells_text(rows, columns, self.points[rows, columns], self.feature_names, place)})",
+            "Drop those points, or impute them",
+            code="bag-values-missing",
+            owner=owner,
         )
 
     @classmethod
@@ -174,7 +182,12 @@ class Bags(Frozen, ItemSet):
             )
         given = frame_columns(table, {"item": item}, owner)["item"]
         if not len(table):
-            raise DataError(f"{owner}: the table has no rows, so there are no bags. Give at least one point.")
+            raise DataError(
+                "the table has no rows, so there are no bags",
+                "Give at least one point",
+                code="bag-table-empty",
+                owner=owner,
+            )
         labels = check_labels(given, len(table), "item", owner, "row").tolist()
         if features is None:
             features = [column for column in table.columns if column != str(item)]
@@ -264,8 +277,10 @@ class Bags(Frozen, ItemSet):
         points = np.array(points.toarray() if hasattr(points, "toarray") else points, dtype=np.float64)
         if points.ndim != 2 or len(points) != self.n_points:
             raise DataError(
-                f"{owner}: {self.n_points} points became an array of shape {points.shape}. Use a transformer that "
-                "returns one row for every row."
+                f"{self.n_points} points became an array of shape {points.shape}",
+                "Use a transformer that returns one row for every row",
+                code="bag-transformer-changed-rows",
+                owner=owner,
             )
         built = type(self).__new__(type(self))
         built._prepare(points, self.offsets, self.names, None, owner)
@@ -317,14 +332,17 @@ def _arrays(
     columns, features = _columns(bags, names, features)
     arrays = [_array(bag, _which(number, names), columns) for number, bag in enumerate(bags)]
     if not arrays:
-        raise DataError("Bags: there are no bags. Give at least one.")
+        raise DataError("there are no bags", "Give at least one", code="no-bags", owner="Bags")
     widths = [array.shape[1] for array in arrays]
     other = next((number for number, width in enumerate(widths) if width != widths[0]), None)
     if other is not None:
         count = sum(width != widths[0] for width in widths)
         raise DataError(
-            f"Bags: {count} of {len(arrays)} bags have other numbers of columns than the first: {_which(0, names)} has "
-            f"{widths[0]} and {_which(other, names)} has {widths[other]}. Give every point the same features."
+            f"{count} of {len(arrays)} bags have other numbers of columns than the first: {_which(0, names)} "
+            f"has {widths[0]} and {_which(other, names)} has {widths[other]}",
+            "Give every point the same features",
+            code="bag-widths-differ",
+            owner="Bags",
         )
     return arrays, features
 
@@ -346,8 +364,10 @@ def _columns(
             lacks = f" has no {first_few(missing)}" if missing else ""
             has = f"{' and' if missing else ''} has {first_few(extra)} besides" if extra else ""
             raise DataError(
-                f"Bags: the columns of {_which(number, names)} are not those of {first}: it{lacks}{has}. Give every "
-                "point the same features."
+                f"the columns of {_which(number, names)} are not those of {first}: it{lacks}{has}",
+                "Give every point the same features",
+                code="bag-columns-differ",
+                owner="Bags",
             )
     if columns is None or features is None:
         return columns, columns if features is None else features
@@ -356,8 +376,11 @@ def _columns(
     known = [name for name in features if name in columns]
     if known:
         raise DataError(
-            f"Bags: {len(known)} of the feature names are columns of the frames ({first_few(known)}) and the others "
-            f"are not (columns: {first_few(columns, 8)}). Name all columns, or leave feature_names out."
+            f"{len(known)} of the feature names are columns of the frames ({first_few(known)}) and the "
+            f"others are not (columns: {first_few(columns, 8)})",
+            "Name all columns, or leave feature_names out",
+            code="bag-feature-names-unknown",
+            owner="Bags",
         )
     return columns, features  # new names for all
 
@@ -386,11 +409,15 @@ def _array(bag: Any, which: str, columns: list[str] | None) -> NDArray[np.float6
     if array.ndim != 2:
         cure = "For one point per item pass the table itself as items, or Bags(table[:, None, :])."
         if array.ndim == 1 and not len(array):
-            raise DataError(f"Bags: {which} is empty. Every item needs at least one point: drop it.")
+            raise DataError(
+                f"{which} is empty", "Every item needs at least one point: drop it", code="empty-bag", owner="Bags"
+            )
         raise TypeError(
             f"Bags: {which} has shape {array.shape}; every bag must have shape (n_points, n_features). "
             f"{cure if array.ndim < 2 else 'Use one row per point.'}"
         )
     if not len(array):
-        raise DataError(f"Bags: {which} is empty. Every item needs at least one point: drop it.")
+        raise DataError(
+            f"{which} is empty", "Every item needs at least one point: drop it", code="empty-bag", owner="Bags"
+        )
     return array

@@ -174,7 +174,11 @@ def as_column(values: Any, what: str, owner: str) -> list[Any] | NDArray[Any]:
 def check_choice(value: object, allowed: tuple[str, ...], what: str, owner: str) -> None:
     """Raise DataError unless an option has one of its allowed values."""
     if value not in allowed:
-        raise DataError(f"{owner}: {what} must be {' or '.join(repr(word) for word in allowed)}; got {value!r}.")
+        raise DataError(
+            f"{what} must be {' or '.join(repr(word) for word in allowed)}; got {value!r}.",
+            code="choice-unknown",
+            owner=owner,
+        )
 
 
 def is_missing(value: object) -> bool:
@@ -190,7 +194,10 @@ def check_length(found: int, wanted: int, what: str, owner: str, per: str) -> No
     """Raise DataError unless a column has one value per row."""
     if found != wanted:
         raise DataError(
-            f"{owner}: {what} has {found} values for {wanted} {per}s. Give one value per {per}, in the same order."
+            f"{what} has {found} values for {wanted} {per}s",
+            f"Give one value per {per}, in the same order",
+            code="length-differs",
+            owner=owner,
         )
 
 
@@ -209,8 +216,10 @@ def check_labels(values: Any, n_rows: int, what: str, owner: str, per: str) -> N
     missing = np.flatnonzero([is_missing(label) for label in labels])
     if len(missing):
         raise DataError(
-            f"{owner}: {what} is missing for {len(missing)} of {n_rows} {per}s ({rows_text(missing)}). "
-            f"Give every {per} a {what}, or drop those {per}s."
+            f"{what} is missing for {len(missing)} of {n_rows} {per}s ({rows_text(missing)})",
+            f"Give every {per} a {what}, or drop those {per}s",
+            code="label-missing",
+            owner=owner,
         )
     for row, label in enumerate(labels):
         if not isinstance(label, Hashable):
@@ -246,9 +255,12 @@ def check_names(values: Any, n_items: int, owner: str) -> NDArray[Any]:
     if repeated:
         name, before, row = repeated[0]
         raise DataError(
-            f"{owner}: {len(repeated)} of {n_items} names are repeated "
-            f"({first_few(dict.fromkeys(entry[0] for entry in repeated))}; {first_few([name])} names rows {before} "
-            f"and {row}). Every item needs its own name: drop the repeated items or rename them."
+            f"{len(repeated)} of {n_items} names are repeated "
+            f"({first_few(dict.fromkeys(entry[0] for entry in repeated))}; {first_few([name])} names rows "
+            f"{before} and {row})",
+            "Every item needs its own name: drop the repeated items or rename them",
+            code="item-names-repeated",
+            owner=owner,
         )
     return names
 
@@ -257,19 +269,25 @@ def _a(word: str) -> str:
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
+def _not_real(error: Exception, what: str, owner: str) -> TypeError:
+    return TypeError(f"{owner}: {what} must be real numbers ({error}). Convert the column to numbers.")
+
+
 def check_real(values: Any, n_rows: int, what: str, owner: str, per: str) -> NDArray[np.float64]:
     """Return a new column of finite floats with one value per row."""
     try:
         given = np.asarray(unmask(values))
+    except (TypeError, ValueError) as error:
+        raise _not_real(error, what, owner) from None
+    listed = as_list(values, what, owner) if given.dtype.kind == "O" else []
+    try:
         if given.dtype.kind == "O":
-            given = np.array([np.nan if is_missing(v) else v for v in as_list(values, what, owner)], dtype=np.float64)
+            given = np.array([np.nan if is_missing(v) else v for v in listed], dtype=np.float64)
         if given.dtype.kind not in "iufb":
             raise TypeError(f"values of kind {given.dtype}")
         column = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        if str(error).startswith(owner):
-            raise
-        raise TypeError(f"{owner}: {what} must be real numbers ({error}). Convert the column to numbers.") from None
+        raise _not_real(error, what, owner) from None
     if column.ndim != 1:
         raise TypeError(
             f"{owner}: {what} must have one value per {per}, shape ({n_rows},); got shape {column.shape}. "
@@ -279,8 +297,11 @@ def check_real(values: Any, n_rows: int, what: str, owner: str, per: str) -> NDA
     bad = np.flatnonzero(~np.isfinite(column))
     if len(bad):
         raise DataError(
-            f"{owner}: {what} is missing or not finite for {len(bad)} of {n_rows} {per}s ({rows_text(bad)}; values "
-            f"{first_few(column[bad].tolist())}). Drop those {per}s, or give each a finite {what}."
+            f"{what} is missing or not finite for {len(bad)} of {n_rows} {per}s ({rows_text(bad)}; values "
+            f"{first_few(column[bad].tolist())})",
+            f"Drop those {per}s, or give each a finite {what}",
+            code="number-not-finite",
+            owner=owner,
         )
     return column
 
@@ -298,12 +319,17 @@ def check_weight(values: Any, n_rows: int, owner: str, per: str) -> NDArray[np.f
     bad = np.flatnonzero(weight < 0)
     if len(bad):
         raise DataError(
-            f"{owner}: {len(bad)} of {n_rows} weights are negative ({rows_text(bad)}; values "
-            f"{first_few(weight[bad].tolist())}). Weights count how often {_a(per)} was seen: give values >= 0."
+            f"{len(bad)} of {n_rows} weights are negative ({rows_text(bad)}; values {first_few(weight[bad].tolist())})",
+            f"Weights count how often {_a(per)} was seen: give values >= 0",
+            code="weight-negative",
+            owner=owner,
         )
     if n_rows and not weight.any():
         raise DataError(
-            f"{owner}: all {n_rows} weights are zero, so nothing is left to learn from. Raise some of them."
+            f"all {n_rows} weights are zero, so nothing is left to learn from",
+            "Raise some of them",
+            code="all-weights-zero",
+            owner=owner,
         )
     return weight
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -15,7 +14,7 @@ from preflearn.data.item_table import ItemTable, check_items
 from preflearn.data.judge_table import check_judges
 from preflearn.data.pairs import PairTable, codes, connected_parts, describe, merge_pairs, warn_zero_one
 from preflearn.data.sides import check_outcome, check_rows, named_items
-from preflearn.exceptions import DataError, DataWarning, first_few
+from preflearn.exceptions import DataError, DataWarning, Setting, first_few, warn_user
 
 if TYPE_CHECKING:
     from preflearn.data.item_table import ItemArray
@@ -155,7 +154,7 @@ class Comparisons(Frozen):
             names=names,
             self_comparisons=self_comparisons,
         )
-        warn_zero_one(self.outcome, stacklevel=3)
+        warn_zero_one(self.outcome)
 
     @classmethod
     def _build(cls, items: Any, first: Any, second: Any, outcome: Any, **options: Any) -> Self:
@@ -187,10 +186,13 @@ class Comparisons(Frozen):
         n_rows = len(first)
         if len(second) != n_rows:
             raise DataError(
-                f"{owner}: first has {n_rows} values and second {len(second)}. Each comparison needs both sides."
+                f"first has {n_rows} values and second {len(second)}",
+                "Each comparison needs both sides",
+                code="sides-differ-in-length",
+                owner=owner,
             )
         if not n_rows:
-            raise DataError(f"{owner}: there are no comparisons. Give at least one.")
+            raise DataError("there are no comparisons", "Give at least one", code="no-comparisons", owner=owner)
         table = named_items(items, first, second, names, owner)
         lookup = None if table.names is None else {name: row for row, name in enumerate(table.names)}
         rows_first = check_rows(first, table.n_items, lookup, "first", owner)
@@ -222,12 +224,18 @@ class Comparisons(Frozen):
         owner, n_rows = type(self).__name__, len(self)
         items = first_few([self._label(row) for row in self.first[same[:4]].tolist()])
         where = f"{rows_text(same)}; items {items}"
-        what = f"{owner}: {len(same)} of {n_rows} comparisons set an item against itself ({where})."
+        what = f"{len(same)} of {n_rows} comparisons set an item against itself ({where})"
         if policy == "error":
-            raise DataError(f'{what}\n  Drop them, or build with self_comparisons="drop".')
+            leave = "leave them out with " + Setting("self_comparisons", "drop")
+            raise DataError(what, "Drop them", leave, code="self-comparison", owner=owner)
         if len(same) == n_rows:
-            raise DataError(f"{what}\n  Nothing is left after dropping them: check that first and second differ.")
-        warnings.warn(f"{what}\n  They were dropped.", DataWarning, stacklevel=4)
+            raise DataError(
+                what,
+                "Nothing is left after dropping them: check that first and second differ",
+                code="only-self-comparisons",
+                owner=owner,
+            )
+        warn_user(DataWarning(what, "They were dropped", code="self-comparisons-dropped", owner=owner))
         keep = self[np.flatnonzero(self.first != self.second)]
         self._fill(**keep._fields())
 
@@ -335,8 +343,10 @@ class Comparisons(Frozen):
         table = check_items(items, "with_items", self.names)
         if table.n_items != self.n_items:
             raise DataError(
-                f"with_items: the new table has {table.n_items} rows; these comparisons are of {self.n_items} items. "
-                "Give one row per item, in the same order."
+                f"the new table has {table.n_items} rows; these comparisons are of {self.n_items} items",
+                "Give one row per item, in the same order",
+                code="item-count-changed",
+                owner="with_items",
             )
         return self._take(slice(None), items=table.values, feature_names=table.feature_names)
 

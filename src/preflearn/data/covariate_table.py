@@ -26,12 +26,17 @@ def check_covariates(covariates: Any, n_rows: int, owner: str) -> Covariates:
     values, names = _read(covariates, owner)
     if not values.shape[1]:
         raise DataError(
-            f"{owner}: covariates has no columns (shape {values.shape}). Give at least one column, or leave it out."
+            f"covariates has no columns (shape {values.shape})",
+            "Give at least one column, or leave it out",
+            code="covariates-without-columns",
+            owner=owner,
         )
     if len(values) != n_rows:
         raise DataError(
-            f"{owner}: covariates has {len(values)} rows for {n_rows} comparisons. Give one row per comparison, in the "
-            "same order."
+            f"covariates has {len(values)} rows for {n_rows} comparisons",
+            "Give one row per comparison, in the same order",
+            code="covariates-row-count",
+            owner=owner,
         )
     _check_finite(values, names, owner)
     return values, names
@@ -53,8 +58,11 @@ def _columns(frame: nw.DataFrame[Any], owner: str) -> NDArray[np.float64]:
     text = [c for c in frame.columns if not (schema[c].is_numeric() or schema[c] == nw.Boolean)]
     if text:
         raise DataError(
-            f"{owner}: {len(text)} of {len(schema)} columns of covariates are not numeric ({first_few(text)}; "
-            f"{schema[text[0]]}). {_CURE}"
+            f"{len(text)} of {len(schema)} columns of covariates are not numeric ({first_few(text)}; "
+            f"{schema[text[0]]})",
+            _CURE,
+            code="covariates-not-numeric",
+            owner=owner,
         )
     return numeric_columns(frame, list(frame.columns), owner)
 
@@ -66,7 +74,10 @@ def _from_array(covariates: Any, owner: str) -> NDArray[np.float64]:
         given = np.asarray(unmask(covariates))
     except ValueError:
         raise DataError(
-            f"{owner}: the rows of covariates differ in length. Give every comparison a number in every column."
+            "the rows of covariates differ in length",
+            "Give every comparison a number in every column",
+            code="covariates-ragged",
+            owner=owner,
         ) from None
     if given.ndim not in (1, 2):
         found = f"shape {given.shape}" if given.ndim else type(covariates).__name__
@@ -83,7 +94,10 @@ def _from_array(covariates: Any, owner: str) -> NDArray[np.float64]:
         number = np.nan if is_missing(value) else _number(value)
         if number is None:
             raise DataError(
-                f"{owner}: covariates must be numbers; row {row}, column {column} holds {first_few([value])}. {_CURE}"
+                f"covariates must be numbers; row {row}, column {column} holds {first_few([value])}",
+                _CURE,
+                code="covariates-not-numeric",
+                owner=owner,
             )
         values[row, column] = number
     return values
@@ -103,7 +117,9 @@ def _check_finite(values: NDArray[np.float64], names: tuple[str, ...] | None, ow
     if not len(rows):
         return
     raise DataError(
-        f"{owner}: covariates has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} of "
-        f"{len(values)} comparisons ({cells_text(rows, columns, values[rows, columns], names)}). Impute them, or drop "
-        "those comparisons or columns."
+        f"covariates has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} of "
+        f"{len(values)} comparisons ({cells_text(rows, columns, values[rows, columns], names)})",
+        "Impute them, or drop those comparisons or columns",
+        code="covariates-missing",
+        owner=owner,
     )

@@ -37,32 +37,36 @@ class ItemTable(NamedTuple):
         return f"ItemTable({self.n_items} items with {n_features} features{'' if self.names is None else ', named'})"
 
 
-def check_items(items: Any, owner: str, names: Any = None) -> ItemTable:
-    """Return the item table; ``names`` are only used to speak of items in messages."""
+def check_items(items: Any, owner: str, names: Any = None, what: str = "items") -> ItemTable:
+    """Return the item table; ``names`` are only used to speak of items in messages, and ``what`` the rows are."""
     if isinstance(items, ItemTable):
         return items
     given = as_items(items)
     if not given.one_row_each:
         return ItemTable(given.bare(), given.names, given.feature_names, items.shape[0])
     if isinstance(items, bool | np.bool_ | str | bytes):
-        raise TypeError(f"{owner}: items must be a table, a number of items or None; got {type(items).__name__}.")
+        raise TypeError(f"{owner}: {what} must be a table, a number of {what} or None; got {type(items).__name__}.")
     if isinstance(items, int | np.integer):
         if items < 1:
-            raise DataError(f"{owner}: items={items}: the number of items must be at least 1.")
+            raise DataError(
+                f"{what}={items}: the number of {what} must be at least 1.", code="item-count-below-one", owner=owner
+            )
         return ItemTable(None, None, None, int(items))
     if sparse.issparse(items):
-        matrix = _from_sparse(items, owner)
+        matrix = _from_sparse(items, owner, what)
         table = ItemTable(matrix, None, None, matrix.shape[0])
     else:
         frame = frame_of(items, owner)
-        table = _from_array(items, owner) if frame is None else _from_frame(frame, items, owner)
+        table = _from_array(items, owner, what) if frame is None else _from_frame(frame, items, owner, what)
     shape = (0, 0) if table.values is None else table.values.shape
     if 0 in shape:
         raise DataError(
-            f"{owner}: items has shape {shape}. Give at least one item and one feature; for items "
-            "without features pass their number."
+            f"{what} has shape {shape}",
+            f"Give at least one row and one feature; for {what} without features pass their number",
+            code="items-empty",
+            owner=owner,
         )
-    _check_finite(table, owner, names)
+    _check_finite(table, owner, names, what)
     return table
 
 
@@ -77,8 +81,10 @@ def frame_of(value: Any, owner: str) -> nw.DataFrame[Any] | None:
         names = [str(name) for name in getattr(value, "column_names", value.columns)]
         repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
         raise DataError(
-            f"{owner}: {len(repeated)} of the column names occur more than once ({first_few(repeated)}). "
-            "Rename or drop the repeated columns: every column needs its own name."
+            f"{len(repeated)} of the column names occur more than once ({first_few(repeated)})",
+            "Rename or drop the repeated columns: every column needs its own name",
+            code="item-columns-repeated",
+            owner=owner,
         ) from None
     if isinstance(native, nw.LazyFrame):
         raise TypeError(f"{owner}: lazy frames are not read. Call .collect() first.")
@@ -95,9 +101,9 @@ def _with_text_names(value: Any) -> Any:
     return value.set_axis([str(name) for name in value.columns], axis=1)
 
 
-def _from_sparse(items: Any, owner: str) -> sparse.csr_array[np.float64]:
+def _from_sparse(items: Any, owner: str, what: str) -> sparse.csr_array[np.float64]:
     if items.ndim != 2 or items.dtype.kind not in "iufb":
-        raise TypeError(f"{owner}: items must be a real matrix; got {items.dtype} of shape {items.shape}.")
+        raise TypeError(f"{owner}: {what} must be a real matrix; got {items.dtype} of shape {items.shape}.")
     if isinstance(items, sparse.csr_array) and items.dtype == np.float64 and not items.data.flags.writeable:
         return items  # frozen already: nobody can change it under us
     matrix: sparse.csr_array[np.float64] = sparse.csr_array(items, dtype=np.float64, copy=True)
@@ -105,18 +111,18 @@ def _from_sparse(items: Any, owner: str) -> sparse.csr_array[np.float64]:
     return matrix
 
 
-def _from_array(items: Any, owner: str) -> ItemTable:
+def _from_array(items: Any, owner: str, what: str) -> ItemTable:
     try:
         given = np.asarray(unmask(items))
     except ValueError as error:
-        raise TypeError(f"{owner}: items must be a rectangular table of numbers ({error}).") from None
+        raise TypeError(f"{owner}: {what} must be a rectangular table of numbers ({error}).") from None
     if given.ndim != 2:
-        cure = "For one feature use reshape(-1, 1)." if given.ndim == 1 else "Use one row per item."
+        cure = "For one feature use reshape(-1, 1)." if given.ndim == 1 else f"Use one row for each of the {what}."
         if given.ndim == 1 and given.dtype.kind in "US":
             cure = "For items known by name only pass items=None, names=[...]."
-        raise TypeError(f"{owner}: items must have shape (n_items, n_features); got shape {given.shape}. {cure}")
+        raise TypeError(f"{owner}: {what} must have shape (n_{what}, n_features); got shape {given.shape}. {cure}")
     if given.dtype.kind == "c":
-        raise TypeError(f"{owner}: items holds complex numbers; features must be real.")
+        raise TypeError(f"{owner}: {what} holds complex numbers; features must be real.")
     # A read-only array of the right type is kept as it is: no copy, and nobody can change it under us.
     if given.dtype == np.float64 and not given.flags.writeable:
         return ItemTable(given, None, None, len(given))
@@ -125,7 +131,7 @@ def _from_array(items: Any, owner: str) -> ItemTable:
     except (TypeError, ValueError):
         row, column = _first_not_number(given)
         raise TypeError(
-            f"{owner}: items must be numbers; row {row}, column {column} holds {first_few([given[row, column]])}. "
+            f"{owner}: {what} must be numbers; row {row}, column {column} holds {first_few([given[row, column]])}. "
             "Encode text as numbers (for example one-hot), or drop the column."
         ) from None
     return ItemTable(values, None, None, len(values))
@@ -140,7 +146,7 @@ def _first_not_number(table: NDArray[Any]) -> tuple[int, int]:
     return 0, 0
 
 
-def _from_frame(frame: nw.DataFrame[Any], native: Any, owner: str) -> ItemTable:
+def _from_frame(frame: nw.DataFrame[Any], native: Any, owner: str, what: str) -> ItemTable:
     """Split a frame in names (a column called item, name or id, or a pandas index of strings) and features."""
     frame = _whole_names(frame)
     schema = frame.schema
@@ -154,10 +160,12 @@ def _from_frame(frame: nw.DataFrame[Any], native: Any, owner: str) -> ItemTable:
         if index is not None and len(index) and all(isinstance(label, str) for label in index):
             names = np.array(list(index), dtype=object)
     features = [column for column in frame.columns if column != name_column]
-    return ItemTable(numeric_columns(frame, features, owner), names, tuple(features), len(frame))
+    return ItemTable(numeric_columns(frame, features, owner, what), names, tuple(features), len(frame))
 
 
-def numeric_columns(frame: nw.DataFrame[Any], features: list[str], owner: str) -> NDArray[np.float64]:
+def numeric_columns(
+    frame: nw.DataFrame[Any], features: list[str], owner: str, what: str = "items"
+) -> NDArray[np.float64]:
     """Return columns as a new table of floats; columns of anything but numbers raise."""
     schema = frame.schema
     text = [c for c in features if not (schema[c].is_numeric() or schema[c] == nw.Boolean)]
@@ -165,7 +173,7 @@ def numeric_columns(frame: nw.DataFrame[Any], features: list[str], owner: str) -
         raise TypeError(
             f"{owner}: {len(text)} of {len(features)} feature columns are not numeric ({first_few(text)}; "
             f"{schema[text[0]]}). Encode them as numbers (for example one-hot) or drop them; a column of names is "
-            "recognised if it is called item, name or id."
+            f"recognised if it is called {what.removesuffix('s')}, name or id."
         )
     values = np.empty((len(frame), len(features)), dtype=np.float64)
     for number, column in enumerate(features):
@@ -187,7 +195,7 @@ def _whole_names(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 _LABEL_TYPES = (nw.String, nw.Categorical, nw.Enum, nw.Object)
 
 
-def _check_finite(table: ItemTable, owner: str, names: Any) -> None:
+def _check_finite(table: ItemTable, owner: str, names: Any, what: str) -> None:
     """Raise DataError naming the first cells that are missing or infinite."""
     values: Any = table.values
     if isinstance(values, np.ndarray):
@@ -209,9 +217,11 @@ def _check_finite(table: ItemTable, owner: str, names: Any) -> None:
         return f"row {row} ({first_few([known[row]])})" if known is not None and row < len(known) else f"row {row}"
 
     raise DataError(
-        f"{owner}: items has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} rows "
-        f"({cells_text(rows, columns, found, table.feature_names, place)}). "
-        "Impute them (scikit-learn's SimpleImputer), or drop those items or columns."
+        f"{what} has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} rows "
+        f"({cells_text(rows, columns, found, table.feature_names, place)})",
+        "Impute them (scikit-learn's SimpleImputer), or drop those rows or columns",
+        code="item-features-missing",
+        owner=owner,
     )
 
 
@@ -223,8 +233,11 @@ def frame_columns(frame: nw.DataFrame[Any], wanted: dict[str, str | None], owner
         if column is not None and column not in frame.columns:
             nearest = nearest_names(column, frame.columns)
             raise DataError(
-                f"{owner}: {role}={column!r} is not a column (columns: {first_few(frame.columns, 8)}"
-                f"{'; ' + nearest if nearest else ''}). Name one of the columns."
+                f"{role}={column!r} is not a column (columns: "
+                f"{first_few(frame.columns, 8)}{'; ' + nearest if nearest else ''})",
+                "Name one of the columns",
+                code="column-not-in-frame",
+                owner=owner,
             )
         columns[role] = None if column is None else frame[column].to_list()
     return columns

@@ -23,10 +23,19 @@ def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTab
     if judges is None:
         return None
     if judge is None:
-        raise DataError(f"{owner}: judges is a table of those who compared; say who compared what with judge=...")
+        raise DataError(
+            "judges is a table of those who compared; say who compared what with judge=...",
+            code="judges-without-judge",
+            owner=owner,
+        )
     table = _read(judges, owner)
     if table.values is None:
-        raise DataError(f"{owner}: judges has no features. Leave it out: judge=... alone tells judges apart.")
+        raise DataError(
+            "judges has no features",
+            "Leave it out: judge=... alone tells judges apart",
+            code="judges-without-features",
+            owner=owner,
+        )
     if not as_items(table.values).one_row_each:
         raise TypeError(f"{owner}: judges are Bags; give one row of features per judge, for example their means().")
     if is_sparse(table.values):
@@ -35,7 +44,12 @@ def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTab
     known = set(names.tolist())
     if len(known) < len(names):
         repeated = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
-        raise DataError(f"{owner}: judges names {first_few(repeated)} more than once. Give one row per judge.")
+        raise DataError(
+            f"judges names {first_few(repeated)} more than once",
+            "Give one row per judge",
+            code="judge-listed-twice",
+            owner=owner,
+        )
     missing = [label for label in dict.fromkeys(judge.tolist()) if label != "" and label not in known]
     if missing:
         hint = nearest_names(str(missing[0]), [str(name) for name in names])
@@ -45,7 +59,12 @@ def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTab
             else f"The table has no names, so judges are row numbers from 0 to {table.n_items - 1}; a column called "
             "judge holds names."
         )
-        raise DataError(f"{owner}: {len(missing)} judges are not in the table of judges ({first_few(missing)}). {cure}")
+        raise DataError(
+            f"{len(missing)} judges are not in the table of judges ({first_few(missing)})",
+            cure,
+            code="judge-not-in-table",
+            owner=owner,
+        )
     return ItemTable(lock(table.values), lock(names), table.feature_names, table.n_items)
 
 
@@ -55,11 +74,11 @@ def _read(judges: Any, owner: str) -> ItemTable:
         given = next((column for column in frame.columns if column.lower() in NAME_COLUMNS), None)
         if given is not None:
             judges = frame.rename({given: "name"}).to_native()
-    try:
-        table = check_items(judges, owner)
-    except (TypeError, ValueError) as error:
-        text = str(error).replace("items", "judges").replace("called item, name or id", "called judge, name or id")
-        raise type(error)(text) from None
+    table = check_items(judges, owner, what="judges")
     if frame is not None and table.names is None and any(c.lower() in ("name", "judge") for c in frame.columns):
-        raise DataError(f"{owner}: the names of the judges must be words or whole numbers, without gaps.")
+        raise DataError(
+            "the names of the judges must be words or whole numbers, without gaps.",
+            code="judge-names-not-plain",
+            owner=owner,
+        )
     return table

@@ -99,8 +99,11 @@ def from_ordinal_labels(
     right = check_labels(y, table.n_items, "y", owner, "item")
     if labels is None and not all(isinstance(label, int | float) for label in right.tolist()):
         raise DataError(
-            f"{owner}: the labels are not numbers ({first_few(dict.fromkeys(right.tolist()))}), so their order on the "
-            "scale is not known. Give labels=[...] from one end of the scale to the other."
+            f"the labels are not numbers ({first_few(dict.fromkeys(right.tolist()))}), so their order on the "
+            "scale is not known",
+            "Give labels=[...] from one end of the scale to the other",
+            code="label-order-unknown",
+            owner=owner,
         )
     seen = sorted(right.tolist()) if labels is None else right.tolist()
     known = label_set(labels, seen, owner)

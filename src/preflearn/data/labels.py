@@ -124,7 +124,7 @@ class LabelPreferences(Frozen):
         item = as_column(item, "item", owner)
         n_edges = len(item)
         if not n_edges:
-            raise DataError(f"{owner}: there are no edges. Give at least one.")
+            raise DataError("there are no edges", "Give at least one", code="no-label-edges", owner=owner)
         first = check_labels(first, n_edges, "first", owner, "edge")
         second = check_labels(second, n_edges, "second", owner, "edge")
         lookup = None if table.names is None else {name: row for row, name in enumerate(table.names)}
@@ -133,8 +133,11 @@ class LabelPreferences(Frozen):
         same = np.flatnonzero(left == right)
         if len(same):
             raise DataError(
-                f"{owner}: {len(same)} of {n_edges} edges set a label against itself ({rows_text(same)}; labels "
-                f"{first_few(known[left[same]])}). Drop them: they say nothing."
+                f"{len(same)} of {n_edges} edges set a label against itself ({rows_text(same)}; labels "
+                f"{first_few(known[left[same]])})",
+                "Drop them: they say nothing",
+                code="label-against-itself",
+                owner=owner,
             )
         self._fill(
             items=table.values,
@@ -235,8 +238,10 @@ class LabelPreferences(Frozen):
         table = check_items(items, "with_items", self.names)
         if table.values is None or table.n_items != len(self):
             raise DataError(
-                f"with_items: the new table has {table.n_items} rows; these preferences are for {len(self)} items. "
-                "Give one row of features per item, in the same order."
+                f"the new table has {table.n_items} rows; these preferences are for {len(self)} items",
+                "Give one row of features per item, in the same order",
+                code="label-item-count-changed",
+                owner="with_items",
             )
         return self._take(slice(None), items=table.values, feature_names=table.feature_names)
 
@@ -258,20 +263,37 @@ def label_set(labels: Any, seen: list[Any], owner: str) -> NDArray[Any]:
         known = object_array(sorted(distinct) if alike else distinct)
         if len(known) < 2:
             raise DataError(
-                f"{owner}: there is only one label ({first_few(known)}), and a preference needs two. Check that the "
-                "labels are in the right column, or give labels=[...] with all of them."
+                f"there is only one label ({first_few(known)}), and a preference needs two",
+                "Check that the labels are in the right column, or give labels=[...] with all of them",
+                code="one-label-seen",
+                owner=owner,
             )
         return known
     listed = as_list(labels, "labels", owner)
     missing = [place for place, label in enumerate(listed) if is_missing(label)]
     if missing:
-        raise DataError(f"{owner}: labels has missing values (places {first_few(missing)}). Name every label.")
+        raise DataError(
+            f"labels has missing values (places {first_few(missing)})",
+            "Name every label",
+            code="label-name-missing",
+            owner=owner,
+        )
     known = object_array(_of_one_kind(check_labels(listed, len(listed), "labels", owner, "label").tolist()))
     if len(set(known)) < len(known):
         repeated = [label for label in dict.fromkeys(known) if list(known).count(label) > 1]
-        raise DataError(f"{owner}: labels lists {first_few(repeated)} more than once. List every label once.")
+        raise DataError(
+            f"labels lists {first_few(repeated)} more than once",
+            "List every label once",
+            code="label-listed-twice",
+            owner=owner,
+        )
     if len(known) < 2:
-        raise DataError(f"{owner}: labels has {len(known)} label(s), and a preference needs two. List them all.")
+        raise DataError(
+            f"labels has {len(known)} label(s), and a preference needs two",
+            "List them all",
+            code="one-label-listed",
+            owner=owner,
+        )
     return known
 
 
@@ -289,8 +311,11 @@ def label_codes(values: NDArray[Any], labels: NDArray[Any], what: str, owner: st
         unknown = list(dict.fromkeys(values[bad].tolist()))
         nearest = nearest_names(str(unknown[0]), (str(label) for label in labels))
         raise DataError(
-            f"{owner}: {len(bad)} of {len(values)} values of {what} are not among the {len(labels)} labels "
+            f"{len(bad)} of {len(values)} values of {what} are not among the {len(labels)} labels "
             f"({rows_text(bad)}; values {first_few(unknown)}{'; ' + nearest if nearest else ''}; labels are "
-            f"{first_few(labels, 8)}). Correct them, or add them to labels."
+            f"{first_few(labels, 8)})",
+            "Correct them, or add them to labels",
+            code="unknown-label",
+            owner=owner,
         )
     return codes

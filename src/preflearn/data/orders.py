@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Literal
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from preflearn.data.checks import as_list, check_choice, check_labels, check_length, check_weight, is_missing
 from preflearn.data.comparisons import Comparisons
-from preflearn.exceptions import DataError, DataWarning, first_few
+from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
 
 __all__ = ["from_choices", "from_rankings"]
 
@@ -134,8 +133,11 @@ def from_choices(
         _check_distinct(offer, number, "choice", owner)
         if choice not in offer:
             raise DataError(
-                f"{owner}: choice {number}: the chosen item {first_few([choice])} is not among those offered "
-                f"({first_few(offer, 5)}). List the chosen item in offered too."
+                f"choice {number}: the chosen item {first_few([choice])} is not among those offered "
+                f"({first_few(offer, 5)})",
+                "List the chosen item in offered too",
+                code="chosen-not-offered",
+                owner=owner,
             )
         rejected = [item for item in offer if item != choice]
         first.extend([choice] * len(rejected))
@@ -180,7 +182,7 @@ def _sequences(values: Any, what: str, owner: str) -> list[list[Any]]:
             )
         listed.append([value.item() if isinstance(value, np.generic) else value for value in row])
     if not any(listed):
-        raise DataError(f"{owner}: there are no {what}s. Give at least one with two items.")
+        raise DataError(f"there are no {what}s", "Give at least one with two items", code="no-orders", owner=owner)
     return listed
 
 
@@ -198,17 +200,29 @@ def _check_distinct(items: list[Any], number: int, what: str, owner: str) -> Non
         raise TypeError(f"{owner}: {what} {number} is nested too deeply: ties are one list of items.") from None
     if len(counts) < len(items):
         repeated = [item for item, count in counts.items() if count > 1]
-        raise DataError(f"{owner}: {what} {number} lists {first_few(repeated)} more than once. List every item once.")
+        raise DataError(
+            f"{what} {number} lists {first_few(repeated)} more than once",
+            "List every item once",
+            code="item-ordered-twice",
+            owner=owner,
+        )
 
 
 def _warn_empty(size: NDArray[np.intp], what: str, owner: str) -> None:
     empty = np.flatnonzero(size == 0)
     if len(empty) == len(size):
-        raise DataError(f"{owner}: none of the {len(size)} {what}s compares two items. Give at least two items in one.")
+        raise DataError(
+            f"none of the {len(size)} {what}s compares two items",
+            "Give at least two items in one",
+            code="no-order-compares-two",
+            owner=owner,
+        )
     if len(empty):
-        warnings.warn(
-            f"{owner}: {len(empty)} of {len(size)} {what}s compare no two items and say nothing "
-            f"({what}s {first_few(empty.tolist())}).",
-            DataWarning,
-            stacklevel=3,
+        warn_user(
+            DataWarning(
+                f"{len(empty)} of {len(size)} {what}s compare no two items and say nothing ({what}s "
+                f"{first_few(empty.tolist())}).",
+                code="orders-say-nothing",
+                owner=owner,
+            )
         )

@@ -8,7 +8,6 @@ answers to judge by (`score`), where none of this matters.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.exceptions import DataWarning, first_few, warn_user
+from preflearn.exceptions import DataWarning, Setting, first_few, warn_user
 
 if TYPE_CHECKING:
     from preflearn.data.comparisons import Comparisons
@@ -236,16 +235,18 @@ def describe(data: Comparisons) -> str:
     return "\n".join(lines)
 
 
-def warn_zero_one(outcome: NDArray[Any], stacklevel: int, owner: str = "Comparisons") -> None:
+def warn_zero_one(outcome: NDArray[Any], owner: str = "Comparisons") -> None:
     """Warn if outcomes look like 0 = lost, 1 = won: here 0 is a tie."""
     n_zero, n_one = int(np.count_nonzero(outcome == 0)), int(np.count_nonzero(outcome == 1))
     if n_zero and n_one and np.all((outcome == 0) | (outcome == 1) | (outcome == 0.5)):
-        warnings.warn(
-            f"{owner}: outcome holds only 0 ({n_zero} times), 1 ({n_one} times)"
-            f"{' and 0.5' if n_zero + n_one < len(outcome) else ''}, and 0 is read as a tie. If 0 means that second "
-            "was preferred, pass 2 * outcome - 1.",
-            DataWarning,
-            stacklevel=stacklevel,
+        warn_user(
+            DataWarning(
+                f"outcome holds only 0 ({n_zero} times), 1 ({n_one} "
+                f"times){' and 0.5' if n_zero + n_one < len(outcome) else ''}, and 0 is read as a tie",
+                "If 0 means that second was preferred, pass 2 * outcome - 1",
+                code="outcome-zero-is-a-tie",
+                owner=owner,
+            )
         )
 
 
@@ -279,10 +280,14 @@ def warn_before_learning(
         unused = data.n_items - len(data.used_items())
         never = f" ({unused} of the items were never compared)" if unused else ""
         warn_user(
-            f"{owner}: the comparisons leave {len(sizes)} separate parts, of {first_few(sizes.tolist())} "
-            f"items{never}. Utilities of different parts cannot be compared without features: add comparisons "
-            "between the parts, give features, or keep one part (see .parts()).",
-            DataWarning,
+            DataWarning(
+                f"the comparisons leave {len(sizes)} separate parts, of {first_few(sizes.tolist())} items{never}",
+                "Utilities of different parts cannot be compared without features: add comparisons between the parts",
+                "give features with " + Setting("items"),
+                "keep one part with " + Setting("python", ".parts()"),
+                code="separate-parts",
+                owner=owner,
+            )
         )
 
 

@@ -137,8 +137,10 @@ class Ratings(Frozen):
         for row, key in enumerate(zip(self.names.tolist(), codes(self.group, len(self)).tolist(), strict=True)):
             if seen.setdefault(key, row) != row:
                 raise DataError(
-                    f"{type(self).__name__}: rows {seen[key]} and {row} have the same name ({key[0]!r}) in the same "
-                    "group. Keep one of them, or rename one."
+                    f"rows {seen[key]} and {row} have the same name ({key[0]!r}) in the same group",
+                    "Keep one of them, or rename one",
+                    code="row-name-repeated",
+                    owner=type(self).__name__,
                 )
 
     @property

@@ -71,8 +71,11 @@ def check_rows(
             else "Correct them, drop those comparisons, or add the missing items."
         )
         raise DataError(
-            f"{owner}: {len(bad)} of {len(given)} row numbers in {what} are outside 0..{n_items - 1} "
-            f"({rows_text(bad)}; values {first_few(rows[bad].tolist())}). {hint}"
+            f"{len(bad)} of {len(given)} row numbers in {what} are outside 0..{n_items - 1} "
+            f"({rows_text(bad)}; values {first_few(rows[bad].tolist())})",
+            hint,
+            code="row-number-out-of-range",
+            owner=owner,
         )
     return rows.astype(np.intp)
 
@@ -88,8 +91,10 @@ def _find_names(given: list[Any], lookup: dict[Any, int], what: str, owner: str)
         unknown = list(dict.fromkeys(given[i] for i in bad))
         nearest = nearest_names(str(unknown[0]), (str(name) for name in lookup))
         raise DataError(
-            f"{owner}: {len(bad)} of {len(given)} names in {what} are not among the {len(lookup)} items "
-            f"({rows_text(bad)}; names {first_few(unknown)}{'; ' + nearest if nearest else ''}). "
-            "Correct the names, add the items, or drop those comparisons."
+            f"{len(bad)} of {len(given)} names in {what} are not among the {len(lookup)} items "
+            f"({rows_text(bad)}; names {first_few(unknown)}{'; ' + nearest if nearest else ''})",
+            "Correct the names, add the items, or drop those comparisons",
+            code="unknown-item",
+            owner=owner,
         )
     return rows

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from preflearn.data import ItemTable, Ratings
 from preflearn.datasets._params import check_count
-from preflearn.exceptions import DataError, FileFormatError, first_few
+from preflearn.exceptions import DataError, FileFormatError, Place, first_few
 from preflearn.io import read_svmlight
 
 __all__ = ["LetorFold", "load_letor"]
@@ -94,7 +94,12 @@ def load_letor(
     root = Path(directory)
     if not root.is_dir():
         what = "is a file" if root.exists() else "does not exist"
-        raise DataError(f"load_letor: {root} {what}. Give the directory with Fold1 ... Fold5 or S1.txt ... S5.txt.")
+        raise DataError(
+            f"{root} {what}",
+            "Give the directory with Fold1 ... Fold5 or S1.txt ... S5.txt",
+            code="letor-no-directory",
+            owner="load_letor",
+        )
     numbers = range(1, _N_FOLDS + 1) if fold is None else [check_count(fold, "fold", "load_letor", high=_N_FOLDS)]
     found = _listing(root)
     if any(f"fold{number}" in found for number in range(1, _N_FOLDS + 1)):
@@ -103,8 +108,10 @@ def load_letor(
         paths = _from_parts(found, numbers, root)
     else:
         raise DataError(
-            f"load_letor: {root} has neither Fold1 ... Fold5 nor S1.txt ... S5.txt (or .txt.gz); "
-            f"{_found(found)}.{_hint(root)}"
+            f"{root} has neither Fold1 ..",
+            f"Fold5 nor S1.txt ... S5.txt (or .txt.gz); {_found(found)}.{_hint(root)}",
+            code="letor-no-folds",
+            owner="load_letor",
         )
     read = _read(sorted({path for parts in paths.values() for part in parts for path in part}), n_features)
     return tuple(_fold(number, [[(path, read[path]) for path in part] for part in paths[number]]) for number in numbers)
@@ -118,14 +125,21 @@ def _from_folds(found: dict[str, Path], numbers: Sequence[int], root: Path) -> _
     missing = [f"Fold{number}" for number in numbers if f"fold{number}" not in found]
     if missing:
         raise DataError(
-            f"load_letor: {root} lacks {', '.join(missing)}; {_found(found)}. "
-            "Add them, or load a single one with fold=..."
+            f"{root} lacks {', '.join(missing)}; {_found(found)}",
+            "Add them, or load a single one with fold=...",
+            code="letor-folds-missing",
+            owner="load_letor",
         )
     paths: _Paths = {}
     for number in numbers:
         folder = found[f"fold{number}"]
         if not folder.is_dir():
-            raise DataError(f"load_letor: {folder} is a file. Expected a directory with train.txt, vali.txt, test.txt.")
+            raise DataError(
+                f"{folder} is a file",
+                "Expected a directory with train.txt, vali.txt, test.txt",
+                code="letor-fold-is-a-file",
+                owner="load_letor",
+            )
         files = _listing(folder)
         train, validation, test = (_pick(files, stems, folder) for stems in _FILES.values())
         paths[number] = ([train], [validation], [test])
@@ -163,10 +177,15 @@ def _pick(found: dict[str, Path], stems: Sequence[str], folder: Path) -> Path:
     names = [stem + ending for stem in stems for ending in _ENDINGS]
     present = [found[name.lower()] for name in names if name.lower() in found]
     if not present:
-        raise DataError(f"load_letor: {folder} has no {' or '.join(names)}; {_found(found)}.")
+        raise DataError(
+            f"{folder} has no {' or '.join(names)}; {_found(found)}.", code="letor-file-missing", owner="load_letor"
+        )
     if len(present) > 1:
         raise DataError(
-            f"load_letor: {folder} has both {present[0].name} and {present[1].name}. Keep the one that is meant."
+            f"{folder} has both {present[0].name} and {present[1].name}",
+            "Keep the one that is meant",
+            code="letor-file-twice",
+            owner="load_letor",
         )
     return present[0]
 
@@ -178,7 +197,12 @@ def _read(paths: Sequence[Path], n_features: int | None) -> dict[Path, Ratings]:
     dense = not any(sparse.issparse(ratings.items) for ratings in read.values())
     for path, ratings in read.items():
         if ratings.group is None:
-            raise FileFormatError(f"{path}: the lines have no qid. Expected: label qid:Q index:value ...")
+            raise FileFormatError(
+                "the lines have no qid",
+                "Expected: label qid:Q index:value ...",
+                code="letor-no-qid",
+                where=Place(str(path)),
+            )
         if ratings.n_features != width or sparse.issparse(ratings.items) == dense:
             read[path] = read_svmlight(path, n_features=width, dense=dense)
     return read
@@ -192,8 +216,11 @@ def _fold(number: int, parts: list[list[tuple[Path, Ratings]]]) -> LetorFold:
         twice = [query for query in queries if query in owner]
         if twice:
             raise DataError(
-                f"load_letor: fold {number}: {len(twice)} of {len(queries)} queries of {path} occur in another file "
-                f"(query {twice[0]} in {owner[twice[0]]}). The parts of a fold must have different queries."
+                f"fold {number}: {len(twice)} of {len(queries)} queries of {path} occur in another file (query "
+                f"{twice[0]} in {owner[twice[0]]})",
+                "The parts of a fold must have different queries",
+                code="letor-query-in-two-files",
+                owner="load_letor",
             )
         owner.update(dict.fromkeys(queries, path))
     train, validation, test = (_join([ratings for _, ratings in part]) for part in parts)

@@ -61,8 +61,10 @@ class CrossedSystem(System):
         """Eliminate the inner groups, and factor the preconditioner; see `System.curve`."""
         if not semidefinite:
             raise DataError(
-                "PreferenceGP: judges and clusters that cross in so many latents are learned with log-concave "
-                "likelihoods only. Use probit or logit, or leave one of the two out."
+                "judges and clusters that cross in so many latents are learned with log-concave likelihoods only",
+                "Use probit or logit, or leave one of the two out",
+                code="crossed-needs-log-concave",
+                owner="PreferenceGP",
             )
         return CrossedCurve(self, tau, self.inner.curve(tau))
 

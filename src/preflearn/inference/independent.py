@@ -33,7 +33,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, Message, Setting
 from preflearn.inference.contract import FACTOR_ALWAYS, Curve, Query, System
 from preflearn.inference.dense import Design, lower, products_of_rows
 from preflearn.linalg import cholesky_at_least_one, cholesky_one_plus
@@ -55,9 +55,11 @@ BLOCK = 2**24  # numbers held at a time
 DIAGONAL_STEPS = 60  # with the diagonal alone, before a dense factor is the better buy
 CANCELLED = 1e-6  # of the variances of single latents, below which that of a difference is worked out from the factor
 
-LOOSE = (
-    "BradleyTerry: the comparisons hardly hold the items together, so that maximum likelihood loses all digits. "
-    'Use prior="evidence".'
+LOOSE = Message(
+    "the comparisons hardly hold the items together, so that maximum likelihood loses all digits",
+    ("Use " + Setting("prior", "evidence"),),
+    code="hardly-connected",
+    owner="BradleyTerry",
 )
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from preflearn._pipes import content, is_pipe
-from preflearn.exceptions import FileFormatError, nearest_names
+from preflearn.exceptions import FileFormatError, Place, nearest_names
 
 __all__ = ["check_text", "decode", "is_model", "is_path", "kind_of", "path_text", "read_bytes", "read_start"]
 
@@ -81,25 +81,42 @@ def read_bytes(path: str) -> bytes:
         data = sys.stdin.buffer.read() if path == "-" else content(path)
     except FileNotFoundError:
         if "://" in path:
-            raise FileFormatError(f"{path}: this is an address, and a file is wanted. Download it first.") from None
+            raise FileFormatError(
+                "this is an address, and a file is wanted",
+                "Download it first",
+                code="address-not-a-file",
+                where=Place(str(path)),
+            ) from None
         nearest = _nearest_files(path)
         raise FileFormatError(
-            f"{path}: there is no such file{' (' + nearest + ')' if nearest else ''}. Check the path."
+            f"there is no such file{' (' + nearest + ')' if nearest else ''}",
+            "Check the path",
+            code="no-such-file",
+            where=Place(str(path)),
         ) from None
     except IsADirectoryError:
-        raise FileFormatError(f"{path}: this is a directory. Give the path of one file.") from None
+        raise FileFormatError(
+            "this is a directory", "Give the path of one file", code="directory-not-a-file", where=Place(str(path))
+        ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise FileFormatError(f"{path}: the file cannot be read ({reason}). Check the path.") from None
+        raise FileFormatError(
+            f"the file cannot be read ({reason})", "Check the path", code="file-unreadable", where=Place(str(path))
+        ) from None
     name = STANDARD_INPUT if path == "-" else path
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:
-            raise FileFormatError(f"{name}: the gzip data are damaged or cut off ({error}). Fetch it again.") from None
+            raise FileFormatError(
+                f"the gzip data are damaged or cut off ({error})",
+                "Fetch it again",
+                code="gzip-damaged",
+                where=Place(name),
+            ) from None
     _refuse_foreign(data, name)
     if not data.strip():
-        raise FileFormatError(f"{name}: the file is empty. Give a file with data.")
+        raise FileFormatError("the file is empty", "Give a file with data", code="file-empty", where=Place(name))
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -107,16 +124,30 @@ def _refuse_foreign(data: bytes, name: str) -> None:
     if data.startswith(b"PK\x03\x04"):
         inside = _archive_names(io.BytesIO(data))
         if "header.json" in inside:
-            raise FileFormatError(f"{name}: this is a model file of preflearn, not data. Give a data file.")
+            raise FileFormatError(
+                "this is a model file of preflearn, not data",
+                "Give a data file",
+                code="model-not-data",
+                where=Place(name),
+            )
         sheet = any(entry.startswith("xl/") or entry == "content.xml" for entry in inside)
         what = "a spreadsheet" if sheet else "a zip archive (or a spreadsheet)"
         cure = "Save the sheet as CSV." if sheet else "Unpack it first (gzip is read as it is)."
-        raise FileFormatError(f"{name}: this file is {what}, not plain text. {cure}")
+        raise FileFormatError(
+            f"this file is {what}, not plain text", cure, code="file-of-another-program", where=Place(name)
+        )
     for magic, kind, cure in _MAGIC:
         if data.startswith(magic):
-            raise FileFormatError(f"{name}: this file is {kind}, not plain text. {cure}")
+            raise FileFormatError(
+                f"this file is {kind}, not plain text", cure, code="file-of-another-program", where=Place(name)
+            )
     if _WEB_PAGE.match(data[:200]):
-        raise FileFormatError(f"{name}: this is a web page or XML, not a table. Download the data file itself.")
+        raise FileFormatError(
+            "this is a web page or XML, not a table",
+            "Download the data file itself",
+            code="web-page",
+            where=Place(name),
+        )
 
 
 def _archive_names(stream: Any) -> list[str]:
@@ -143,8 +174,18 @@ def check_text(data: bytes, name: str) -> None:
         line = data.count(b"\n", 0, nul) + 1
         start = data[: min(len(data), 200) // 2 * 2]
         if min(start[::2].count(0), start[1::2].count(0)) == 0 and start.count(0) > len(start) // 4:
-            raise FileFormatError(f"{name}: this seems to be UTF-16 text without a mark. Save the file as UTF-8.")
-        raise FileFormatError(f"{name}, line {line}: byte {nul} is zero, so this is a binary file. Give a text file.")
+            raise FileFormatError(
+                "this seems to be UTF-16 text without a mark",
+                "Save the file as UTF-8",
+                code="utf16-without-mark",
+                where=Place(name),
+            )
+        raise FileFormatError(
+            f"byte {nul} is zero, so this is a binary file",
+            "Give a text file",
+            code="binary-file",
+            where=Place(name, line),
+        )
 
 
 def decode(data: bytes, name: str) -> str:
@@ -155,14 +196,23 @@ def decode(data: bytes, name: str) -> str:
                 text = data.decode(encoding)
             except UnicodeDecodeError as error:
                 raise FileFormatError(
-                    f"{name}: the file starts as {encoding.upper()} text, but byte {error.start} does not fit. "
-                    "Save the file as UTF-8."
+                    f"the file starts as {encoding.upper()} text, but byte {error.start} does not fit",
+                    "Save the file as UTF-8",
+                    code="encoding-broken",
+                    where=Place(name),
                 ) from None
             if "\0" in text:
                 line = text.count("\n", 0, text.index("\0")) + 1
-                raise FileFormatError(f"{name}, line {line}: there is a zero character. Save the file as UTF-8 text.")
+                raise FileFormatError(
+                    "there is a zero character",
+                    "Save the file as UTF-8 text",
+                    code="zero-character",
+                    where=Place(name, line),
+                )
             if not text.strip():
-                raise FileFormatError(f"{name}: the file is empty. Give a file with data.")
+                raise FileFormatError(
+                    "the file is empty", "Give a file with data", code="file-empty", where=Place(name)
+                )
             return text
     check_text(data, name)
     try:
@@ -170,8 +220,10 @@ def decode(data: bytes, name: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise FileFormatError(
-            f"{name}, line {line}: byte {error.start} (0x{data[error.start]:02x}) is not UTF-8. Save the file as UTF-8 "
-            '(in a spreadsheet: "CSV UTF-8").'
+            f"byte {error.start} (0x{data[error.start]:02x}) is not UTF-8",
+            'Save the file as UTF-8 (in a spreadsheet: "CSV UTF-8")',
+            code="not-utf8",
+            where=Place(name, line),
         ) from None
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from preflearn.exceptions import FileFormatError, first_few
+from preflearn.exceptions import FileFormatError, Place, first_few
 from preflearn.io.table import Table
 
 __all__ = ["parse_csv"]
@@ -35,10 +35,20 @@ def parse_csv(text: str, name: str) -> Table:
     titles, columns, lines, top = plain or _with_lines(text, name, delimiter, skip=bool(excel))
     header = [title.strip() for title in titles]
     if not lines:
-        raise FileFormatError(f"{name}: there is a header but no rows below it. Check that the file is complete.")
+        raise FileFormatError(
+            "there is a header but no rows below it",
+            "Check that the file is complete",
+            code="no-rows-below-header",
+            where=Place(name),
+        )
     repeated = [title for title, count in Counter(header).items() if title and count > 1]
     if repeated:
-        raise FileFormatError(f"{name}, line {top}: columns {first_few(repeated)} occur more than once. Rename them.")
+        raise FileFormatError(
+            f"columns {first_few(repeated)} occur more than once",
+            "Rename them",
+            code="column-name-repeated",
+            where=Place(name, top),
+        )
     columns = [[cell.strip() for cell in column] for column in columns]
     _check_header(header, columns, lines, name)
     if "'" in text:
@@ -60,9 +70,12 @@ def _check_header(header: list[str], columns: list[list[str]], lines: Sequence[i
     if again and all(column.count(title) == len(again) for title, column in titled):
         more = f" ({len(again)} such lines)" if len(again) > 1 else ""
         raise FileFormatError(
-            f"{name}, line {lines[again[0]]}: this line repeats the first one, {first_few(header, 6)}{more}. If "
-            "that is the header, and files were joined, delete it here, or join them again without it: "
-            "(cat A.csv; tail -n +2 B.csv) > ALL.csv. If both are data, add a line above that names the columns."
+            f"this line repeats the first one, {first_few(header, 6)}{more}",
+            "If that is the header, and files were joined, delete it here, or join them again without it: "
+            "(cat A.csv; tail -n +2 B.csv) > ALL.csv. If both are data, add a line above that names the "
+            "columns",
+            code="header-repeated",
+            where=Place(name, lines[again[0]]),
         )
 
 
@@ -80,9 +93,11 @@ def _check_quotes(columns: list[list[str]], lines: Sequence[int], name: str) -> 
         row, cell = min((row, cell) for column in columns for row, cell in enumerate(column) if cell in both)
         row_quoted = min(row for column in columns for row, found in enumerate(column) if found == f"'{cell}")
         raise FileFormatError(
-            f'{name}, line {lines[row]}: there is "{cell[:60]}" here and "\'{cell[:60]}" in line {lines[row_quoted]}, '
-            "which would be read as the same: a quote before = + - or @ only keeps spreadsheets from running a cell. "
-            "Write both alike, or change one of the names."
+            f'there is "{cell[:60]}" here and "\'{cell[:60]}" in line {lines[row_quoted]}, which would be '
+            "read as the same: a quote before = + - or @ only keeps spreadsheets from running a cell",
+            "Write both alike, or change one of the names",
+            code="quoted-names-alike",
+            where=Place(name, lines[row]),
         )
 
 
@@ -139,9 +154,11 @@ def _with_lines(text: str, name: str, delimiter: str, *, skip: bool) -> _Parts:
                 line.append(here)
     except csv.Error as error:
         cause = "a quote is opened and not closed" if "end of data" in str(error) else str(error)
-        raise FileFormatError(f"{name}, line {start}: {cause}. Check the quotes.") from None
+        raise FileFormatError(f"{cause}", "Check the quotes", code="quotes-broken", where=Place(name, start)) from None
     if header is None:
-        raise FileFormatError(f"{name}: there are no columns. Give a table with a header.")
+        raise FileFormatError(
+            "there are no columns", "Give a table with a header", code="no-columns", where=Place(name)
+        )
     return header, [list(column) for column in zip(*rows, strict=True)], line, top
 
 
@@ -149,18 +166,25 @@ def _ragged(name: str, here: int, row: list[str], header: list[str], top: int, d
     by = _NAMES.get(delimiter, delimiter)
     if all(_is_number(cell) for cell in header):
         return FileFormatError(
-            f"{name}, line {top}: there are only numbers, so the header is missing, and line {here} has {len(row)} "
-            f"cells instead of {len(header)}. Add a first line that names the columns, such as first,second,outcome, "
-            "and give every line as many cells."
+            f"there are only numbers, so the header is missing, and line {here} has {len(row)} cells instead "
+            f"of {len(header)}",
+            "Add a first line that names the columns, such as first,second,outcome, and give every line as many cells",
+            code="header-missing-and-ragged",
+            where=Place(name, top),
         )
     if len(header) == 1:
         return FileFormatError(
-            f'{name}, line {top}: "{header[0].strip()[:60]}" is one cell, and line {here} has {len(row)}. Delete the '
-            "lines above the header, or put cells that contain a delimiter in quotes."
+            f'"{header[0].strip()[:60]}" is one cell, and line {here} has {len(row)}',
+            "Delete the lines above the header, or put cells that contain a delimiter in quotes",
+            code="lines-above-header",
+            where=Place(name, top),
         )
     return FileFormatError(
-        f"{name}, line {here}: {len(row)} cell{'s' if len(row) != 1 else ''}, but the header has {len(header)} columns "
-        f"({first_few(header, 6)}; separated by {by!r}). Put cells that contain {by!r} in quotes, or complete the line."
+        f"{len(row)} cell{'s' if len(row) != 1 else ''}, but the header has {len(header)} columns "
+        f"({first_few(header, 6)}; separated by {by!r})",
+        f"Put cells that contain {by!r} in quotes, or complete the line",
+        code="ragged-line",
+        where=Place(name, here),
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from preflearn.data.checks import lock, object_array
 from preflearn.data.item_table import ItemTable
 from preflearn.data.words import normal
-from preflearn.exceptions import DataWarning, first_few, warn_user
+from preflearn.exceptions import DataWarning, Place, first_few, warn_user
 from preflearn.io.opening import open_table
 from preflearn.io.roles import override
 from preflearn.io.table import Table, numbers_of
@@ -119,7 +119,9 @@ class ItemEncoder:
         if missing:
             raise given.refuse(
                 f"there is no column {first_few(missing)}, a feature that the model was trained with (columns: "
-                f"{first_few(given.columns, 12)}). Give the same columns as in training."
+                f"{first_few(given.columns, 12)})",
+                "Give the same columns as in training",
+                code="feature-of-training-missing",
             )
         names = None
         if self.name is not None:
@@ -143,9 +145,13 @@ class ItemEncoder:
         unknown = sorted(set(cells) - set(levels) - {""})
         if unknown:
             warn_user(
-                f'{table.source}: column "{column}" holds {first_few(unknown)}, which did not occur before '
-                f"(known: {first_few(levels, 5)}). Such items get zeros for this column.",
-                DataWarning,
+                DataWarning(
+                    f'column "{column}" holds {first_few(unknown)}, which did not occur before (known: '
+                    f"{first_few(levels, 5)})",
+                    "Such items get zeros for this column",
+                    code="new-category",
+                    where=Place(table.source),
+                )
             )
         lookup = {level: number for number, level in enumerate(levels)}
         codes = np.array([lookup.get(cell, -1) for cell in cells])
@@ -211,8 +217,10 @@ def _kind(table: Table, column: str) -> str:
         )
         raise table.fail(
             row,
-            f'column "{column}" holds "{table.cells(column)[row][:60]}" among numbers. Correct it, empty the cell if '
-            f"the number is missing, or leave the column out: {override({'without': column})}",
+            f'column "{column}" holds "{table.cells(column)[row][:60]}" among numbers',
+            "Correct it, empty the cell if the number is missing, or leave the column out: "
+            + override({"without": column}),
+            code="word-among-numbers",
         )
     if len(levels) == 1:
         return "the same for all items"
@@ -233,10 +241,15 @@ def _numeric(table: Table, column: str) -> NDArray[np.float64]:
             if one is None or np.isinf(one[0]):
                 raise table.fail(
                     row,
-                    f'column "{column}" holds "{cell[:60]}", which is not a finite number. Correct it, or empty the '
-                    "cell if the number is missing.",
+                    f'column "{column}" holds "{cell[:60]}", which is not a finite number',
+                    "Correct it, or empty the cell if the number is missing",
+                    code="feature-not-a-number",
                 )
-        raise table.refuse(f'column "{column}" mixes decimal commas and points. Write all numbers the same way.')
+        raise table.refuse(
+            f'column "{column}" mixes decimal commas and points',
+            "Write all numbers the same way",
+            code="commas-and-points",
+        )
     return values
 
 
@@ -245,7 +258,8 @@ def _deviation(table: Table, column: str, values: NDArray[np.float64]) -> float:
         deviation = float(np.nanstd(values))
     if not 1e-150 < deviation < 1e150:
         raise table.refuse(
-            f'column "{column}" spreads over {deviation:.3g}, beyond what can be scaled. Change its '
-            f"unit, or leave it out: {override({'without': column})}"
+            f'column "{column}" spreads over {deviation:.3g}, beyond what can be scaled',
+            "Change its unit, or leave it out: " + override({"without": column}),
+            code="feature-too-wide",
         )
     return deviation

@@ -60,8 +60,10 @@ class Known(NamedTuple):
             more = f"{numbers}; {len(unknown) - 1} more such names" if len(unknown) > 1 else numbers
             raise table.fail(
                 where[unknown[0]],
-                f'"{unknown[0][:60]}" is not in {self.source} ({len(self.row)} items'
-                f"{'; ' + nearest if nearest else ''}{more}). Correct the name, or add the item.",
+                f'"{unknown[0][:60]}" is not in {self.source} ({len(self.row)} '
+                f"items{'; ' + nearest if nearest else ''}{more})",
+                "Correct the name, or add the item",
+                code="item-not-in-table",
             )
         return {name: row for name, row in found.items() if row is not None}
 
@@ -168,7 +170,9 @@ def check_distinct(table: Table, names: Sequence[str]) -> None:
         if seen.setdefault(name, row) != row:
             raise table.fail(
                 row,
-                f'item "{name}" was listed already ({table.word} {table.line[seen[name]]}). List every item once.',
+                f'item "{name}" was listed already ({table.word} {table.line[seen[name]]})',
+                "List every item once",
+                code="item-listed-twice",
             )
 
 
@@ -182,14 +186,17 @@ def _of_table(table: Table, used: Sequence[str], options: Options) -> Known:
         # The column that is called so comes first; else the one that holds all names.
         if column not in holding and len(holding) > 1:
             raise table.refuse(
-                f"the columns {first_few(holding, 6)} could all hold the names of the items. Name one: "
-                f"{override({'name': holding[0]})}"
+                f"the columns {first_few(holding, 6)} could all hold the names of the items",
+                "Name one: " + override({"name": holding[0]}),
+                code="several-name-columns",
             )
         column = column if column in holding or not holding else holding[0]
     if column is None:
         raise table.refuse(
             f"no column holds the names of the items ({first_few(table.columns, 8)}; the names are such as "
-            f"{first_few(used)}). Add a column item with these names."
+            f"{first_few(used)})",
+            "Add a column item with these names",
+            code="no-name-column",
         )
     table, remarks = _without_remarks(table, column, used)
     cells = table.column(column, "name")
@@ -268,8 +275,9 @@ def row_features(
             raise table.fail(
                 other % n_rows,
                 f'"{names[item]}" has {pair.stem} "{now[:40]}" here and "{was[:40]}" in {table.word} '
-                f"{table.line[one % n_rows]} ({such(len(odd), 'item')}). Correct one, or use no features: "
-                f"{override({'features': 'none'})}",
+                f"{table.line[one % n_rows]} ({such(len(odd), 'item')})",
+                "Correct one, or use no features: " + override({"features": "none"}),
+                code="item-feature-changes",
             )
         else:
             columns[pair.stem] = [seen[item][0] if item in seen else "" for item in range(len(names))]

@@ -101,8 +101,10 @@ def find_layout(
         found = _rankings(table, named)
         if found is None:
             raise table.refuse(
-                f"the columns {first_few(table.columns, 12)} hold no rankings. Write them in a column "
-                f'"ranking" as a > b > c, in columns 1,2,3, or name the columns: {override({"ranking": "COLUMN"})}'
+                f"the columns {first_few(table.columns, 12)} hold no rankings",
+                'Write them in a column "ranking" as a > b > c, in columns 1,2,3, or name the columns: '
+                + override({"ranking": "COLUMN"}),
+                code="no-ranking-column",
             )
         return found
     sides = _sides(table, named, pairs, only_features="features" in given)
@@ -118,8 +120,9 @@ def find_layout(
             raise ask_columns(table, {role: named[role] for role in given if role in named})
         if len(families) > 1:
             raise table.refuse(
-                f"the columns {first_few(table.columns, 12)} name neither items nor one way to tell two sides apart. "
-                f"{guess(table) or 'Name the items: ' + override({'first': 'COLUMN', 'second': 'COLUMN'})}"
+                f"the columns {first_few(table.columns, 12)} name neither items nor one way to tell two sides apart",
+                guess(table) or "Name the items: " + override({"first": "COLUMN", "second": "COLUMN"}),
+                code="no-items-named",
             )
         words = families.pop()
         return _with_outcomes(table, given, named, pairs, Pair(words, "", "", ""), need_outcomes)
@@ -173,8 +176,9 @@ def _refuse_draws(table: Table, used: list[str]) -> None:
     if drawn:
         raise table.fail(
             drawn[0],
-            f'column "{column}" says "{cells[drawn[0]][:40]}" ({such(len(drawn), "row")}), but a winner is named. Say '
-            f"that these are ties: {override({'ties': column})}",
+            f'column "{column}" says "{cells[drawn[0]][:40]}" ({such(len(drawn), "row")}), but a winner is named',
+            "Say that these are ties: " + override({"ties": column}),
+            code="tie-with-a-winner",
         )
 
 
@@ -227,9 +231,12 @@ def _holds_items(table: Table, named: dict[str, str], pair: Pair) -> bool:
         return False
     feature = normal(pair.stem)
     raise table.refuse(
-        f'columns "{pair.first}" and "{pair.second}" hold whole numbers: they could be items or a feature. If they are '
-        f"items, use {override({'first': pair.first, 'second': pair.second})} and if they are a feature "
-        f"{override({'features': feature})}"
+        f'columns "{pair.first}" and "{pair.second}" hold whole numbers: they could be items or a feature',
+        "If they are items, use "
+        + override({"first": pair.first, "second": pair.second})
+        + " and if they are a feature "
+        + override({"features": feature}),
+        code="items-or-feature",
     )
 
 
@@ -279,8 +286,10 @@ def _features(
         if normal(stem) not in by_stem:
             nearest = nearest_names(stem, by_stem)
             raise table.refuse(
-                f'there are no two columns for the feature "{stem}" (features: {first_few(by_stem, 8) or "none"}'
-                f"{'; ' + nearest if nearest else ''}). Name one of them, or none: {override({'features': 'none'})}"
+                f'there are no two columns for the feature "{stem}" (features: '
+                f"{first_few(by_stem, 8) or 'none'}{'; ' + nearest if nearest else ''})",
+                "Name one of them, or none: " + override({"features": "none"}),
+                code="unknown-feature",
             )
     return tuple(by_stem[normal(stem)] for stem in stems)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from preflearn.data.item_table import frame_of
-from preflearn.exceptions import DataError, FileFormatError, first_few
+from preflearn.exceptions import DataError, FileFormatError, Place, first_few
 from preflearn.io.bytes import STANDARD_INPUT, decode, is_path, kind_of, path_text, read_bytes
 from preflearn.io.delimited import parse_csv
 from preflearn.io.table import Table
@@ -55,7 +55,12 @@ def open_source(value: Any, owner: str, form: str | None = None) -> Table | Cont
             f"columns or an array of names; got {type(value).__name__}."
         )
     if form in _NO_TABLES:
-        raise DataError(f"{owner}: {table.source} cannot be a {form} file. Leave out form, or give a path.")
+        raise DataError(
+            f"{table.source} cannot be a {form} file",
+            "Leave out form, or give a path",
+            code="form-of-no-file",
+            owner=owner,
+        )
     return table
 
 
@@ -118,7 +123,12 @@ def _of_frame(value: Any, owner: str, source: str) -> Table | None:
     labelled = bool(labels) and all(isinstance(label, str) for label in labels) and "" not in frame.columns
     columns = (*([""] if labelled else []), *frame.columns)
     if not len(frame) or not columns:
-        raise DataError(f"{source}: the data frame has no {'rows' if columns else 'columns'}. Give at least one.")
+        raise DataError(
+            f"the data frame has no {'rows' if columns else 'columns'}",
+            "Give at least one",
+            code="frame-empty",
+            where=Place(source),
+        )
 
     def values(name: str) -> list[Any]:
         return labels if labelled and name == "" else frame[name].to_list()
@@ -129,7 +139,7 @@ def _of_frame(value: Any, owner: str, source: str) -> Table | None:
 def _of_lists(source: str, columns: Mapping[str, list[Any]]) -> Table:
     names, rows = tuple(columns), len(next(iter(columns.values()), []))
     if not rows:
-        raise DataError(f"{source} has no {'rows' if names else 'columns'}. Give at least one.")
+        raise DataError(f"{source} has no {'rows' if names else 'columns'}", "Give at least one", code="columns-empty")
     return Table(source, names, columns.__getitem__, range(rows), is_file=False)
 
 
@@ -139,16 +149,28 @@ def _of_columns(value: Mapping[Any, Any], source: str) -> Table:
         name = str(key).strip()
         if isinstance(cells, str | bytes | Mapping) or not hasattr(cells, "__len__") or getattr(cells, "ndim", 1) == 0:
             raise DataError(
-                f"{source}: {first_few([key])} is {first_few([cells])}, not a list of values, one for each row. Give a "
-                'list for each column: {"winner": [...], "loser": [...]}.'
+                f"{first_few([key])} is {first_few([cells])}, not a list of values, one for each row",
+                'Give a list for each column: {"winner": [...], "loser": [...]}',
+                code="column-not-a-list",
+                where=Place(source),
             )
         if name in columns:
-            raise DataError(f"{source}: two columns are called {name!r}. Rename one of them.")
+            raise DataError(
+                f"two columns are called {name!r}",
+                "Rename one of them",
+                code="column-called-alike",
+                where=Place(source),
+            )
         columns[name] = cells.tolist() if hasattr(cells, "tolist") else list(cells)
     lengths = {name: len(cells) for name, cells in columns.items()}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{name} {count}" for name, count in list(lengths.items())[:6])
-        raise DataError(f"{source}: its columns differ in length ({counts}). Give one value for each row.")
+        raise DataError(
+            f"its columns differ in length ({counts})",
+            "Give one value for each row",
+            code="columns-differ-in-length",
+            where=Place(source),
+        )
     return _of_lists(source, columns)
 
 
@@ -168,10 +190,14 @@ def _of_pairs(rows: Sequence[Any]) -> Table:
             continue
         if listed and len(row) > len(PAIR):
             raise DataError(
-                f"{source}, row {number}: {len(row)} values without names of columns ({first_few(list(row))}). "
-                f"{_CURE}; for rankings, best first, use preflearn.data.from_rankings."
+                f"{len(row)} values without names of columns ({first_few(list(row))})",
+                f"{_CURE}; for rankings, best first, use preflearn.data.from_rankings",
+                code="row-without-names",
+                where=Place(source, number, "row"),
             )
-        raise DataError(f"{source}, row {number}: {first_few([row])} is not a pair. {_CURE}.")
+        raise DataError(
+            f"{first_few([row])} is not a pair", _CURE, code="row-not-a-pair", where=Place(source, number, "row")
+        )
     first, second = ([row[side] for row in rows] for side in range(2))
     return _of_lists(source, {PAIR[0]: first, PAIR[1]: second})
 
@@ -185,8 +211,10 @@ def _of_array(value: Any) -> Table:
         return _of_pairs(list(value))
     if value.ndim != len(PAIR) or value.shape[1] != len(PAIR) or value.dtype.kind == "c":
         raise DataError(
-            f"{source} has shape {value.shape} and type {value.dtype}; an array of names needs two columns, winner and "
-            "loser. For features of items and their scores use Ratings or Comparisons."
+            f"{source} has shape {value.shape} and type {value.dtype}; an array of names needs two columns, "
+            "winner and loser",
+            "For features of items and their scores use Ratings or Comparisons",
+            code="array-not-of-pairs",
         )
     cells = _cells(value, source)
     return _of_lists(source, {PAIR[0]: [row[0] for row in cells], PAIR[1]: [row[1] for row in cells]})
@@ -197,7 +225,9 @@ def _cells(value: Any, source: str) -> list[Any]:
         try:
             value = np.char.decode(value, "utf-8")
         except UnicodeDecodeError as error:
-            raise DataError(f"{source} holds bytes that are not UTF-8 ({error.reason}). Give text.") from None
+            raise DataError(
+                f"{source} holds bytes that are not UTF-8 ({error.reason})", "Give text", code="bytes-not-utf8"
+            ) from None
     cells: list[Any] = value.tolist()
     return cells
 
@@ -207,7 +237,9 @@ def _parse_json(text: str, name: str) -> Table:
         try:
             records: list[tuple[int, Any]] = list(enumerate(json.loads(text), start=1))
         except (ValueError, RecursionError) as error:
-            raise FileFormatError(f"{name}: this is not JSON ({error}). Check the file.") from None
+            raise FileFormatError(
+                f"this is not JSON ({error})", "Check the file", code="json-broken", where=Place(name)
+            ) from None
         word = "entry"
     else:
         records, word = [], "line"
@@ -218,24 +250,32 @@ def _parse_json(text: str, name: str) -> Table:
                 records.append((number, json.loads(row)))
             except (ValueError, RecursionError) as error:
                 raise FileFormatError(
-                    f"{name}, line {number}: this is not a JSON object ({error}). Write one object per line, such as "
-                    '{"winner": "ann", "loser": "bob"}.'
+                    f"this is not a JSON object ({error})",
+                    'Write one object per line, such as {"winner": "ann", "loser": "bob"}',
+                    code="json-line-broken",
+                    where=Place(name, number),
                 ) from None
     columns: dict[str, None] = {}
     for number, record in records:
         if not isinstance(record, dict) or not record:
             raise FileFormatError(
-                f"{name}, {word} {number}: {str(record)[:40]!r} is not an object with names and values. Write one "
-                'object per line, such as {"winner": "ann", "loser": "bob"}.'
+                f"{name}, {word} {number}: {str(record)[:40]!r} is not an object with names and values",
+                'Write one object per line, such as {"winner": "ann", "loser": "bob"}',
+                code="json-not-an-object",
             )
         columns.update(dict.fromkeys(record))
     if not records:
-        raise FileFormatError(f"{name}: the list is empty. Give at least one object.")
+        raise FileFormatError("the list is empty", "Give at least one object", code="json-empty", where=Place(name))
     inside = [
         key for key, value in records[0][1].items() if isinstance(value, list) and value and isinstance(value[0], dict)
     ]
     if len(records) == 1 and inside:
-        raise FileFormatError(f'{name}: the rows are inside "{inside[0]}". Write one object per line, without it.')
+        raise FileFormatError(
+            f'the rows are inside "{inside[0]}"',
+            "Write one object per line, without it",
+            code="json-rows-inside",
+            where=Place(name),
+        )
     values = {column.strip(): [record.get(column) for _, record in records] for column in reversed(columns)}
     return Table(name, tuple(column.strip() for column in columns), values.__getitem__, [n for n, _ in records], word)
 
@@ -246,7 +286,9 @@ def _parse_parquet(data: bytes, name: str) -> Table:
         from pyarrow import parquet
     except ImportError:
         raise FileFormatError(
-            f'{name}: Parquet files need the optional package pyarrow: pip install "preflearn[io]".'
+            'Parquet files need the optional package pyarrow: pip install "preflearn[io]".',
+            code="parquet-needs-pyarrow",
+            where=Place(name),
         ) from None
     try:
         table = parquet.read_table(pyarrow.BufferReader(data))
@@ -254,9 +296,16 @@ def _parse_parquet(data: bytes, name: str) -> Table:
         titles = [str(title) for title in table.column_names]
     except Exception as error:  # pyarrow raises a different class for each kind of damage
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FileFormatError(f"{name}: not a readable Parquet file ({reason}). Write it again.") from None
+        raise FileFormatError(
+            f"not a readable Parquet file ({reason})", "Write it again", code="parquet-broken", where=Place(name)
+        ) from None
     if not table.num_rows or not titles:
-        raise FileFormatError(f"{name}: the table has no rows. Give at least one.")
+        raise FileFormatError("the table has no rows", "Give at least one", code="parquet-empty", where=Place(name))
     if len(set(titles)) < len(titles):
-        raise FileFormatError(f"{name}: {len(titles) - len(set(titles))} column names occur twice. Rename them.")
+        raise FileFormatError(
+            f"{len(titles) - len(set(titles))} column names occur twice",
+            "Rename them",
+            code="parquet-columns-repeated",
+            where=Place(name),
+        )
     return Table(name, tuple(titles), dict(zip(titles, columns, strict=True)).__getitem__, range(1, table.num_rows + 1))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.words import RESULTS, normal, side_words, word_value
-from preflearn.exceptions import first_few
+from preflearn.exceptions import DataError, Note, Place, Setting, Text, first_few
 from preflearn.io.layout import Layout
 from preflearn.io.read_options import Options
 from preflearn.io.roles import override
@@ -32,15 +32,24 @@ _POINTS = _SHARES | {"score"}  # if there are halves among them
 
 
 MANY, NEARLY_ALL = 20, 0.98  # outcomes, and the share of them on one side that is as good as all
-NO_NUMBERS = "outcomes say what the numbers of one column mean, and {} has no such column. Leave out outcomes."
 _YES = {"1": True, "true": True, "yes": True, "y": True, "0": False, "false": False, "no": False, "n": False}
+
+
+def no_numbers(what: str, source: str) -> DataError:
+    """Return the error about a scale that was stated for data that have no column of numbers."""
+    return DataError(
+        Setting("outcomes") + f" says what the numbers of one column mean, and {what} has no such column",
+        "Leave it out",
+        code="outcomes-without-numbers",
+        where=Place(source),
+    )
 
 
 class Outcomes(NamedTuple):
     """Outcomes, positive if first won, and how they were read; ``share`` of one vote for the first, if it is split."""
 
     value: NDArray[np.float64]
-    how: str
+    how: str  # a Note where its kind matters
     share: NDArray[np.float64] | None = None
 
 
@@ -59,7 +68,7 @@ def read_answers(
     """Return who won in each row; ``titles`` are what the two sides are called in notes."""
     scale = options.scale_of_outcomes
     if scale is not None and not {"winner", "outcome"} & layout.sources.keys():
-        raise table.refuse(NO_NUMBERS.format(layout.name))
+        raise no_numbers(layout.name, table.source)
     if layout.decided:
         ties = _ties(table, layout.roles.get("ties"))
         tied = f", except in {int(ties.sum())} ties" if ties.any() else ""
@@ -98,7 +107,8 @@ def read_answers(
 def _counted(how: str, titles: tuple[str, str], counts: list[float]) -> list[str]:
     """Return notes on how outcomes were read and how often each side won."""
     won = [f"{count:.1f}".removesuffix(".0") for count in counts]
-    notes = [f'Outcomes: {how}. First ("{titles[0]}") won {won[0]}, second ("{titles[1]}") {won[1]}, ties {won[2]}.']
+    text = f'Outcomes: {how}. First ("{titles[0]}") won {won[0]}, second ("{titles[1]}") {won[1]}, ties {won[2]}.'
+    notes: list[str] = [Note(text, how.code) if isinstance(how, Note) else text]
     decided, most = counts[0] + counts[1], max(counts[:2])
     if decided >= MANY and most >= NEARLY_ALL * decided:
         side = titles[int(counts[1] > counts[0])]
@@ -126,7 +136,12 @@ def _ties(table: Table, column: str | None) -> NDArray[np.bool_]:
     tied = [_YES.get(cell) if cell else False for cell in cells]
     if None in tied:
         row = tied.index(None)
-        raise table.fail(row, f'ties (column "{column}") holds "{cells[row][:60]}". Write yes or no, or 1 or 0.')
+        raise table.fail(
+            row,
+            f'ties (column "{column}") holds "{cells[row][:60]}"',
+            "Write yes or no, or 1 or 0",
+            code="tie-not-yes-or-no",
+        )
     return np.array(tied, dtype=bool)
 
 
@@ -138,12 +153,17 @@ def _count_wins(table: Table, roles: dict[str, str]) -> Answers:
         bad = np.flatnonzero(values < 0)
         if len(bad):
             raise table.fail(
-                int(bad[0]), f'{role} (column "{roles[role]}") is negative. Counts of wins are 0 or more: correct it.'
+                int(bad[0]),
+                f'{role} (column "{roles[role]}") is negative',
+                "Counts of wins are 0 or more: correct it",
+                code="wins-negative",
             )
     weight = np.stack(counts, axis=1).ravel()
     kept = np.flatnonzero(weight > 0)
     if not len(kept):
-        raise table.refuse("all counts of wins are zero, so nothing was compared. Give some that are not.")
+        raise table.refuse(
+            "all counts of wins are zero, so nothing was compared", "Give some that are not", code="all-wins-zero"
+        )
     sums = [f"{values.sum():g}" for values in counts]
     tied = f", ties {sums[2]}" if len(sums) > 2 else ""
     titles = roles.get("first", "first"), roles.get("second", "second")
@@ -209,11 +229,14 @@ def _names_and_words(
         row = next((row for row in unread if numbers_of([cells[row]], table.delimiter) is None), unread[0])
         folded = {sides[0][row].casefold(): sides[0][row], sides[1][row].casefold(): sides[1][row]}
         alike = folded.get(cells[row].casefold())
-        hint = f' "{alike}" is written differently.' if alike else ""
+        hint = f'. "{alike}" is written differently' if alike else ""
         raise table.fail(
             row,
             f'{role} "{cells[row][:60]}" is neither "{sides[0][row][:60]}" nor "{sides[1][row][:60]}" '
-            f"({such(len(unread), 'row')}).{hint} Write {_ACCEPTED}{LEAVE_OUT if is_absent(cells[row], role) else ''}.",
+            f"({such(len(unread), 'row')}){hint}",
+            f"Write {_ACCEPTED}",
+            *([LEAVE_OUT] if is_absent(cells[row], role) else []),
+            code="outcome-not-understood",
         )
     by_name = sum(cell in pair for cell, *pair in zip(cells, *sides, strict=True))
     kind = "names" if by_name == len(cells) else "words" if not by_name else "names and words"
@@ -240,19 +263,21 @@ def _side_numbers(table: Table, column: str, cells: list[str], sides: tuple[list
     if distinct == {-1.0, 1.0} or distinct == {-1.0, 0.0, 1.0}:
         return Outcomes(values, f'column "{column}": 1 is the first side, -1 the second')
     if distinct <= _UNIT or distinct <= {0.0, 1.0, 2.0}:
-        cure = (
-            f"If 1 says that the first side won, use {stated(Scale(1, 0, ends=True))} and if 0 does, use "
-            f"{stated(Scale(0, 1, ends=True))}"
-        )
-        if 2.0 in distinct:
-            cure = "Write first, second or tie instead of the numbers."
+        cure: Text = "Write first, second or tie instead of the numbers"
+        if 2.0 not in distinct:
+            one, other = stated(Scale(1, 0, ends=True)), stated(Scale(0, 1, ends=True))
+            cure = "If 1 says that the first side won, use " + one + " and if 0 does, use " + other
         raise table.refuse(
-            f'column "{column}" holds {_listed(sorted(distinct))}, and it is not clear which side that is. {cure}'
+            f'column "{column}" holds {_listed(sorted(distinct))}, and it is not clear which side that is',
+            cure,
+            code="winner-numbers-unclear",
         )
     odd = next(row for row, (cell, *pair) in enumerate(zip(cells, *sides, strict=True)) if cell not in pair)
     raise table.fail(
         odd,
-        f'winner "{cells[odd]}" is neither "{sides[0][odd][:60]}" nor "{sides[1][odd][:60]}". Write {_ACCEPTED}.',
+        f'winner "{cells[odd]}" is neither "{sides[0][odd][:60]}" nor "{sides[1][odd][:60]}"',
+        f"Write {_ACCEPTED}",
+        code="winner-name-unknown",
     )
 
 
@@ -265,7 +290,7 @@ def _numbers(table: Table, column: str, titles: tuple[str, str], given: bool, ma
             raise _which_side(table, column, values, titles)
         half = ", 0.5 a tie" if 0.5 in distinct else ""
         how = f'column "{column}" is the share of the win of the first side: 1 it won, 0 it lost{half}'
-        return Outcomes(2.0 * values - 1.0, how)
+        return Outcomes(2.0 * values - 1.0, Note(how, "outcome-is-a-share"))
     # A column of 1 alone is one of winners who were written down first.
     if (not given and name not in _SIGNED) or (values.min() >= 0 and not distinct <= {0.0, 1.0}):
         raise _which_side(table, column, values, titles)
@@ -292,8 +317,10 @@ def _on_scale(table: Table, column: str, values: NDArray[np.float64], scale: Sca
     if len(outside):
         raise table.fail(
             int(outside[0]),
-            f"outcome {values[outside[0]]:g} is outside the scale from {scale.first:g} (first) to {scale.second:g} "
-            f"(second) ({such(len(outside), 'row')}). Correct it, or give the ends of the scale.",
+            f"outcome {values[outside[0]]:g} is outside the scale from {scale.first:g} (first) to "
+            f"{scale.second:g} (second) ({such(len(outside), 'row')})",
+            "Correct it, or give the ends of the scale",
+            code="outcome-outside-scale",
         )
     share = np.where(share < 1e-9, 0.0, np.where(share > 1 - 1e-9, 1.0, share))  # 1.9999999999999998 is 2
     value = 2.0 * share - 1.0
@@ -323,9 +350,12 @@ def _which_side(table: Table, column: str, values: NDArray[np.float64], titles: 
     always = Scale(1.0, -1.0, ends=False)
     if low < 0:
         return table.refuse(
-            f"{head}: does a positive number mean the first side or the second? If positive is the first "
-            f'("{titles[0]}"), use {stated(always)} and if it is the second ("{titles[1]}"), use '
-            f"{stated(Scale(-1.0, 1.0, ends=False))}"
+            f"{head}: does a positive number mean the first side or the second?",
+            f'If positive is the first ("{titles[0]}"), use '
+            + stated(always)
+            + f' and if it is the second ("{titles[1]}"), use '
+            + stated(Scale(-1.0, 1.0, ends=False)),
+            code="sign-unclear",
         )
     ends = float(np.floor(low)), float(np.ceil(high))
     if ends[0] == ends[1]:
@@ -334,10 +364,14 @@ def _which_side(table: Table, column: str, values: NDArray[np.float64], titles: 
     codes = len(held) == 3 and all(value.is_integer() for value in held)
     words = " If they are codes and no scale, write first, second or tie instead of the numbers." if codes else ""
     return table.refuse(
-        f"{head}, nothing below 0: which of these mean that the second side won? Say which number is a clear win of "
-        f'the first ("{titles[0]}") and which of the second ("{titles[1]}"), such as {stated(one)} or the other way '
-        f"round, {stated(other)} (halfway is a tie, numbers between are shares of one vote).{words} If the first "
-        f"side won every time, use {stated(always)}"
+        f"{head}, nothing below 0: which of these mean that the second side won?",
+        f'Say which number is a clear win of the first ("{titles[0]}") and which of the second ("{titles[1]}"), as in '
+        + stated(one)
+        + " or the other way round, "
+        + stated(other)
+        + f" (halfway is a tie, numbers between are shares of one vote).{words} If the first side won every time, use "
+        + stated(always),
+        code="scale-unclear",
     )
 
 
@@ -352,7 +386,9 @@ def _read_scores(table: Table, first: str, second: str, *, lower_wins: bool, mar
         value = (other - one if lower_wins else one - other) + 0.0
     if not np.isfinite(value).all():
         row = int(np.flatnonzero(~np.isfinite(value))[0])
-        raise table.fail(row, "the scores differ by more than a number can hold. Correct them.")
+        raise table.fail(
+            row, "the scores differ by more than a number can hold", "Correct them", code="scores-too-far-apart"
+        )
     which = "lower" if lower_wins else "higher"
     kept = "; differences are kept as margins" if margins else ""
     how = f'columns "{first}" and "{second}" are scores: the {which} wins, equal is a tie{kept}'
@@ -368,6 +404,7 @@ def _check_agreement(table: Table, found: Mapping[str, Outcomes], columns: Mappi
             raise table.fail(
                 int(odd[0]),
                 f"the {one} ({first_few(columns[one].values())}) and the {other} "
-                f"({first_few(columns[other].values())}) disagree on who won ({len(odd)} of {len(table)} rows). Choose "
-                f"one: {override(columns[one])} or {override(columns[other])}",
+                f"({first_few(columns[other].values())}) disagree on who won ({len(odd)} of {len(table)} rows)",
+                "Choose one: " + override(columns[one]) + " or " + override(columns[other]),
+                code="columns-disagree",
             )

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from preflearn.data.words import side_words, word_value
-from preflearn.exceptions import first_few
+from preflearn.exceptions import Phrase, Place, Setting, first_few
 from preflearn.io.roles import ITEM_STEMS, Pair, override, pairs_of
 from preflearn.io.table import Table, numbers_of
 
@@ -39,23 +39,29 @@ def ask_columns(table: Table, named: dict[str, str]) -> Exception:
         return _ask_sides(table, named)
     if len(columns) == 1 and table.is_file:
         return table.error(
-            f'{table.source}, line {table.top}: there is one column ("{columns[0][:60]}"). Separate columns by a '
-            "comma, semicolon, tab or |, and name them in the first line, such as winner,loser."
+            f'there is one column ("{columns[0][:60]}")',
+            "Separate columns by a comma, semicolon, tab or |, and name them in the first line, such as winner,loser",
+            code="one-column",
+            where=Place(table.source, table.top),
         )
     if table.is_file and _looks_like_data(table):
         return table.error(
-            f"{table.source}, line {table.top}: {first_few(columns, 6)} look like data, so the header is missing. Add "
-            "a first line that names the columns, such as "
-            f"{'winner,loser' if len(columns) < 3 else 'first,second,winner'}."
+            f"{first_few(columns, 6)} look like data, so the header is missing",
+            "Add a first line that names the columns, such as "
+            f"{'winner,loser' if len(columns) < 3 else 'first,second,winner'}",
+            code="header-missing",
+            where=Place(table.source, table.top),
         )
     cure = guess(table)
     if cure is None:
         cure = (
-            f"Needed are two columns with the names of what was compared, which share names, and one that says who "
+            "Needed are two columns with the names of what was compared, which share names, and one that says who "
             f"won: {LAYOUTS}. If the table has these, name the columns: "
-            f"{override({'first': 'COLUMN', 'second': 'COLUMN', 'winner': 'COLUMN'})}"
+            + override({"first": "COLUMN", "second": "COLUMN", "winner": "COLUMN"})
         )
-    return table.refuse(f"the columns {first_few(columns, 12)} do not say who was preferred. {cure}")
+    return table.refuse(
+        f"the columns {first_few(columns, 12)} do not say who was preferred", cure, code="who-won-unclear"
+    )
 
 
 def _looks_like_data(table: Table) -> bool:
@@ -83,15 +89,18 @@ def _ask_sides(table: Table, named: dict[str, str]) -> Exception:
             one, other = other, one
         role = next(role for role, column in named.items() if column in (one, other))
         return table.refuse(
-            f'{said}, so that "{one}" and "{other}" cannot be the two sides, and no other columns of ({columns}) are. '
-            f'If they are the sides, leave out {role}={named[role]} or name another column for it, and if "{one}" '
-            f"always won use {override({'winner': one, 'loser': other})}"
+            f'{said}, so that "{one}" and "{other}" cannot be the two sides, and no other columns of ({columns}) are',
+            f"If they are the sides, leave out {role}={named[role]} or name another column for it, and if "
+            f'"{one}" always won use ' + override({"winner": one, "loser": other}),
+            code="sides-taken",
         )
     guessed = guess(table)
-    if guessed is None or not all(f"{role}={column}" in guessed for role, column in named.items()):
-        guessed = f"Name them too: {override({'first': 'COLUMN', 'second': 'COLUMN'} | named)}"
+    if guessed is None or not all(_names(guessed, role, column) for role, column in named.items()):
+        guessed = "Name them too: " + override({"first": "COLUMN", "second": "COLUMN"} | named)
     return table.refuse(
-        f"{said}, but the names of the other columns of ({columns}) do not say which are the two sides. {guessed}"
+        f"{said}, but the names of the other columns of ({columns}) do not say which are the two sides",
+        guessed,
+        code="sides-unclear",
     )
 
 
@@ -99,13 +108,15 @@ def ask_outcomes(table: Table, named: dict[str, str], sides: Pair) -> Exception:
     """Return the question about two sides of which nobody says which one was preferred."""
     source = _guess_source(table, (sides.first, sides.second), [sides.first, sides.second, *named.values()])
     if source:
-        cure = f'A guess by its contents: "{next(iter(source.values()))}" does. If so, name it: {override(source)}'
+        guessed = next(iter(source.values()))
+        cure = f'A guess by its contents: "{guessed}" does. If so, name it: ' + override(source)
     else:
-        cure = f"Add a column winner or outcome, or name it: {override({'winner': 'COLUMN'})}"
+        cure = "Add a column winner or outcome, or name it: " + override({"winner": "COLUMN"})
     return table.refuse(
         f'"{sides.first}" and "{sides.second}" are the two sides, but the names of the columns '
-        f"({first_few(table.columns, 12)}) do not say who was preferred. {cure} or, if the first side always won, use "
-        f"{override({'winner': sides.first, 'loser': sides.second})}"
+        f"({first_few(table.columns, 12)}) do not say who was preferred",
+        cure + " or, if the first side always won, use " + override({"winner": sides.first, "loser": sides.second}),
+        code="outcome-column-unclear",
     )
 
 
@@ -113,7 +124,14 @@ def ask_pair(table: Table, pairs: Sequence[Pair], roles: tuple[str, ...], what: 
     """Return the question which of several pairs of columns is meant."""
     listed = "; ".join(f'"{pair.first}" and "{pair.second}"' for pair in pairs[:4])
     named = override(dict(zip(roles, (pairs[0].first, pairs[0].second), strict=True)))
-    return table.refuse(f"several pairs of columns could be the {what}: {listed}. Name one: {named}")
+    return table.refuse(
+        f"several pairs of columns could be the {what}: {listed}", "Name one: " + named, code="several-pairs-of-columns"
+    )
+
+
+def _names(guessed: Phrase, role: str, column: str) -> bool:
+    """Return whether a guess says of a column what the person said of it."""
+    return any(isinstance(part, Setting) and part.value.get(role) == column for part in guessed.parts)
 
 
 class _Column(NamedTuple):
@@ -138,13 +156,13 @@ def _columns(table: Table) -> list[_Column]:
     return found
 
 
-def guess(table: Table) -> str | None:
+def guess(table: Table) -> Phrase | None:
     """Return a sentence on what the columns could be, with how to name them; None if nothing fits."""
     columns = _columns(table)
     ranked = [one for one in columns if sum(">" in cell for cell in one.cells) > _MOST * len(one.cells)]
     if ranked:
         name = ranked[0].name
-        return f'A guess: "{name}" holds rankings, best first. If so, use {override({"ranking": name})}'
+        return f'A guess: "{name}" holds rankings, best first. If so, use ' + override({"ranking": name})
     found = [
         (one, other, _source(columns, one, other), shared)
         for one, other in combinations(columns, 2)
@@ -179,13 +197,13 @@ def _named(columns: Sequence[_Column], one: _Column, other: _Column, source: dic
     return any(column.name in source.values() and _says(column, one, other) == "names" for column in columns)
 
 
-def _told(sides: tuple[str, str], source: dict[str, str], why: str) -> str:
+def _told(sides: tuple[str, str], source: dict[str, str], why: str) -> Phrase:
     text = f'A guess by the contents: "{sides[0]}" and "{sides[1]}" are the two sides ({why})'
     if source:
         named = override({"first": sides[0], "second": sides[1], **source})
-        return f'{text} and "{next(iter(source.values()))}" says who won. If so, use {named}'
+        return f'{text} and "{next(iter(source.values()))}" says who won. If so, use ' + named
     named = override({"winner": sides[0], "loser": sides[1]})
-    return f'{text}. If "{sides[0]}" always won, use {named} and if not, add a column that says who won'
+    return f'{text}. If "{sides[0]}" always won, use ' + named + " and if not, add a column that says who won"
 
 
 def _shared(one: _Column, other: _Column) -> float:

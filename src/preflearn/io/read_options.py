@@ -44,7 +44,7 @@ class Options:
         lower_wins: bool = False,
         margins: bool = False,
         scale: bool = True,
-        items_name: str = "the items",
+        items_name: str = "the list of known items",
         by: str | None = None,
     ) -> Self:
         """Return options as a person gives them; what is not allowed raises."""

@@ -13,7 +13,7 @@ from preflearn.data.checks import check_choice
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.item_table import check_items
 from preflearn.data.ratings import Ratings
-from preflearn.exceptions import DataError, DataWarning, warn_user
+from preflearn.exceptions import DataError, DataWarning, Note, Place, Setting, warn_user
 from preflearn.io.bytes import decode, is_path, path_text
 from preflearn.io.encode import ItemEncoder
 from preflearn.io.formats import find_format
@@ -21,7 +21,7 @@ from preflearn.io.formats.preflib import preflib_rankings
 from preflearn.io.item_features import read_items
 from preflearn.io.layout import find_layout
 from preflearn.io.opening import Content, open_source
-from preflearn.io.outcomes import NO_NUMBERS
+from preflearn.io.outcomes import no_numbers
 from preflearn.io.read_options import Options
 from preflearn.io.statements import Statements, compare, rank
 from preflearn.io.svmlight import parse_svmlight
@@ -236,14 +236,14 @@ def read_comparisons(
         repeated_rows=repeated_rows,
         margins=True,
         scale=False,
-        items_name=path_text(items, owner) if is_path(items) else "the items",
+        items_name=path_text(items, owner) if is_path(items) else "the list of known items",
     )
     if items is not None:
         items = read_items(items) if is_path(items) else check_items(items, owner)
     reading = read_with(options, source, items, form="comparisons")
     for sentence in reading.notes:
-        if "share of the win" in sentence or sentence.startswith("Dropped"):
-            warn_user(f"{source}: {sentence}", DataWarning)
+        if isinstance(sentence, Note):
+            warn_user(DataWarning(sentence, code=sentence.code, where=Place(source)))
     assert isinstance(reading.data, Comparisons)
     return reading.data
 
@@ -261,15 +261,30 @@ def read_with(
     if form is not None:
         check_choice(form, _FORMS, "form", options.owner)
     if source is items and isinstance(source, str):
-        raise DataError(f"{options.owner}: {source!r} cannot be both the preferences and the items. Give two files.")
+        raise DataError(
+            f"{source!r} cannot be both the preferences and the items",
+            "Give two files",
+            code="same-preferences-and-items",
+            owner=options.owner,
+        )
     found = open_source(source, options.owner, form)
     if options.by is not None and isinstance(found, Content):
-        raise DataError(f"{found.source}: by={options.by!r} names a column, and this file has none. Give a table.")
+        raise DataError(
+            Setting("by", options.by) + " names a column, and this file has none",
+            "Give a table",
+            code="category-without-columns",
+            where=Place(found.source),
+        )
     if isinstance(found, Content) and found.kind == "svmlight":
         return _of_svmlight(found, items, options, n_features, zero_based)
     for option, said in (("n_features", n_features is not None), ("zero_based", zero_based)):
         if said and found.is_file:
-            raise DataError(f"{found.source}: {option} is for SVMlight files, and this is a table. Leave it out.")
+            raise DataError(
+                Setting(option) + " is for SVMlight files, and this is a table",
+                "Leave it out",
+                code="option-of-svmlight",
+                where=Place(found.source),
+            )
     statements = _of_table(found, items, options, form) if isinstance(found, Table) else _of_preflib(found, options)
     data, encoder, notes = statements.with_items(items, options)
     by = None if options.by is None else statements.cells_of(options.by)
@@ -292,7 +307,7 @@ def _of_table(table: Table, items: Any, options: Options, form: str | None) -> S
 
 def _of_preflib(found: Content, options: Options) -> Statements:
     if options.scale_of_outcomes is not None:
-        raise DataError(f"{found.source}: {NO_NUMBERS.format('a PrefLib file')}")
+        raise no_numbers("a PrefLib file", found.source)
     table, rankings, names = preflib_rankings(decode(found.data, found.source), found.source)
     suffix = os.path.splitext(found.path.removesuffix(".gz"))[1].lstrip(".").lower()  # noqa: PTH122 - of any text
     layout = f"preflib {suffix}" if suffix in ("soc", "soi", "toc", "toi") else "preflib"
@@ -302,11 +317,21 @@ def _of_preflib(found: Content, options: Options) -> Statements:
 def _of_svmlight(found: Content, items: Any, options: Options, n_features: int | None, zero_based: bool) -> Reading:
     name = found.source
     if items is not None:
-        raise DataError(f"{name}: rows of an SVMlight file bring their own features. Leave out the items.")
+        raise DataError(
+            "rows of an SVMlight file bring their own features",
+            "Leave out " + Setting("items"),
+            code="svmlight-items",
+            where=Place(name),
+        )
     if options.given:
-        raise DataError(f"{name}: an SVMlight file has no columns to name. Leave out columns.")
+        raise DataError(
+            "an SVMlight file has no columns to name",
+            "Leave out " + Setting("columns"),
+            code="svmlight-columns",
+            where=Place(name),
+        )
     if options.scale_of_outcomes is not None:
-        raise DataError(f"{name}: {NO_NUMBERS.format('an SVMlight file')}")
+        raise no_numbers("an SVMlight file", name)
     ratings, grouped = parse_svmlight(found.data, name, n_features=n_features, zero_based=zero_based)
     groups = f"in {ratings.n_groups} groups (qid)" if grouped else "in one group, as no line has a qid"
     notes = (

@@ -7,12 +7,11 @@ an error that shows how to name the columns.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from preflearn.data.words import normal
-from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.exceptions import DataError, Setting, first_few, nearest_names
 from preflearn.io.table import Table
 
 __all__ = [
@@ -191,7 +190,9 @@ def single(table: Table, role: str, used: Sequence[str]) -> str | None:
             return exact[0]
         role = role.removeprefix("weak_")
         raise table.refuse(
-            f"{len(found)} columns could be the {role}: {first_few(found, 6)}. Name one: {override({role: found[0]})}"
+            f"{len(found)} columns could be the {role}: {first_few(found, 6)}",
+            "Name one: " + override({role: found[0]}),
+            code="several-columns-of-role",
         )
     return found[0] if found else None
 
@@ -212,9 +213,9 @@ def _one_judge(table: Table, found: list[str]) -> list[str]:
     return list(by_word.values())
 
 
-def override(columns: Mapping[str, str]) -> str:
-    """Return how to name columns, for a message, with quotes for a shell where blanks need them."""
-    return f"--columns {shlex.quote(','.join(f'{role}={column}' for role, column in columns.items()))}"
+def override(columns: Mapping[str, str]) -> Setting:
+    """Return how to name columns, for a message."""
+    return Setting("columns", dict(columns))
 
 
 def listed(value: Any) -> list[str]:
@@ -232,14 +233,21 @@ def named_roles(columns: Mapping[str, Any] | str | None, owner: str) -> dict[str
         odd = [part for part in parts if "=" not in part]
         if odd or not parts:
             raise DataError(
-                f"{owner}: columns: {first_few(odd or [columns])} does not say which column has which role. Write "
-                "role=column, as in first=home_team,second=away_team."
+                Setting("columns") + f": {first_few(odd or [columns])} does not say which column has which role",
+                "Write role=column, as in first=home_team,second=away_team",
+                code="columns-not-role-column",
+                owner=owner,
             )
         given: dict[str, Any] = {}
         for part in parts:
             role, _, column = part.partition("=")
             if role.strip() in given:
-                raise DataError(f'{owner}: columns: the role "{role.strip()}" is named twice. Name it once.')
+                raise DataError(
+                    Setting("columns") + f': the role "{role.strip()}" is named twice',
+                    "Name it once",
+                    code="role-named-twice",
+                    owner=owner,
+                )
             given[role.strip()] = column.strip()
     elif isinstance(columns, Mapping):
         given = dict(columns)
@@ -249,15 +257,25 @@ def named_roles(columns: Mapping[str, Any] | str | None, owner: str) -> dict[str
     if unknown:
         nearest = nearest_names(str(unknown[0]), ROLES)
         raise DataError(
-            f"{owner}: columns: {first_few(unknown)} is no role{' (' + nearest + ')' if nearest else ''}. Roles are "
-            f"{', '.join(ROLES)}; as in first=home_team,second=away_team."
+            Setting("columns") + f": {first_few(unknown)} is no role{' (' + nearest + ')' if nearest else ''}",
+            f"Roles are {', '.join(ROLES)}; as in first=home_team,second=away_team",
+            code="unknown-role",
+            owner=owner,
         )
     for one, other in (("first", "second"), ("score_first", "score_second"), ("wins_first", "wins_second")):
         if (one in given) != (other in given):
             here, lacking = (one, other) if one in given else (other, one)
             raise DataError(
-                f'{owner}: columns: {here} is named and {lacking} is not. Name both: "{one}=...,{other}=...".'
+                Setting("columns") + f": {here} is named and {lacking} is not",
+                f"Name both: {one}=COLUMN,{other}=COLUMN",
+                code="role-without-its-pair",
+                owner=owner,
             )
     if "loser" in given and "winner" not in given:
-        raise DataError(f'{owner}: columns: loser is named and winner is not. Name both: "winner=...,loser=...".')
+        raise DataError(
+            Setting("columns") + ": loser is named and winner is not",
+            "Name both: winner=COLUMN,loser=COLUMN",
+            code="loser-without-winner",
+            owner=owner,
+        )
     return {role: column if role in ("features", "without") else str(column) for role, column in given.items()}

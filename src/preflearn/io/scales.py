@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, Setting
 
 __all__ = ["Scale", "named_scale", "stated"]
 
@@ -31,17 +31,17 @@ class Scale(NamedTuple):
     why: str = ""  # clause for a sentence about a scale that nobody stated
 
 
-def stated(scale: Scale) -> str:
+def stated(scale: Scale) -> Setting:
     """Return how to state a scale, for a message.
 
     Examples
     --------
-    >>> stated(Scale(1, 2, True)), stated(Scale(-1, 1, False))
-    ('outcomes="first=1,second=2"', 'outcomes="second=positive"')
+    >>> stated(Scale(1, 2, True)).value, stated(Scale(-1, 1, False)).value
+    ({'first': '1', 'second': '2'}, {'second': 'positive'})
     """
     if not scale.ends:
-        return f'outcomes="{"first" if scale.first > 0 else "second"}=positive"'
-    return f'outcomes="first={scale.first:g},second={scale.second:g}"'
+        return Setting("outcomes", {"first" if scale.first > 0 else "second": "positive"})
+    return Setting("outcomes", {"first": f"{scale.first:g}", "second": f"{scale.second:g}"})
 
 
 def named_scale(outcomes: Mapping[str, Any] | str | None, owner: str) -> Scale | None:
@@ -52,24 +52,43 @@ def named_scale(outcomes: Mapping[str, Any] | str | None, owner: str) -> Scale |
         parts = [part.partition("=") for part in outcomes.split(",") if part.strip()]
         given: dict[str, Any] = {side.strip(): value.strip() for side, _, value in parts}
         if len(given) < len(parts):
-            raise DataError(f'{owner}: outcomes: "{outcomes}" names a side twice. {_HOW}')
+            raise DataError(
+                Setting("outcomes") + f': "{outcomes}" names a side twice',
+                _HOW,
+                code="outcomes-side-twice",
+                owner=owner,
+            )
     elif isinstance(outcomes, Mapping):
         given = dict(outcomes)
     else:
         raise TypeError(f"{owner}: outcomes must be text or a mapping; got {type(outcomes).__name__}. {_HOW}")
     if not given or not given.keys() <= {"first", "second"}:
-        raise DataError(f'{owner}: outcomes: "{outcomes}" is not understood. {_HOW}')
+        raise DataError(
+            Setting("outcomes") + f': "{outcomes}" is not understood', _HOW, code="outcomes-not-understood", owner=owner
+        )
     signs = {side: _SIGNS[value] for side, value in given.items() if isinstance(value, str) and value in _SIGNS}
     if signs:
         found = {sign if side == "first" else -sign for side, sign in signs.items()}
         if len(signs) < len(given) or len(found) > 1:
-            raise DataError(f'{owner}: outcomes: "{outcomes}" contradicts itself. {_HOW}')
+            raise DataError(
+                Setting("outcomes") + f': "{outcomes}" contradicts itself',
+                _HOW,
+                code="outcomes-contradictory",
+                owner=owner,
+            )
         sign = found.pop()
         return Scale(sign, -sign, ends=False)
     try:
         first, second = (float(given[side]) for side in ("first", "second"))
     except (KeyError, TypeError, ValueError):
-        raise DataError(f'{owner}: outcomes: "{outcomes}" is not understood. {_HOW}') from None
+        raise DataError(
+            Setting("outcomes") + f': "{outcomes}" is not understood', _HOW, code="outcomes-not-understood", owner=owner
+        ) from None
     if first == second or not np.isfinite([first, second]).all():
-        raise DataError(f'{owner}: outcomes: "{outcomes}" does not tell the sides apart. {_HOW}')
+        raise DataError(
+            Setting("outcomes") + f': "{outcomes}" does not tell the sides apart',
+            _HOW,
+            code="outcomes-sides-alike",
+            owner=owner,
+        )
     return Scale(first, second, ends=True)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from preflearn.data.checks import label_array
 from preflearn.data.comparisons import Comparisons
-from preflearn.exceptions import first_few
+from preflearn.exceptions import Note, Setting, first_few
 from preflearn.io.encode import ItemEncoder
 from preflearn.io.item_features import commas, known_items, row_features, row_items, unused
 from preflearn.io.layout import Layout
-from preflearn.io.outcomes import NO_NUMBERS, read_answers
+from preflearn.io.outcomes import no_numbers, read_answers
 from preflearn.io.ranking_tables import Rankings, check_rankings, read_rankings
 from preflearn.io.read_options import Options
 from preflearn.io.repeats import Asked, without_copies
@@ -60,7 +60,10 @@ class Statements:
             if len(same):
                 one, other = (self.names[side[same[0]]] for side in (self.first, self.second))
                 raise self.table.fail(
-                    int(self.row[same[0]]), f'"{one[:60]}" and "{other[:60]}" are the same item. Delete the row.'
+                    int(self.row[same[0]]),
+                    f'"{one[:60]}" and "{other[:60]}" are the same item',
+                    "Delete the row",
+                    code="same-item-in-row",
                 )
         labels, about = self._labels()
         data = Comparisons._from_fields(
@@ -111,11 +114,16 @@ class Statements:
             if len(bad):
                 raise table.fail(
                     int(bad[0]),
-                    f'weight (column "{column}") is negative ({len(bad)} of {len(weight)} rows). Weights count how '
-                    "often a comparison was seen: give values >= 0.",
+                    f'weight (column "{column}") is negative ({len(bad)} of {len(weight)} rows)',
+                    "Weights count how often a comparison was seen: give values >= 0",
+                    code="row-weight-negative",
                 )
             if not weight.any():
-                raise table.refuse(f'all {len(weight)} weights (column "{column}") are zero. Raise some of them.')
+                raise table.refuse(
+                    f'all {len(weight)} weights (column "{column}") are zero',
+                    "Raise some of them",
+                    code="all-row-weights-zero",
+                )
             labels["weight"] = weight[self.row] * (1.0 if self.weight is None else self.weight)
             total = f"{weight.sum():g} in total"
             notes.append(f'Weights: column "{column}", how many answers each row stands for, {total}.')
@@ -132,8 +140,9 @@ def compare(table: Table, layout: Layout, options: Options, *, known: bool) -> S
     if known:
         if layout.name.startswith("features"):
             raise table.refuse(
-                "the rows have features and no names, so that a table of items says nothing about them. Leave out the "
-                "table of items, or name the items in two columns (first,second)."
+                "the rows have features and no names, so that a table of items says nothing about them",
+                "Leave out the table of items, or name the items in two columns (first,second)",
+                code="items-of-unnamed-rows",
             )
         layout = replace(layout, features=())
     roles = layout.roles
@@ -202,9 +211,11 @@ def _without_empty(table: Table, needed: dict[str, str], options: Options, notes
         return table
     if len(gone) == len(table):
         raise table.refuse(
-            f"every row has an empty cell in {first_few(needed.values())}. Name other columns, or fill the cells."
+            f"every row has an empty cell in {first_few(needed.values())}",
+            "Name other columns, or fill the cells",
+            code="every-row-has-gaps",
         )
-    notes.append(f"Dropped: {len(gone)} of {len(table)} rows with an empty cell.")
+    notes.append(Note(f"Dropped: {len(gone)} of {len(table)} rows with an empty cell.", "rows-left-out"))
     return table.take([row for row in range(len(table)) if row not in gone])
 
 
@@ -217,17 +228,26 @@ def _without_self(
         return table, one, other
     if not options.drop_self or not keep:
         row = next(row for row, (a, b) in enumerate(zip(one, other, strict=True)) if a == b)
-        what = f'"{one[row][:60]}" is set against itself ({n_same} of {len(one)} rows).'
+        what = f'"{one[row][:60]}" is set against itself ({n_same} of {len(one)} rows)'
         if not keep:
-            raise table.fail(row, f"{what} Check that the two sides are different columns.")
-        raise table.fail(row, f'{what} Delete the rows, or leave out all such rows with self_comparisons="drop".')
-    notes.append(f"Dropped: {n_same} of {len(one)} comparisons of an item with itself.")
+            raise table.fail(
+                row, what, "Check that the two sides are different columns", code="only-self-comparisons-in-rows"
+            )
+        raise table.fail(
+            row,
+            what,
+            "Delete the rows",
+            "leave out all such rows with " + Setting("self_comparisons", "drop"),
+            code="self-comparison-in-row",
+        )
+    text = f"Dropped: {n_same} of {len(one)} comparisons of an item with itself."
+    notes.append(Note(text, "self-comparisons-left-out"))
     return table.take(keep), [one[row] for row in keep], [other[row] for row in keep]
 
 
 def _rankings(table: Table, layout: Layout, options: Options) -> Statements:
     if options.scale_of_outcomes is not None:
-        raise table.refuse(NO_NUMBERS.format(layout.name))
+        raise no_numbers(layout.name, table.source)
     roles, repeats = dict(layout.roles), list[str]()
     if "item" not in roles:  # there, an item that is listed again is a mistake
         asked = Asked((), layout.places or (roles["ranking"],), roles.get("judge"), decided=False)
@@ -260,7 +280,7 @@ def rank(table: Table, rankings: Rankings, layout: str, columns: dict[str, str],
     ]
     weight = None if rankings.weight is None else np.array(rankings.weight)[pairs.ranking]
     if weight is not None and not weight.all():
-        raise table.refuse("some rankings have the count 0. Delete their lines.")
+        raise table.refuse("some rankings have the count 0", "Delete their lines", code="ranking-count-zero")
     known = list(dict.fromkeys([*pairs.names, *names]))
     return Statements(
         table,

@@ -19,7 +19,7 @@ from scipy import sparse
 from preflearn.data.checks import lock
 from preflearn.data.item_table import ItemTable
 from preflearn.data.ratings import Ratings
-from preflearn.exceptions import DataError, DataWarning, FileFormatError
+from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place, Setting, warn_user
 from preflearn.io.bytes import check_text, decode, path_text, read_bytes
 
 if TYPE_CHECKING:
@@ -115,11 +115,14 @@ def read_svmlight(
         read_bytes(name), name, n_features=n_features, zero_based=zero_based, query_sizes=query_sizes, dense=dense
     )
     if not grouped:
-        warnings.warn(
-            f"{name}: no line has a qid, so all {len(ratings)} rows are one group. Write qid:Q after the label, "
-            "or give query_sizes=... (a file with the size of each group).",
-            DataWarning,
-            stacklevel=2,
+        warn_user(
+            DataWarning(
+                f"no line has a qid, so all {len(ratings)} rows are one group",
+                "Write qid:Q after the label",
+                "give " + Setting("query_sizes") + " (a file with the size of each group)",
+                code="no-qid",
+                where=Place(name),
+            )
         )
     return ratings
 
@@ -131,8 +134,10 @@ def check_feature_numbers(n_features: int, source: str) -> None:
     """
     if n_features > MOST_FEATURES:
         raise DataError(
-            f"{source}: the largest feature number is {n_features:,}, and a model can have {MOST_FEATURES:,} features. "
-            "Number them 1, 2, 3, ..."
+            f"the largest feature number is {n_features:,}, and a model can have {MOST_FEATURES:,} features",
+            "Number them 1, 2, 3, ...",
+            code="too-many-features",
+            where=Place(source),
         )
 
 
@@ -147,7 +152,11 @@ def parse_svmlight(
 ) -> tuple[Ratings, bool]:
     """Return the ratings in the bytes of a file, and whether they have groups."""
     if n_features is not None and (isinstance(n_features, bool) or int(n_features) != n_features or n_features < 1):
-        raise DataError(f"read_svmlight: n_features must be a positive whole number or None; got {n_features!r}.")
+        raise DataError(
+            f"n_features must be a positive whole number or None; got {n_features!r}.",
+            code="n-features-not-positive",
+            owner="read_svmlight",
+        )
     data = decode(data, name).encode() if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
     check_text(data, name)
     rows, names = _read_blocks(data, name, Limits(0 if zero_based else 1, n_features))
@@ -181,7 +190,10 @@ def _read_blocks(data: bytes, path: str, limits: Limits) -> tuple[Rows, list[str
             names = names if len(docids) == len(rows.label) == n_lines else None
     if not parts:
         raise FileFormatError(
-            f"{path}: the file holds only comments and blank lines. Expected: label qid:Q index:value"
+            "the file holds only comments and blank lines",
+            "Expected: label qid:Q index:value",
+            code="only-comments",
+            where=Place(str(path)),
         )
     with_qid = [part.qid for part in parts if part.qid is not None]
     rows = Rows(
@@ -211,19 +223,30 @@ def _groups(rows: Rows, path: str, query_sizes: Any) -> NDArray[np.int64] | None
         return rows.qid
     sizes_path = path_text(query_sizes, "read_svmlight")
     if rows.qid is not None:
-        raise FileFormatError(f"{path}: the lines have a qid. Leave out query_sizes ({sizes_path}).")
+        raise FileFormatError(
+            "the lines have a qid",
+            "Leave out " + Setting("query_sizes") + f" ({sizes_path})",
+            code="query-sizes-and-qid",
+            where=Place(str(path)),
+        )
     sizes = []
     for number, line in enumerate(read_bytes(sizes_path).splitlines(), start=1):
         text = line.decode("utf-8", "replace").strip()
         if not text:
             continue
         if not (text.isascii() and text.isdigit() and len(text) < 12) or int(text) == 0:
-            raise FileFormatError(f'{sizes_path}, line {number}: "{text[:40]}" is not a group size (1, 2, ...).')
+            raise FileFormatError(
+                f'"{text[:40]}" is not a group size (1, 2, ...).',
+                code="query-size-not-a-number",
+                where=Place(sizes_path, number),
+            )
         sizes.append(int(text))
     if sum(sizes) != len(rows.label):
         raise FileFormatError(
-            f"{sizes_path}: the {len(sizes)} sizes add up to {sum(sizes)}, but {path} has {len(rows.label)} rows. "
-            "Check that the two files belong together."
+            f"the {len(sizes)} sizes add up to {sum(sizes)}, but {path} has {len(rows.label)} rows",
+            "Check that the two files belong together",
+            code="query-sizes-sum",
+            where=Place(sizes_path),
         )
     return np.repeat(np.arange(len(sizes)), sizes)
 
@@ -232,7 +255,13 @@ def _matrix(rows: Rows, path: str, n_features: int | None, lowest: int, dense: b
     """Return the features as an array or a CSR matrix, read-only."""
     n_rows, n_values = len(rows.label), len(rows.value)
     if not n_values and n_features is None:
-        raise FileFormatError(f"{path}: no line has features (index:value). Give n_features if they are all zero.")
+        raise FileFormatError(
+            "no line has features (index:value)",
+            "Write index:value after the qid",
+            "give " + Setting("n_features") + " if they are all zero",
+            code="no-features-in-lines",
+            where=Place(str(path)),
+        )
     n_columns = int(rows.position.max()) + 1 - lowest if n_features is None else int(n_features)
     indptr = np.concatenate([[0], np.cumsum(rows.n_values)])
     # scikit-learn wants 32-bit indices wherever they suffice.
@@ -325,7 +354,7 @@ def parse_lines(block: bytes, first_line: int, path: str, limits: Limits) -> Row
     value: list[float] = []
     without: int | None = None  # first line without qid
     for number, raw in enumerate(block.split(b"\n"), start=first_line):
-        where = f"{path}, line {number}"
+        where = Place(path, number)
         tokens = raw.split(b"#", 1)[0].decode("utf-8", "replace").split()
         if not tokens:
             continue
@@ -337,7 +366,10 @@ def parse_lines(block: bytes, first_line: int, path: str, limits: Limits) -> Row
             without = number
         if qid and without is not None:
             raise FileFormatError(
-                f"{path}, line {without}: qid is missing, but other lines have one. Add qid:Q after the label."
+                "qid is missing, but other lines have one",
+                "Add qid:Q after the label",
+                code="qid-missing",
+                where=Place(path, without),
             )
         last = limits.lowest - 1
         for token in rest:
@@ -362,46 +394,73 @@ def _finite(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _label(token: str, where: str) -> float:
+def _label(token: str, where: Place) -> float:
     number = _finite(token)
     if number is None:
         raise FileFormatError(
-            f'{where}: the label "{token[:40]}" is not a finite number. Expected: label qid:Q index:value'
+            f'the label "{token[:40]}" is not a finite number',
+            "Expected: label qid:Q index:value",
+            code="svmlight-label",
+            where=where,
         )
     return number
 
 
-def _qid(token: str, where: str) -> int:
+def _qid(token: str, where: Place) -> int:
     text = token.removeprefix("qid:")
     if not _INTEGER.fullmatch(text):
-        raise FileFormatError(f'{where}: "{token[:40]}" is not a query number. Write qid: and a whole number.')
+        raise FileFormatError(
+            f'"{token[:40]}" is not a query number', "Write qid: and a whole number", code="svmlight-qid", where=where
+        )
     return int(text)
 
 
-def _pair(token: str, last: int, where: str, limits: Limits) -> tuple[int, float]:
+def _pair(token: str, last: int, where: Place, limits: Limits) -> tuple[int, float]:
     """Return index and value of one feature."""
     left, colon, right = token.partition(":")
     if left == "qid":
-        raise FileFormatError(f'{where}: "{token[:40]}" must come once, directly after the label.')
+        raise FileFormatError(
+            f'"{token[:40]}" must come once, directly after the label.', code="svmlight-qid-place", where=where
+        )
     number = _finite(left)
     if not colon or number is None or number != math.floor(number):
         raise FileFormatError(
-            f'{where}: "{token[:40]}" is not index:value. Separate features by blanks, as in 1:0.5 3:2'
+            f'"{token[:40]}" is not index:value',
+            "Separate features by blanks, as in 1:0.5 3:2",
+            code="svmlight-feature",
+            where=where,
         )
     position = int(number)
     if position < limits.lowest:
-        cure = "Indices start at 1; read with zero_based=True if this file counts from 0." if position == 0 else ""
-        raise FileFormatError(f"{where}: feature index {left} is below {limits.lowest}. {cure}".rstrip())
+        counts = "If this file counts from 0, read it with " + Setting("zero_based", True)
+        raise FileFormatError(
+            f"feature index {left} is below {limits.lowest}",
+            "Indices start at 1" if position else "Indices start at 1. " + counts,
+            code="feature-index-low",
+            where=where,
+        )
     if position > limits.highest:
-        bound = "the largest possible" if limits.n_features is None else f"n_features={limits.n_features}"
-        raise FileFormatError(f"{where}: feature index {left[:40]} is above {limits.highest} ({bound}).")
+        given = limits.n_features is not None
+        raise FileFormatError(
+            f"feature index {left[:40]} is above {limits.highest}{'' if given else ', the largest possible'}",
+            "Raise " + Setting("n_features") + ", or leave it out" if given else "Number features 1, 2, 3, ...",
+            code="feature-above-n-features" if given else "feature-index-high",
+            where=where,
+        )
     if position <= last:
         again = "repeats" if position == last else "comes after"
-        raise FileFormatError(f"{where}: feature index {left} {again} {last}. Indices must increase along a line.")
+        raise FileFormatError(
+            f"feature index {left} {again} {last}",
+            "Indices must increase along a line",
+            code="feature-index-order",
+            where=where,
+        )
     content = _finite(right)
     if content is None:
         raise FileFormatError(
-            f'{where}: feature {left} has the value "{right[:40]}", which is not a finite number. '
-            "Impute it or leave it out."
+            f'feature {left} has the value "{right[:40]}", which is not a finite number',
+            "Impute it or leave it out",
+            code="feature-value",
+            where=where,
         )
     return position, content

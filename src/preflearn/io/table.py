@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from preflearn.data.checks import is_missing
 from preflearn.data.words import normal
-from preflearn.exceptions import DataError, FileFormatError, first_few, nearest_names
+from preflearn.exceptions import DataError, FileFormatError, Place, Setting, Text, first_few, nearest_names
 
 __all__ = ["LEAVE_OUT", "Table", "is_absent", "numbers_of", "such", "tidy_number"]
 
 # Roles without which a row is no comparison, how messages say that such rows can be left out, and words for no value.
 NEEDED = ("winner", "loser", "first", "second", "outcome", "score", "wins_first", "wins_second", "ties")
-LEAVE_OUT = ', or leave out all such rows with missing="drop"'
+LEAVE_OUT = "leave out all such rows with " + Setting("missing", "drop")
 _NAMES = ("winner", "loser", "first", "second")  # could be the name of an item
 _ABSENT = frozenset(("na", "n/a", "nan", "null", "#n/a", "<na>"))
 _NO_NUMBER = frozenset(("na", "n/a", "nan", "null", "none", "?", "-", ".", "#n/a", "<na>"))
@@ -73,13 +73,13 @@ class Table:
         """The class of errors: a frame is no file."""
         return FileFormatError if self.is_file else DataError
 
-    def fail(self, row: int, message: str) -> DataError:
+    def fail(self, row: int, what: Text, *cures: Text, code: str) -> DataError:
         """Return the error about one row."""
-        return self.error(f"{self.source}, {self.word} {self.line[row]}: {message}")
+        return self.error(what, *cures, code=code, where=Place(self.source, self.line[row], self.word))
 
-    def refuse(self, message: str) -> DataError:
+    def refuse(self, what: Text, *cures: Text, code: str) -> DataError:
         """Return the error about the table as a whole."""
-        return self.error(f"{self.source}: {message}")
+        return self.error(what, *cures, code=code, where=Place(self.source))
 
     def cells(self, name: str) -> list[str]:
         """Return a column as stripped text; "" where a cell is empty."""
@@ -97,8 +97,10 @@ class Table:
         nearest = nearest_names(name, self.columns)
         purpose = "" if role is None else f" for {role}"
         raise self.refuse(
-            f"there is no column {name!r}{purpose} (columns: {first_few(self.columns, 12)}"
-            f"{'; ' + nearest if nearest else ''}). Name one of these columns."
+            f"there is no column {name!r}{purpose} (columns: "
+            f"{first_few(self.columns, 12)}{'; ' + nearest if nearest else ''})",
+            "Name one of these columns",
+            code="no-such-column",
         )
 
     def take(self, rows: Sequence[int]) -> Table:
@@ -127,10 +129,20 @@ class Table:
         cells = self.cells(name)
         if "" in cells:
             what = f'column "{name}"' if role is None else f'{role} (column "{name}")'
-            raise self.fail(cells.index(""), f"{what} is empty ({cells.count('')} of {len(cells)} rows). {_fill(role)}")
+            raise self.fail(
+                cells.index(""),
+                f"{what} is empty ({cells.count('')} of {len(cells)} rows)",
+                *_fill(role),
+                code="empty-cell",
+            )
         nested = None if self.delimiter else next((row for row, cell in enumerate(cells) if cell[:2] == '{"'), None)
         if nested is not None:
-            raise self.fail(nested, f'column "{name}" holds an object, {cells[nested][:60]}. Write a name or a number.')
+            raise self.fail(
+                nested,
+                f'column "{name}" holds an object, {cells[nested][:60]}',
+                "Write a name or a number",
+                code="nested-cell",
+            )
         return cells
 
     def names(self, name: str) -> dict[str, Any]:
@@ -163,8 +175,10 @@ class Table:
             return values
         row = next(row for row, cell in enumerate(cells) if not _is_finite(cell, self.delimiter))
         missing = cells[row].lower() in _NO_NUMBER
-        cure = _fill(role) if missing else "Correct it, or leave the column out."
-        raise self.fail(row, f'{what} holds "{cells[row][:60]}", which is not a finite number. {cure}')
+        cures = _fill(role) if missing else ("Correct it", "leave the column out")
+        raise self.fail(
+            row, f'{what} holds "{cells[row][:60]}", which is not a finite number', *cures, code="cell-not-a-number"
+        )
 
 
 def _cell(value: Any) -> str:
@@ -186,9 +200,9 @@ def _cell(value: Any) -> str:
     return str(value).strip()
 
 
-def _fill(role: str | None) -> str:
-    """Return the cure for a missing cell; where it makes a comparison useless, such rows can be left out."""
-    return f"Fill the cell, delete the row{LEAVE_OUT}." if role in NEEDED else "Fill the cell or delete the row."
+def _fill(role: str | None) -> tuple[Text, ...]:
+    """Return the cures for a missing cell; where it makes a comparison useless, such rows can be left out."""
+    return ("Fill the cell", "delete the row", *([LEAVE_OUT] if role in NEEDED else []))
 
 
 def is_absent(cell: str, role: str) -> bool:

@@ -41,8 +41,10 @@ def bag_gram(k: PointKernel, X: Any, Y: Any = None) -> FloatArray:
     """
     if as_items(X).one_row_each or (Y is not None and as_items(Y).one_row_each):
         raise DataError(
-            "kernel: bags are compared with bags, and here one side is a table of rows. A row alone is a bag of one "
-            "point: Bags(table[:, None, :])."
+            "bags are compared with bags, and here one side is a table of rows",
+            "A row alone is a bag of one point: Bags(table[:, None, :])",
+            code="bags-against-rows",
+            owner="kernel",
         )
     other = X if Y is None else Y
     K = np.zeros((X.shape[0], other.shape[0]))
@@ -151,5 +153,9 @@ def _checked(M: Any, X: Any) -> FloatArray:
     weights = np.asarray(M, dtype=np.float64)
     shape = (X.shape[0], X.shape[0])
     if weights.shape != shape:
-        raise DataError(f"pullback: M has shape {weights.shape}; {shape} is needed, a weight for every entry of K.")
+        raise DataError(
+            f"M has shape {weights.shape}; {shape} is needed, a weight for every entry of K.",
+            code="bag-pullback-shape",
+            owner="pullback",
+        )
     return weights

@@ -97,7 +97,9 @@ def resolve_kernel(kernel: Any, X: Any, weight: ArrayLike | None = None) -> Any:
             hint = nearest_names(kernel, KERNEL_NAMES)
             names = ", ".join(f'"{name}"' for name in KERNEL_NAMES)
             raise DataError(
-                f'kernel "{kernel}" is unknown{f" ({hint})" if hint else ""}.\n  Use a kernel object or one of {names}.'
+                f'kernel "{kernel}" is unknown{f" ({hint})" if hint else ""}',
+                f"Use a kernel object or one of {names}",
+                code="unknown-kernel",
             )
         radial = kernel not in ("linear", "poly2", "poly3")
         return _BUILDERS[kernel](_length_scale(X, weight) if radial else 1.0)

@@ -236,7 +236,11 @@ def _values(kernel: Any, X: Any, Y: Any) -> FloatArray:
 def _checked(M: FloatArray, space: Space) -> FloatArray:
     M = np.asarray(M, dtype=np.float64)
     if M.shape != space.shape:
-        raise DataError(f"pullback: M has shape {M.shape}; {space.shape} is needed, a weight for every entry of K.")
+        raise DataError(
+            f"M has shape {M.shape}; {space.shape} is needed, a weight for every entry of K.",
+            code="pullback-shape",
+            owner="pullback",
+        )
     return M
 
 
@@ -260,7 +264,11 @@ class Space:
             return cls(X)
         Y = as_rows(Y, "Y")
         if X.shape[1] != Y.shape[1]:
-            raise DataError(f"kernel: X has {X.shape[1]} features and Y has {Y.shape[1]}; they must have the same.")
+            raise DataError(
+                f"X has {X.shape[1]} features and Y has {Y.shape[1]}; they must have the same.",
+                code="kernel-feature-count",
+                owner="kernel",
+            )
         if is_sparse(X) != is_sparse(Y):
             X, Y = sparse.csr_array(X), sparse.csr_array(Y)
         return cls(X, Y)
@@ -294,8 +302,10 @@ class Space:
         scale = np.asarray(length_scale, dtype=np.float64).ravel()
         if scale.size not in (1, n_features):
             raise DataError(
-                f"kernel: there are {scale.size} length scales and X has {n_features} features; give one length "
-                "scale, or one for each feature."
+                f"there are {scale.size} length scales and X has {n_features} features; give one length scale, "
+                "or one for each feature.",
+                code="length-scale-count",
+                owner="kernel",
             )
         return np.broadcast_to(scale, (n_features,))
 

@@ -191,9 +191,11 @@ class ThresholdLikelihood(ABC):
         if self.tie is None and ties.size:
             kind = type(self).__name__
             raise DataError(
-                f"{kind}: {ties.size} of {np.size(y)} comparisons are ties (rows {first_few(ties)}), which have "
-                f"probability zero without a tie threshold.\n"
-                f"  Use likelihood={kind}(tie=0.1) (PreferenceGP: or ties=True), or drop them."
+                f"{ties.size} of {np.size(y)} comparisons are ties (rows {first_few(ties)}), which have "
+                "probability zero without a tie threshold",
+                f"Use likelihood={kind}(tie=0.1) (PreferenceGP: or ties=True), or drop them",
+                code="ties-without-threshold",
+                owner=kind,
             )
 
     def log_density(self, y: ArrayLike, z: ArrayLike) -> Derivatives:

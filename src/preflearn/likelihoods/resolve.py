@@ -70,8 +70,9 @@ def get_likelihood(spec: str | Likelihood) -> Likelihood:
             hint = nearest_names(spec, LIKELIHOOD_NAMES)
             names = ", ".join(f'"{name}"' for name in LIKELIHOOD_NAMES)
             raise DataError(
-                f'likelihood "{spec}" is unknown{f" ({hint})" if hint else ""}.\n'
-                f"  Use a likelihood object or one of {names}."
+                f'likelihood "{spec}" is unknown{f" ({hint})" if hint else ""}',
+                f"Use a likelihood object or one of {names}",
+                code="unknown-likelihood",
             )
         return _NAMED[spec]()
     if isinstance(spec, type):
@@ -103,11 +104,14 @@ def likelihood_of(
         shares = np.flatnonzero((np.abs(outcome) > 0) & (np.abs(outcome) < 1))
         if shares.size:
             warn_user(
-                f"{owner}: {shares.size} of {outcome.size} outcomes lie between 0 and 1 in size (rows "
-                f"{first_few(shares)}), of which {type(likelihood).__name__} sees the sign only: an average of 2 wins "
-                "and 1 loss counts as 3 wins.\n  List wins and losses one by one, or with weights, or regress margins "
-                'by likelihood="gaussian".',
-                DataWarning,
+                DataWarning(
+                    f"{shares.size} of {outcome.size} outcomes lie between 0 and 1 in size (rows "
+                    f"{first_few(shares)}), of which {type(likelihood).__name__} sees the sign only: an average of 2 "
+                    "wins and 1 loss counts as 3 wins",
+                    'List wins and losses one by one, or with weights, or regress margins by likelihood="gaussian"',
+                    code="outcomes-between-zero-and-one",
+                    owner=owner,
+                )
             )
         return likelihood, 1.0
     square = float(np.average(np.square(outcome), weights=weight)) if np.sum(np.abs(outcome)) > 0 else 1.0

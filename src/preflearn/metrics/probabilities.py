@@ -54,7 +54,7 @@ def comparison_log_loss(outcome: ArrayLike, probability: ArrayLike, *, sample_we
     0.4757
     """
     rows = check_probabilities("comparison_log_loss", outcome, probability, sample_weight)
-    warn_zero_one(rows.truth, 3, "comparison_log_loss")
+    warn_zero_one(rows.truth, "comparison_log_loss")
     return log_loss(rows)
 
 
@@ -106,7 +106,7 @@ def calibration_curve(
     ([0.1, 0.9], [0.25, 0.75])
     """
     rows = check_probabilities("calibration_curve", outcome, probability, sample_weight)
-    warn_zero_one(rows.truth, 3, "calibration_curve")
+    warn_zero_one(rows.truth, "calibration_curve")
     return curve_of("calibration_curve", rows, n_bins)
 
 
@@ -170,7 +170,7 @@ def expected_calibration_error(
     """
     caller = "expected_calibration_error"
     rows = check_probabilities(caller, outcome, probability, sample_weight)
-    warn_zero_one(rows.truth, 3, caller)
+    warn_zero_one(rows.truth, caller)
     return calibration_error(curve_of(caller, rows, n_bins))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
@@ -19,7 +18,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.ratings import Ratings
-from preflearn.exceptions import GroupsLostWarning, nearest_names
+from preflearn.exceptions import DataError, GroupsLostWarning, nearest_names, warn_user
 from preflearn.metrics.pairs import (
     concordance_index,
     disagreement_error,
@@ -230,12 +229,15 @@ class RankingScorer:
         final = estimator[-1] if hasattr(estimator, "steps") else estimator
         n_groups = getattr(final, "n_groups_", 1)
         if qid is None and n_groups > 1 and self._group_word() is not None:
-            warnings.warn(
-                f"{self!r}: {type(final).__name__} was fitted with {n_groups} groups, but no qid reached the scorer, "
-                "so all rows are judged as one group.\n  Turn on sklearn.set_config(enable_metadata_routing=True) and "
-                "pass qid to the search, or pass a Ratings as X; if the rows are one group, pass a constant qid.",
-                GroupsLostWarning,
-                stacklevel=3,
+            warn_user(
+                GroupsLostWarning(
+                    f"{type(final).__name__} was fitted with {n_groups} groups, but no qid reached the scorer, so "
+                    "all rows are judged as one group",
+                    "Turn on sklearn.set_config(enable_metadata_routing=True) and pass qid to the search, or pass a "
+                    "Ratings as X; if the rows are one group, pass a constant qid",
+                    code="scorer-without-qid",
+                    owner=repr(self),
+                )
             )
 
     def _check(self) -> None:
@@ -409,8 +411,7 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
     >>> get_scorer("ndgc")
     Traceback (most recent call last):
         ...
-    ValueError: get_scorer: there is no scorer "ndgc" (nearest names: "ndcg", "ndcg@k").
-      Names: disagreement, squared_error, concordance, kendall_tau_b, ...
+    preflearn.exceptions.DataError: get_scorer: there is no scorer "ndgc" (nearest names: "ndcg", "ndcg@k"). Names: ...
     """
     if isinstance(name, RankingScorer):
         return name
@@ -425,14 +426,18 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
     if at_k and at_k[1] in _METRICS_AT_K:
         return RankingScorer(_METRICS_AT_K[at_k[1]], kwargs={"k": int(at_k[2])})
     if name.partition("@")[0] in _METRICS_AT_K and "@" in name:
-        raise ValueError(
-            f'get_scorer: "{name}" needs a number for k, the ranks that count: a whole number of at least 1, as in '
-            f'"{name.partition("@")[0]}@5".'
+        raise DataError(
+            f'"{name}" needs a number for k, the ranks that count: a whole number of at least 1, as in '
+            f'"{name.partition("@")[0]}@5".',
+            code="scorer-without-k",
+            owner="get_scorer",
         )
     hint = nearest_names(name, get_scorer_names())
-    raise ValueError(
-        f'get_scorer: there is no scorer "{name}"{" (" + hint + ")" if hint else ""}.\n'
-        f"  Names: {', '.join(get_scorer_names())}, where k is a number."
+    raise DataError(
+        f'there is no scorer "{name}"{" (" + hint + ")" if hint else ""}',
+        f"Names: {', '.join(get_scorer_names())}, where k is a number",
+        code="unknown-scorer",
+        owner="get_scorer",
     )
 
 

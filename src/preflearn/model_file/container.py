@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn._pipes import is_pipe, open_stream
-from preflearn.exceptions import DataError, FileFormatError, nearest_names
+from preflearn.exceptions import DataError, FileFormatError, Place, Setting, nearest_names
 
 __all__ = ["Container", "atomic_file", "open_container", "write_container"]
 
@@ -43,8 +43,12 @@ def atomic_file(path: Path) -> Iterator[IO[bytes]]:
     if number is not None or is_pipe(path):
         sys.stdout.flush()
         # A stream that is open goes on where it is: opened again, it would overwrite a file it leads to.
-        with path.open("wb") if number is None else os.fdopen(os.dup(number), "wb") as stream:
-            yield stream
+        try:
+            with path.open("wb") if number is None else os.fdopen(os.dup(number), "wb") as stream:
+                yield stream
+        except OSError as error:
+            error.filename = str(path)  # none where a device is full
+            raise
         return
     named, path = path, Path(os.path.realpath(path))  # a link stays a link
     _remove_stale(path)
@@ -160,12 +164,17 @@ def open_container(path: Path) -> Iterator[Container]:
         except FileFormatError:
             raise
         except OSError as error:
-            raise FileFormatError(f"{path}: the file cannot be read ({error.strerror or error}).") from None
+            raise FileFormatError(
+                f"the file cannot be read ({error.strerror or error}).", code="model-unreadable", where=Place(str(path))
+            ) from None
         # zipfile raises errors of many kinds on damaged archives, among them NotImplementedError and struct.error
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}".rstrip(".")
+            reason = (str(error) or type(error).__name__).rstrip(".")
             raise FileFormatError(
-                f"{path}: the model file is damaged or cut off ({reason}). Copy it again, or save the model again."
+                f"the model file is damaged or cut off ({reason})",
+                "Copy it again, or save the model again",
+                code="model-archive-damaged",
+                where=Place(str(path)),
             ) from error
         yield Container(archive, header, sizes)
 
@@ -175,19 +184,30 @@ def _read_header(path: Path, archive: zipfile.ZipFile) -> tuple[dict[str, Any], 
     sizes = {member.filename: member.file_size for member in members}
     if _HEADER not in sizes:
         raise FileFormatError(
-            f"{path}: this is a zip archive, but not a model file of preflearn. Make one with preflearn.save."
+            "this is a zip archive, but not a model file of preflearn",
+            "Make one with " + Setting("make_model"),
+            code="archive-not-a-model",
+            where=Place(str(path)),
         )
     # Nothing is compressed, so together the members are no larger than the file: no archive can be a bomb.
     plain = all(member.compress_type == zipfile.ZIP_STORED for member in members)
     named = all(_MEMBER.fullmatch(name) for name in sizes)
     if not plain or not named or len(sizes) != len(members) or sum(sizes.values()) > path.stat().st_size:
         raise FileFormatError(
-            f"{path}: this archive was not written by preflearn.save, or was repacked. Save the model again."
+            "this archive was not written by preflearn, or was repacked",
+            "Save the model again",
+            code="model-repacked",
+            where=Place(str(path)),
         )
     text = archive.read(_HEADER).decode("utf-8", "surrogatepass")
     header = json.loads(text, parse_constant=_refuse_constant)
     if not isinstance(header, dict):
-        raise FileFormatError(f"{path}: the model file is damaged (its header is no object). Save the model again.")
+        raise FileFormatError(
+            "the model file is damaged (its header is no object)",
+            "Save the model again",
+            code="model-header-damaged",
+            where=Place(str(path)),
+        )
     return header, sizes
 
 
@@ -197,20 +217,46 @@ def _refuse_constant(name: str) -> None:
 
 def _check_readable(path: Path) -> None:
     if path.is_dir():
-        raise FileFormatError(f"{path}: this is a directory. Give the path of one model file.")
+        raise FileFormatError(
+            "this is a directory",
+            "Give the path of one model file",
+            code="model-is-a-directory",
+            where=Place(str(path)),
+        )
     if is_pipe(path):
-        raise FileFormatError(f"{path}: a model is read from a file, not from a pipe. Give the path of a model file.")
+        raise FileFormatError(
+            "a model is read from a file, not from a pipe",
+            "Give the path of a model file",
+            code="model-from-a-pipe",
+            where=Place(str(path)),
+        )
     try:
         with path.open("rb") as stream:
             start = stream.read(4)
     except FileNotFoundError:
         names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
         nearest = nearest_names(path.name, names)
-        raise FileFormatError(f"{path}: there is no such file{' (' + nearest + ')' if nearest else ''}.") from None
+        raise FileFormatError(
+            f"there is no such file{' (' + nearest + ')' if nearest else ''}.",
+            code="no-such-model",
+            where=Place(str(path)),
+        ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise FileFormatError(f"{path}: the file cannot be read ({reason}).") from None
+        raise FileFormatError(
+            f"the file cannot be read ({reason}).", code="model-unreadable", where=Place(str(path))
+        ) from None
     if not start:
-        raise FileFormatError(f"{path}: the file is empty, so it is no model file. Save the model again.")
+        raise FileFormatError(
+            "the file is empty, so it is no model file",
+            "Save the model again",
+            code="model-file-empty",
+            where=Place(str(path)),
+        )
     if start != b"PK\x03\x04":
-        raise FileFormatError(f"{path}: this is not a model file of preflearn. Make one with preflearn.save.")
+        raise FileFormatError(
+            "this is not a model file of preflearn",
+            "Make one with " + Setting("make_model"),
+            code="data-not-a-model",
+            where=Place(str(path)),
+        )

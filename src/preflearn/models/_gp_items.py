@@ -60,14 +60,21 @@ def items_of_comparisons(model: Any, X: Comparisons, used: IntArray) -> Items:
             return items_of_comparisons(model, model.comparisons_, _rows_of_names(model, X.names[used]))
         if not model.featureless_:
             raise DataError(
-                f"{owner}: the items have no features, but the model was fitted on {model.n_features_in_}. Give "
-                "Comparisons an item table, or names in training and here."
+                f"the items have no features, but the model was fitted on {model.n_features_in_}",
+                "Give Comparisons an item table",
+                "names in training and here",
+                code="asked-items-without-features",
+                owner=owner,
             )
         if X.names is not None:
             return _by_name(model, X.names[used])
         return _by_row(model, used)
     if model.featureless_:
-        raise DataError(f"{owner}: the model was fitted on items without features; give the same kind of items.")
+        raise DataError(
+            "the model was fitted on items without features; give the same kind of items.",
+            code="asked-items-with-features",
+            owner=owner,
+        )
     return _with_features(model, match_columns(model, X.items, X.feature_names), X.names, used)
 
 
@@ -80,7 +87,12 @@ def items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
 
 
 def _no_items(model: Any) -> DataError:
-    return DataError(f"{type(model).__name__}: there are no items. Give at least one, or None for those of training.")
+    return DataError(
+        "there are no items",
+        "Give at least one, or None for those of training",
+        code="no-items-asked",
+        owner=type(model).__name__,
+    )
 
 
 def _items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
@@ -108,8 +120,10 @@ def _items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
         if table.names is not None and model.featureless_:
             return _by_name(model, table.names), table.names
         raise DataError(
-            f"{owner}: the model was fitted on items {'without' if model.featureless_ else 'with'} features; give "
-            f"{'names or row numbers of its items' if model.featureless_ else 'their feature rows'}."
+            f"the model was fitted on items {'without' if model.featureless_ else 'with'} features; give "
+            f"{'names or row numbers of its items' if model.featureless_ else 'their feature rows'}.",
+            code="asked-items-of-another-kind",
+            owner=owner,
         )
     rows = match_columns(model, table.values, table.feature_names)
     every = np.arange(rows.shape[0])
@@ -149,9 +163,11 @@ def _is_labels(owner: str, items: Any) -> bool:
         ndim = -1
     if ndim < 0 or ndim > 2:
         raise DataError(
-            f"{owner}: items must be rows of features, all of the same length; got "
-            f"{'rows of different lengths' if ndim < 0 else f'{ndim} dimensions'}. If every item is a sample of rows, "
-            "pass Bags(items)."
+            "items must be rows of features, all of the same length; got "
+            f"{'rows of different lengths' if ndim < 0 else f'{ndim} dimensions'}",
+            "If every item is a sample of rows, pass Bags(items)",
+            code="asked-items-shape",
+            owner=owner,
         )
     return ndim == 1
 
@@ -170,8 +186,10 @@ def _is_integer(value: Any) -> bool:
 def _by_name(model: Any, names: Any) -> Items:
     if model.item_names_ is None:
         raise DataError(
-            f"{type(model).__name__}: the model was fitted on numbered items and these have names, so which is which "
-            "is not known. Give names in training, or row numbers here."
+            "the model was fitted on numbered items and these have names, so which is which is not known",
+            "Give names in training, or row numbers here",
+            code="asked-names-of-numbered-items",
+            owner=type(model).__name__,
         )
     return _by_row(model, _rows_of_names(model, names))
 
@@ -182,8 +200,11 @@ def _rows_of_names(model: Any, names: Any) -> IntArray:
     if unknown:
         hint = nearest_names(str(unknown[0]), map(str, model.item_names_))
         raise DataError(
-            f"{type(model).__name__}: {len(unknown)} items are not among the {len(place)} of training (names "
-            f"{first_few(unknown)}{'; ' + hint if hint else ''}). Only items seen in training are known by name."
+            f"{len(unknown)} items are not among the {len(place)} of training (names "
+            f"{first_few(unknown)}{'; ' + hint if hint else ''})",
+            "Only items seen in training are known by name",
+            code="asked-items-unknown",
+            owner=type(model).__name__,
         )
     return np.array([place[name] for name in names], dtype=np.intp)
 
@@ -193,8 +214,10 @@ def _check_rows(model: Any, labels: list[Any]) -> IntArray:
     bad = [row for row in labels if not _is_integer(row) or not 0 <= row < n]
     if bad:
         raise DataError(
-            f"{type(model).__name__}: {first_few(bad)} is no row number of the {n} items of training. Pass whole "
-            f"numbers from 0 to {n - 1}, or a table with one row of features per item."
+            f"{first_few(bad)} is no row number of the {n} items of training",
+            f"Pass whole numbers from 0 to {n - 1}, or a table with one row of features per item",
+            code="asked-row-not-a-number",
+            owner=type(model).__name__,
         )
     return np.array(labels, dtype=np.intp)
 
@@ -202,8 +225,10 @@ def _check_rows(model: Any, labels: list[Any]) -> IntArray:
 def _by_row(model: Any, rows: IntArray) -> Items:
     if rows.max(initial=0) >= model.n_items_:
         raise DataError(
-            f"{type(model).__name__}: item number {int(rows.max())} is not among the {model.n_items_} of training. "
-            "Without features only items seen in training can be compared."
+            f"item number {int(rows.max())} is not among the {model.n_items_} of training",
+            "Without features only items seen in training can be compared",
+            code="asked-row-out-of-range",
+            owner=type(model).__name__,
         )
     return Items(None, _numbers(model, rows))
 

@@ -37,8 +37,11 @@ def covariates_of(model: Any, X: Comparisons) -> FloatArray | None:
     if X.covariates.shape[1] != known.shape[1] or (names is not None and wanted is not None):
         what = f"{known.shape[1]} columns" if wanted is None else ", ".join(f'"{name}"' for name in wanted)
         raise DataError(
-            f"{type(model).__name__}: give the covariates of training ({what}); these comparisons have "
-            f"{X.covariates.shape[1] if names is None else first_few(list(names))}. Or give none, for equal ones."
+            f"give the covariates of training ({what}); these comparisons have "
+            f"{X.covariates.shape[1] if names is None else first_few(list(names))}",
+            "Or give none, for equal ones",
+            code="covariates-of-training-lacking",
+            owner=type(model).__name__,
         )
     return X.covariates
 
@@ -55,8 +58,10 @@ def asked_of(model: Any, X: Comparisons) -> Who | None:
     alike = [label for label in labels if label not in place and str(label) in written]
     if alike:
         raise DataError(
-            f"{type(model).__name__}: judge {alike[0]!r} is not among those of training, but "
-            f"{written[str(alike[0])]!r} is. Write judges as words or as numbers, the same way as in training."
+            f"judge {alike[0]!r} is not among those of training, but {written[str(alike[0])]!r} is",
+            "Write judges as words or as numbers, the same way as in training",
+            code="judge-written-differently",
+            owner=type(model).__name__,
         )
     features = None
     if _by_features(model) and X.judges is not None:
@@ -86,8 +91,10 @@ def asked_by(model: Any, judge: Any, count: int, owner: str) -> Who | None:
         return Who(np.full(count, number), table.values)
     hint = nearest_names(str(judge), [repr(name) for name in names])
     raise DataError(
-        f"{owner}: judge {judge!r} is not among the {len(names)} of training{'; ' + hint if hint else ''}. "
-        "Leave judge=None for the population that judges come from."
+        f"judge {judge!r} is not among the {len(names)} of training{'; ' + hint if hint else ''}",
+        "Leave judge=None for the population that judges come from",
+        code="judge-unknown",
+        owner=owner,
     )
 
 

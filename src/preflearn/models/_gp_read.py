@@ -5,7 +5,7 @@ Terms that the comparisons cannot tell apart from others are left out, with a wo
 
 from __future__ import annotations
 
-import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from scipy.sparse.linalg import lsqr
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.exceptions import quiet as keep_back
 from preflearn.inference.contract import Observed
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Items, Rows, Who, pair_operator
@@ -187,16 +188,19 @@ SAME = 1e-8  # relative residual up to which a column is a difference of one num
 
 def read(model: Any, X: Comparisons, *, exact: bool, quiet: bool = False) -> Statements:
     """Return comparisons as the model's terms see them; ``quiet`` keeps warnings back, which were given before."""
-    with warnings.catch_warnings():
-        if quiet:
-            warnings.simplefilter("ignore", DataWarning)
+    with keep_back(DataWarning) if quiet else nullcontext():
         return _read(model, X, exact=exact)
 
 
 def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
     owner = type(model).__name__
     if not len(X):
-        raise DataError(f"{owner}: there are no comparisons to learn from. Give at least one.")
+        raise DataError(
+            "there are no comparisons to learn from",
+            "Give at least one",
+            code="no-comparisons-to-learn-from",
+            owner=owner,
+        )
     judges: list[Any] = []
     clusters: list[Any] = []
     judge = cluster = None
@@ -212,9 +216,13 @@ def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
     apart = model.judge_kernel is not None or model.side == "judge"
     if model.judge_reliability and len(judges) == 1 and len(judges) == n_judges:
         warn_user(
-            f"{owner}: all comparisons are by one judge ({first_few(judges)}): how reliable it is cannot be told from "
-            "how much items differ. The model is learned without judge_reliability.",
-            DataWarning,
+            DataWarning(
+                f"all comparisons are by one judge ({first_few(judges)}): how reliable it is cannot be told from "
+                "how much items differ",
+                "The model is learned without judge_reliability",
+                code="reliability-of-one-judge",
+                owner=owner,
+            )
         )
         reliable = False
         judge, judges, n_judges = (judge, judges, n_judges) if apart else (None, [], 0)
@@ -223,16 +231,24 @@ def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
         cluster = label_numbers(X.cluster, clusters)
         if np.bincount(cluster).max(initial=0) < 2:
             warn_user(
-                f"{owner}: each of the {len(X)} comparisons is in a cluster of its own, so that what a cluster has in "
-                "common cannot be told from noise. The model is learned without cluster=True.",
-                DataWarning,
+                DataWarning(
+                    f"each of the {len(X)} comparisons is in a cluster of its own, so that what a cluster has in "
+                    "common cannot be told from noise",
+                    "The model is learned without cluster=True",
+                    code="clusters-of-one-comparison",
+                    owner=owner,
+                )
             )
             cluster, clusters = None, []
         elif len(clusters) == 1 and cluster.max(initial=0) == 0:
             warn_user(
-                f"{owner}: all comparisons are in one cluster ({first_few(clusters)}), so that what is its own cannot "
-                "be told from what holds in others. The model is learned without cluster=True.",
-                DataWarning,
+                DataWarning(
+                    f"all comparisons are in one cluster ({first_few(clusters)}), so that what is its own cannot be "
+                    "told from what holds in others",
+                    "The model is learned without cluster=True",
+                    code="one-cluster",
+                    owner=owner,
+                )
             )
             cluster, clusters = None, []
     side = bool(model.side) and _sides_differ(owner, X)
@@ -256,23 +272,33 @@ def _sides_differ(owner: str, X: Comparisons) -> bool:
     signs = signs[signs != 0]
     if len(signs) > 1 and abs(signs.sum()) == len(signs):
         raise DataError(
-            f"{owner}: side=True asks for the advantage of the first side, but the "
-            f"{'first' if signs[0] > 0 else 'second'} item won all {len(signs)} decided comparisons: sides seem to be "
-            "sorted by the result. Give first and second as they stood, or leave side=False."
+            "side=True asks for the advantage of the first side, but the "
+            f"{'first' if signs[0] > 0 else 'second'} item won all {len(signs)} decided comparisons: sides "
+            "seem to be sorted by the result",
+            "Give first and second as they stood, or leave side=False",
+            code="one-side-won-all",
+            owner=owner,
         )
     if len(signs) >= MANY and abs(signs.mean()) > SORTED:
         side, share = ("first", np.mean(signs > 0)) if signs.sum() > 0 else ("second", np.mean(signs < 0))
         warn_user(
-            f"{owner}: the {side} item won {share:.1%} of {len(signs)} decided comparisons. If sides were sorted by "
-            "the result, the advantage of a side takes what is the items'. Give first and second as they stood, or "
-            "leave side=False.",
-            DataWarning,
+            DataWarning(
+                f"the {side} item won {share:.1%} of {len(signs)} decided comparisons",
+                "If sides were sorted by the result, the advantage of a side takes what is the items'. Give "
+                "first and second as they stood, or leave side=False",
+                code="one-side-won-most",
+                owner=owner,
+            )
         )
     if _is_difference(X, np.ones(len(X))):
         warn_user(
-            f"{owner}: who stood on the first side follows from which items were compared, so that the side's "
-            "advantage cannot be told from theirs. The model is learned without side=True.",
-            DataWarning,
+            DataWarning(
+                "who stood on the first side follows from which items were compared, so that the side's "
+                "advantage cannot be told from theirs",
+                "The model is learned without side=True",
+                code="side-follows-from-items",
+                owner=owner,
+            )
         )
         return False
     return True
@@ -286,26 +312,39 @@ def _check_covariates(owner: str, X: Comparisons) -> bool:
     zero = [name for name, column in zip(names, table.T, strict=True) if not column.any()]
     if len(zero) == len(names):
         warn_user(
-            f"{owner}: all covariates are 0 in every row ({first_few(zero)}), so they say nothing. The model is "
-            "learned without them.",
-            DataWarning,
+            DataWarning(
+                f"all covariates are 0 in every row ({first_few(zero)}), so they say nothing",
+                "The model is learned without them",
+                code="covariates-all-zero",
+                owner=owner,
+            )
         )
         return False
     for name, column in zip(names, table.T, strict=True):
         if name in zero:
-            warn_user(f'{owner}: covariate "{name}" is 0 in every row, so it has no effect.', DataWarning)
+            warn_user(
+                DataWarning(
+                    f'covariate "{name}" is 0 in every row, so it has no effect.', code="covariate-zero", owner=owner
+                )
+            )
         elif len(column) > 1 and np.ptp(column) == 0:
             warn_user(
-                f'{owner}: covariate "{name}" is {column[0]:g} in every row: its effect is an advantage of the first '
-                "side. Use side=True in its place.",
-                DataWarning,
+                DataWarning(
+                    f'covariate "{name}" is {column[0]:g} in every row: its effect is an advantage of the first side',
+                    "Use side=True in its place",
+                    code="covariate-constant",
+                    owner=owner,
+                )
             )
         elif _is_difference(X, column):
             warn_user(
-                f'{owner}: covariate "{name}" is a difference of one number of each item, so that its effect cannot be '
-                "told from the items' utilities, which share it between them. Give it as a feature of the items, or "
-                "leave it out.",
-                DataWarning,
+                DataWarning(
+                    f'covariate "{name}" is a difference of one number of each item, so that its effect cannot be '
+                    "told from the items' utilities, which share it between them",
+                    "Give it as a feature of the items, or leave it out",
+                    code="covariate-of-items",
+                    owner=owner,
+                )
             )
     return True
 
@@ -322,8 +361,10 @@ def _judge_names(owner: str, X: Comparisons, parameter: str) -> list[Any]:
     """Return the names of those who judged, sorted; "" is nobody in particular."""
     if X.judge is None:
         raise DataError(
-            f"{owner}: {parameter} asks how judges differ, but the comparisons do not say who judged. Give "
-            f"Comparisons judge=..., or leave {parameter} out."
+            f"{parameter} asks how judges differ, but the comparisons do not say who judged",
+            f"Give Comparisons judge=..., or leave {parameter} out",
+            code="judges-not-said",
+            owner=owner,
         )
     return sorted_labels(X.judge)
 
@@ -332,8 +373,10 @@ def _cluster_names(owner: str, X: Comparisons) -> list[Any]:
     """Return the names of the clusters, sorted; "" is a cluster of its own for each comparison."""
     if X.cluster is None:
         raise DataError(
-            f"{owner}: cluster=True asks for the prompt, task or session of each comparison, but the comparisons "
-            "do not say. Give Comparisons cluster=..., or leave cluster=False."
+            "cluster=True asks for the prompt, task or session of each comparison, but the comparisons do not say",
+            "Give Comparisons cluster=..., or leave cluster=False",
+            code="clusters-not-said",
+            owner=owner,
         )
     return sorted_labels(X.cluster)
 
@@ -342,7 +385,11 @@ def _warn_one_judge(owner: str, X: Comparisons, names: list[Any]) -> None:
     """Warn if there is nobody to tell a judge apart from."""
     if len(names) == 1 and "" not in np.asarray(X.judge, dtype=object):
         warn_user(
-            f"{owner}: all comparisons are by one judge ({first_few(names)}): what is its own and what all "
-            "share cannot be told apart, so answers for others are guesses. Leave judge_kernel=None.",
-            DataWarning,
+            DataWarning(
+                f"all comparisons are by one judge ({first_few(names)}): what is its own and what all share "
+                "cannot be told apart, so answers for others are guesses",
+                "Leave judge_kernel=None",
+                code="tastes-of-one-judge",
+                owner=owner,
+            )
         )

@@ -141,9 +141,11 @@ class Choice:
         judge, latent = np.divmod(np.unique(asked), A.shape[1])
         if latent.shape[0] > MOST_TOGETHER:
             raise DataError(
-                f"PreferenceGP: judges with features are learned together, and they were asked about "
-                f"{latent.shape[0]} things (at most {MOST_TOGETHER}: a matrix of that size squared is held). Use "
-                'judge_kernel="identity", which has no such limit, or fewer comparisons.'
+                f"judges with features are learned together, and they were asked about {latent.shape[0]} things "
+                f"(at most {MOST_TOGETHER}: a matrix of that size squared is held)",
+                'Use judge_kernel="identity", which has no such limit, or fewer comparisons',
+                code="judges-asked-too-much",
+                owner="PreferenceGP",
             )
         return TastesByFeatures(base, share, kernel, self.judge_features, latent, judge)
 
@@ -198,8 +200,11 @@ def _kind(
     if model.judge_kernel is not None:
         if n_pairs > MANY_PAIRS:
             raise DataError(
-                f"PreferenceGP: {n_pairs} distinct pairs were compared; with judge_kernel and cyclic_kernel "
-                f"together at most {MANY_PAIRS} can be learned. Leave one of the two out, or use fewer items."
+                f"{n_pairs} distinct pairs were compared; with judge_kernel and cyclic_kernel together at most "
+                f"{MANY_PAIRS} can be learned",
+                "Leave one of the two out, or use fewer items",
+                code="too-many-pairs-for-judges",
+                owner="PreferenceGP",
             )
         return "pairs", None
     if circles.X is None:
@@ -207,8 +212,10 @@ def _kind(
     if n_pairs <= BASIS_FROM or model.exact:
         if n_pairs > MANY_PAIRS:
             raise DataError(
-                f"PreferenceGP: exact=True holds a matrix of all {n_pairs} distinct pairs (at most {MANY_PAIRS}). "
-                "Leave exact=False, which takes skew functions in their place."
+                f"exact=True holds a matrix of all {n_pairs} distinct pairs (at most {MANY_PAIRS})",
+                "Leave exact=False, which takes skew functions in their place",
+                code="too-many-pairs-for-exact",
+                owner="PreferenceGP",
             )
         return "pairs", None
     basis = _basis(circles, m, LOST, MOST_FUNCTIONS)
@@ -256,8 +263,10 @@ def _item_kernel(
             own = start_kernel("PreferenceGP", kernel, np.zeros((2, 1)), unit, parameter=parameter)
         elif kernel is not None:
             raise DataError(
-                "PreferenceGP: the items have no features, so a kernel over features cannot be used. "
-                "Give Comparisons an item table, or use kernel=None, or ConstantKernel() beside a cyclic_kernel."
+                "the items have no features, so a kernel over features cannot be used",
+                "Give Comparisons an item table, or use kernel=None, or ConstantKernel() beside a cyclic_kernel",
+                code="kernel-without-features",
+                owner="PreferenceGP",
             )
         return ItemKernel(None, None, own, used.shape[0])
     items = X.items[used]
@@ -326,15 +335,19 @@ def _judge_features(X: Comparisons, names: Any, n_judges: int) -> Any:
     table = X.judges
     if table is None or table.values is None or table.names is None:
         raise DataError(
-            "PreferenceGP: judge_kernel is a kernel between features of judges, and they have none. Give Comparisons "
-            'judges=table, or use judge_kernel="identity".'
+            "judge_kernel is a kernel between features of judges, and they have none",
+            'Give Comparisons judges=table, or use judge_kernel="identity"',
+            code="judge-kernel-without-features",
+            owner="PreferenceGP",
         )
     place = {name: row for row, name in enumerate(table.names)}
     missing = [name for name in names if name not in place]
     if missing:
         raise DataError(
-            f"PreferenceGP: {len(missing)} judges have no row in the table of judges ({first_few(missing)}). "
-            "Give Comparisons judges=table with a row for each."
+            f"{len(missing)} judges have no row in the table of judges ({first_few(missing)})",
+            "Give Comparisons judges=table with a row for each",
+            code="judges-not-in-table",
+            owner="PreferenceGP",
         )
     known = np.asarray(table.values)[[place[name] for name in names]]
     return np.concatenate([known, np.tile(known.mean(axis=0), (n_judges - len(known), 1))])
@@ -455,8 +468,10 @@ def _sizes(owner: str, items: Any) -> tuple[float, float, FloatArray, FloatArray
     size = float(abs(items).max()) if items.shape[1] else 0.0
     if size > 1e100:
         raise DataError(
-            f"{owner}: features reach {size:.0e}, whose squares overflow. Scale them, for example by "
-            "OnItems(StandardScaler()), or take logarithms."
+            f"features reach {size:.0e}, whose squares overflow",
+            "Scale them, for example by OnItems(StandardScaler()), or take logarithms",
+            code="features-overflow",
+            owner=owner,
         )
     if hasattr(items, "tocsc"):
         mean = np.asarray(items.mean(axis=0)).ravel()
@@ -490,7 +505,11 @@ def warn_if_equal(owner: str, items: Any) -> None:
     """Warn if all items have the same features."""
     if items.shape[0] > 1 and as_items(items).all_equal():
         warn_user(
-            f"{owner}: all {items.shape[0]} items that occur have the same features, so no difference between them can "
-            "be learned.\n  Give features that differ, or leave the item table out: items are then known by name.",
-            DataWarning,
+            DataWarning(
+                f"all {items.shape[0]} items that occur have the same features, so no difference between them "
+                "can be learned",
+                "Give features that differ, or leave the item table out: items are then known by name",
+                code="features-all-equal",
+                owner=owner,
+            )
         )

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.data.item_table import frame_of
-from preflearn.exceptions import DataError, GroupsLostWarning, NumericalWarning, warn_user
+from preflearn.exceptions import DataError, GroupsLostWarning, NumericalWarning, Setting, warn_user
 from preflearn.inference.exact import iterate, solve
 from preflearn.items import as_items
 from preflearn.kernels import gram, linear_map, resolve_kernel
@@ -108,7 +108,7 @@ class Space:
                     f'{owner}: solver="{solver}" needs features, and the kernel {resolved} has none that are finite. '
                     'Use solver="dual", or an approximation such as approximation=Nystroem(1000).'
                 )
-            _guard(owner, n, "rows", "approximation=Nystroem(1000)")
+            _guard(owner, n, "rows", Setting("nystroem", 1000))
             return cls(X, resolved, None, 0, "dual")
         size = int(linear.n_features_out(X.shape[1]))
         if solver == "auto":
@@ -117,7 +117,7 @@ class Space:
                 solver = "cg"
         if solver != "cg":
             side, what = (size, "features") if solver == "primal" else (n, "rows")
-            _guard(owner, side, what, 'solver="cg"')
+            _guard(owner, side, what, Setting("solver", "cg"))
         return cls(X, resolved, linear, size, solver)
 
     def features(self, rows: RowIndex) -> Any:
@@ -136,8 +136,9 @@ class Space:
         K = np.ascontiguousarray(gram(self.kernel, self.X))
         if not np.isfinite(K).all():
             raise DataError(
-                f"The kernel {self.kernel} overflows on these features. Scale them to ordinary size first, for "
-                "example with sklearn.preprocessing.StandardScaler."
+                f"The kernel {self.kernel} overflows on these features",
+                "Scale them to ordinary size first, for example with sklearn.preprocessing.StandardScaler",
+                code="kernel-overflows",
             )
         return K
 
@@ -180,12 +181,15 @@ def _memory() -> int:
         return 8 << 30
 
 
-def _guard(owner: str, size: int, what: str, cure: str) -> None:
+def _guard(owner: str, size: int, what: str, cure: Setting) -> None:
     needed = 8 * size * size
     if needed > _memory() // 2:
         raise DataError(
-            f"{owner}: {size} {what} need a matrix of {needed / 2**30:.0f} GiB, and this machine has "
-            f"{_memory() / 2**30:.0f} GiB. Use {cure}."
+            f"{size} {what} need a matrix of {needed / 2**30:.0f} GiB, and this machine has "
+            f"{_memory() / 2**30:.0f} GiB",
+            "Use " + cure,
+            code="matrix-beyond-memory",
+            owner=owner,
         )
 
 
@@ -273,10 +277,13 @@ class LeastSquares(RegressorMixin, BaseEstimator, ABC):
         _, y, qid, sample_weight = read_rows(type(self).__name__, X, y, qid, sample_weight)
         if qid is None and getattr(self, "n_groups_", 1) > 1:
             warn_user(
-                f"{type(self).__name__}.score got no qid, though fit had {self.n_groups_} groups: all rows are judged "
-                "as one group.\n  In cross-validation use sklearn.set_config(enable_metadata_routing=True) and pass "
-                "params={'qid': qid}, or pass Ratings(X, y, group=qid) as X, which carries the groups.",
-                GroupsLostWarning,
+                GroupsLostWarning(
+                    f"{type(self).__name__}.score got no qid, though fit had {self.n_groups_} groups: all rows are "
+                    "judged as one group",
+                    "In cross-validation use sklearn.set_config(enable_metadata_routing=True) and pass "
+                    "params={'qid': qid}, or pass Ratings(X, y, group=qid) as X, which carries the groups",
+                    code="score-without-qid",
+                )
             )
         return 1.0 - float(disagreement_error(y, margin, qid=qid, sample_weight=sample_weight))
 
@@ -291,8 +298,11 @@ class LeastSquares(RegressorMixin, BaseEstimator, ABC):
         space = Space.build(owner, data.X, kernel, self.approximation, self.solver, data.row_weight)
         if decomposed and space.solver == "cg":
             raise DataError(
-                f"{owner}: {data.n_items} rows with {space.n_features} features are too many for one decomposition. "
-                "Use approximation=Nystroem(1000), or RankRLS(solver='cg')."
+                f"{data.n_items} rows with {space.n_features} features are too many for one decomposition",
+                "Use " + Setting("nystroem", 1000),
+                "choose the regularisation yourself with " + Setting("fixed_alpha", 1.0),
+                code="too-many-rows-to-decompose",
+                owner=owner,
             )
         return space
 
@@ -303,9 +313,14 @@ class LeastSquares(RegressorMixin, BaseEstimator, ABC):
         self._store(data, space, coefficients)
         if residual > 1e-8:
             warn_user(
-                f'{type(self).__name__}: solver="cg" stopped with relative residual {residual:.1e} (wanted 1e-10); '
-                "predictions are approximate. Standardise the features or raise alpha.",
-                NumericalWarning,
+                NumericalWarning(
+                    f"conjugate gradients stopped with relative residual {residual:.1e} (wanted 1e-10); predictions "
+                    "are approximate",
+                    "Standardise the features",
+                    "use a larger " + Setting("fixed_alpha"),
+                    code="cg-unfinished",
+                    owner=type(self).__name__,
+                )
             )
 
     def _store(self, data: RowData | PairData, space: Space, coefficients: FloatArray) -> None:

@@ -24,8 +24,11 @@ def check_maximum(owner: str, data: Statements, names: Any) -> None:
     if connected_components(beats, directed=True, connection="strong")[0] == 1:
         if not outcome.any():
             raise DataError(
-                f"{owner}: all comparisons are ties, so the likelihood (prior=None) has no maximum: the wider the "
-                "threshold the better.\n  Add comparisons with a winner."
+                "all comparisons are ties, so the likelihood (prior=None) has no maximum: the wider the "
+                "threshold the better",
+                "Add comparisons with a winner",
+                code="all-ties-no-maximum",
+                owner=owner,
             )
         return
     label = np.arange(n) if names is None else names
@@ -41,7 +44,9 @@ def check_maximum(owner: str, data: Statements, names: Any) -> None:
             else f"the items fall into {sizes.shape[0]} parts that were never compared with each other (the smallest: "
             f"{first_few(label[least].tolist())})"
         )
-        raise DataError(f"{owner}: maximum likelihood (prior=None) does not exist: {who}.\n  {cure}")
+        raise DataError(
+            f"maximum likelihood (prior=None) does not exist: {who}", cure, code="no-maximum-parts", owner=owner
+        )
     wins, losses = np.bincount(winner, minlength=n), np.bincount(loser, minlength=n)
     ends = [
         f"{rows.shape[0]} {what} ({first_few(label[rows].tolist())})"
@@ -51,8 +56,11 @@ def check_maximum(owner: str, data: Statements, names: Any) -> None:
     if not ends:
         ends = [f"some never lost to any of the others ({first_few(label[_top(beats)].tolist())})"]
     raise DataError(
-        f"{owner}: maximum likelihood (prior=None) does not exist, utilities would be infinite: of {n} items "
-        f"{' and '.join(ends)}.\n  {cure}"
+        f"maximum likelihood (prior=None) does not exist, utilities would be infinite: of {n} items "
+        f"{' and '.join(ends)}",
+        cure,
+        code="no-maximum-ends",
+        owner=owner,
     )
 
 

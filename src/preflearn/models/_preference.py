@@ -9,14 +9,14 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
 from preflearn.data.pairs import warn_before_learning
-from preflearn.exceptions import DataWarning, warn_user
+from preflearn.exceptions import DataWarning, Setting, warn_user
 from preflearn.inference.contract import Method, Warm
+from preflearn.inference.ep import EP
 from preflearn.inference.evidence import (
     METHODS,
     Evidence,
@@ -37,6 +37,7 @@ from preflearn.models._gp_terms import Choice
 from preflearn.models._mixtures import mix
 from preflearn.models._utility import UtilityPosterior
 from preflearn.terms import POPULATION, Items, Rows, Who
+from preflearn.unfinished import UnfinishedWarning
 
 __all__ = [
     "NOTHING_BUT_NOISE",
@@ -281,12 +282,16 @@ def warn_unfinished(owner: str, inference: str, infos: list[Any], likelihood: An
     unfinished = [info for info in infos if not info.converged]
     if unfinished:
         worst = max(unfinished, key=lambda info: info.residual)
-        other = ', or use inference="laplace"' if inference != Laplace.name and likelihood.log_concave else ""
+        other = inference == EP.name and likelihood.log_concave
         warn_user(
-            f"{owner}: {inference} stopped after {worst.steps} steps with residual {worst.residual:.1e} (wanted "
-            f"{worst.wanted:.0e}); probabilities are approximate. Check for extreme weights or bounds of the "
-            f"kernel{other}.",
-            ConvergenceWarning,
+            UnfinishedWarning(
+                f"{inference} stopped after {worst.steps} steps with residual {worst.residual:.1e} (wanted "
+                f"{worst.wanted:.0e}); probabilities are approximate",
+                "Check for extreme weights or bounds of the kernel",
+                *(("use " + Setting("inference", Laplace.name),) if other else ()),
+                code="inference-unfinished",
+                owner=owner,
+            )
         )
 
 
@@ -295,10 +300,13 @@ def warn_only_noise(owner: str, inference: str, sigma: float, count: str, averag
     if sigma > NOTHING_BUT_NOISE:
         better = 'inference="ep" (more accurate where there are few), ' if inference == Laplace.name else ""
         warn_user(
-            f"{owner}: by {get_method(inference).words} the evidence of these {count} is highest where all utilities "
-            "are equal: they show no differences that noise would not.\n  Probabilities are close to 1/2. Collect "
-            f"more, or use {better}{average}a kernel with a fixed variance.",
-            DataWarning,
+            DataWarning(
+                f"by {get_method(inference).words} the evidence of these {count} is highest where all utilities "
+                "are equal: they show no differences that noise would not",
+                f"Probabilities are close to 1/2. Collect more, or use {better}{average}a kernel with a fixed variance",
+                code="no-differences-found",
+                owner=owner,
+            )
         )
 
 
@@ -306,7 +314,11 @@ def warn_few_points(owner: str, n_points: int, effective_size: float) -> None:
     """Warn if an average over hyperparameters rests on a few points."""
     if effective_size < 5:
         warn_user(
-            f"{owner}: the average over {n_points} points of the hyperparameters is worth only {effective_size:.1f} "
-            "draws. Raise n_points, or use fewer free parameters.",
-            ConvergenceWarning,
+            UnfinishedWarning(
+                f"the average over {n_points} points of the hyperparameters is worth only {effective_size:.1f} draws",
+                "Raise " + Setting("n_points"),
+                "use fewer free parameters",
+                code="few-effective-points",
+                owner=owner,
+            )
         )

@@ -221,29 +221,44 @@ class BradleyTerry(PreferenceModel):
             )
         if X.items is not None:
             raise DataError(
-                f"{owner}: the items have {X.n_features} features, which it does not use. Use PreferenceGP, or leave "
-                "them out: X.with_items(X.n_items)."
+                f"the items have {X.n_features} features, which it does not use",
+                "Use PreferenceGP, or leave them out: X.with_items(X.n_items)",
+                code="features-not-used",
+                owner=owner,
             )
         if X.weight is not None and not X.weight.any():
-            raise DataError(f"{owner}: all {len(X)} comparisons have weight zero. Give some of them a positive weight.")
+            raise DataError(
+                f"all {len(X)} comparisons have weight zero",
+                "Give some of them a positive weight",
+                code="all-comparison-weights-zero",
+                owner=owner,
+            )
         tied = np.flatnonzero(X.outcome == 0)
         if tied.shape[0] and not self.ties:
             raise DataError(
-                f"{owner}: {tied.shape[0]} of {len(X)} comparisons are ties (rows {first_few(tied)}), which have "
-                f"probability zero without a threshold.\n  Use {owner}(ties=True), or drop them."
+                f"{tied.shape[0]} of {len(X)} comparisons are ties (rows {first_few(tied)}), which have "
+                "probability zero without a threshold",
+                f"Use {owner}(ties=True), or drop them",
+                code="ties-not-modelled",
+                owner=owner,
             )
         if X.n_items <= self._dense:
             return
         if self._method.exact_only:
             raise DataError(
-                f'{owner}: inference="{self.inference}" factors a matrix of all items at every sweep; {X.n_items} '
-                f'items are more than {self._dense}. Use inference="laplace".'
+                f'inference="{self.inference}" factors a matrix of all items at every sweep; {X.n_items} items '
+                f"are more than {self._dense}",
+                'Use inference="laplace"',
+                code="too-many-items-for-inference",
+                owner=owner,
             )
         if self.cluster or self.side == "judge":
             which = "cluster=True" if self.cluster else 'side="judge"'
             raise DataError(
-                f"{owner}: with {which} a matrix of all items is held; "
-                f"{X.n_items} items are more than {self._dense}. Leave that out, or use fewer items."
+                f"with {which} a matrix of all items is held; {X.n_items} items are more than {self._dense}",
+                "Leave that out, or use fewer items",
+                code="too-many-items-for-terms",
+                owner=owner,
             )
 
     def _start(self, X: Comparisons, data: Statements, choice: Choice) -> Evidence:
@@ -305,9 +320,11 @@ class BradleyTerry(PreferenceModel):
         effects = solution.posterior.u[solution.problem.layout.n_many :]
         if np.abs(effects).max(initial=0.0) > ENDLESS * solution.likelihood.noise_deviation:
             raise DataError(
-                f"{type(self).__name__}: maximum likelihood (prior=None) does not exist: the comparisons do not bound "
-                "the effect of the side or of a covariate, which tells all winners.\n  "
-                'Use prior="auto" (or a number), or leave it out.'
+                "maximum likelihood (prior=None) does not exist: the comparisons do not bound the effect of the "
+                "side or of a covariate, which tells all winners",
+                'Use prior="auto" (or a number), or leave it out',
+                code="effect-unbounded",
+                owner=type(self).__name__,
             )
 
     def _warn(self, points: Any) -> None:
@@ -315,10 +332,13 @@ class BradleyTerry(PreferenceModel):
         warn_unfinished(owner, self.inference, [self.info_], self.likelihood_)
         if self.optima_ and isinstance(self.prior, str) and sigma is not None and sigma > NOTHING_BUT_NOISE:
             warn_user(
-                f"{owner}: the evidence of these {len(self.comparisons_)} comparisons is highest where all utilities "
-                "are equal: they show no differences that noise would not.\n  Probabilities are close to 1/2. Collect "
-                "more, or give the variance: prior=1.0.",
-                DataWarning,
+                DataWarning(
+                    f"the evidence of these {len(self.comparisons_)} comparisons is highest where all utilities are "
+                    "equal: they show no differences that noise would not",
+                    "Probabilities are close to 1/2. Collect more, or give the variance: prior=1.0",
+                    code="no-differences-shown",
+                    owner=owner,
+                )
             )
 
     def _file_state(self) -> dict[str, Any]:
@@ -334,7 +354,10 @@ class BradleyTerry(PreferenceModel):
         choice = self._choose(X, data, None)
         evidence = self._start(X, data, replace(choice, scale=scale_again(state["scale"], choice)))
         if state["hyperposterior"] is not None and (self.hyperparameters != "average" or evidence.problem.estimated):
-            raise DataError("there are points of the hyperparameters, which the parameters do not speak of")
+            raise DataError(
+                "there are points of the hyperparameters, which the parameters do not speak of",
+                code="points-without-parameters",
+            )
         self._keep(X, data, learned_again(evidence, state))
 
     @property

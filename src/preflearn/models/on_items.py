@@ -129,7 +129,10 @@ class OnItems(TransformerMixin, BaseEstimator):
         missing = sorted(set(known) - set(names))
         if missing:
             raise DataError(
-                f"OnItems: columns {first_few(missing)} of training are missing. Give the same columns as in training."
+                f"columns {first_few(missing)} of training are missing",
+                "Give the same columns as in training",
+                code="columns-of-training-missing",
+                owner="OnItems",
             )
         return items[:, [names.index(name) for name in known]]
 
@@ -137,7 +140,12 @@ class OnItems(TransformerMixin, BaseEstimator):
         """Return the feature rows of the items that occur, each once."""
         if isinstance(X, Comparisons):
             if X.items is None:
-                raise DataError("OnItems: the items have no features to transform. Give Comparisons an item table.")
+                raise DataError(
+                    "the items have no features to transform",
+                    "Give Comparisons an item table",
+                    code="nothing-to-transform",
+                    owner="OnItems",
+                )
             used = X.used_items()
         elif isinstance(X, LabelPreferences):
             used = np.unique(X.item)

@@ -98,7 +98,7 @@ def plot_calibration(
         outcome, weight = comparisons.outcome, comparisons.weight
     rows = check_probabilities(caller, outcome, _first(probability, caller), weight)
     if not isinstance(comparisons, Comparisons):
-        warn_zero_one(rows.truth, 3, caller)
+        warn_zero_one(rows.truth, caller)
     curve = curve_of(caller, rows, n_bins)
     error = calibration_error(curve)
     predicted, observed, count = _winners(curve, float(len(rows.truth) if weight is None else np.sum(weight)))
@@ -153,8 +153,10 @@ def _first(probability: Any, caller: str) -> Any:
         return given
     if given.shape[1] != 2 or not np.allclose(given.sum(axis=1), 1):
         raise DataError(
-            f"{caller}: probabilities have shape {given.shape} and must sum to 1 in every row. "
-            "Pass what predict_proba returns, or one column with P(first preferred)."
+            f"probabilities have shape {given.shape} and must sum to 1 in every row",
+            "Pass what predict_proba returns, or one column with P(first preferred)",
+            code="probabilities-shape",
+            owner=caller,
         )
     return given[:, 1]
 

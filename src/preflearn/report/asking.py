@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 
 import numpy as np
 
 from preflearn.analysis import asking
+from preflearn.exceptions import quiet
 from preflearn.report.context import Shown
 from preflearn.report.markup import clean, escape, name, number, paragraph, percent, plural, table
 
@@ -63,8 +63,7 @@ def _suggested(shown: Shown) -> str | None:
     result = shown.result
     if len(shown.names) > MOST_SUGGESTED or not hasattr(result.model, "likelihood_"):
         return None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with quiet(Warning):
         asked = asking.model_to_ask(result.data, result.model, result.analysis, random_state=shown.random_state)
         todo = asking.next_comparisons(asked, WANTED, random_state=shown.random_state)
     if not len(todo):

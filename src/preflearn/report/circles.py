@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from preflearn.analysis.advice import LOOK_FOR_CIRCLES
+from preflearn.messages import WORDS
 from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, clean, escape, name, number, paragraph, percent, plural, table
 
@@ -22,8 +24,8 @@ def rankability(shown: Shown) -> str:
     found = shown.result.rankability
     if found is None:
         return paragraph(
-            "Whether a single ranking explains these comparisons was not examined: <code>preflearn rank "
-            "--circles</code> (in Python <code>rank(..., circles=True)</code>) does it, whatever it costs."
+            "Whether a single ranking explains these comparisons was not examined. "
+            f"{escape(WORDS.words(LOOK_FOR_CIRCLES))}, whatever it costs."
         )
     circles, triples = found.triads
     hodge = found.hodge

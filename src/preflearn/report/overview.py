@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from preflearn.analysis.asking import runs_in_circles
+from preflearn.messages import WORDS
 from preflearn.report.context import Shown
 from preflearn.report.markup import (
     LONGEST_TEXT,
@@ -39,7 +40,7 @@ def answer(shown: Shown) -> str:
     if grave:
         more = len(shown.result.warnings) - 1
         rest = f' (<a href="#warnings">and {plural(more, "other warning")}</a>)' if more else ""
-        sentences.append(f"<strong>Note:</strong> {escape(clean(grave[0].text, LONGEST_NOTE))}{rest}")
+        sentences.append(f"<strong>Note:</strong> {escape(clean(grave[0].told(WORDS), LONGEST_NOTE))}{rest}")
     return "".join(paragraph(sentence) for sentence in sentences if sentence)
 
 
@@ -175,4 +176,4 @@ def warned(shown: Shown) -> str:
         return paragraph(
             "None: nothing in these comparisons speaks against trusting the ranking as far as its intervals go."
         )
-    return bullets((escape(clean(one.text, LONGEST_TEXT)) for one in found), "warned")
+    return bullets((escape(clean(one.told(WORDS), LONGEST_TEXT)) for one in found), "warned")

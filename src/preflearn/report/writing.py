@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
 from preflearn._version import __version__
 from preflearn.analysis import RankResult
+from preflearn.exceptions import quiet
 from preflearn.model_file.container import atomic_file
 from preflearn.report.asking import judges, next_comparisons
 from preflearn.report.calibration import calibration
@@ -131,8 +131,7 @@ def report_html(
 def _softly(make: Section, shown: Shown) -> str:
     """Return a section, or one sentence on why there is none."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with quiet(Warning):
             return make(shown)
     except Exception as error:  # a part that fails must not take the others with it
         reason = clean(error, 300) if str(error) else ""

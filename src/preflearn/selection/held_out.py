@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError, DataWarning
+from preflearn.exceptions import DataError, quiet
 from preflearn.metrics import calibration_curve, comparison_log_loss, pairwise_accuracy
 from preflearn.metrics.probabilities import Calibration, calibration_error
 from preflearn.selection.splitters import ClusterFolds, GroupFolds, ItemFolds, PairFolds
@@ -68,13 +65,13 @@ class HeldOut:
     @property
     def log_loss(self) -> float:
         """Mean surprise, in nats; ln 2 = 0.693 is that of a coin."""
-        with _no_warning():
+        with quiet():
             return float(comparison_log_loss(self.outcome, self.probability, sample_weight=self.weight))
 
     @property
     def calibration(self) -> Calibration:
         """Predicted probabilities in bins, with how often the predicted thing happened."""
-        with _no_warning():
+        with quiet():
             return calibration_curve(self.outcome, self.probability, sample_weight=self.weight)
 
     @property
@@ -140,7 +137,7 @@ def held_out(
     for k, (train, test) in enumerate(splits):
         if progress is not None:
             progress(f"Fold {k + 1} of {len(splits)}", k / len(splits))
-        with _no_warning():
+        with quiet():
             model = build().fit(data[train])
             probability.append(outcome_probability(model, data[test]))
         rows.append(test)
@@ -160,28 +157,42 @@ def _folds(data: Comparisons, by: str, n_folds: int, random_state: int) -> tuple
     if by == "item":
         if data.items is None:
             raise DataError(
-                "held_out: by item needs features: a model that knows items by name alone cannot predict new ones. "
-                "Give a table of items, or hold out pairs."
+                "by item needs features: a model that knows items by name alone cannot predict new ones",
+                "Give a table of items, or hold out pairs",
+                code="held-out-items-need-features",
+                owner="held_out",
             )
         splitter, count, what = ItemFolds, len(data.used_items()), "one item"
     elif by == "judge":
         if data.judge is None:
-            raise DataError("held_out: by judge needs to know who judged. Name the column of the judges.")
+            raise DataError(
+                "by judge needs to know who judged",
+                "Name the column of the judges",
+                code="held-out-judges-not-said",
+                owner="held_out",
+            )
         groups = np.unique(np.asarray(data.judge).astype(str), return_inverse=True)[1].astype(np.intp)
         unit, splitter, count, what = groups, GroupFolds, int(groups.max()) + 1, "one judge"
     elif by == "cluster":
         if data.cluster is None:
-            raise DataError("held_out: by cluster needs to know the cluster of each comparison. Build with cluster=...")
+            raise DataError(
+                "by cluster needs to know the cluster of each comparison",
+                "Build with cluster=...",
+                code="held-out-clusters-not-said",
+                owner="held_out",
+            )
         unit = data.clusters()
         splitter, count, what = ClusterFolds, int(unit.max()) + 1, "one cluster"
     elif by != "pair":
         raise ValueError(f'held_out: by={by!r} is not one of "pair", "item", "judge", "cluster".')
     if n_folds < 2:
-        raise DataError(f"held_out: {n_folds} folds; at least 2 are needed.")
+        raise DataError(f"{n_folds} folds; at least 2 are needed.", code="too-few-folds", owner="held_out")
     if count < 2:
         raise DataError(
-            f"held_out: the comparisons are all of {what}, so nothing is left to learn from when these are held out. "
-            "Give more."
+            f"the comparisons are all of {what}, so nothing is left to learn from when these are held out",
+            "Give more",
+            code="nothing-left-to-learn-from",
+            owner="held_out",
         )
     folds = splitter(min(n_folds, count), random_state=random_state)
     bare = data._take(slice(None), group=None) if by == "judge" else data
@@ -256,12 +267,3 @@ def paired_difference(one: HeldOut, other: HeldOut, *, random_state: int = 0) ->
         signs = 2.0 * rng.integers(0, 2, size=(min(at_once, FLIPS - start), n), dtype=np.int8) - 1.0
         larger += int(np.count_nonzero(np.abs(signs @ sums) >= abs(sums.sum()) * (1 - 1e-12)))
     return Paired(mean, float(np.sqrt(np.sum((sums - sums.mean()) ** 2)) / total), (larger + 1) / (FLIPS + 1), n)
-
-
-@contextlib.contextmanager
-def _no_warning() -> Iterator[None]:
-    """Be quiet about what the whole data were told already: their parts are disconnected more often."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        yield

@@ -27,7 +27,9 @@ class _Folds:
         if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer):
             raise TypeError(f"{type(self).__name__}: n_splits must be an integer; got {type(n_splits).__name__}.")
         if n_splits < 2:
-            raise DataError(f"{type(self).__name__}: n_splits must be at least 2; got {n_splits}.")
+            raise DataError(
+                f"n_splits must be at least 2; got {n_splits}.", code="n-splits-below-two", owner=type(self).__name__
+            )
         self.n_splits = int(n_splits)
         self.shuffle = shuffle
         self.random_state = random_state
@@ -46,8 +48,10 @@ class _Folds:
         n_units = len(sizes)
         if n_units < self.n_splits:
             raise DataError(
-                f"{type(self).__name__}: {n_units} {what} cannot fill {self.n_splits} folds. Use at most "
-                f"n_splits={n_units}, or more data; with fewer than 2 {what} nothing can be held out."
+                f"{n_units} {what} cannot fill {self.n_splits} folds",
+                f"Use at most n_splits={n_units}, or more data; with fewer than 2 {what} nothing can be held out",
+                code="too-few-units-for-folds",
+                owner=type(self).__name__,
             )
         order = np.arange(n_units)
         if self.shuffle:
@@ -100,13 +104,21 @@ class GroupFolds(_Folds):
             labels = X.group
         if labels is None:
             raise DataError(
-                "GroupFolds: there are no groups. Give X with groups (Ratings or Comparisons), or pass qid=... (in a "
-                "search or cross_validate: turn on metadata routing and pass params={'qid': qid})."
+                "there are no groups",
+                "Give X with groups (Ratings or Comparisons), or pass qid=... (in a search or cross_validate: "
+                "turn on metadata routing and pass params={'qid': qid})",
+                code="no-groups-to-split",
+                owner="GroupFolds",
             )
         given = _as_array(labels)
         n_rows = int(X.shape[0]) if hasattr(X, "shape") else len(X)
         if len(given) != n_rows:
-            raise DataError(f"GroupFolds: groups has {len(given)} values for {n_rows} rows. Give one per row.")
+            raise DataError(
+                f"groups has {len(given)} values for {n_rows} rows",
+                "Give one per row",
+                code="group-count",
+                owner="GroupFolds",
+            )
         unit, sizes = _numbered(given)
         yield from self._splits_of(self._deal(sizes, "groups")[unit])
 
@@ -154,7 +166,12 @@ class ClusterFolds(_Folds):
         """Yield train and test row numbers."""
         _check_comparisons(X, "ClusterFolds")
         if X.cluster is None:
-            raise DataError("ClusterFolds: the comparisons have no clusters. Build Comparisons with cluster=...")
+            raise DataError(
+                "the comparisons have no clusters",
+                "Build Comparisons with cluster=...",
+                code="no-clusters-to-split",
+                owner="ClusterFolds",
+            )
         unit, sizes = _numbered(X.cluster)
         own = np.flatnonzero([label == "" for label in X.cluster.tolist()])
         if len(own):
@@ -238,7 +255,7 @@ class ItemFolds(_Folds):
     ) -> None:
         super().__init__(n_splits, shuffle=shuffle, random_state=random_state)
         if test not in ("any", "both"):
-            raise DataError(f'ItemFolds: test must be "any" or "both"; got {test!r}.')
+            raise DataError(f'test must be "any" or "both"; got {test!r}.', code="item-folds-test", owner="ItemFolds")
         self.test = test
 
     def split(self, X: Comparisons, y: Any = None, groups: Any = None) -> Iterator[Split]:
@@ -256,9 +273,11 @@ class ItemFolds(_Folds):
             for rows, part in zip(splits[-1], ("training", "test"), strict=True):
                 if not len(rows):
                     raise DataError(
-                        f'ItemFolds: fold {fold} of {self.n_splits} has no {part} comparisons (test="{self.test}", '
-                        f"{len(used)} items, {len(X)} comparisons). Use another n_splits or random_state, "
-                        f"{any_side if self.test == 'both' else ''}or PairFolds."
+                        f'fold {fold} of {self.n_splits} has no {part} comparisons (test="{self.test}", {len(used)} '
+                        f"items, {len(X)} comparisons)",
+                        f"Use another n_splits or random_state, {any_side if self.test == 'both' else ''}or PairFolds",
+                        code="item-fold-empty",
+                        owner="ItemFolds",
                     )
         yield from splits
 

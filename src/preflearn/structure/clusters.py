@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
@@ -15,7 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, quiet
 from preflearn.models import PreferenceGP
 from preflearn.structure.graph import FloatArray, Flow
 from preflearn.structure.preferences import shares
@@ -196,9 +195,8 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         else:
             U = U[:, : 2 * count]
             rows = U if self.assign == "kmeans" else np.abs(normalize(U @ U.T))
-        with warnings.catch_warnings():
-            # fewer different rows than clusters, as equal items have: they are as many clusters as there are rows
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        # fewer different rows than clusters, as equal items have: they are as many clusters as there are rows
+        with quiet(ConvergenceWarning):
             return KMeans(count, n_init=20, random_state=self.random_state).fit(rows).labels_
 
     def _matrix(self, X: Comparisons) -> FloatArray:
@@ -208,9 +206,11 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
             if model is None:
                 if X.items is None:
                     raise DataError(
-                        'ComparableClusters: the items have no features, which the model of method="gpgp" learns from. '
+                        'the items have no features, which the model of method="gpgp" learns from',
                         'Use method="svd" or "partial", or model=PreferenceGP(cyclic_kernel=ConstantKernel()), which '
-                        "knows items by name; or give Comparisons an item table."
+                        "knows items by name; or give Comparisons an item table",
+                        code="clusters-need-features",
+                        owner="ComparableClusters",
                     )
                 model = PreferenceGP(cyclic_kernel="rbf", ties=ties, random_state=self.random_state)
             return np.asarray(model.fit(X).preference_matrix().mean)

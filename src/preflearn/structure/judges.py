@@ -174,9 +174,19 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
 def _model(X: Any) -> PreferenceGP:
     if isinstance(X, Comparisons):
         if X.judge is None:
-            raise DataError("judge_report: the comparisons do not say who judged. Give Comparisons judge=...")
+            raise DataError(
+                "the comparisons do not say who judged",
+                "Give Comparisons judge=...",
+                code="no-judges-to-report",
+                owner="judge_report",
+            )
         if not (X.judge != "").any():
-            raise DataError('judge_report: every judge is "", nobody in particular. Name the judges.')
+            raise DataError(
+                'every judge is "", nobody in particular',
+                "Name the judges",
+                code="nameless-judges",
+                owner="judge_report",
+            )
         ties = bool((X.outcome == 0).any())
         return PreferenceGP(judge_kernel="identity", ties=ties, random_state=0).fit(X)
     if not isinstance(X, PreferenceGP):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from preflearn.exceptions import FileFormatError
+from preflearn.exceptions import FileFormatError, Place
 from preflearn.io.ranking_tables import Rankings
 from preflearn.io.table import Table
 
@@ -26,21 +26,33 @@ def preflib_rankings(text: str, source: str) -> tuple[Table, Rankings, list[str]
     counts: list[float] = []
     lines: list[int] = []
     for number, line in _preflib_lines(text, names, source):
-        where = f"{source}, line {number}"
+        where = Place(source, number)
         match = _PREFLIB_LINE.fullmatch(line)
         if match is None or not match[2].strip():
             raise FileFormatError(
-                f'{where}: "{line[:60]}" is not a count and a ranking. Write it as in 3: 1,2,{{4,5}}.'
+                f'"{line[:60]}" is not a count and a ranking',
+                "Write it as in 3: 1,2,{4,5}",
+                code="preflib-line",
+                where=where,
             )
         if len(match[1]) > 12:
-            raise FileFormatError(f"{where}: the count {match[1][:20]} is too large. Correct it.")
+            raise FileFormatError(
+                f"the count {match[1][:20]} is too large", "Correct it", code="preflib-count-too-large", where=where
+            )
         ranks.append([[_alternative(n, names, where) for n in rank] for rank in _preflib_ranks(match[2], where)])
         counts.append(float(match[1]))
         lines.append(number)
     if not ranks:
-        raise FileFormatError(f"{source}: there are no rankings below the header. Add lines such as 3: 1,2,{{4,5}}.")
+        raise FileFormatError(
+            "there are no rankings below the header",
+            "Add lines such as 3: 1,2,{4,5}",
+            code="preflib-no-rankings",
+            where=Place(source),
+        )
     if not any(counts):
-        raise FileFormatError(f"{source}: every ranking has the count 0. Raise some of them.")
+        raise FileFormatError(
+            "every ranking has the count 0", "Raise some of them", code="preflib-all-counts-zero", where=Place(source)
+        )
     table = Table(source, (), lambda name: [], lines, "line")
     how = f"counts before the rankings are weights, {sum(counts):g} in total; braces are ties"
     return table, Rankings(ranks, list(range(len(ranks))), counts, how), list(dict.fromkeys(names.values()))
@@ -55,11 +67,13 @@ def _preflib_lines(text: str, names: dict[str, str], source: str) -> Iterator[tu
         kind = re.fullmatch(r"#\s*DATA TYPE\s*:\s*(\w+)", line)
         if kind and kind[1].lower() not in ("soc", "soi", "toc", "toi"):
             raise FileFormatError(
-                f'{source}, line {number}: the data type is "{kind[1][:20]}", and rankings are soc, soi, toc or toi. '
-                "Give a file with rankings."
+                f'the data type is "{kind[1][:20]}", and rankings are soc, soi, toc or toi',
+                "Give a file with rankings",
+                code="preflib-data-type",
+                where=Place(source, number),
             )
     for number, match in head:
-        _add_name(names, match[1], match[2], f"{source}, line {number}")
+        _add_name(names, match[1], match[2], Place(source, number))
     for _, line in lines:
         said = _PREFLIB_COUNT.fullmatch(line)
         if said and not head:  # numbers are the names
@@ -69,23 +83,35 @@ def _preflib_lines(text: str, names: dict[str, str], source: str) -> Iterator[tu
         for number, line in body[1 : n_names + 1]:
             key, comma, name = line.partition(",")
             if not comma or not key.strip().isdecimal():
-                raise FileFormatError(f'{source}, line {number}: "{line[:60]}" is not "number,name". Correct the line.')
-            _add_name(names, key.strip(), name, f"{source}, line {number}")
+                raise FileFormatError(
+                    f'"{line[:60]}" is not "number,name"',
+                    "Correct the line",
+                    code="preflib-alternative-line",
+                    where=Place(source, number),
+                )
+            _add_name(names, key.strip(), name, Place(source, number))
         body = body[n_names + 2 :]  # a line with the numbers of voters and rankings follows the names
     yield from body
 
 
-def _add_name(names: dict[str, str], key: str, name: str, where: str) -> None:
+def _add_name(names: dict[str, str], key: str, name: str, where: Place) -> None:
     name = name.strip() or key
     key = str(int(key)) if len(key) < 10 else key
     if key in names:
-        raise FileFormatError(f"{where}: alternative {key} was named already. Name every alternative once.")
+        raise FileFormatError(
+            f"alternative {key} was named already",
+            "Name every alternative once",
+            code="preflib-alternative-repeated",
+            where=where,
+        )
     names[key] = f"{name} ({key})" if name in names.values() else name
 
 
-def _preflib_ranks(text: str, where: str) -> list[list[str]]:
+def _preflib_ranks(text: str, where: Place) -> list[list[str]]:
     if not re.fullmatch(r"(\{[^{}]*\}|[^{},]*)(,(\{[^{}]*\}|[^{},]*))*", text.strip()):
-        raise FileFormatError(f"{where}: the braces of a tie do not match. Write ties as in 1,{{2,3}},4.")
+        raise FileFormatError(
+            "the braces of a tie do not match", "Write ties as in 1,{2,3},4", code="preflib-braces", where=where
+        )
     ranks = []
     for match in re.finditer(r"\{([^{}]*)\}|[^{},]+", text):
         members = [part.strip() for part in (match[1] if match[1] is not None else match[0]).split(",")]
@@ -95,11 +121,13 @@ def _preflib_ranks(text: str, where: str) -> list[list[str]]:
     return ranks
 
 
-def _alternative(number: str, names: dict[str, str], where: str) -> str:
+def _alternative(number: str, names: dict[str, str], where: Place) -> str:
     key = str(int(number)) if number.isdecimal() and len(number) < 10 else number
     if names and key not in names:
         raise FileFormatError(
-            f'{where}: "{number[:40]}" is not among the {len(names)} alternatives of the header. Correct the number, '
-            "or add a line # ALTERNATIVE NAME."
+            f'"{number[:40]}" is not among the {len(names)} alternatives of the header',
+            "Correct the number, or add a line # ALTERNATIVE NAME",
+            code="preflib-unknown-alternative",
+            where=where,
         )
     return names.get(key, key)

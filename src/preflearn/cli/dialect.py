@@ -1,0 +1,74 @@
+"""How users of the command line write the settings that messages of the library name (`preflearn.messages`)."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from preflearn.messages import Dialect, Setting
+
+__all__ = ["COMMAND_LINE", "INSTEAD", "OPTIONS", "PYTHON_ONLY", "dialect_of", "options_of"]
+
+# The option of each role, with {} for its value; or a command, which every command can name.
+OPTIONS = {
+    "circles": "--circles",
+    "columns": "--columns {}",
+    "fixed_alpha": "--alpha {}",
+    "fixed_components": "--components {}",
+    "items": "--items {}",
+    "kernel": "--kernel {}",
+    "least_squares": "preflearn fit DATA --save MODEL, and then preflearn predict MODEL DATA",
+    "make_model": "preflearn fit DATA --save FILE",
+    "missing": "--drop",
+    "model": "--model {}",
+    "n_features": "--n-features {}",
+    "nystroem": "--nystroem {}",
+    "outcomes": "--outcomes {}",
+    "repeated_rows": "--keep-repeats",
+    "self_comparisons": "--drop",
+    "ties": "--ties {}",
+    "zero_based": "--zero-based",
+}
+# Roles that only Python has: cures that need them are left out.
+PYTHON_ONLY = frozenset(("covariates", "cv", "python", "query_sizes", "solver", "by", "inference", "n_points", "prior"))
+# What to do about a problem, by its code, where no cure of the library can be followed here.
+INSTEAD = {
+    "feature-above-n-features": "Give the same features as in training, or train the model with a larger --n-features.",
+    "model-needs-covariates": "A table cannot bring them yet, only Python can: choose another --model.",
+}
+
+
+def options_of(command: str) -> frozenset[str]:
+    """Return the options that a command has; none for an unknown one."""
+    from preflearn.cli.app import app
+
+    if command.startswith("-") or command not in tuple(app):
+        return frozenset()
+    return frozenset(name for argument in app[command].assemble_argument_collection() for name in argument.names)
+
+
+def dialect_of(command: str | None) -> Dialect:
+    """Return how settings are written for a command: those that it does not have are left out."""
+    known: frozenset[str] | None = None
+
+    def spell(setting: Setting) -> str | None:
+        nonlocal known
+        written = _spell(setting)
+        if command is None or written is None or not written.startswith("--"):
+            return written
+        known = options_of(command) if known is None else known
+        return written if written.split()[0] in known or not known else None
+
+    return Dialect(spell, copied=True, instead=INSTEAD)
+
+
+def _spell(setting: Setting) -> str | None:
+    option, value = OPTIONS.get(setting.role), setting.value
+    if option is None or value is None:
+        return option.removesuffix(" {}") if option is not None else None
+    if isinstance(value, Mapping):
+        value = ",".join(f"{role}={name}" for role, name in value.items())
+    return option.format(shlex.quote(str(value)))
+
+
+COMMAND_LINE = dialect_of(None)
