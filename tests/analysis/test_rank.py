@@ -398,7 +398,7 @@ def test_every_model_can_be_asked_for(name):
     need |= {"clusters": "the prompt or task", "covariates": "numbers of each"}
     for part, what in need.items():
         if part in name:
-            with pytest.raises(DataError, match=f"model {re.escape(name)} needs .*{what}"):
+            with pytest.raises(DataError, match=f'model="{re.escape(name)}" needs .*{what}'):
                 rank(data, model=name)
     labels = {"judge": np.arange(80) % 3, "cluster": np.arange(80) % 20, "covariates": np.sin(np.arange(80.0))}
     data = Comparisons(data.items, data.first, data.second, data.outcome, **labels)

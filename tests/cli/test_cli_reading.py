@@ -25,7 +25,7 @@ def test_outcomes_are_stated_by_an_option(run, folder):
     assert (code, out) == (2, "")
     assert err.startswith('preflearn: --outcomes: "first=2" is not understood. Write the number of a clear win')
     (folder / "wins.csv").write_text("winner,loser\nx,y\n")
-    assert "Leave out --outcomes." in run("rank", "wins.csv", "--outcomes", "first=1,second=2")[2]
+    assert "Leave it out." in run("rank", "wins.csv", "--outcomes", "first=1,second=2")[2]
 
 
 @pytest.mark.slow
@@ -37,7 +37,7 @@ def test_copies_of_rows_are_left_out_with_a_warning(run, folder):
     assert err == (
         "preflearn: warning: twice.csv: the whole table is there 2 times, and 12 of 24 rows are copies: they repeat an "
         'earlier row in every column, "id" among them (line 14 is line 2). Each counts once. If they are further '
-        "answers, keep them with --keep-repeats.\n"
+        "answers, keep them with --keep-repeats\n"
     )
     assert "Left out: 12 of 24 rows" in out
     code, out, err = run("rank", "twice.csv", "--keep-repeats")

@@ -14,7 +14,16 @@ from preflearn.messages import PYTHON, WORDS, Message
 
 SRC = Path(__file__).resolve().parents[2] / "src" / "preflearn"
 TREES = {str(path.relative_to(SRC)): ast.parse(path.read_text()) for path in sorted(SRC.rglob("*.py"))}
-MADE = {"DataError", "UnfinishedWarning", "FileFormatError", "DataWarning", "NumericalWarning", "GroupsLostWarning", "fail", "refuse"}
+MADE = {
+    "DataError",
+    "UnfinishedWarning",
+    "FileFormatError",
+    "DataWarning",
+    "NumericalWarning",
+    "GroupsLostWarning",
+    "fail",
+    "refuse",
+}
 # Checks of the parts of a model file: reasons inside the message that the file is damaged.
 REASONS = ("inference/evidence.py", "model_file/", "models/_gp_state.py", "models/_label_state.py", "terms/")
 LIBRARY = {path: tree for path, tree in TREES.items() if not path.startswith("cli/")}
