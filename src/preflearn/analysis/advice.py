@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from preflearn.messages import PYTHON, Dialect, Setting, Text
+from preflearn.messages import PYTHON, Dialect, Message, Setting, Text
 
 __all__ = ["LOOK_FOR_CIRCLES", "Advice"]
 
@@ -35,8 +35,8 @@ class Advice:
     cure: Text = ""
 
     def __str__(self) -> str:
-        return self.told()
+        return self.worded()
 
-    def told(self, dialect: Dialect = PYTHON) -> str:
+    def worded(self, dialect: Dialect = PYTHON) -> str:
         """Return the text, with settings as these readers write them."""
-        return f"{self.text} {dialect.words(self.cure)}".rstrip()
+        return dialect.render(Message(self.text, (self.cure,) if self.cure else ()))

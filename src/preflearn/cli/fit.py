@@ -151,7 +151,7 @@ def _fit(source: str, target: Path, choices: Choices) -> None:
             read.data, read.told, read.encoder, model=choices.model or "auto", random_state=choices.seed, progress=tell
         )
         save(result.model, target, notes=save_notes(read))
-    lines = [("Model", f"{result.ladder.why}."), *(("Warning", one.told(COMMAND_LINE)) for one in result.warnings)]
+    lines = [("Model", f"{result.ladder.why}."), *(("Warning", one.worded(COMMAND_LINE)) for one in result.warnings)]
     facts([*lines, ("Saved", _saved(target))])
 
 

@@ -176,4 +176,4 @@ def warned(shown: Shown) -> str:
         return paragraph(
             "None: nothing in these comparisons speaks against trusting the ranking as far as its intervals go."
         )
-    return bullets((escape(clean(one.told(WORDS), LONGEST_TEXT)) for one in found), "warned")
+    return bullets((escape(clean(one.worded(WORDS), LONGEST_TEXT)) for one in found), "warned")
