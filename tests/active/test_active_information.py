@@ -9,7 +9,7 @@ from sklearn.base import clone
 from fast_share import cases
 from preflearn import Comparisons, RankRLS
 from preflearn.active import information_gain
-from preflearn.active._outcomes import curvature, information, link_of
+from preflearn.active._outcome_information import curvature, information, link_of
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
 
 

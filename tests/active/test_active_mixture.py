@@ -15,7 +15,7 @@ from preflearn import Comparisons, PreferenceGP
 from preflearn.active import information_gain, suggest
 from preflearn.active._beliefs import Beliefs
 from preflearn.active._mixture import mixture_information, normals_entropy
-from preflearn.active._outcomes import information
+from preflearn.active._outcome_information import information
 from preflearn.active._pool import Pool
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.models._mixtures import DifferencePosterior

@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from preflearn import Comparisons, PreferenceGP
 from preflearn.active import information_gain, suggest, top_k_information
 from preflearn.active._candidates import _choose, consider
-from preflearn.active._outcomes import curvature, information
+from preflearn.active._outcome_information import curvature, information
 from preflearn.active._pool import Pool
 from preflearn.exceptions import DataWarning
 from preflearn.likelihoods import Davidson, Gaussian, Logit, Probit

@@ -19,8 +19,8 @@ from fast_share import cases, slow_except, thorough
 from preflearn import BradleyTerry, Comparisons, PreferenceGP, Ratings
 from preflearn.analysis import Limits, analyse, rank
 from preflearn.analysis.ladder import _few_statements, _points
+from preflearn.analysis.model_names import ALIASES, BESIDE, UTILITIES
 from preflearn.analysis.result import percent
-from preflearn.analysis.terms import ALIASES, BESIDE, UTILITIES
 from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
 from preflearn.inference.ep import EP

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import preflearn
-from preflearn.analysis import terms
+from preflearn.analysis import model_names
 from preflearn.cli import options
 from preflearn.io import read_preferences
-from preflearn.report import asking as report_asking
+from preflearn.report import section_asking as report_asking
 from preflearn.report.context import Shown
 
 
@@ -104,9 +104,9 @@ def test_what_is_chosen_can_be_overridden(run, votes):
 
 
 def test_the_command_line_knows_the_models_of_the_library():
-    assert tuple(terms.UTILITIES) == options.UTILITIES
-    assert tuple(terms.BESIDE) == options.BESIDE
-    assert tuple(terms.ALIASES) == options.ALIASES
+    assert tuple(model_names.UTILITIES) == options.UTILITIES
+    assert tuple(model_names.BESIDE) == options.BESIDE
+    assert tuple(model_names.ALIASES) == options.ALIASES
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ import preflearn
 from preflearn import PreferenceGP
 from preflearn.data import Comparisons, from_frame, from_winners
 from preflearn.data.join import concatenate
-from preflearn.data.pairs import exact_repeats
+from preflearn.data.pair_table import exact_repeats
 from preflearn.exceptions import DataError, DataWarning, FileFormatError
 
 FIELDS = ("first", "second", "outcome", "weight", "group", "judge", "cluster", "covariates")

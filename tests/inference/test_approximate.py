@@ -19,7 +19,7 @@ from preflearn.inference.independent import IndependentSystem, PairDesign
 from preflearn.inference.laplace import laplace, laplace_gradient
 from preflearn.inference.search import maximise, starts
 from preflearn.kernels import gram, pullback
-from preflearn.kernels.paired import gram_paired
+from preflearn.kernels.listed_pairs import gram_paired
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.linalg import cholesky_pivoted
 from preflearn.terms import pair_operator

@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
-from preflearn.kernels.pairs import difference_gram, skew_gram
+from preflearn.kernels.pair_kernels import difference_gram, skew_gram
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 

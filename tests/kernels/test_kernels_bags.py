@@ -5,7 +5,7 @@ import pytest
 from kernel_problems import composition, has_bessel
 from sklearn.gaussian_process.kernels import RBF, DotProduct, ExpSineSquared, Matern, WhiteKernel
 
-import preflearn.kernels.bags as bags_module
+import preflearn.kernels.bag_means as bags_module
 from fast_share import every_seed
 from preflearn import Bags, Nystroem, RandomFourier
 from preflearn.exceptions import DataError
@@ -18,7 +18,7 @@ from preflearn.kernels import (
     resolve_kernel,
 )
 from preflearn.kernels.distances import contract_squared_differences, squared_distances
-from preflearn.kernels.paired import gram_listed, gram_paired
+from preflearn.kernels.listed_pairs import gram_listed, gram_paired
 
 BLOCKS = [3, 7, 512]  # points: less than a bag, about two bags, all
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF
 
-from preflearn.kernels import pairs as module
-from preflearn.kernels.pairs import (
+from preflearn.kernels import pair_kernels as module
+from preflearn.kernels.pair_kernels import (
     difference_gram,
     difference_pullback,
     skew_diag,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import RBF, DotProduct, Matern
 
-import preflearn.kernels.bags as bags_module
+import preflearn.kernels.bag_means as bags_module
 from fast_share import mostly_slow
 from preflearn import (
     KPCR,

@@ -21,7 +21,7 @@ from preflearn.inference.evidence import Evidence, get_method
 from preflearn.inference.laplace import laplace
 from preflearn.inference.problem import Problem
 from preflearn.inference.search import quasi_newton
-from preflearn.kernels.pairs import difference_gram, skew_gram
+from preflearn.kernels.pair_kernels import difference_gram, skew_gram
 from preflearn.likelihoods import Logit, Probit
 from preflearn.models import _gp_search
 from preflearn.models._gp_items import items_of_table

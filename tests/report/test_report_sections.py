@@ -7,18 +7,15 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from preflearn.analysis import Analysis, RankResult, Terms, rank
-from preflearn.report import (
-    asking,
-    calibration,
-    circles,
-    citations,
-    facts,
-    features,
-    graph,
-    matrix,
-    overview,
-    report_html,
-)
+from preflearn.report import citations, report_html
+from preflearn.report import section_asking as asking
+from preflearn.report import section_calibration as calibration
+from preflearn.report import section_circles as circles
+from preflearn.report import section_facts as facts
+from preflearn.report import section_features as features
+from preflearn.report import section_graph as graph
+from preflearn.report import section_matrix as matrix
+from preflearn.report import section_overview as overview
 from preflearn.report.context import Shown
 from preflearn.report.markup import clean, counted, number, share, short, table
 from preflearn.report.svg import Drawing, spread_ticks

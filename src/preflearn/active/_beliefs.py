@@ -3,7 +3,7 @@
 Outcomes of chosen comparisons are not known yet; what is known is how far they will shrink uncertainty. A comparison
 of difference d, with variance v and covariances c = cov(f, d), changes the covariance of all utilities to
 
-    C - J c c',   J = E[(log Z_y)'²]   (`preflearn.active._outcomes.curvature`),
+    C - J c c',   J = E[(log Z_y)'²]   (`preflearn.active._outcome_information.curvature`),
 
 which is the expected posterior covariance after moment matching, and that of conditioning on a Gaussian observation of
 precision J / (1 - v J). Means stay: that is their expectation. With U the columns √J c so far, pairs need only U, never
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.active._outcomes import curvature, information
+from preflearn.active._outcome_information import curvature, information
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Beliefs"]

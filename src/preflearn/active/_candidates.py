@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr, xlogy
 
-from preflearn.active._outcomes import information
+from preflearn.active._outcome_information import information
 from preflearn.active._pool import Pool, pair_codes
 from preflearn.exceptions import DataError
 from preflearn.operators import FloatArray, IntArray

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from preflearn.active._outcomes import link_of
+from preflearn.active._outcome_information import link_of
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["draw_outcomes", "future_means"]

@@ -5,7 +5,7 @@ own likelihood. The mutual information of an outcome with everything that is unk
 
     I = H(Σ_c w_c p̄_c) - Σ_c w_c E_c[h_c(z)] = Σ_c w_c I_c + [H(Σ_c w_c p̄_c) - Σ_c w_c H(p̄_c)],
 
-where I_c = H(p̄_c) - E_c[h_c(z)] is that at one point (`preflearn.active._outcomes`). The bracket is what the outcome
+where I_c = H(p̄_c) - E_c[h_c(z)] is that at one point (`_outcome_information`). The bracket is what the outcome
 tells about the hyperparameters, at least 0. For Gaussian margins p̄_c is a normal density, and the entropy of their
 mixture an integral, computed to about 1e-9.
 """
@@ -20,7 +20,7 @@ from scipy.special import xlogy
 
 from preflearn.active._beliefs import Beliefs
 from preflearn.active._criteria import Utilities, highest
-from preflearn.active._outcomes import information
+from preflearn.active._outcome_information import information
 from preflearn.active._pool import Pool
 from preflearn.models._mixtures import DifferencePosterior
 from preflearn.operators import FloatArray, IntArray

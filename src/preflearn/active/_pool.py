@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.active._outcomes import check_likelihood
+from preflearn.active._outcome_information import check_likelihood
 from preflearn.data import Comparisons, ItemTable
-from preflearn.data.checks import as_list, check_names, label_array, rows_text
+from preflearn.data.fields import as_list, check_names, label_array, rows_text
 from preflearn.data.item_table import check_items
 from preflearn.data.sides import check_rows
 from preflearn.exceptions import DataError, first_few, nearest_names

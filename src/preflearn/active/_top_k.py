@@ -24,7 +24,7 @@ from scipy.special import entr
 
 from preflearn.active._beliefs import Beliefs
 from preflearn.active._criteria import Criterion
-from preflearn.active._outcomes import link_of
+from preflearn.active._outcome_information import link_of
 from preflearn.linalg import cholesky_pivoted
 from preflearn.operators import FloatArray, IntArray
 

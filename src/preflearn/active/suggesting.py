@@ -13,11 +13,11 @@ from preflearn.active._arguments import check_criterion, check_whole
 from preflearn.active._beliefs import Beliefs
 from preflearn.active._candidates import consider
 from preflearn.active._criteria import Criterion, Utilities
-from preflearn.active._judges import Judges
+from preflearn.active._judge_choice import Judges
 from preflearn.active._mixture import OneOfMixture, information_of_pairs
 from preflearn.active._pool import Pool
 from preflearn.active._top_k import Draws, TopK
-from preflearn.data.checks import label_array
+from preflearn.data.fields import label_array
 from preflearn.exceptions import DataWarning, warn_user
 from preflearn.linalg import generator
 from preflearn.operators import FloatArray, IntArray

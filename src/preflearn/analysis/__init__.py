@@ -3,13 +3,13 @@
 from preflearn.analysis.advice import Advice
 from preflearn.analysis.analyse import Analysis, analyse
 from preflearn.analysis.categories import RankingsBy, rank_by
-from preflearn.analysis.checks import Check
+from preflearn.analysis.check_results import Check
 from preflearn.analysis.ladder import Ladder, Step
 from preflearn.analysis.limits import Limits
+from preflearn.analysis.model_names import Terms
 from preflearn.analysis.ranker import rank
 from preflearn.analysis.record import Record
 from preflearn.analysis.result import RankResult
-from preflearn.analysis.terms import Terms
 
 __all__ = [
     "Advice",

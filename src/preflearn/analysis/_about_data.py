@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from preflearn.analysis.advice import Advice
+from preflearn.analysis.model_names import Terms
 from preflearn.analysis.record import Record, short_number
-from preflearn.analysis.terms import Terms
 from preflearn.data import Comparisons
 from preflearn.exceptions import first_few
 from preflearn.structure.graph import wins_in_order

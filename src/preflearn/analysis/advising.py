@@ -22,14 +22,14 @@ from preflearn.analysis._camps import two_camps
 from preflearn.analysis.advice import LOOK_FOR_CIRCLES, Advice
 from preflearn.analysis.analyse import Analysis
 from preflearn.analysis.ladder import Ladder
+from preflearn.analysis.model_names import BESIDE
 from preflearn.analysis.pairing import is_widened
 from preflearn.analysis.record import Record
-from preflearn.analysis.terms import BESIDE
 from preflearn.data import Comparisons
 from preflearn.exceptions import first_few
 from preflearn.models.ranking import Ranking
 from preflearn.structure import JudgeReport, Rankability
-from preflearn.structure.circles import CLEAR, PRICE
+from preflearn.structure.circle_search import CLEAR, PRICE
 from preflearn.structure.rankability import NOISE
 from preflearn.structure.residuals import chance
 

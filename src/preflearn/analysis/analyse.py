@@ -10,14 +10,14 @@ from typing import Any
 from preflearn.analysis.advice import LOOK_FOR_CIRCLES, Advice
 from preflearn.analysis.ladder import Ladder, NotTried, Progress, Step, build_ladder, judged_items, refined, step_of
 from preflearn.analysis.limits import LIMITS, Limits
+from preflearn.analysis.model_names import as_seen, has_judges
 from preflearn.analysis.pairing import is_widened
 from preflearn.analysis.prepared import prepare
 from preflearn.analysis.record import Record
-from preflearn.analysis.terms import as_seen, has_judges
 from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
 from preflearn.structure import JudgeReport, Rankability, judge_report
-from preflearn.structure.circles import Circles, Screen, look_for_circles, penalised_evidence
+from preflearn.structure.circle_search import Circles, Screen, look_for_circles, penalised_evidence
 from preflearn.structure.rankability import verdict_on
 from preflearn.structure.verdict import SURE
 

@@ -10,13 +10,13 @@ import numpy as np
 from sklearn.base import clone
 
 from preflearn.analysis.limits import LIMITS, Limits
+from preflearn.analysis.model_names import BESIDE, Terms, as_seen, build_model, has_judges, terms_of
 from preflearn.analysis.pairing import for_matched_pairs
 from preflearn.analysis.screen import expected_gains, side_follows_from_items
-from preflearn.analysis.terms import BESIDE, Terms, as_seen, build_model, has_judges, terms_of
 from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
 from preflearn.models import PreferenceGP
-from preflearn.structure.circles import PRICE, learned, n_learned, price
+from preflearn.structure.circle_search import PRICE, learned, n_learned, price
 from preflearn.structure.verdict import SURE
 
 __all__ = ["Ladder", "NotTried", "Progress", "Step", "build_ladder", "fit_step", "judged_items", "refined"]

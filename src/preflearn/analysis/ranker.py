@@ -12,8 +12,8 @@ from preflearn.analysis.advising import advise
 from preflearn.analysis.analyse import Analysis, analyse
 from preflearn.analysis.ladder import Progress
 from preflearn.analysis.limits import LIMITS, Limits
+from preflearn.analysis.model_names import terms_of
 from preflearn.analysis.result import RankResult
-from preflearn.analysis.terms import terms_of
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.exceptions import DataError, Place, Setting, quiet
 from preflearn.io import ItemEncoder, read_preferences

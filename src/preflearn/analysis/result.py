@@ -13,7 +13,7 @@ import numpy as np
 
 from preflearn.analysis.advice import Advice
 from preflearn.analysis.analyse import Analysis
-from preflearn.analysis.checks import Check, checks_of
+from preflearn.analysis.check_results import Check, checks_of
 from preflearn.analysis.frames import pandas_frame, polars_frame
 from preflearn.analysis.ladder import Ladder
 from preflearn.analysis.raw import is_adjusted, raw_places

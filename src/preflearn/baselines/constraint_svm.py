@@ -15,11 +15,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.data.pairs import warn_before_learning
+from preflearn.data.pair_table import warn_before_learning
 from preflearn.exceptions import DataError, quiet, warn_user
 from preflearn.items import as_items
 from preflearn.kernels import gram, resolve_kernel
-from preflearn.metrics.pairs import score_of_margins
+from preflearn.metrics.pairwise import score_of_margins
 from preflearn.models._match import item_table, match_columns
 from preflearn.unfinished import UnfinishedWarning
 

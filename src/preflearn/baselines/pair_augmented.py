@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, first_few
 from preflearn.items import as_items
-from preflearn.metrics.pairs import score_of_margins
+from preflearn.metrics.pairwise import score_of_margins
 
 __all__ = ["PairAugmented"]
 

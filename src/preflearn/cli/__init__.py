@@ -6,6 +6,6 @@ beside its work: ``rank``, ``fit``, ``predict``, ``evaluate``, ``inspect``, ``su
 
 What they share: ``options``, ``sources`` (files in), ``targets`` (what may be written), ``csv_files`` (tables out),
 ``console`` and ``words`` (what a person reads); and, imported when they are needed, ``fit_least_squares`` with
-``fold_search``, ``model_answers`` (of ``predict``), ``metric_lines`` and ``cross_validation`` (of ``evaluate`` and
+``fold_search``, ``model_answers`` (of ``predict``), ``metric_lines`` and ``held_out_comparisons`` (of ``evaluate`` and
 ``compare``), ``comparison_files`` (of ``convert``).
 """

@@ -52,8 +52,8 @@ def compare(
         Print JSON instead of a table.
     """
     machine.apply()
-    from preflearn.analysis.terms import BESIDE, terms_of
-    from preflearn.cli import cross_validation as cv
+    from preflearn.analysis.model_names import BESIDE, terms_of
+    from preflearn.cli import held_out_comparisons as cv
     from preflearn.selection import paired_difference
 
     with progress("Reading") as tell:
@@ -114,8 +114,8 @@ def _all_models(X: Comparisons) -> list[str]:
     """Return the models that the data allow: utilities, the usual one with one term more, and least squares."""
     from preflearn.analysis.ladder import LOPSIDED
     from preflearn.analysis.limits import LIMITS
-    from preflearn.analysis.terms import BESIDE, has_judges
-    from preflearn.cli import cross_validation as cv
+    from preflearn.analysis.model_names import BESIDE, has_judges
+    from preflearn.cli import held_out_comparisons as cv
 
     utilities = ["bradley-terry"] if X.items is None else ["bradley-terry", "gp-own"]
     utilities += ["gp-ard-own"] if 1 < X.n_features <= LIMITS.relevances else []
@@ -132,7 +132,7 @@ def _all_models(X: Comparisons) -> list[str]:
 
 
 def _on_features(name: str, X: Comparisons) -> bool:
-    from preflearn.analysis.terms import terms_of
-    from preflearn.cli.cross_validation import LEAST_SQUARES
+    from preflearn.analysis.model_names import terms_of
+    from preflearn.cli.held_out_comparisons import LEAST_SQUARES
 
     return name in LEAST_SQUARES or terms_of(name, X).on_features

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, TextIO
 
-from preflearn.cli.words import one_line, visible
+from preflearn.cli.failures import one_line, visible
 from preflearn.messages import Dialect, Message
 
 __all__ = [

@@ -89,8 +89,8 @@ def _cross_validate(
     data: str, reading: ReadOptions, model: str, by: str, folds: int, *, as_json: bool, seed: int
 ) -> None:
     """Cross-validate one model and print how it did."""
-    from preflearn.analysis.terms import terms_of
-    from preflearn.cli import cross_validation as cv
+    from preflearn.analysis.model_names import terms_of
+    from preflearn.cli import held_out_comparisons as cv
 
     with progress("Reading") as tell:
         read, X = cv.read_to_hold_out(data, reading, by, folds)

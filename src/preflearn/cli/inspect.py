@@ -58,8 +58,8 @@ def inspect(
         raise DataError(f"--top is {top}; it must be 1 or more.")
     from preflearn.analysis.advising import camps
     from preflearn.analysis.analyse import analyse
+    from preflearn.analysis.model_names import has_judges
     from preflearn.analysis.prepared import prepare
-    from preflearn.analysis.terms import has_judges
     from preflearn.structure import judge_report
 
     with progress("Reading") as tell:

@@ -129,7 +129,7 @@ def _command(tokens: Sequence[str]) -> str | None:
 def _report(error: Exception, tokens: Sequence[str], traceback: bool) -> int:
     """Print one message about a failure and return the exit code."""
     from preflearn.cli.dialect import dialect_of
-    from preflearn.cli.words import explain
+    from preflearn.cli.failures import explain
 
     code, message = explain(error, dialect_of(_command(tokens)))
     if traceback:

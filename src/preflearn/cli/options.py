@@ -54,7 +54,7 @@ def _whole(kind: Any, tokens: Any) -> int:
 Source = Annotated[str, Parameter(converter=_source)]
 Whole = Annotated[int, Parameter(converter=_whole)]
 File = Annotated[Path, Parameter(converter=_file)]
-# Must be the names of preflearn.analysis.terms, which would import scikit-learn; a test compares the two.
+# Must be the names of preflearn.analysis.model_names, which would import scikit-learn; a test compares the two.
 UTILITIES = ("bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own")
 BESIDE = ("side", "covariates", "clusters", "reliability", "tastes", "circles")
 ALIASES = ("judges", "both", "both-judges")

@@ -72,9 +72,9 @@ def suggest(
     import numpy as np
 
     from preflearn.active import remaining_value
-    from preflearn.analysis.asking import model_to_ask, next_comparisons, runs_in_circles
     from preflearn.analysis.prepared import prepare
     from preflearn.analysis.ranker import rank_comparisons
+    from preflearn.analysis.suggestions import model_to_ask, next_comparisons, runs_in_circles
 
     with progress("Reading") as tell:
         read = comparisons_of(data, reading)

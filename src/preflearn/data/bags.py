@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.data.checks import (
+from preflearn.data.fields import (
     Frozen,
     as_list,
     cells_text,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import Frozen, as_column, check_choice, check_labels, check_weight, rows_text
 from preflearn.data.covariate_table import check_covariates
+from preflearn.data.fields import Frozen, as_column, check_choice, check_labels, check_weight, rows_text
 from preflearn.data.item_table import ItemTable, check_items
 from preflearn.data.judge_table import check_judges
-from preflearn.data.pairs import PairTable, codes, connected_parts, describe, merge_pairs, warn_zero_one
+from preflearn.data.pair_table import PairTable, codes, connected_parts, describe, merge_pairs, warn_zero_one
 from preflearn.data.sides import check_outcome, check_rows, named_items
 from preflearn.exceptions import DataError, DataWarning, Setting, first_few, warn_user
 

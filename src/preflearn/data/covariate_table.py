@@ -8,7 +8,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import cells_text, is_missing, unmask
+from preflearn.data.fields import cells_text, is_missing, unmask
 from preflearn.data.item_table import frame_of, numeric_columns
 from preflearn.exceptions import DataError, first_few
 

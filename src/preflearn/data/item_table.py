@@ -10,7 +10,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.data.checks import cells_text, unmask
+from preflearn.data.fields import cells_text, unmask
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.items import as_items
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.data.checks import lock
+from preflearn.data.fields import lock
 from preflearn.data.item_table import ItemTable, check_items, frame_of
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.items import as_items, is_sparse

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import check_labels, check_weight
+from preflearn.data.fields import check_labels, check_weight
 from preflearn.data.label_orders import between_levels
-from preflearn.data.labels import LabelPreferences, feature_table, label_codes, label_set
+from preflearn.data.label_preferences import LabelPreferences, feature_table, label_codes, label_set
 from preflearn.exceptions import DataError, first_few
 
 __all__ = ["from_class_labels", "from_label_hierarchy", "from_ordinal_labels"]

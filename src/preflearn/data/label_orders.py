@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import check_choice, check_labels, check_weight, is_missing, rows_text, unmask
-from preflearn.data.labels import LabelPreferences, feature_table, label_codes, label_set
+from preflearn.data.fields import check_choice, check_labels, check_weight, is_missing, rows_text, unmask
+from preflearn.data.label_preferences import LabelPreferences, feature_table, label_codes, label_set
 from preflearn.data.orders import _rank, _sequences
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
 

@@ -11,8 +11,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import as_list, check_choice, check_labels, check_length, check_weight, is_missing
 from preflearn.data.comparisons import Comparisons
+from preflearn.data.fields import as_list, check_choice, check_labels, check_length, check_weight, is_missing
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
 
 __all__ = ["from_choices", "from_rankings"]

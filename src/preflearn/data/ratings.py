@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import Frozen, check_labels, check_real, check_weight, object_array
+from preflearn.data.fields import Frozen, check_labels, check_real, check_weight, object_array
 from preflearn.data.item_table import check_items, frame_columns, frame_of
-from preflearn.data.pairs import codes
+from preflearn.data.pair_table import codes
 from preflearn.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ class Ratings(Frozen):
         Every row is an item; sides are drawn at random. With ``max_pairs`` that many pairs are drawn uniformly, and
         never are all pairs listed. Names are kept if they are distinct over all groups.
         """
-        from preflearn.data.convert import from_scores
+        from preflearn.data.converters import from_scores
 
         distinct = self.names is not None and len(set(self.names.tolist())) == len(self)
         pairs = from_scores(

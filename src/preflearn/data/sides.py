@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import as_list, check_labels, check_names, check_real, is_missing, object_array, rows_text
+from preflearn.data.fields import as_list, check_labels, check_names, check_real, is_missing, object_array, rows_text
 from preflearn.data.item_table import ItemTable, check_items
 from preflearn.exceptions import DataError, first_few, nearest_names
 

@@ -24,9 +24,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.exceptions import DataError
+from preflearn.inference.block_arrow import GroupCurve, GroupSystem
 from preflearn.inference.contract import Curve, Query, System
 from preflearn.inference.group_design import Stack
-from preflearn.inference.groups import GroupCurve, GroupSystem
 from preflearn.linalg.krylov import conjugate, trace_of
 from preflearn.linalg.stacks import times, turned
 from preflearn.operators import FloatArray, IntArray

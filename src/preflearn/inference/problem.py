@@ -24,11 +24,11 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
+from preflearn.inference.block_arrow import GroupSystem
 from preflearn.inference.contract import Query, System, square_norms
 from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem, Design, Factor
 from preflearn.inference.group_design import GroupDesign, Stack
-from preflearn.inference.groups import GroupSystem
 from preflearn.inference.independent import DENSE, N_DRAWS, IndependentSystem, PairDesign
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Asked, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term

@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import lock, object_array
+from preflearn.data.fields import lock, object_array
 from preflearn.data.item_table import ItemTable
-from preflearn.data.words import normal
+from preflearn.data.outcome_words import normal
 from preflearn.exceptions import DataWarning, Place, first_few, warn_user
 from preflearn.io.opening import open_table
 from preflearn.io.roles import override

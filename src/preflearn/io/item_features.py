@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import lock, object_array
+from preflearn.data.fields import lock, object_array
 from preflearn.data.item_table import ItemTable, check_items
-from preflearn.data.words import normal
+from preflearn.data.outcome_words import normal
 from preflearn.exceptions import first_few, nearest_names
 from preflearn.io.encode import MISSING, ItemEncoder, fit_encoder
 from preflearn.io.opening import open_table

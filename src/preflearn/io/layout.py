@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.data.words import normal, word_value
+from preflearn.data.outcome_words import normal, word_value
 from preflearn.exceptions import first_few, nearest_names
 from preflearn.io.formats import Format
 from preflearn.io.questions import ask_columns, ask_outcomes, ask_pair, guess

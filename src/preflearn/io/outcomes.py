@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.words import RESULTS, normal, side_words, word_value
+from preflearn.data.outcome_words import RESULTS, normal, side_words, word_value
 from preflearn.exceptions import DataError, Note, Place, Setting, Text, first_few
 from preflearn.io.layout import Layout
 from preflearn.io.read_options import Options

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from preflearn.data.words import side_words, word_value
+from preflearn.data.outcome_words import side_words, word_value
 from preflearn.exceptions import Phrase, Place, Setting, first_few
 from preflearn.io.roles import ITEM_STEMS, Pair, override, pairs_of
 from preflearn.io.table import Table, numbers_of

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.orders import from_rankings
-from preflearn.data.words import normal
+from preflearn.data.outcome_words import normal
 from preflearn.exceptions import first_few
 from preflearn.io.table import Table
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from preflearn.data.checks import check_choice
+from preflearn.data.fields import check_choice
 from preflearn.io.roles import named_roles
 from preflearn.io.scales import Scale, named_scale
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from numpy.typing import NDArray
 
-from preflearn.data.checks import check_choice
 from preflearn.data.comparisons import Comparisons
+from preflearn.data.fields import check_choice
 from preflearn.data.item_table import check_items
 from preflearn.data.ratings import Ratings
 from preflearn.exceptions import DataError, DataWarning, Note, Place, Setting, warn_user

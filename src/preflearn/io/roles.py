@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from preflearn.data.words import normal
+from preflearn.data.outcome_words import normal
 from preflearn.exceptions import DataError, Setting, first_few, nearest_names
 from preflearn.io.table import Table
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import label_array
 from preflearn.data.comparisons import Comparisons
+from preflearn.data.fields import label_array
 from preflearn.exceptions import Note, Setting, first_few
 from preflearn.io.encode import ItemEncoder
 from preflearn.io.item_features import commas, known_items, row_features, row_items, unused

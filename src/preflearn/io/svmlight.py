@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.data.checks import lock
+from preflearn.data.fields import lock
 from preflearn.data.item_table import ItemTable
 from preflearn.data.ratings import Ratings
 from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place, Setting, warn_user

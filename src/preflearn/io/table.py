@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import is_missing
-from preflearn.data.words import normal
+from preflearn.data.fields import is_missing
+from preflearn.data.outcome_words import normal
 from preflearn.exceptions import DataError, FileFormatError, Place, Setting, Text, first_few, nearest_names
 
 __all__ = ["LEAVE_OUT", "Table", "is_absent", "numbers_of", "such", "tidy_number"]

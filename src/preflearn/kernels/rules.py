@@ -37,7 +37,7 @@ from sklearn.gaussian_process.kernels import (
 
 from preflearn.exceptions import DataError
 from preflearn.items import as_items, as_rows, is_sparse
-from preflearn.kernels.bags import PointKernel, bag_diag, bag_gram, bag_gram_and_pullback
+from preflearn.kernels.bag_means import PointKernel, bag_diag, bag_gram, bag_gram_and_pullback
 from preflearn.kernels.distances import (
     PROFILES,
     contract_squared_differences,

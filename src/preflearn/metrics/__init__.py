@@ -1,6 +1,6 @@
 """Judge predictions: pairs ordered rightly, rankings good at the top, and scorers for model selection."""
 
-from preflearn.metrics.pairs import (
+from preflearn.metrics.pairwise import (
     concordance_index,
     disagreement_error,
     kendall_tau_b,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from preflearn.data.pairs import warn_zero_one
+from preflearn.data.pair_table import warn_zero_one
 from preflearn.metrics._inputs import Floats, Rows, _refuse, check_count, check_rows
 
 __all__ = ["Calibration", "calibration_curve", "comparison_log_loss", "expected_calibration_error"]

@@ -19,7 +19,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.ratings import Ratings
 from preflearn.exceptions import DataError, GroupsLostWarning, nearest_names, warn_user
-from preflearn.metrics.pairs import (
+from preflearn.metrics.pairwise import (
     concordance_index,
     disagreement_error,
     kendall_tau_b,

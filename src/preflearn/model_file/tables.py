@@ -36,7 +36,7 @@ from preflearn.inference.search import Optimum
 from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
 from preflearn.kernels.factor import LinearMap
 from preflearn.likelihoods import LIKELIHOOD_CLASSES
-from preflearn.model_file import checks
+from preflearn.model_file import consistency
 from preflearn.models import (
     KPCR,
     RLS,
@@ -49,7 +49,7 @@ from preflearn.models import (
     RankRLS,
     RankRLSCV,
 )
-from preflearn.models._components import Components
+from preflearn.models._principal_components import Components
 from preflearn.structure import ComparableClusters
 
 __all__ = ["ESTIMATORS", "FUNCTIONS", "KERNELS", "OBJECTS", "PARTS", "RECORDS", "SPARSE", "TRANSFORMERS", "checked"]
@@ -57,20 +57,20 @@ __all__ = ["ESTIMATORS", "FUNCTIONS", "KERNELS", "OBJECTS", "PARTS", "RECORDS", 
 Check = Callable[[Any], None]
 
 ESTIMATORS: dict[type[Any], Check] = {
-    RLS: checks.least_squares,
-    RankRLS: checks.least_squares,
-    RankRLSCV: checks.least_squares,
-    KPCR: checks.least_squares,
-    KPCRank: checks.least_squares,
-    KPCRankCV: checks.least_squares,
-    PreferenceGP: checks.of_comparisons,
-    BradleyTerry: checks.of_comparisons,
-    LabelPreferenceGP: checks.of_labels,
-    ConstraintSVM: checks.least_squares,
-    ConstraintSVMCV: checks.least_squares,
-    PairAugmented: checks.pair_classifier,
-    ComparableClusters: checks.clusters,
-    Pipeline: checks.pipeline,
+    RLS: consistency.least_squares,
+    RankRLS: consistency.least_squares,
+    RankRLSCV: consistency.least_squares,
+    KPCR: consistency.least_squares,
+    KPCRank: consistency.least_squares,
+    KPCRankCV: consistency.least_squares,
+    PreferenceGP: consistency.of_comparisons,
+    BradleyTerry: consistency.of_comparisons,
+    LabelPreferenceGP: consistency.of_labels,
+    ConstraintSVM: consistency.least_squares,
+    ConstraintSVMCV: consistency.least_squares,
+    PairAugmented: consistency.pair_classifier,
+    ComparableClusters: consistency.clusters,
+    Pipeline: consistency.pipeline,
 }
 TRANSFORMERS: dict[type[Any], Check] = dict.fromkeys(
     (
@@ -85,14 +85,14 @@ TRANSFORMERS: dict[type[Any], Check] = dict.fromkeys(
         SimpleImputer,
         OneHotEncoder,
     ),
-    checks.transformer,
+    consistency.transformer,
 )
 # What the others hold, and no model of comparisons by itself.
 PARTS: dict[type[Any], Check] = {
-    OnItems: checks.on_items,
-    KernelCenterer: checks.finite_parts,
-    MissingIndicator: checks.finite_parts,
-    LogisticRegression: checks.finite_parts,
+    OnItems: consistency.on_items,
+    KernelCenterer: consistency.finite_parts,
+    MissingIndicator: consistency.finite_parts,
+    LogisticRegression: consistency.finite_parts,
 }
 
 

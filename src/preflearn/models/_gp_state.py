@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel
 
 from preflearn.data import Comparisons
-from preflearn.data.checks import check_names
+from preflearn.data.fields import check_names
 from preflearn.data.item_table import check_items
 from preflearn.exceptions import DataError
 from preflearn.inference.contract import Method

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn.utils.validation import validate_data
 
 from preflearn.data import Comparisons, Ratings
-from preflearn.data.checks import check_labels, check_real, check_weight
-from preflearn.data.pairs import codes, warn_before_learning
+from preflearn.data.fields import check_labels, check_real, check_weight
+from preflearn.data.pair_table import codes, warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, Setting, first_few, warn_user
 from preflearn.items import ItemSet, as_items
 from preflearn.operators import Edges, FloatArray, Groups, IntArray

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import LabelPreferences, from_class_labels
 from preflearn.data.item_table import check_items
-from preflearn.data.labels import label_codes
+from preflearn.data.label_preferences import label_codes
 from preflearn.exceptions import DataError
 from preflearn.models._match import match_columns
 from preflearn.operators import FloatArray, IntArray

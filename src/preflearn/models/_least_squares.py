@@ -22,7 +22,7 @@ from preflearn.inference.exact import iterate, solve
 from preflearn.items import as_items
 from preflearn.kernels import gram, linear_map, resolve_kernel
 from preflearn.metrics import disagreement_error
-from preflearn.metrics.pairs import score_of_margins
+from preflearn.metrics.pairwise import score_of_margins
 from preflearn.models._input import (
     PairData,
     RowData,

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
-from preflearn.data.pairs import warn_before_learning
+from preflearn.data.pair_table import warn_before_learning
 from preflearn.exceptions import DataWarning, Setting, warn_user
 from preflearn.inference.contract import Method, Warm
 from preflearn.inference.ep import EP
@@ -35,7 +35,7 @@ from preflearn.linalg import few_threads
 from preflearn.models._gp_read import Statements, read
 from preflearn.models._gp_terms import Choice
 from preflearn.models._mixtures import mix
-from preflearn.models._utility import UtilityPosterior
+from preflearn.models._utility_answers import UtilityPosterior
 from preflearn.terms import POPULATION, Items, Rows, Who
 from preflearn.unfinished import UnfinishedWarning
 

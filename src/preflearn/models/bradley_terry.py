@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.data.pairs import warn_before_learning
+from preflearn.data.pair_table import warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
 from preflearn.inference.contract import Method
 from preflearn.inference.evidence import (

@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.data.pairs import warn_before_learning
+from preflearn.data.pair_table import warn_before_learning
 from preflearn.exceptions import DataError
 from preflearn.inference.contract import Method, Observed, Query
 from preflearn.inference.ep import EP

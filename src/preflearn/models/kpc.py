@@ -14,12 +14,12 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.inference.components import component_path
-from preflearn.models._components import Components, extract
+from preflearn.inference.component_path import component_path
 from preflearn.models._cross_validation import Held, Judge, refit, settle
 from preflearn.models._input import PairData, RowData, Ties, Weighting, is_precomputed
 from preflearn.models._least_squares import LeastSquares, OfPairs, OfScores, Space
 from preflearn.models._match import item_table
+from preflearn.models._principal_components import Components, extract
 from preflearn.operators import FloatArray, IntArray, Rows
 
 __all__ = ["KPCR", "KPCRank", "KPCRankCV"]

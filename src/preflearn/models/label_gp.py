@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from preflearn.data import LabelPreferences
-from preflearn.data.checks import check_labels, label_array
-from preflearn.data.labels import label_codes
+from preflearn.data.fields import check_labels, label_array
+from preflearn.data.label_preferences import label_codes
 from preflearn.inference.contract import Observed
 from preflearn.inference.evidence import METHODS, Evidence, Learned, Starts, get_method, learn, learned_again, numbers
 from preflearn.inference.search import starts

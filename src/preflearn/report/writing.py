@@ -10,17 +10,17 @@ from preflearn._version import __version__
 from preflearn.analysis import RankResult
 from preflearn.exceptions import quiet
 from preflearn.model_file.container import atomic_file
-from preflearn.report.asking import judges, next_comparisons
-from preflearn.report.calibration import calibration
-from preflearn.report.circles import clusters, rankability
 from preflearn.report.citations import citations
 from preflearn.report.context import Shown
-from preflearn.report.facts import data_facts, model_facts, reading_guide
-from preflearn.report.features import features
-from preflearn.report.graph import graph
 from preflearn.report.markup import clean, escape, paragraph, plural
-from preflearn.report.matrix import matrix
-from preflearn.report.overview import answer, ranking, warned
+from preflearn.report.section_asking import judges, next_comparisons
+from preflearn.report.section_calibration import calibration
+from preflearn.report.section_circles import clusters, rankability
+from preflearn.report.section_facts import data_facts, model_facts, reading_guide
+from preflearn.report.section_features import features
+from preflearn.report.section_graph import graph
+from preflearn.report.section_matrix import matrix
+from preflearn.report.section_overview import answer, ranking, warned
 from preflearn.report.style import style_sheet
 
 __all__ = ["report_html", "write_report"]

@@ -1,6 +1,6 @@
 """What kind of preferences these are: whether they can be ranked or run in circles, and which items are comparable."""
 
-from preflearn.structure.clusters import ComparableClusters
+from preflearn.structure.comparable_clusters import ComparableClusters
 from preflearn.structure.hodge import Hodge
 from preflearn.structure.judges import JudgeReport, judge_report
 from preflearn.structure.rankability import rankability

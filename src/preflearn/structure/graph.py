@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from preflearn.data import Comparisons
-from preflearn.data.pairs import PairTable
+from preflearn.data.pair_table import PairTable
 
 __all__ = [
     "Flow",

@@ -10,8 +10,8 @@ from scipy.special import expit, logit, ndtri
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.data.checks import object_array
-from preflearn.data.pairs import PairTable
+from preflearn.data.fields import object_array
+from preflearn.data.pair_table import PairTable
 from preflearn.exceptions import DataError
 from preflearn.models import PreferenceGP
 from preflearn.structure.graph import FloatArray, Flow, IntArray, triads_by_item

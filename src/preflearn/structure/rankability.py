@@ -12,10 +12,17 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
 from preflearn.models import BradleyTerry, PreferenceGP
-from preflearn.structure.circles import PRICE, Circles, Screen, best_variance, look_for_circles, penalised_evidence
+from preflearn.structure.circle_search import (
+    PRICE,
+    Circles,
+    Screen,
+    best_variance,
+    look_for_circles,
+    penalised_evidence,
+)
 from preflearn.structure.graph import Flow, average_clustering, cyclic_triads
 from preflearn.structure.hodge import hodge
-from preflearn.structure.preferences import said_by
+from preflearn.structure.learned_preferences import said_by
 from preflearn.structure.residuals import chance
 from preflearn.structure.verdict import CYCLES, SURE, Rankability, cyclic_or_partly
 

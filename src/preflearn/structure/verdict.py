@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from preflearn.structure.circles import HINT, MILLION, NO_SIGN, PRICE, without_utility
-from preflearn.structure.clusters import ComparableClusters
+from preflearn.structure.circle_search import HINT, MILLION, NO_SIGN, PRICE, without_utility
+from preflearn.structure.comparable_clusters import ComparableClusters
 from preflearn.structure.hodge import Hodge
-from preflearn.structure.preferences import Winners
+from preflearn.structure.learned_preferences import Winners
 from preflearn.structure.residuals import FEWER
 
 __all__ = ["CYCLES", "SURE", "Rankability", "cyclic_or_partly"]

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg.blas import dtrmm
 
-from preflearn.kernels.pairs import (
+from preflearn.kernels.pair_kernels import (
     difference_gram,
     difference_pullback,
     skew_diag,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from preflearn.data.words import normal
+from preflearn.data.outcome_words import normal
 from preflearn.io.scales import Scale
 from preflearn.io.table import Table
 

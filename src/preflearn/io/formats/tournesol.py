@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from preflearn.data.words import normal
+from preflearn.data.outcome_words import normal
 from preflearn.io.formats.format import Format
 from preflearn.io.scales import Scale
 from preflearn.io.table import Table

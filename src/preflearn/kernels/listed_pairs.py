@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.gaussian_process import kernels as sk
 
 from preflearn.items import as_items, is_sparse
-from preflearn.kernels.bags import bag_paired
+from preflearn.kernels.bag_means import bag_paired
 from preflearn.kernels.distances import PROFILES
 from preflearn.kernels.rules import gram, of_points
 

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 # Nats that a free parameter must be worth. A search over parameters that the truth does not need gains more than this
-# in fewer than one case of twenty; see the simulation in tests/test_structure_rankability.py.
+# in fewer than one case of twenty; see the simulation in tests/structure/test_structure_rankability.py.
 PRICE = 1.5
 MILLION = 1e6  # odds beyond which nobody counts
 CLEAR, NO_SIGN = 0.01, 0.2  # p-values up to which odds stand as they are, and from which there is no sign of circles

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import (
+from preflearn.data.fields import (
     Frozen,
     as_column,
     as_list,

@@ -13,7 +13,7 @@ from scipy.special import ndtr
 
 from fast_share import thorough
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 INSTALLED = find_spec("botorch") is not None
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from preflearn.analysis.analyse import Analysis
 from preflearn.analysis.ladder import Ladder
-from preflearn.analysis.terms import BESIDE
-from preflearn.structure.circles import MILLION
+from preflearn.analysis.model_names import BESIDE
+from preflearn.structure.circle_search import MILLION
 
 __all__ = ["Check", "checks_of"]
 

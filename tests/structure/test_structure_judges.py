@@ -5,7 +5,7 @@ import pytest
 
 from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
-from preflearn.data.pairs import contradictions
+from preflearn.data.pair_table import contradictions
 from preflearn.exceptions import DataError
 from preflearn.structure import judge_report
 from preflearn.structure.graph import Flow, cyclic_triads

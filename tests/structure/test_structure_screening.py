@@ -9,7 +9,7 @@ from preflearn import Bags, Comparisons, PreferenceGP
 from preflearn.analysis import Limits, rank
 from preflearn.likelihoods import get_likelihood
 from preflearn.report import report_html
-from preflearn.structure import circles, preferences, rankability, residuals
+from preflearn.structure import circle_search, learned_preferences, rankability, residuals
 from preflearn.structure.graph import pairs_in_circles
 from preflearn.structure.residuals import _smallest_p, _strongest, cyclic_residuals, similarities, typical_distance
 
@@ -76,7 +76,7 @@ def test_circles_are_found_after_a_hint_as_without_screening():
 
 @pytest.mark.slow
 def test_too_many_pairs_after_a_hint_leave_the_question_open_and_say_so(monkeypatch):
-    monkeypatch.setattr(circles, "FEW_PAIRS", 10)
+    monkeypatch.setattr(circle_search, "FEW_PAIRS", 10)
     found = rankability(problem(0, circles=0.6, m=200), screen=True, max_pairs=20, n_samples=50)
     assert found.hint
     assert found.verdict == "undecided"
@@ -271,20 +271,20 @@ def test_circles_beyond_doubt_beside_a_ranking_are_not_learned_alone_unless_grou
 def test_cycles_by_preferences_alone_are_nearly_the_strongest(monkeypatch):
     data = rough(n=20, m=300)
     model = PreferenceGP(likelihood="logit", cyclic_kernel="rbf", n_restarts=0).fit(data)
-    G, P = preferences._preferences(model)
-    every = preferences._cycles(model, G, P, 5)
-    monkeypatch.setattr(preferences, "QUICK", 0.0)
-    means, nothing = preferences._preferences(model)
+    G, P = learned_preferences._preferences(model)
+    every = learned_preferences._cycles(model, G, P, 5)
+    monkeypatch.setattr(learned_preferences, "QUICK", 0.0)
+    means, nothing = learned_preferences._preferences(model)
     np.testing.assert_allclose(means, G, atol=1e-10)
     assert nothing is None
-    quick = preferences._cycles(model, means, None, 5)
+    quick = learned_preferences._cycles(model, means, None, 5)
     for strength, cycle in quick:
         assert strength == pytest.approx(
             min(P[a, b] for a, b in zip(cycle, np.roll(cycle, -1), strict=True)), abs=1e-10
         )
     assert [strength for strength, _ in quick] == sorted((strength for strength, _ in quick), reverse=True)
     assert every[0][0] - 0.02 < quick[0][0] <= every[0][0] + 1e-12
-    assert preferences._cycles(model, G - G, None, 5) == []
+    assert learned_preferences._cycles(model, G - G, None, 5) == []
 
 
 def test_who_beats_everybody_is_drawn_when_somebody_asks(monkeypatch):

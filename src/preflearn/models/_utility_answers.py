@@ -15,7 +15,7 @@ from preflearn.data import Comparisons
 from preflearn.inference.evidence import Solution
 from preflearn.inference.independent import DENSE
 from preflearn.linalg import draw_normal, few_threads, generator
-from preflearn.metrics.pairs import score_of_margins
+from preflearn.metrics.pairwise import score_of_margins
 from preflearn.models._gp_items import asked_pairs, items_of_comparisons, items_of_table
 from preflearn.models._gp_judges import asked_by, asked_of, clusters_of, covariates_of
 from preflearn.models._mixtures import DifferencePosterior, Parts, mix, outcome_probabilities, share_ties

@@ -10,8 +10,8 @@ import numpy as np
 
 from preflearn.analysis.analyse import analyse
 from preflearn.analysis.ladder import judged_items
+from preflearn.analysis.model_names import Terms, as_seen, build_model, terms_of
 from preflearn.analysis.prepared import prepare
-from preflearn.analysis.terms import Terms, as_seen, build_model, terms_of
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import Read, comparisons_of
 from preflearn.data import Comparisons

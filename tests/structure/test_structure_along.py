@@ -11,7 +11,7 @@ import preflearn
 from preflearn import Bags, Comparisons, PreferenceGP
 from preflearn.report import report_html
 from preflearn.structure import rankability
-from preflearn.structure.circles import PRICE, _along, n_learned, penalised_evidence, price
+from preflearn.structure.circle_search import PRICE, _along, n_learned, penalised_evidence, price
 from preflearn.structure.residuals import _gain, _units, cyclic_residuals, functions_of_features, similarities
 
 NAMES = [f"quality {k}" for k in range(10)]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from preflearn._version import __version__
-from preflearn.analysis.asking import runs_in_circles
-from preflearn.data.pairs import contradictions, exact_repeats
+from preflearn.analysis.suggestions import runs_in_circles
+from preflearn.data.pair_table import contradictions, exact_repeats
 from preflearn.plots._fitted import parameter_names
 from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, clean, escape, figures, number, paragraph, plural, share, table

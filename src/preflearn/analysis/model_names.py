@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, Setting
 from preflearn.models import BradleyTerry, PreferenceGP
-from preflearn.structure.circles import WEAK
+from preflearn.structure.circle_search import WEAK
 
 __all__ = ["ALIASES", "BESIDE", "UTILITIES", "Terms", "as_seen", "build_model", "has_judges", "terms_of", "words_of"]
 

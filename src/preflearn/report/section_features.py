@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.analysis.asking import runs_in_circles
+from preflearn.analysis.suggestions import runs_in_circles
 from preflearn.data import Comparisons
 from preflearn.items import as_items
 from preflearn.operators import FloatArray

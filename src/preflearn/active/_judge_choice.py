@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from preflearn.active._pool import Pool, pair_codes
 from preflearn.data import Comparisons
-from preflearn.data.checks import as_list, check_labels, object_array
+from preflearn.data.fields import as_list, check_labels, object_array
 from preflearn.exceptions import DataError, first_few
 from preflearn.operators import IntArray
 

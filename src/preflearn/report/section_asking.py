@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from preflearn.analysis import asking
+from preflearn.analysis import suggestions
 from preflearn.exceptions import quiet
 from preflearn.report.context import Shown
 from preflearn.report.markup import clean, escape, name, number, paragraph, percent, plural, table
@@ -64,8 +64,8 @@ def _suggested(shown: Shown) -> str | None:
     if len(shown.names) > MOST_SUGGESTED or not hasattr(result.model, "likelihood_"):
         return None
     with quiet(Warning):
-        asked = asking.model_to_ask(result.data, result.model, result.analysis, random_state=shown.random_state)
-        todo = asking.next_comparisons(asked, WANTED, random_state=shown.random_state)
+        asked = suggestions.model_to_ask(result.data, result.model, result.analysis, random_state=shown.random_state)
+        todo = suggestions.next_comparisons(asked, WANTED, random_state=shown.random_state)
     if not len(todo):
         return None
     pairs = zip(todo.first_name, todo.second_name, todo.gain, strict=True)

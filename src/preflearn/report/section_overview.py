@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from preflearn.analysis.asking import runs_in_circles
+from preflearn.analysis.suggestions import runs_in_circles
 from preflearn.messages import WORDS
 from preflearn.report.context import Shown
 from preflearn.report.markup import (
@@ -40,7 +40,7 @@ def answer(shown: Shown) -> str:
     if grave:
         more = len(shown.result.warnings) - 1
         rest = f' (<a href="#warnings">and {plural(more, "other warning")}</a>)' if more else ""
-        sentences.append(f"<strong>Note:</strong> {escape(clean(grave[0].told(WORDS), LONGEST_NOTE))}{rest}")
+        sentences.append(f"<strong>Note:</strong> {escape(clean(grave[0].worded(WORDS), LONGEST_NOTE))}{rest}")
     return "".join(paragraph(sentence) for sentence in sentences if sentence)
 
 

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.checks import (
+from preflearn.data.comparisons import Comparisons
+from preflearn.data.fields import (
     as_list,
     check_choice,
     check_labels,
@@ -18,10 +19,9 @@ from preflearn.data.checks import (
     check_weight,
     rows_text,
 )
-from preflearn.data.comparisons import Comparisons
 from preflearn.data.item_table import check_items, frame_columns, frame_of
-from preflearn.data.pairs import codes
-from preflearn.data.words import side_words, word_value
+from preflearn.data.outcome_words import side_words, word_value
+from preflearn.data.pair_table import codes
 from preflearn.exceptions import DataError, first_few
 
 __all__ = ["from_frame", "from_scores", "from_winners"]

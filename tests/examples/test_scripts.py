@@ -10,7 +10,7 @@ import pytest
 
 from fast_share import THOROUGH, cases, thorough
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def run(*arguments):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from preflearn.active import Suggestions, suggest
-from preflearn.active._outcomes import information
+from preflearn.active._outcome_information import information
 from preflearn.analysis.analyse import Analysis, analyse
 from preflearn.analysis.ladder import refined
 from preflearn.data import Comparisons

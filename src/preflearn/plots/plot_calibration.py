@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from preflearn.data import Comparisons
-from preflearn.data.pairs import warn_zero_one
+from preflearn.data.pair_table import warn_zero_one
 from preflearn.exceptions import DataError
 from preflearn.metrics import Calibration
 from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.stats import chi2
 from sklearn.base import clone
 
-from preflearn.analysis.asking import runs_in_circles
+from preflearn.analysis.suggestions import runs_in_circles
 from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of, log_loss
 from preflearn.operators import FloatArray, IntArray
-from preflearn.plots.calibration import _interval, _winners
+from preflearn.plots.plot_calibration import _interval, _winners
 from preflearn.report.context import Shown
 from preflearn.report.markup import number, paragraph, percent, plural, share, table
 from preflearn.report.svg import Drawing

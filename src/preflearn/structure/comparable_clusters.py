@@ -17,7 +17,7 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, quiet
 from preflearn.models import PreferenceGP
 from preflearn.structure.graph import FloatArray, Flow
-from preflearn.structure.preferences import shares
+from preflearn.structure.learned_preferences import shares
 
 __all__ = ["ComparableClusters"]
 

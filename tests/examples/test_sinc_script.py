@@ -15,7 +15,7 @@ from preflearn import PreferenceGP
 from preflearn.datasets import make_sinc_preferences
 from preflearn.likelihoods import Flipped
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
