@@ -57,7 +57,7 @@ def job(order):
 
     from benchmarks import dense_gpgp
     from preflearn import Comparisons, PreferenceGP
-    from preflearn.models import _gp_terms
+    from preflearn.models import _sum_of_terms
 
     warnings.simplefilter("ignore")
     X, (i, j, y), held = problem(order["n"], order["m"], order["ranked"], order["distinct"])
@@ -73,7 +73,7 @@ def job(order):
         found = {"seconds": time.perf_counter() - begin, "evidence": evidence, "evaluations": evaluations}
     else:
         if order["who"] == "all pairs":
-            _gp_terms.BASIS_FROM = _gp_terms.MANY_PAIRS = 10**9
+            _sum_of_terms.BASIS_FROM = _sum_of_terms.MANY_PAIRS = 10**9
         model = PreferenceGP(utility, "logit", cyclic_kernel=kernel, n_restarts=0)
         model.fit(Comparisons(X, i, j, y))
         found = {"seconds": time.perf_counter() - begin, "evidence": model.log_evidence_}

@@ -18,7 +18,7 @@ from preflearn.active._mixture import mixture_information, normals_entropy
 from preflearn.active._outcome_information import information
 from preflearn.active._pool import Pool
 from preflearn.likelihoods import Gaussian, Logit, Probit
-from preflearn.models._mixtures import DifferencePosterior
+from preflearn.models.ranking import DifferencePosterior
 
 pytestmark = pytest.mark.slow
 

@@ -23,10 +23,10 @@ from preflearn.inference.problem import Problem
 from preflearn.inference.search import quasi_newton
 from preflearn.kernels.pair_kernels import difference_gram, skew_gram
 from preflearn.likelihoods import Logit, Probit
-from preflearn.models import _gp_search
-from preflearn.models._gp_items import items_of_table
-from preflearn.models._gp_read import Statements
-from preflearn.models._gp_terms import Choice
+from preflearn.models import _sum_of_terms
+from preflearn.models._asked import items_of_table
+from preflearn.models._observations import Statements
+from preflearn.models._sum_of_terms import Choice
 from preflearn.terms import ItemKernel, Items, PairPreferences, Rows, SkewBasis, SkewFunctions, Utility
 
 IDENTITY = ConstantKernel(1.0, (1e-3, 1e4))
@@ -306,7 +306,7 @@ def test_utilities_of_many_items_with_few_comparisons_are_inferred_from_pairs(in
 
     size, by_pairs = answers()
     assert size == 20
-    monkeypatch.setattr("preflearn.models._gp_terms.FEW_PAIRS", 0.0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.FEW_PAIRS", 0.0)
     size, by_items = answers()
     assert size == 40
     for one, other in zip(by_pairs, by_items, strict=True):
@@ -329,9 +329,9 @@ def test_all_skew_functions_are_the_pairs_themselves(name, inference, monkeypatc
         return model._choice.kind, found
 
     dense, by_pairs = answers()
-    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
-    monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
-    monkeypatch.setattr("preflearn.models._gp_terms.LOST", 0.0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.MANY_PAIRS", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.LOST", 0.0)
     functions, by_functions = answers()
     assert (dense, functions) == ("pairs", "functions")
     for one, other in zip(by_pairs, by_functions, strict=True):
@@ -340,9 +340,9 @@ def test_all_skew_functions_are_the_pairs_themselves(name, inference, monkeypatc
 
 @pytest.mark.slow
 def test_gradients_through_few_skew_functions(monkeypatch):
-    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
-    monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
-    monkeypatch.setattr("preflearn.models._gp_terms.MOST_FUNCTIONS", 7)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.MANY_PAIRS", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.MOST_FUNCTIONS", 7)
     for inference in ("laplace", "ep"):
         model = fixed("both", inference=inference).fit(simulate())
         theta, h = model.theta_ + 0.1, 1e-4
@@ -384,8 +384,8 @@ def test_the_share_that_functions_hold_is_that_of_the_variances():
 
 
 def test_a_search_that_outgrows_its_functions_gets_others(monkeypatch):
-    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
-    monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.MANY_PAIRS", 0)
     rng = np.random.default_rng(0)
     X = rng.uniform(-3, 3, size=(20, 1))
     first, second = np.triu_indices(20, 1)
@@ -407,9 +407,9 @@ def test_restarts_find_what_functions_of_the_first_start_cannot_show(monkeypatch
     z = 4 * np.sin(6 * np.pi * (X[first, 0] - X[second, 0]))
     data = Comparisons(X, first, second, np.sign(z + rng.normal(size=len(z))))
     model = PreferenceGP(cyclic_kernel=1.0 * RBF(1.0), n_restarts=3, random_state=0)
-    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 100)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.BASIS_FROM", 100)
     found = clone(model).fit(data)
-    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 10**6)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.BASIS_FROM", 10**6)
     dense = model.fit(data)
     assert found._choice.kind == "functions"
     assert found.score(data) > 0.85
@@ -419,11 +419,11 @@ def test_restarts_find_what_functions_of_the_first_start_cannot_show(monkeypatch
 
 @pytest.mark.slow
 def test_functions_are_chosen_where_a_search_starts_and_anew_where_it_leads(monkeypatch):
-    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
-    monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
-    monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.MANY_PAIRS", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.LEAST_FUNCTIONS", 0)
     chosen, visited = [], []
-    choose, search = Choice.with_rest, _gp_search.quasi_newton
+    choose, search = Choice.with_rest, _sum_of_terms.quasi_newton
 
     def with_rest(choice, *rest):
         chosen.append(choice.circles.parameters.theta)
@@ -438,14 +438,14 @@ def test_functions_are_chosen_where_a_search_starts_and_anew_where_it_leads(monk
         return search(noted, *first, **how)
 
     monkeypatch.setattr(Choice, "with_rest", with_rest)
-    monkeypatch.setattr(_gp_search, "quasi_newton", watched)
+    monkeypatch.setattr(_sum_of_terms, "quasi_newton", watched)
     rng = np.random.default_rng(0)
     X = rng.uniform(-2, 2, size=(12, 1))
     first, second = np.triu_indices(12, 1)
     data = Comparisons(X, first, second, np.sign(np.sin(2 * (X[first, 0] - X[second, 0]))))
     model = PreferenceGP(cyclic_kernel=1.0 * RBF(2.0), n_restarts=2, random_state=0).fit(data)
     np.testing.assert_allclose(chosen[0], [0.0, np.log(2.0)])
-    assert all(np.abs(theta - basis).max() <= _gp_search.AWAY for theta, basis in visited)
+    assert all(np.abs(theta - basis).max() <= _sum_of_terms.AWAY for theta, basis in visited)
     assert 3 == len(model.optima_) < len(chosen) < len(visited)
     assert sum(one.evaluations for one in model.optima_) == len(visited)
     assert all(one.converged for one in model.optima_)
@@ -478,8 +478,8 @@ def test_a_search_steps_back_from_walls_and_valleys():
 
 @pytest.mark.slow
 def test_the_same_parameters_have_the_same_evidence_wherever_a_search_came_from(monkeypatch):
-    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
-    monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.LEAST_FUNCTIONS", 0)
     rng = np.random.default_rng(2)
     X = rng.normal(size=(25, 2))
     first, second = np.triu_indices(25, 1)
@@ -495,8 +495,8 @@ def test_the_same_parameters_have_the_same_evidence_wherever_a_search_came_from(
 
 
 def test_functions_are_at_least_so_many_and_lose_less_the_more_statements_there_are(monkeypatch):
-    monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", 0)
-    monkeypatch.setattr("preflearn.models._gp_terms.FEW_FUNCTIONS", 1_000)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.LEAST_FUNCTIONS", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.FEW_FUNCTIONS", 1_000)
     X = np.random.default_rng(0).normal(size=(30, 2))
     K = RBF(1.5)(X)
     assert len(SkewBasis.build(K, 0, 1_000, 0.05).kept[0]) < 40 == len(SkewBasis.build(K, 40, 1_000, 0.05).kept[0])
@@ -510,8 +510,8 @@ def test_functions_are_at_least_so_many_and_lose_less_the_more_statements_there_
 
 def with_few(utility, cyclic, said, q, monkeypatch):
     """Return the problem of q functions and the rest of each pair."""
-    monkeypatch.setattr("preflearn.models._gp_terms.LEAST_FUNCTIONS", q)
-    monkeypatch.setattr("preflearn.models._gp_terms.FEW_FUNCTIONS", q)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.LEAST_FUNCTIONS", q)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.FEW_FUNCTIONS", q)
     return Choice("pairs", utility, cyclic).with_rest(said, 0.0)
 
 
@@ -559,7 +559,7 @@ def test_what_functions_do_not_hold_is_independent_from_pair_to_pair(name, infer
 
 @pytest.mark.slow
 def test_rough_circles_are_found_from_a_smooth_start(monkeypatch):
-    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.BASIS_FROM", 0)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 3))
     first, second = (side[::2] for side in np.triu_indices(30, 1))
@@ -570,7 +570,7 @@ def test_rough_circles_are_found_from_a_smooth_start(monkeypatch):
     )
     model = PreferenceGP(likelihood="logit", cyclic_kernel=1.0 * RBF(3.0), n_restarts=0)
     found = clone(model).fit(data)
-    monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 10**6)
+    monkeypatch.setattr("preflearn.models._sum_of_terms.BASIS_FROM", 10**6)
     dense = clone(model).fit(data)
     assert 0.3 < np.exp(found.theta_[1]) < 1.4
     assert found.log_evidence_ == pytest.approx(dense.log_evidence_, abs=1.5)
@@ -580,9 +580,9 @@ def test_rough_circles_are_found_from_a_smooth_start(monkeypatch):
 @pytest.mark.parametrize("name", MODELS)
 def test_means_without_variances_are_those_of_the_matrix(name, functions, monkeypatch):
     if functions:
-        monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
-        monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
-        monkeypatch.setattr("preflearn.models._gp_terms.MOST_FUNCTIONS", 7)
+        monkeypatch.setattr("preflearn.models._sum_of_terms.BASIS_FROM", 0)
+        monkeypatch.setattr("preflearn.models._sum_of_terms.MANY_PAIRS", 0)
+        monkeypatch.setattr("preflearn.models._sum_of_terms.MOST_FUNCTIONS", 7)
     data = simulate()
     for kwargs in ({}, {"judge_kernel": "identity"}) if not functions else ({},):
         asked = replace_judge(data) if kwargs else data

@@ -20,7 +20,7 @@ from preflearn.inference.dense import DenseSystem
 from preflearn.inference.evidence import learn
 from preflearn.inference.group_design import GroupDesign
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
-from preflearn.models._gp_items import items_of_table
+from preflearn.models._asked import items_of_table
 from preflearn.terms import PairPreferences, Rows, pair_operator
 
 PARTS = {
@@ -84,7 +84,7 @@ def test_answers_are_those_of_all_pairs_as_latents(name, inference, likelihood, 
     kind, system, effects = answers()
     assert kind == "effects"
     assert system is GroupSystem
-    monkeypatch.setattr("preflearn.models._gp_terms._kind", over_all_pairs)
+    monkeypatch.setattr("preflearn.models._sum_of_terms._kind", over_all_pairs)
     kind, system, pairs = answers()
     assert kind == "pairs"
     assert system is DenseSystem

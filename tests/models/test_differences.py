@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from preflearn.models._differences import utilities_by_least_squares
+from preflearn.models.bradley_terry import utilities_by_least_squares
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 5])

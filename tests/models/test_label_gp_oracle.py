@@ -8,7 +8,7 @@ import scipy.linalg
 from scipy.stats import norm
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
-import preflearn.models._label_posterior as label_posterior
+import preflearn.models.label_gp as label_posterior
 from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
 from preflearn.data import (

@@ -5,8 +5,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
-from preflearn.models._gp_items import items_of_table
-from preflearn.models._gp_judges import asked_by
+from preflearn.models._asked import asked_by, items_of_table
 from preflearn.terms import Rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
@@ -56,9 +55,9 @@ def means_of_pairs(n):
 )
 def test_it_is_the_mean_over_all_pairs(parts, kind, monkeypatch):
     if kind == "functions":
-        monkeypatch.setattr("preflearn.models._gp_terms.BASIS_FROM", 0)
-        monkeypatch.setattr("preflearn.models._gp_terms.MANY_PAIRS", 0)
-        monkeypatch.setattr("preflearn.models._gp_terms.MOST_FUNCTIONS", 7)
+        monkeypatch.setattr("preflearn.models._sum_of_terms.BASIS_FROM", 0)
+        monkeypatch.setattr("preflearn.models._sum_of_terms.MANY_PAIRS", 0)
+        monkeypatch.setattr("preflearn.models._sum_of_terms.MOST_FUNCTIONS", 7)
     data, rng = problem(0)
     model = PreferenceGP(**parts, likelihood="logit", hyperparameters="fixed").fit(data)
     assert model._choice.kind == kind

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from preflearn import Comparisons
-from preflearn.models._gp_read import statements_of
+from preflearn.models._observations import statements_of
 
 
 def by_hand(X, judge, exact):

@@ -19,7 +19,7 @@ from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
 from preflearn.inference.laplace import laplace
 from preflearn.likelihoods import Gaussian, Logit, Probit
-from preflearn.models import _gp_terms
+from preflearn.models import _sum_of_terms
 from preflearn.structure import judge_report
 from preflearn.terms import Reliability
 from preflearn.terms.reliability import NODES
@@ -33,7 +33,7 @@ KERNEL = ConstantKernel(2.0, "fixed") * RBF(1.0, "fixed")
 @pytest.fixture
 def held(monkeypatch):
     """Hold all variances of the terms at values that the written-out covariance knows."""
-    beside = _gp_terms.beside
+    beside = _sum_of_terms.beside
 
     def fixed(model, X, data):
         found = beside(model, X, data)
@@ -42,7 +42,7 @@ def held(monkeypatch):
             found["kernels"][name] = ConstantKernel(values[name], "fixed")
         return found
 
-    monkeypatch.setattr(_gp_terms, "beside", fixed)
+    monkeypatch.setattr(_sum_of_terms, "beside", fixed)
 
 
 def problem(seed=0, n=7, m=60, margins=False, features=True):
@@ -187,7 +187,7 @@ def test_gradient_by_the_reliabilities(inference):
 )
 def test_without_variance_a_term_is_not_there(name, constant, monkeypatch):
     data = problem()
-    beside = _gp_terms.beside
+    beside = _sum_of_terms.beside
 
     def none(model, X, data):
         found = beside(model, X, data)
@@ -198,7 +198,7 @@ def test_without_variance_a_term_is_not_there(name, constant, monkeypatch):
     asked = {"side": {"side": True}, "cluster": {"cluster": True}, "covariates": {"covariates": True}}
     asked["judge side"] = {"side": "judge"}
     without = PreferenceGP(KERNEL, "logit", covariates=False).fit(data)
-    monkeypatch.setattr(_gp_terms, "beside", none)
+    monkeypatch.setattr(_sum_of_terms, "beside", none)
     parts = {"covariates": False, **asked[name]}
     there = PreferenceGP(KERNEL, "logit", **parts).fit(data)
     assert there.log_evidence_ == pytest.approx(without.log_evidence_, abs=1e-7)

@@ -22,7 +22,7 @@ from preflearn.active._beliefs import Beliefs
 from preflearn.active._criteria import Utilities, highest
 from preflearn.active._outcome_information import information
 from preflearn.active._pool import Pool
-from preflearn.models._mixtures import DifferencePosterior
+from preflearn.models.ranking import DifferencePosterior
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["OneOfMixture", "information_of_pairs", "mixture_information"]

@@ -23,7 +23,7 @@ from preflearn.data.fields import as_list, check_names, label_array, rows_text
 from preflearn.data.item_table import check_items
 from preflearn.data.sides import check_rows
 from preflearn.exceptions import DataError, first_few, nearest_names
-from preflearn.models._mixtures import DifferencePosterior
+from preflearn.models.ranking import DifferencePosterior
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["Pool", "pair_codes"]

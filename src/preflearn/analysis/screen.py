@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.data import Comparisons
-from preflearn.models._differences import utilities_by_least_squares
+from preflearn.models.bradley_terry import utilities_by_least_squares
 from preflearn.operators import FloatArray
 from preflearn.structure.residuals import row_reliabilities
 

@@ -20,7 +20,7 @@ from preflearn.exceptions import DataError, quiet, warn_user
 from preflearn.items import as_items
 from preflearn.kernels import gram, resolve_kernel
 from preflearn.metrics.pairwise import score_of_margins
-from preflearn.models._match import item_table, match_columns
+from preflearn.models._asked import item_table, match_columns
 from preflearn.unfinished import UnfinishedWarning
 
 __all__ = ["ConstraintSVM", "Wins", "difference_gram", "solve"]

@@ -16,7 +16,7 @@ from sklearn.preprocessing import OneHotEncoder
 from preflearn.data import Bags, Comparisons
 from preflearn.exceptions import DataError
 from preflearn.items import as_items
-from preflearn.models._principal_components import Components
+from preflearn.models.kpc import Components
 
 __all__ = [
     "clusters",

@@ -49,7 +49,7 @@ from preflearn.models import (
     RankRLS,
     RankRLSCV,
 )
-from preflearn.models._principal_components import Components
+from preflearn.models.kpc import Components
 from preflearn.structure import ComparableClusters
 
 __all__ = ["ESTIMATORS", "FUNCTIONS", "KERNELS", "OBJECTS", "PARTS", "RECORDS", "SPARSE", "TRANSFORMERS", "checked"]

@@ -6,9 +6,8 @@ from preflearn.models.gp import PreferenceGP
 from preflearn.models.kpc import KPCR, KPCRank, KPCRankCV
 from preflearn.models.label_gp import LabelPreferenceGP
 from preflearn.models.on_items import OnItems
-from preflearn.models.preference_matrix import PreferenceMatrix
 from preflearn.models.rank_rls import RLS, RankRLS, RankRLSCV
-from preflearn.models.ranking import Ranking
+from preflearn.models.ranking import PreferenceMatrix, Ranking
 
 __all__ = [
     "KPCR",

@@ -23,6 +23,7 @@ from preflearn.items import as_items
 from preflearn.kernels import gram, linear_map, resolve_kernel
 from preflearn.metrics import disagreement_error
 from preflearn.metrics.pairwise import score_of_margins
+from preflearn.models._asked import check_kind, item_table, match_columns
 from preflearn.models._input import (
     PairData,
     RowData,
@@ -32,7 +33,6 @@ from preflearn.models._input import (
     read_training,
     warn_if_nothing_to_learn,
 )
-from preflearn.models._match import check_kind, item_table, match_columns
 from preflearn.operators import (
     Edges,
     Features,

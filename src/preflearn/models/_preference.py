@@ -32,10 +32,10 @@ from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.laplace import Laplace
 from preflearn.items import as_items
 from preflearn.linalg import few_threads
-from preflearn.models._gp_read import Statements, read
-from preflearn.models._gp_terms import Choice
-from preflearn.models._mixtures import mix
+from preflearn.models._observations import Statements, read
+from preflearn.models._sum_of_terms import Choice
 from preflearn.models._utility_answers import UtilityPosterior
+from preflearn.models.ranking import mix
 from preflearn.terms import POPULATION, Items, Rows, Who
 from preflearn.unfinished import UnfinishedWarning
 

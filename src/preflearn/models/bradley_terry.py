@@ -1,7 +1,9 @@
-"""Bradley-Terry and Thurstone models: utilities of items without features, from who beat whom."""
+"""Utilities of items without features, from who beat whom: Bradley-Terry and Thurstone models, and least squares."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Literal, Self
@@ -27,19 +29,18 @@ from preflearn.inference.evidence import (
     search_by_gradients,
 )
 from preflearn.inference.hyperprior import HyperPrior
-from preflearn.inference.independent import FEW
+from preflearn.inference.independent import FEW, PairDesign, Precision
 from preflearn.inference.laplace import Laplace, MaximumLikelihood
 from preflearn.inference.search import Optimum
 from preflearn.likelihoods.resolve import likelihood_of
-from preflearn.models._gp_read import Statements, read
-from preflearn.models._gp_state import scale_again
-from preflearn.models._gp_terms import VARIANCE, Choice, beside, choose
-from preflearn.models._maximum import check_maximum
+from preflearn.models._model_state import scale_again
+from preflearn.models._observations import Statements, check_maximum, read
 from preflearn.models._preference import NOTHING_BUT_NOISE, PreferenceModel, warn_unfinished
+from preflearn.models._sum_of_terms import VARIANCE, Choice, beside, choose
 from preflearn.operators import FloatArray
 from preflearn.terms import ItemKernel
 
-__all__ = ["BradleyTerry"]
+__all__ = ["BradleyTerry", "utilities_by_least_squares"]
 
 N_POINTS = 16  # of an average, for each parameter
 FEW_ITEMS = 300  # up to which several starts cost nothing
@@ -396,3 +397,30 @@ def _bend(solution: Solution) -> FloatArray:
     n = solution.problem.layout.n_many
     determined = -2.0 * v * posterior.curve.sensitivity(*np.zeros((2, len(posterior.g))))[:n].sum()
     return np.array([0.5 * max(float(determined), 0.0) ** 3 / n**2])
+
+
+CLOSE = 1e-6  # relative residual
+
+
+def utilities_by_least_squares(A: Any, weight: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return b -> (A'WA)⁻ A'b for columns b, by conjugate gradients; W is the diagonal of ``weight``.
+
+    Parameters
+    ----------
+    A : csr_array (n_pairs, n_items)
+        With +1 for the lower and -1 for the higher item of each distinct pair.
+    weight : ndarray (n_pairs,)
+        Of the pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import scipy.sparse as sp
+    >>> A = sp.csr_array([[1.0, -1.0, 0.0], [1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])
+    >>> f = utilities_by_least_squares(A, np.ones(3))(np.array([[1.0], [2.0], [1.0]]))
+    >>> (f[:, 0] - f[2, 0]).round(6)
+    array([2., 1., 0.])
+    """
+    design = PairDesign(A, np.zeros((A.shape[0], 0)))
+    precision = Precision(design, weight, math.inf, 0)
+    return lambda b: precision.solve(np.asarray(design.AT @ b), CLOSE)

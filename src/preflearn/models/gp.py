@@ -33,13 +33,12 @@ from preflearn.inference.search import starts
 from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import few_threads, generator
-from preflearn.models._gp_read import Statements, read
-from preflearn.models._gp_search import search_by_functions
-from preflearn.models._gp_state import choice_again, choice_state, comparisons_again, hyperprior_again
-from preflearn.models._gp_terms import ITEM_KERNELS, Choice, choose, length_scales
-from preflearn.models._leave_out import LeftOut, without_comparisons, without_items, without_judges
-from preflearn.models._mixtures import share_ties
+from preflearn.models._model_state import choice_again, choice_state, comparisons_again, hyperprior_again
+from preflearn.models._observations import Statements, read
 from preflearn.models._preference import PreferenceModel, warn_few_points, warn_only_noise, warn_unfinished
+from preflearn.models._sum_of_terms import ITEM_KERNELS, Choice, choose, length_scales, search_by_functions
+from preflearn.models._utility_answers import LeftOut, without_comparisons, without_items, without_judges
+from preflearn.models.ranking import share_ties
 from preflearn.operators import FloatArray
 from preflearn.terms import Reliability
 from preflearn.terms.circles import circle_variance

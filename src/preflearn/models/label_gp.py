@@ -2,31 +2,237 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import LabelPreferences
+from preflearn.data import LabelPreferences, from_class_labels
 from preflearn.data.fields import check_labels, label_array
+from preflearn.data.item_table import check_items
 from preflearn.data.label_preferences import label_codes
-from preflearn.inference.contract import Observed
+from preflearn.exceptions import DataError
+from preflearn.inference.blocks import BlockDesign, BlockFactor, between, cover_cost, vertex_cover
+from preflearn.inference.contract import Observed, Posterior
+from preflearn.inference.dense import DenseSystem
 from preflearn.inference.evidence import METHODS, Evidence, Learned, Starts, get_method, learn, learned_again, numbers
 from preflearn.inference.search import starts
 from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import generator
 from preflearn.metrics import pairwise_accuracy
-from preflearn.models._gp_state import edges_again
-from preflearn.models._gp_terms import ITEM_KERNELS, start_kernel
-from preflearn.models._label_input import Edges, edge_list, label_data, merged_edges, new_items
-from preflearn.models._label_posterior import LabelPosterior, LabelProblem
+from preflearn.models._asked import match_columns
+from preflearn.models._model_state import edges_again
 from preflearn.models._preference import OfEvidence, warn_only_noise, warn_unfinished
-from preflearn.operators import FloatArray
-from preflearn.terms import Items
+from preflearn.models._sum_of_terms import ITEM_KERNELS, start_kernel
+from preflearn.operators import FloatArray, IntArray
+from preflearn.terms import ItemKernel, Items, Parameters
+from preflearn.terms.labels import Labels, contrasts, selection
 
-__all__ = ["LabelPreferenceGP"]
+__all__ = [
+    "Edges",
+    "LabelPosterior",
+    "LabelPreferenceGP",
+    "LabelProblem",
+    "edge_list",
+    "label_data",
+    "merged_edges",
+    "new_items",
+]
+
+
+class Edges(NamedTuple):
+    """Distinct edges, the lower label first, with the items that have any."""
+
+    X: Any
+    item: IntArray
+    first: IntArray
+    second: IntArray
+    outcome: FloatArray
+    weight: FloatArray
+
+
+def label_data(owner: str, X: Any, y: Any) -> LabelPreferences:
+    """Return what fit was given as label preferences; rows with class labels are the classification graph."""
+    if isinstance(X, LabelPreferences):
+        if y is not None:
+            raise TypeError(f"{owner}: LabelPreferences carry their own outcomes, but y was given as well. Pass one.")
+        return X
+    if y is None:
+        raise TypeError(
+            f"{owner} learns from LabelPreferences, or from rows X with class labels y; got {type(X).__name__} alone. "
+            "Build LabelPreferences(items, item, first, second) or see preflearn.data.from_label_rankings."
+        )
+    return from_class_labels(X, y)
+
+
+def merged_edges(owner: str, data: LabelPreferences, *, exact: bool) -> Edges:
+    """Turn every edge so that the lower label comes first, merge equal ones into weights, drop items without any."""
+    rows = np.arange(data.n_edges) if data.weight is None else np.flatnonzero(data.weight)
+    if rows.shape[0] == 0:
+        raise DataError(
+            f"there are no edges to learn from (items: {len(data)})",
+            "Give some a positive weight",
+            code="no-edges-to-learn-from",
+            owner=owner,
+        )
+    weight = np.ones(rows.shape[0]) if data.weight is None else data.weight[rows]
+    first, second = data.first[rows], data.second[rows]
+    outcome = data.outcome[rows] if exact else np.sign(data.outcome[rows])
+    outcome = np.where(first > second, -outcome, outcome) + 0.0
+    table = np.column_stack([data.item[rows], np.minimum(first, second), np.maximum(first, second), outcome])
+    distinct, place = np.unique(table, axis=0, return_inverse=True)
+    total = np.bincount(place.ravel(), weight, minlength=distinct.shape[0])
+    used, item = np.unique(distinct[:, 0].astype(np.intp), return_inverse=True)
+    return Edges(
+        data.items[used],
+        item.ravel().astype(np.intp),
+        distinct[:, 1].astype(np.intp),
+        distinct[:, 2].astype(np.intp),
+        distinct[:, 3],
+        np.asarray(total, dtype=np.float64),
+    )
+
+
+def new_items(estimator: Any, X: Any) -> Any:
+    """Return checked features of new items, with columns matched by name."""
+    check_is_fitted(estimator)
+    if isinstance(X, LabelPreferences):
+        return match_columns(estimator, X.items, X.feature_names)
+    table = check_items(X, type(estimator).__name__)
+    if table.values is None:
+        raise TypeError(f"{type(estimator).__name__}: give a table of features, one row per item; got {X!r}.")
+    return match_columns(estimator, table.values, table.feature_names)
+
+
+def edge_list(estimator: Any, X: Any, edges: Any, n_items: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return (item, first, second) of edges to predict, labels as places among those of training."""
+    owner = type(estimator).__name__
+    known = np.asarray(estimator.labels_, dtype=object)
+    if isinstance(X, LabelPreferences):
+        if edges is not None:
+            raise TypeError(f"{owner}: LabelPreferences carry their own edges, but edges were given as well. Pass one.")
+        used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
+        code = label_codes(X.labels[used], known, "labels", owner)[place.ravel()]
+        return X.item, code[: X.n_edges], code[X.n_edges :]
+    if edges is None:
+        raise TypeError(
+            f"{owner}: which labels are to be compared? Give edges=[(row, first label, second label), ...], pass "
+            "LabelPreferences, or use preference_matrix(X) for all pairs of labels."
+        )
+    listed = [tuple(edge) for edge in edges]
+    if not listed or any(len(edge) != 3 for edge in listed):
+        raise DataError(
+            f"edges must be (row of X, first label, second label); got {listed[:1]}.", code="edges-shape", owner=owner
+        )
+    new = LabelPreferences._from_fields(items=np.zeros((n_items, 1)))  # messages as for data
+    asked = LabelPreferences(new.items, [edge[0] for edge in listed], *_sides(listed), labels=known)
+    return asked.item, asked.first, asked.second
+
+
+def _sides(edges: list[tuple[Any, ...]]) -> tuple[list[Any], list[Any]]:
+    return [edge[1] for edge in edges], [edge[2] for edge in edges]
+
+
+BLOCK = 2**22  # numbers held at a time
+
+
+@dataclass(frozen=True)
+class LabelProblem:
+    """The one term of labels over edges, as `preflearn.inference.problem.Problem` is a sum of several."""
+
+    estimated: ClassVar[bool] = False
+    labels: Labels
+    design: BlockDesign
+    cover: Any  # (P, n): see `preflearn.inference.blocks`
+
+    @classmethod
+    def of(cls, edges: Edges, labels: Any, kernel: Any, *, shared: bool) -> LabelProblem:
+        """Return the prior over the functions of labels in its cheapest form.
+
+        With a small vertex cover where the edges of an item share few labels, or one dense matrix for as few functions
+        as will do: the operations decide, counted double for the cover, whose matrices are smaller. In classification
+        it wins from five labels on.
+        """
+        n_items, n_labels = edges.X.shape[0], len(labels)
+        part = ItemKernel(edges.X, kernel, None, n_items)
+        basis = selection(edges.first, edges.second, n_labels)
+        seen = np.flatnonzero(basis.any(axis=1))
+        cover = vertex_cover(edges.item, edges.first, edges.second, n_labels, n_items)[seen]
+        dense = contrasts(edges.first, edges.second, n_labels) if shared else basis
+        if 2 * cover_cost(cover) >= (n_items * dense.shape[1]) ** 3 / 3:
+            basis, cover = dense, np.ones((dense.shape[1], n_items), dtype=bool)
+        parts, rest = ((part,), None) if shared else ((part,) * len(seen), part)
+        design = BlockDesign(edges.item, edges.first, edges.second, basis, n_items)
+        return cls(Labels(parts, basis, rest, tuple(labels[seen])), design, cover)
+
+    @property
+    def parameters(self) -> Parameters:
+        """Free parameters."""
+        return self.labels.parameters
+
+    @property
+    def order(self) -> int:
+        """Order of the largest matrix that is factored."""
+        return max(int(self.cover.shape[1]), int(self.cover.sum()))
+
+    @property
+    def n_cells(self) -> int:
+        """Number of distinct edges."""
+        return self.design.shape[0]
+
+    @property
+    def n_latents(self) -> int:
+        """Number of latents."""
+        return self.design.shape[1]
+
+    def with_theta(self, theta: FloatArray) -> LabelProblem:
+        """Return the same problem at other parameters."""
+        return replace(self, labels=self.labels.clone_with_theta(theta))
+
+    def system(self) -> tuple[DenseSystem, Any]:
+        """Return the system of the labels, and from its sensitivity to derivatives by their parameters."""
+        grams, pull = self.labels.grams()
+        return DenseSystem(self.design, BlockFactor(grams, self.cover)), pull
+
+
+@dataclass(frozen=True)
+class LabelPosterior:
+    """Utilities f = H g + rest of labels, with g known up to N(mean, covariance) and the rest as it was a priori."""
+
+    prior: Labels
+    posterior: Posterior
+
+    def mean(self, new: Any) -> FloatArray:
+        """Return the expected utilities (p, L): E f_a(x) = k_a(x, X) β_a."""
+        a = self.posterior.system.latents(self.posterior.g).reshape(self.prior.basis.shape[1], -1)
+        Q = self.prior.cross(new)
+        g = a @ Q[0].T if len(Q) == 1 else np.stack([q @ row for q, row in zip(Q, a, strict=True)])
+        return np.asarray((self.prior.basis @ g).T)
+
+    def covariance(self, new: Any) -> FloatArray:
+        """Return the posterior covariance (p, L, L) of the utilities of labels at each of the new items."""
+        n_new, n_labels = new.shape[0], self.prior.basis.shape[0]
+        C = np.empty((n_new, n_labels, n_labels))
+        factor: Any = self.posterior.system.factor
+        curve: Any = self.posterior.curve
+        step = max(1, BLOCK // max(1, factor.rank * self.prior.basis.shape[1]))
+        for start in range(0, n_new, step):
+            rows = new[start : start + step]
+            g = factor.variances(curve.inner, self.prior.cross(rows), self.prior.variance(rows))
+            f = between(self.prior.basis, g) + self.prior.unseen(rows)
+            C[start : start + step] = f.transpose(2, 0, 1)
+        return C
+
+    def differences(self, new: Any, item: IntArray, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances of f_first(x) - f_second(x) of edges; swapping sides flips the sign exactly."""
+        mean, C = self.mean(new), self.covariance(new)
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        variance = C[item, low, low] + C[item, high, high] - 2 * C[item, low, high]
+        return mean[item, first] - mean[item, second], np.maximum(variance, 0.0)
 
 
 class LabelPreferenceGP(OfEvidence):
@@ -220,7 +426,7 @@ class LabelPreferenceGP(OfEvidence):
 
     def _from_file_state(self, state: dict[str, Any]) -> None:
         self._validate_params()
-        edges, labels, names, kernel, likelihood = edges_again(state)
+        edges, labels, names, kernel, likelihood = edges_again(state, Edges(*state["edges"]))
         self._unit = float(numbers(state["unit"], "unit"))
         evidence = self._evidence_of(edges, labels, kernel, likelihood, shared=self.shared)
         self._keep(edges, labels, names, learned_again(evidence, state))

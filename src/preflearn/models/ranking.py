@@ -1,16 +1,115 @@
-"""A ranking of items with its uncertainty, from draws of their utilities."""
+"""What is known of many items at once: rankings and matrices of preferences, from mixtures of normal distributions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Ranking", "rank_draws", "relative_deviations", "tiers_of"]
+__all__ = [
+    "DifferencePosterior",
+    "Parts",
+    "PreferenceMatrix",
+    "Ranking",
+    "mix",
+    "outcome_probabilities",
+    "preference_matrix_of",
+    "probability_of",
+    "rank_draws",
+    "relative_deviations",
+    "share_ties",
+    "tiers_of",
+]
+
+Parts = list[tuple[float, FloatArray, FloatArray]]  # weight, means, and variances or a covariance
+
+
+class DifferencePosterior(NamedTuple):
+    """Utility differences at one point of the hyperparameters: z ~ N(mean, std²), seen through ``likelihood``."""
+
+    weight: float
+    likelihood: Any
+    mean: FloatArray
+    std: FloatArray
+
+
+def mix(parts: Parts) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variances, or covariance, of a mixture."""
+    if len(parts) == 1:
+        return parts[0][1], parts[0][2]
+    mean = np.sum([w * m for w, m, _ in parts], axis=0)
+    away = [np.outer(m - mean, m - mean) if v.ndim > m.ndim else (m - mean) ** 2 for _, m, v in parts]
+    return mean, np.sum([w * (v + square) for (w, _, v), square in zip(parts, away, strict=True)], axis=0)
+
+
+def outcome_probabilities(parts: Parts, mixture: Any) -> FloatArray:
+    """Return P(first), P(tie) and P(second) from means and variances at every point of the hyperparameters, (m, 3)."""
+    p = sum(w * s.likelihood.probability(m, v) for (w, m, v), (_, s) in zip(parts, mixture, strict=True))
+    return np.asarray(p)
+
+
+def share_ties(p: FloatArray) -> FloatArray:
+    """Return P(second) and P(first) from P(second), P(tie) and P(first); both sum to 1 to the last bit."""
+    second, first = p[:, 0] + 0.5 * p[:, 1], p[:, 2] + 0.5 * p[:, 1]
+    more = np.maximum(first, second) / (first + second)  # of the larger, so that swapped sides give swapped answers
+    return np.where(
+        (first >= second)[:, None], np.column_stack([1.0 - more, more]), np.column_stack([more, 1.0 - more])
+    )
+
+
+@dataclass(frozen=True)
+class PreferenceMatrix:
+    """Preferences between all pairs of items; row against column.
+
+    Attributes
+    ----------
+    names : ndarray (n,)
+        Names or row numbers of the items.
+    mean : ndarray (n, n)
+        Posterior means G of latent preferences; ``G == -G.T`` to the last bit.
+    std : ndarray (n, n)
+        Their posterior standard deviations.
+    probability : ndarray (n, n)
+        P(row is preferred to column), ties shared equally; 1/2 on the diagonal, and the two of a pair sum to 1.
+
+    Examples
+    --------
+    >>> from sklearn.gaussian_process.kernels import ConstantKernel
+    >>> from preflearn import Comparisons, PreferenceGP
+    >>> circle = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[9, 9, 9])
+    >>> model = PreferenceGP(cyclic_kernel=ConstantKernel(), hyperparameters="fixed").fit(circle)
+    >>> model.preference_matrix(["rock", "scissors", "paper"]).probability.round(2)
+    array([[0.5 , 0.85, 0.15],
+           [0.15, 0.5 , 0.85],
+           [0.85, 0.15, 0.5 ]])
+    """
+
+    names: Any
+    mean: FloatArray
+    std: FloatArray
+    probability: FloatArray
+
+
+def preference_matrix_of(names: Any, low: IntArray, high: IntArray, parts: Parts, mixture: Any) -> PreferenceMatrix:
+    """Return the matrices from means and variances of the pairs above the diagonal, for each part of a mixture."""
+    n = names.shape[0]
+    mean, variance = mix(parts)
+    G, S, P = np.zeros((n, n)), np.zeros((n, n)), np.full((n, n), 0.5)
+    G[low, high], G[high, low] = mean, -mean
+    S[low, high] = S[high, low] = np.sqrt(variance)
+    P[low, high], P[high, low] = probability_of(parts, mixture)
+    return PreferenceMatrix(names, G, S, P)
+
+
+def probability_of(parts: Parts, mixture: Any) -> tuple[FloatArray, FloatArray]:
+    """Return P(first is preferred) and P(second is preferred), ties shared equally, from means and variances."""
+    p = outcome_probabilities(parts, mixture)
+    return p[:, 0] + p[:, 1] / 2, p[:, 2] + p[:, 1] / 2
+
 
 HALVINGS = 50  # of an interval that a quantile lies in
 

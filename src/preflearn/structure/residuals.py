@@ -14,8 +14,8 @@ from scipy.stats import rankdata
 from sklearn.gaussian_process.kernels import RBF
 
 from preflearn.data import Comparisons
-from preflearn.models._differences import utilities_by_least_squares
-from preflearn.models._gp_terms import start_kernel
+from preflearn.models._sum_of_terms import start_kernel
+from preflearn.models.bradley_terry import utilities_by_least_squares
 from preflearn.structure.graph import FloatArray, IntArray, pairs_in_circles, wins_in_order
 
 __all__ = [

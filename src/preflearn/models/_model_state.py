@@ -19,9 +19,8 @@ from preflearn.inference.contract import Method
 from preflearn.inference.evidence import Evidence, check_theta, hyperprior_of, numbers
 from preflearn.inference.hyperprior import HyperPrior
 from preflearn.likelihoods import get_likelihood
-from preflearn.models._gp_read import Statements
-from preflearn.models._gp_terms import MANY_PAIRS, MOST_FUNCTIONS, Choice, check_kernel, choose
-from preflearn.models._label_input import Edges
+from preflearn.models._observations import Statements
+from preflearn.models._sum_of_terms import MANY_PAIRS, MOST_FUNCTIONS, Choice, check_kernel, choose
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import ItemKernel, SkewBasis
 
@@ -140,11 +139,11 @@ def hyperprior_again(prior: Any, spread: float | None, evidence: Evidence) -> Hy
     return prior
 
 
-def edges_again(state: dict[str, Any]) -> tuple[Edges, Any, Any, Any, Any]:
+def edges_again(state: dict[str, Any], edges: Any) -> tuple[Any, Any, Any, Any, Any]:
     """Return edges, labels, names of features, kernel and likelihood of a file; raise where they do not go together."""
     labels, kernel, likelihood = state["labels"], state["kernel"], get_likelihood(state["likelihood"])
     check_names(labels, len(labels), "labels")
-    edges = _check_edges(Edges(*state["edges"]), len(labels))
+    edges = _check_edges(edges, len(labels))
     names = state["feature_names"]
     if names is not None and (not all(isinstance(n, str) for n in names) or len(names) != edges.X.shape[1]):
         raise DataError("the names of the features are not those of the columns")
@@ -155,7 +154,7 @@ def edges_again(state: dict[str, Any]) -> tuple[Edges, Any, Any, Any, Any]:
     return edges, labels, names, kernel, likelihood
 
 
-def _check_edges(edges: Edges, n_labels: int) -> Edges:
+def _check_edges(edges: Any, n_labels: int) -> Any:
     table = check_items(edges.X, "edges")
     if table.values is None:
         raise DataError("the items have no features")
@@ -169,4 +168,4 @@ def _check_edges(edges: Edges, n_labels: int) -> Edges:
     if outcome.shape != (m,) or weight.shape != (m,) or weight.min() <= 0:
         raise DataError("outcomes or weights are not those of the edges")
     item, first, second = (side.astype(np.intp) for side in (edges.item, edges.first, edges.second))
-    return Edges(table.values, item, first, second, outcome, weight)
+    return edges._replace(X=table.values, item=item, first=first, second=second, outcome=outcome, weight=weight)

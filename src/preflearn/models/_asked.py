@@ -1,4 +1,4 @@
-"""Items for a fitted Gaussian process: who among them was in training, and with which features."""
+"""What a fitted model is asked about: items, judges, clusters and covariates, matched with those of training."""
 
 from __future__ import annotations
 
@@ -7,16 +7,127 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.data.item_table import check_items, frame_of
+from preflearn.data.join import join_judges
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.items import as_items
-from preflearn.models._match import match_columns
-from preflearn.operators import IntArray
-from preflearn.terms import Items
+from preflearn.models._input import identity
+from preflearn.models._sum_of_terms import judge_parts
+from preflearn.operators import FloatArray, IntArray
+from preflearn.terms import POPULATION, UNKNOWN, Items, Who
 
-__all__ = ["asked_pairs", "items_of_comparisons", "items_of_table"]
+__all__ = [
+    "asked_by",
+    "asked_of",
+    "asked_pairs",
+    "check_kind",
+    "clusters_of",
+    "covariates_of",
+    "item_table",
+    "items_of_comparisons",
+    "items_of_table",
+    "match_columns",
+]
+
+
+def item_table(estimator: Any, comparisons: Comparisons) -> Any:
+    """Return the features of the items of comparisons that are to be predicted, matched by name."""
+    check_is_fitted(estimator)
+    owner = type(estimator).__name__
+    X, wanted = comparisons.items, estimator.n_features_in_
+    known = getattr(estimator, "item_names_", None)
+    if X is not None:
+        if getattr(estimator, "featureless_", False):
+            raise DataError(
+                "the model was fitted on items without features; give the same kind of items.",
+                code="trained-without-features",
+                owner=owner,
+            )
+        return match_columns(estimator, X, comparisons.feature_names)
+    if not getattr(estimator, "featureless_", False):
+        raise DataError(
+            f"the items have no features, but the model was fitted on {wanted}",
+            "Give Comparisons an item table",
+            code="trained-with-features",
+            owner=owner,
+        )
+    if known is None and comparisons.names is not None:
+        raise DataError(
+            "the model was fitted on numbered items and these have names, so which is which is not known",
+            "Give names in training, or row numbers here",
+            code="trained-on-numbered-items",
+            owner=owner,
+        )
+    if known is not None and comparisons.names is not None:
+        place = {name: row for row, name in enumerate(known)}
+        unknown = [name for name in comparisons.names if name not in place]
+        if unknown:
+            hint = nearest_names(str(unknown[0]), map(str, known))
+            raise DataError(
+                f"{len(unknown)} of {comparisons.n_items} items were not seen in training (names "
+                f"{first_few(unknown)}{'; ' + hint if hint else ''})",
+                "Without features only items seen in training can be compared",
+                code="items-not-in-training",
+                owner=owner,
+            )
+        return identity(wanted)[[place[name] for name in comparisons.names]]
+    if comparisons.n_items != wanted:
+        raise DataError(
+            f"the comparisons have {comparisons.n_items} items without features, but the model was fitted on {wanted}",
+            "Without features only the items seen in training can be compared",
+            code="item-count-of-training",
+            owner=owner,
+        )
+    return identity(wanted)
+
+
+def check_kind(estimator: Any, X: Any) -> None:
+    """Raise unless new items are bags where those of training were, and rows where they were rows."""
+    owner, bags = type(estimator).__name__, getattr(estimator, "on_bags_", False)
+    rows = as_items(X).one_row_each
+    if bags and rows:
+        raise DataError(
+            "the model was fitted on Bags and got a table with one row per item",
+            "Give Bags; a row alone is a bag of one point: Bags(table[:, None, :])",
+            code="trained-on-bags",
+            owner=owner,
+        )
+    if not bags and not rows:
+        raise DataError(
+            "the model was fitted on a table with one row per item and got Bags",
+            "Fit it on Bags, or give bags.means() if the rows of training were means",
+            code="trained-on-rows",
+            owner=owner,
+        )
+
+
+def match_columns(estimator: Any, X: Any, names: Any) -> Any:
+    """Return X with its columns in the order of training, by name where both have names."""
+    owner, wanted = type(estimator).__name__, estimator.n_features_in_
+    check_kind(estimator, X)
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and names is not None and list(names) != list(known):
+        missing = [name for name in known if name not in set(names)]
+        if missing:
+            raise DataError(
+                f"{len(missing)} of the {wanted} features of training are missing (columns {first_few(missing)})",
+                "Give the same columns as in training",
+                code="features-of-training-missing",
+                owner=owner,
+            )
+        place = {name: column for column, name in enumerate(names)}
+        return X[:, [place[name] for name in known]]
+    if X.shape[1] != wanted:
+        raise DataError(
+            f"the items have {X.shape[1]} features, but the model was fitted on {wanted}",
+            "Give the same columns in the same order as in training",
+            code="feature-count-of-training",
+            owner=owner,
+        )
+    return X
 
 
 def asked_pairs(model: Any, X: Any) -> Comparisons:
@@ -277,3 +388,89 @@ def _numbers_of_rows(model: Any, rows: Any) -> IntArray:
 def _same_table(model: Any, rows: Any) -> bool:
     known = model.comparisons_.items
     return rows is known or (sparse.issparse(rows) == sparse.issparse(known) and as_items(rows).equal(known))
+
+
+def clusters_of(model: Any, X: Comparisons) -> IntArray | None:
+    """Return the cluster of each of some comparisons; None where the model does not tell clusters apart."""
+    if not model.cluster:
+        return None
+    if X.cluster is None:
+        return np.full(len(X), UNKNOWN)
+    place = {name: number for number, name in enumerate(model.clusters_)}
+    return np.array([place.get(name, UNKNOWN) for name in X.cluster.tolist()], dtype=np.intp)
+
+
+def covariates_of(model: Any, X: Comparisons) -> FloatArray | None:
+    """Return the covariates of some comparisons, columns as in training; None where they are equal, or do not count."""
+    known = model.comparisons_.covariates
+    if X.covariates is None or known is None or not getattr(model, "covariates", False):
+        return None
+    names, wanted = X.covariate_names, model.comparisons_.covariate_names
+    if names is not None and wanted is not None and set(names) == set(wanted):
+        return np.asarray(X.covariates[:, [names.index(name) for name in wanted]])
+    if X.covariates.shape[1] != known.shape[1] or (names is not None and wanted is not None):
+        what = f"{known.shape[1]} columns" if wanted is None else ", ".join(f'"{name}"' for name in wanted)
+        raise DataError(
+            f"give the covariates of training ({what}); these comparisons have "
+            f"{X.covariates.shape[1] if names is None else first_few(list(names))}",
+            "Or give none, for equal ones",
+            code="covariates-of-training-lacking",
+            owner=type(model).__name__,
+        )
+    return X.covariates
+
+
+def asked_of(model: Any, X: Comparisons) -> Who | None:
+    """Return who is asked in each of some comparisons; None where the model does not tell judges apart."""
+    if not model._knows_judges:
+        return None
+    if X.judge is None:
+        return Who(np.full(len(X), UNKNOWN))
+    place: dict[Any, int] = {name: number for number, name in enumerate(model.judges_)}
+    labels = list(dict.fromkeys(X.judge.tolist()))
+    written = {str(name): name for name in model.judges_}
+    alike = [label for label in labels if label not in place and str(label) in written]
+    if alike:
+        raise DataError(
+            f"judge {alike[0]!r} is not among those of training, but {written[str(alike[0])]!r} is",
+            "Write judges as words or as numbers, the same way as in training",
+            code="judge-written-differently",
+            owner=type(model).__name__,
+        )
+    features = None
+    if _by_features(model) and X.judges is not None:
+        table: Any = join_judges(model.comparisons_.judges, X.judges, type(model).__name__)
+        features, first = table.values, model._choice.n_judges
+        for row, name in enumerate(table.names):
+            place.setdefault(name, first + row)
+    return Who(np.array([place.get(name, UNKNOWN) for name in X.judge.tolist()], dtype=np.intp), features)
+
+
+def asked_by(model: Any, judge: Any, count: int, owner: str) -> Who | None:
+    """Return one judge, or without a name the population, as the one who is asked about everything."""
+    knows = model._knows_judges
+    if judge is None:
+        return Who(np.full(count, POPULATION)) if knows else None
+    if not knows:
+        raise ValueError(
+            f"{owner}: judge={judge!r}: the model does not tell judges apart. Fit it with "
+            'PreferenceGP(judge_kernel="identity").'
+        )
+    names = list(model.judges_)
+    if judge in names:
+        return Who(np.full(count, names.index(judge)))
+    table = model.comparisons_.judges
+    if _by_features(model) and table is not None and judge in list(table.names):
+        number = model._choice.n_judges + list(table.names).index(judge)  # known by its features alone
+        return Who(np.full(count, number), table.values)
+    hint = nearest_names(str(judge), [repr(name) for name in names])
+    raise DataError(
+        f"judge {judge!r} is not among the {len(names)} of training{'; ' + hint if hint else ''}",
+        "Leave judge=None for the population that judges come from",
+        code="judge-unknown",
+        owner=owner,
+    )
+
+
+def _by_features(model: Any) -> bool:
+    return model.judge_kernel is not None and judge_parts(model.judge_kernel)[1] is not None
