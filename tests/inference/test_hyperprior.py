@@ -11,7 +11,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 import preflearn
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.exceptions import DataError
-from preflearn.inference.hyperprior import HyperPrior
+from preflearn.inference.search import HyperPrior
 from preflearn.likelihoods import Flipped, Logit
 
 

@@ -9,7 +9,7 @@ from sklearn.linear_model import LinearRegression
 from fast_share import cases, every_seed
 from laws.problems import pair_problem, row_problem
 from preflearn import KPCR, Comparisons, KPCRank, KPCRankCV, Nystroem, RankRLS
-from preflearn.inference.component_path import component_path
+from preflearn.inference.exact import component_path
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 

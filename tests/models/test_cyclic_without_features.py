@@ -14,11 +14,10 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 
 from fast_share import every_seed, mostly_slow, slow_except
 from preflearn import Comparisons, PreferenceGP
-from preflearn.inference.block_arrow import GroupSystem
+from preflearn.inference.block_arrow import GroupDesign, GroupSystem
 from preflearn.inference.contract import Query
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.evidence import learn
-from preflearn.inference.group_design import GroupDesign
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
 from preflearn.models._asked import items_of_table
 from preflearn.terms import PairPreferences, Rows, pair_operator

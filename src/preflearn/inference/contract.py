@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.linalg import draw_normal
-from preflearn.linalg.krylov import conjugate
+from preflearn.linalg.iterative import conjugate
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = [

@@ -24,11 +24,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.exceptions import DataError
-from preflearn.inference.block_arrow import GroupCurve, GroupSystem
+from preflearn.inference.block_arrow import GroupCurve, GroupSystem, Stack
 from preflearn.inference.contract import Curve, Query, System
-from preflearn.inference.group_design import Stack
-from preflearn.linalg.krylov import conjugate, trace_of
-from preflearn.linalg.stacks import times, turned
+from preflearn.linalg import times, turned
+from preflearn.linalg.iterative import conjugate, trace_of
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["CrossedCurve", "CrossedSystem"]

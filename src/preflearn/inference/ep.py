@@ -10,7 +10,7 @@ import numpy as np
 
 from preflearn.inference.contract import Curve, Found, Info, Method, Observed, Posterior, Slopes, System, Warm
 from preflearn.inference.laplace import Laplace
-from preflearn.linalg.anderson import Anderson
+from preflearn.linalg.iterative import Anderson
 from preflearn.operators import FloatArray
 
 __all__ = ["EP", "ep", "ep_gradient"]

@@ -12,10 +12,9 @@ from preflearn.exceptions import DataError
 from preflearn.inference.average import HyperPosterior, average
 from preflearn.inference.contract import Found, Info, Method, Observed, Posterior, Warm
 from preflearn.inference.ep import EP
-from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.laplace import Laplace
 from preflearn.inference.problem import Problem
-from preflearn.inference.search import Optimum, maximise, quasi_newton
+from preflearn.inference.search import HyperPrior, Optimum, maximise, quasi_newton
 from preflearn.linalg import few_threads
 from preflearn.operators import FloatArray
 from preflearn.terms import Reliability, Rows

@@ -37,7 +37,7 @@ from preflearn.exceptions import DataError, Message, Setting
 from preflearn.inference.contract import FACTOR_ALWAYS, Curve, Query, System
 from preflearn.inference.dense import Design, lower, products_of_rows
 from preflearn.linalg import cholesky_at_least_one, cholesky_one_plus
-from preflearn.linalg.krylov import conjugate, trace_of
+from preflearn.linalg.iterative import conjugate, trace_of
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import pair_operator
 

@@ -6,7 +6,7 @@ The form is chosen here and nowhere else, from the shape of what terms say that 
 
     no groups           all latents are factored together (`dense`); where these are independent, with one variance for
                         each term, they have forms of their own (`independent`)
-    one family          its groups are eliminated one by one, and all shared latents are what is left (`groups`)
+    one family          its groups are eliminated one by one, and all shared latents are what is left (`block_arrow`)
     several families    the largest is eliminated so; the latents of the others join the shared ones if they are few,
                         and else those of the second are solved for by conjugate gradients (`crossed`). A third family
                         always joins the shared latents, whose covariance is held
@@ -24,11 +24,10 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
-from preflearn.inference.block_arrow import GroupSystem
+from preflearn.inference.block_arrow import GroupDesign, GroupSystem, Stack
 from preflearn.inference.contract import Query, System, square_norms
 from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem, Design, Factor
-from preflearn.inference.group_design import GroupDesign, Stack
 from preflearn.inference.independent import DENSE, N_DRAWS, IndependentSystem, PairDesign
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Asked, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term

@@ -31,8 +31,7 @@ from preflearn import metrics
 from preflearn.baselines import ConstraintSVM, ConstraintSVMCV, PairAugmented
 from preflearn.inference.average import HyperPosterior
 from preflearn.inference.contract import Info
-from preflearn.inference.hyperprior import HyperPrior
-from preflearn.inference.search import Optimum
+from preflearn.inference.search import HyperPrior, Optimum
 from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
 from preflearn.kernels.factor import LinearMap
 from preflearn.likelihoods import LIKELIHOOD_CLASSES

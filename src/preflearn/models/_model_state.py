@@ -17,7 +17,7 @@ from preflearn.data.item_table import check_items
 from preflearn.exceptions import DataError
 from preflearn.inference.contract import Method
 from preflearn.inference.evidence import Evidence, check_theta, hyperprior_of, numbers
-from preflearn.inference.hyperprior import HyperPrior
+from preflearn.inference.search import HyperPrior
 from preflearn.likelihoods import get_likelihood
 from preflearn.models._observations import Statements
 from preflearn.models._sum_of_terms import MANY_PAIRS, MOST_FUNCTIONS, Choice, check_kernel, choose

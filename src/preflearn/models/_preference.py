@@ -28,8 +28,8 @@ from preflearn.inference.evidence import (
     get_method,
     learn,
 )
-from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.laplace import Laplace
+from preflearn.inference.search import HyperPrior
 from preflearn.items import as_items
 from preflearn.linalg import few_threads
 from preflearn.models._observations import Statements, read

@@ -28,10 +28,9 @@ from preflearn.inference.evidence import (
     maximise_evidence,
     search_by_gradients,
 )
-from preflearn.inference.hyperprior import HyperPrior
 from preflearn.inference.independent import FEW, PairDesign, Precision
 from preflearn.inference.laplace import Laplace, MaximumLikelihood
-from preflearn.inference.search import Optimum
+from preflearn.inference.search import HyperPrior, Optimum
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.models._model_state import scale_again
 from preflearn.models._observations import Statements, check_maximum, read

@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
-from preflearn.inference.component_path import component_path
+from preflearn.inference.exact import component_path
 from preflearn.kernels import centre_cross, centre_gram, gram
 from preflearn.linalg import eigh_full, eigh_leading, numerical_rank
 from preflearn.models._asked import item_table
