@@ -11,7 +11,7 @@ SRC = Path(__file__).resolve().parents[2] / "src" / "preflearn"
 ALLOWED = {
     "__init__": {"_version", "data", "kernels", "model_file", "models", "analysis"},
     "_version": set(),
-    "_pipes": set(),
+    "_files": {"exceptions"},
     "messages": set(),
     "exceptions": {"messages"},
     "unfinished": {"exceptions"},
@@ -20,7 +20,7 @@ ALLOWED = {
     "kernels": {"exceptions", "items", "linalg"},
     "operators": {"exceptions", "linalg"},
     "data": {"exceptions", "items", "linalg"},
-    "io": {"_pipes", "exceptions", "data"},
+    "io": {"_files", "exceptions", "data"},
     "likelihoods": {"exceptions"},
     "terms": {"exceptions", "linalg", "kernels"},
     "inference": {"exceptions", "linalg", "operators", "terms"},
@@ -45,7 +45,7 @@ ALLOWED = {
     "structure": {"exceptions", "data", "models"},
     "plots": {"exceptions", "items", "data", "metrics"},
     "model_file": {
-        "_pipes",
+        "_files",
         "_version",
         "exceptions",
         "items",
@@ -60,6 +60,7 @@ ALLOWED = {
     },
     "analysis": {"exceptions", "messages", "operators", "data", "io", "models", "active", "structure", "plots"},
     "report": {
+        "_files",
         "_version",
         "exceptions",
         "messages",
@@ -71,12 +72,11 @@ ALLOWED = {
         "active",
         "structure",
         "plots",
-        "model_file",
         "analysis",
     },
     "__main__": {"cli"},
     "cli": {
-        "_pipes",
+        "_files",
         "_version",
         "exceptions",
         "messages",

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from preflearn._files import atomic_file
 from preflearn.cli.console import count
 from preflearn.cli.csv_files import csv_text, write_text
 from preflearn.cli.dialect import COMMAND_LINE
@@ -20,7 +21,6 @@ from preflearn.io.opening import open_bytes
 from preflearn.io.read_options import Options
 from preflearn.io.reading import read_with
 from preflearn.io.scales import Scale
-from preflearn.model_file.container import atomic_file
 
 __all__ = ["as_comparisons", "write_rankings", "write_rows", "write_table"]
 

@@ -29,7 +29,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]], *, delimiter:
 
 def write_text(text: str, out: Path) -> None:
     """Write a text file, whole or not at all."""
-    from preflearn.model_file.container import atomic_file
+    from preflearn._files import atomic_file
 
     with atomic_file(out) as stream:
         stream.write(text.encode("utf-8", "surrogatepass"))

@@ -24,6 +24,7 @@ OPTIONS = {
     "n_features": "--n-features {}",
     "nystroem": "--nystroem {}",
     "outcomes": "--outcomes {}",
+    "overwrite": "--force",
     "repeated_rows": "--keep-repeats",
     "self_comparisons": "--drop",
     "ties": "--ties {}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from preflearn._pipes import open_stream
+from preflearn._files import open_stream
 from preflearn.cli.console import facts, working
 from preflearn.cli.csv_files import write_csv
 from preflearn.cli.options import File, Flag, ReadOptions, Source

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from preflearn._pipes import is_pipe, open_stream
+from preflearn._files import is_pipe, open_stream
 from preflearn.exceptions import DataError
 
 __all__ = ["check_targets"]

@@ -12,7 +12,7 @@ import zlib
 from pathlib import Path
 from typing import Any, Literal
 
-from preflearn._pipes import content, is_pipe
+from preflearn._files import content, is_pipe
 from preflearn.exceptions import FileFormatError, Place, nearest_names
 
 __all__ = ["check_text", "decode", "is_model", "is_path", "kind_of", "path_text", "read_bytes", "read_start"]

@@ -27,7 +27,7 @@ FORMAT_VERSION = 5
 _FORMAT = "preflearn model"
 
 
-def save(estimator: Any, path: str | Path, notes: Mapping[str, Any] | None = None) -> None:
+def save(estimator: Any, path: str | Path, notes: Mapping[str, Any] | None = None, *, overwrite: bool = True) -> None:
     r"""Save a fitted estimator as a file of data: no code is stored, and none is run when it is read.
 
     Parameters
@@ -41,12 +41,14 @@ def save(estimator: Any, path: str | Path, notes: Mapping[str, Any] | None = Non
         Where to. An existing file is replaced in one step: at no time is there a half-written file under this name.
     notes : mapping, default=None
         What else to write into it, for people and programs: strings, numbers, None, lists and mappings of these.
+    overwrite : bool, default=True
+        Whether an existing file is replaced; else it is an error.
 
     Raises
     ------
     DataError
         If a part is not data (a kernel, a transformer, a splitter or a metric of your own); the message says how to
-        save nevertheless.
+        save nevertheless. If the file exists and ``overwrite`` is False.
 
     Notes
     -----
@@ -90,7 +92,7 @@ def save(estimator: Any, path: str | Path, notes: Mapping[str, Any] | None = Non
         **encoder.estimator(estimator, "estimator"),
         "notes": encoder.encode(dict(notes or {}), "notes"),
     }
-    write_container(Path(path), header, encoder.arrays)
+    write_container(Path(path), header, encoder.arrays, overwrite=overwrite)
 
 
 def load(path: str | Path) -> Any:

@@ -1,15 +1,11 @@
-"""The archive itself: whole files or none when writing, sizes before contents when reading."""
+"""The archive itself: sizes are checked before contents when it is read."""
 
 from __future__ import annotations
 
 import contextlib
 import json
 import math
-import os
 import re
-import secrets
-import sys
-import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,74 +14,15 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn._pipes import is_pipe, open_stream
+from preflearn._files import atomic_file, is_pipe
 from preflearn.exceptions import DataError, FileFormatError, Place, Setting, nearest_names
 
-__all__ = ["Container", "atomic_file", "open_container", "write_container"]
+__all__ = ["Container", "open_container", "write_container"]
 
 _HEADER = "header.json"
 _MEMBER = re.compile(r"header\.json|[0-9]+\.npy")
-_TEMPORARY = ".preflearn-tmp"
 _PIECE = 1 << 24
-_STALE = 3600.0  # seconds after which a temporary file of a killed process is removed
 _DTYPES = {"<f8", "<f4", "<i8", "<i4", "<i2", "|i1", "<u8", "<u4", "<u2", "|u1", "|b1"}
-
-
-@contextlib.contextmanager
-def atomic_file(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for writing that appears under its name only when it is complete.
-
-    The bytes go to a temporary file in the same directory, which is flushed to the disk and then renamed; on any
-    failure, an interrupt included, it is removed and what was there before stays. Pipes and devices are written to
-    directly, as is standard output under its name /dev/stdout, wherever that leads.
-    """
-    number = open_stream(path)
-    if number is not None or is_pipe(path):
-        sys.stdout.flush()
-        # A stream that is open goes on where it is: opened again, it would overwrite a file it leads to.
-        try:
-            with path.open("wb") if number is None else os.fdopen(os.dup(number), "wb") as stream:
-                yield stream
-        except OSError as error:
-            error.filename = str(path)  # none where a device is full
-            raise
-        return
-    named, path = path, Path(os.path.realpath(path))  # a link stays a link
-    _remove_stale(path)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}{_TEMPORARY}")
-    try:
-        # Not tempfile: the file should get the permissions that any new file gets.
-        with temporary.open("xb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename = str(named)  # not the temporary name, and not none, as when the disk is full
-        raise
-    _sync_directory(path.parent)
-
-
-def _remove_stale(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        for left in path.parent.glob(f".{_escape(path.name)}.*{_TEMPORARY}"):
-            if time.time() - left.stat().st_mtime > _STALE:
-                left.unlink(missing_ok=True)
-
-
-def _escape(name: str) -> str:
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in name)
-
-
-def _sync_directory(directory: Path) -> None:
-    with contextlib.suppress(OSError):  # not every system opens directories
-        handle = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 class _Archive(zipfile.ZipFile):
@@ -104,10 +41,10 @@ class _Archive(zipfile.ZipFile):
     __del__ = object.__init__
 
 
-def write_container(path: Path, header: dict[str, Any], arrays: list[NDArray[Any]]) -> None:
+def write_container(path: Path, header: dict[str, Any], arrays: list[NDArray[Any]], *, overwrite: bool = True) -> None:
     """Write header and arrays, atomically."""
     text = json.dumps(header, allow_nan=False, separators=(",", ":"), ensure_ascii=False)
-    with atomic_file(path) as stream, _Archive(stream, "w", zipfile.ZIP_STORED) as archive:
+    with atomic_file(path, overwrite=overwrite) as stream, _Archive(stream, "w", zipfile.ZIP_STORED) as archive:
         archive.writestr(zipfile.ZipInfo(_HEADER), text.encode("utf-8", "surrogatepass"))  # without the time of day
         for number, array in enumerate(arrays):
             with archive.open(f"{number}.npy", "w", force_zip64=array.nbytes > 1 << 30) as member:

@@ -6,10 +6,10 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from preflearn._files import atomic_file
 from preflearn._version import __version__
 from preflearn.analysis import RankResult
 from preflearn.exceptions import quiet
-from preflearn.model_file.container import atomic_file
 from preflearn.report.citations import citations
 from preflearn.report.context import Shown
 from preflearn.report.markup import clean, escape, paragraph, plural
@@ -53,6 +53,7 @@ def write_report(
     title: str | None = None,
     source: str | None = None,
     random_state: int = 0,
+    overwrite: bool = True,
 ) -> None:
     """Write a ranking, and what it rests on, as one HTML file that needs nothing else.
 
@@ -68,6 +69,8 @@ def write_report(
         Where the data come from, said below the title, such as the name of a file.
     random_state : int, default=0
         Seed of what is drawn for the report. The same result and seed give the same bytes.
+    overwrite : bool, default=True
+        Whether an existing file is replaced; else it is an error.
 
     Examples
     --------
@@ -83,7 +86,7 @@ def write_report(
     <!doctype html>
     """
     page = report_html(result, title=title, source=source, random_state=random_state)
-    with atomic_file(Path(path)) as stream:
+    with atomic_file(Path(path), overwrite=overwrite) as stream:
         stream.write(page.encode("utf-8"))
 
 
