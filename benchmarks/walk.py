@@ -14,6 +14,7 @@ however often it is entered; imports do not count. For ``rank`` it also counts
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import subprocess
 import sys
@@ -99,7 +100,8 @@ def walk(call):
     objects = Objects({len(teas), len(teas.pairs.low)})
 
     def note(frame, event, _):
-        if event == "call" and frame.f_code.co_filename.startswith(SOURCE):
+        function = frame.f_code.co_flags & inspect.CO_OPTIMIZED  # bodies of modules and classes run on import
+        if event == "call" and function and frame.f_code.co_filename.startswith(SOURCE):
             entered.add((frame.f_code.co_filename, frame.f_code.co_qualname))
         objects.note(frame, event)
 
@@ -110,10 +112,9 @@ def walk(call):
     finally:
         sys.setprofile(None)
     found = {}
-    for path, name in entered:
-        if name != "<module>":
-            module = str(Path(path).relative_to(SOURCE))
-            found[module] = found.get(module, 0) + 1
+    for path, _ in entered:
+        module = str(Path(path).relative_to(SOURCE))
+        found[module] = found.get(module, 0) + 1
     made = {"fits": objects.fits, "comparisons": objects.comparisons, "representations": sorted(objects.classes)}
     return {"modules": found, **made}
 

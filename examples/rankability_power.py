@@ -34,8 +34,7 @@ from sklearn.gaussian_process.kernels import RBF
 
 from preflearn import Comparisons, PreferenceGP, rank
 from preflearn.structure import rankability
-from preflearn.structure.circle_search import HINT, SCALES
-from preflearn.structure.residuals import cyclic_residuals, similarities
+from preflearn.structure.circle_search import HINT, SCALES, cyclic_residuals, similarities
 
 SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 TRUTHS = ("ranking", "circles", "both")

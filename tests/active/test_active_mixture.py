@@ -13,9 +13,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from fast_share import cases
 from preflearn import Comparisons, PreferenceGP
 from preflearn.active import information_gain, suggest
-from preflearn.active._beliefs import Beliefs
-from preflearn.active._mixture import mixture_information, normals_entropy
-from preflearn.active._outcome_information import information
+from preflearn.active._criteria import Beliefs
+from preflearn.active._outcome_information import information, mixture_information, normals_entropy
 from preflearn.active._pool import Pool
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.models.ranking import DifferencePosterior
@@ -162,8 +161,8 @@ def test_of_many_candidates_the_most_promising_are_looked_at(monkeypatch):
         asked.extend(zip(first.tolist(), second.tolist(), strict=True))
         return np.arange(float(len(first)))
 
-    monkeypatch.setattr("preflearn.active._mixture._FULL", 40)
-    monkeypatch.setattr("preflearn.active.suggesting.information_of_pairs", by_number)
+    monkeypatch.setattr("preflearn.active._criteria._FULL", 40)
+    monkeypatch.setattr("preflearn.active._pool.Pool.information", by_number)
     found = suggest(model, X)
     pairs = np.stack(np.triu_indices(len(X), 1), axis=1)
     promising = pairs[np.sort(np.argsort(-one_normal(model, pairs, X))[:40])]

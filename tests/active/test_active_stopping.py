@@ -8,9 +8,8 @@ from sklearn.base import clone
 
 from preflearn import Comparisons
 from preflearn.active import information_gain, remaining_value
-from preflearn.active._fantasies import draw_outcomes, future_means
-from preflearn.active._top_k import draw_utilities
-from preflearn.active.stopping import _agreement, _reordered
+from preflearn.active._criteria import draw_utilities
+from preflearn.active.stopping import _agreement, _reordered, draw_outcomes, future_means
 from preflearn.likelihoods import Gaussian, Logit, Probit
 
 pytestmark = pytest.mark.slow

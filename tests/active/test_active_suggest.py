@@ -12,9 +12,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.active import information_gain, suggest, top_k_information
-from preflearn.active._candidates import _choose, consider
 from preflearn.active._outcome_information import curvature, information
-from preflearn.active._pool import Pool
+from preflearn.active._pool import Pool, _choose, consider
 from preflearn.exceptions import DataWarning
 from preflearn.likelihoods import Davidson, Gaussian, Logit, Probit
 
@@ -227,7 +226,7 @@ def test_every_item_keeps_its_best_partner_among_the_candidates():
 
 
 def test_items_surely_inside_the_top_are_counted_where_only_its_border_is_considered(monkeypatch):
-    monkeypatch.setattr("preflearn.active._candidates.MOST_ITEMS", 40)
+    monkeypatch.setattr("preflearn.active._pool.MOST_ITEMS", 40)
     model, _, _ = with_features(20, 60)
     X = np.random.default_rng(0).uniform(-2, 2, size=(300, 2))
     pool = Pool.build(model, X, "test")

@@ -7,8 +7,7 @@ import pytest
 from problems_active import by_name, entropy, probabilities, with_features
 
 from preflearn.active import information_gain, top_k_information
-from preflearn.active._beliefs import Beliefs
-from preflearn.active._top_k import Draws, draw_utilities, members
+from preflearn.active._criteria import Beliefs, Draws, draw_utilities, members
 from preflearn.likelihoods import Gaussian, Logit, Probit
 
 pytestmark = pytest.mark.slow
@@ -108,7 +107,7 @@ def test_without_other_items_it_is_about_the_pairs_own_membership(monkeypatch):
     model = by_name(FIVE)
     pairs = [(0, 1), (0, 4), (2, 3)]
     whole = top_k_information(model, pairs, 2, n_samples=65536, random_state=0)
-    monkeypatch.setattr("preflearn.active._top_k._DRAWS_PER_CELL", 65536)  # B is empty
+    monkeypatch.setattr("preflearn.active._criteria._DRAWS_PER_CELL", 65536)  # B is empty
     own = top_k_information(model, pairs, 2, n_samples=65536, random_state=0)
     mean, covariance = model.predict_utility(model.item_names_, return_cov=True)
     f = np.random.default_rng(5).multivariate_normal(mean, covariance, 400_000, method="eigh")

@@ -9,7 +9,7 @@ from hostile_problems import problem
 from fast_share import cases
 from preflearn import PreferenceGP
 from preflearn.exceptions import DataWarning
-from preflearn.unfinished import UnfinishedWarning
+from preflearn.models import UnfinishedWarning
 
 pytestmark = pytest.mark.slow
 

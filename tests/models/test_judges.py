@@ -19,7 +19,7 @@ from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
 from preflearn.inference.laplace import laplace
 from preflearn.likelihoods import Flipped, Gaussian, Probit
-from preflearn.unfinished import UnfinishedWarning
+from preflearn.models import UnfinishedWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")
 SHARE = 0.7

@@ -11,8 +11,18 @@ import preflearn
 from preflearn import Bags, Comparisons, PreferenceGP
 from preflearn.report import report_html
 from preflearn.structure import rankability
-from preflearn.structure.circle_search import PRICE, _along, n_learned, penalised_evidence, price
-from preflearn.structure.residuals import _gain, _units, cyclic_residuals, functions_of_features, similarities
+from preflearn.structure.circle_search import (
+    PRICE,
+    _along,
+    _gain,
+    _units,
+    cyclic_residuals,
+    functions_of_features,
+    n_learned,
+    penalised_evidence,
+    price,
+    similarities,
+)
 
 NAMES = [f"quality {k}" for k in range(10)]
 
@@ -113,7 +123,7 @@ def test_functions_are_of_single_features():
 
 
 def test_the_sign_along_features_is_the_norm_of_their_block():
-    from preflearn.structure.residuals import _along_features
+    from preflearn.structure.circle_search import _along_features
 
     rng = np.random.default_rng(0)
     functions = rng.normal(size=(7, 3, 2))

@@ -7,9 +7,15 @@ import pytest
 
 from preflearn import Comparisons
 from preflearn.structure import graph as graph_module
-from preflearn.structure import hodge as hodge_module
-from preflearn.structure.graph import Flow, average_clustering, cyclic_triads, smith_sizes, strongest_cycles
-from preflearn.structure.hodge import hodge, triangles
+from preflearn.structure.graph import (
+    Flow,
+    average_clustering,
+    cyclic_triads,
+    hodge,
+    smith_sizes,
+    strongest_cycles,
+    triangles,
+)
 
 
 def draw(seed, n=7, share=0.7):
@@ -148,7 +154,7 @@ def test_scores_rank_and_a_ring_of_four_is_harmonic(monkeypatch):
     np.testing.assert_allclose(-np.diff(h.scores), 1, atol=1e-8)
     ring = hodge(Flow.of(Comparisons(4, [0, 1, 2, 3], [1, 2, 3, 0])))
     assert ring.harmonic == pytest.approx(1)
-    monkeypatch.setattr(hodge_module, "MOST_TRIANGLES", 1)
+    monkeypatch.setattr(graph_module, "MOST_TRIANGLES", 1)
     first, second = np.triu_indices(6, 1)
     part = hodge(Flow.of(Comparisons(6, first, second, np.random.default_rng(0).normal(size=15))))
     assert not part.complete

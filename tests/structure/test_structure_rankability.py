@@ -10,8 +10,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from fast_share import THOROUGH, cases
 from preflearn import Comparisons, PreferenceGP, rank
-from preflearn.structure import ComparableClusters, rankability, residuals
-from preflearn.structure.verdict import cyclic_or_partly
+from preflearn.structure import ComparableClusters, circle_search, rankability
+from preflearn.structure.rankability import cyclic_or_partly
 
 pytestmark = pytest.mark.slow
 
@@ -235,12 +235,12 @@ def test_partial_rankings_and_the_number_of_clusters():
 
 @pytest.mark.parametrize("few", [0, 100])
 def test_no_part_of_a_utility_counts_as_a_circle(few, monkeypatch):
-    monkeypatch.setattr(residuals, "FEW_PAIRS", few)  # by functions, and by the covariance of pairs
+    monkeypatch.setattr(circle_search, "WRITTEN_OUT", few)  # by functions, and by the covariance of pairs
     rng = np.random.default_rng(0)
     X, f = rng.normal(size=(8, 2)), rng.normal(size=8)
     ends = np.triu_indices(8, 1)
     K = RBF(1.0)(X)
-    statistic, _ = residuals._statistic(8, ends, K)
+    statistic, _ = circle_search._statistic(8, ends, K)
     cyclic = X[ends[0], 0] * X[ends[1], 1] - X[ends[0], 1] * X[ends[1], 0]
     found = statistic(np.column_stack([f[ends[0]] - f[ends[1]], cyclic]))
     assert abs(found[0]) < 1e-14

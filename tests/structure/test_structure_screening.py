@@ -9,9 +9,10 @@ from preflearn import Bags, Comparisons, PreferenceGP
 from preflearn.analysis import Limits, rank
 from preflearn.likelihoods import get_likelihood
 from preflearn.report import report_html
-from preflearn.structure import circle_search, learned_preferences, rankability, residuals
+from preflearn.structure import circle_search, rankability
+from preflearn.structure.circle_search import _smallest_p, _strongest, cyclic_residuals, similarities, typical_distance
 from preflearn.structure.graph import pairs_in_circles
-from preflearn.structure.residuals import _smallest_p, _strongest, cyclic_residuals, similarities, typical_distance
+from preflearn.structure.rankability import _cycles, _preferences
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 
@@ -150,7 +151,7 @@ def repeated(times, *, likelihood="probit", weight=None, turned=True):
 @pytest.mark.parametrize("likelihood", ["probit", "logit", "gaussian"])
 def test_what_is_simulated_grows_with_pairs_and_not_with_rows(likelihood, monkeypatch):
     sizes = []
-    simulator = residuals._simulator
+    simulator = circle_search._simulator
 
     def watched(likelihood, z, trials, rng):
         draw, information = simulator(likelihood, z, trials, rng)
@@ -162,8 +163,8 @@ def test_what_is_simulated_grows_with_pairs_and_not_with_rows(likelihood, monkey
 
         return counted, information
 
-    monkeypatch.setattr(residuals, "_simulator", watched)
-    monkeypatch.setattr(residuals, "FEW_ROWS", 0)
+    monkeypatch.setattr(circle_search, "_simulator", watched)
+    monkeypatch.setattr(circle_search, "FEW_ROWS", 0)
     for times in (1, 50):
         cyclic_residuals(repeated(times, likelihood=likelihood), [None], 0)
         assert {shape for shape, _ in sizes} == {(36, 111)}
@@ -177,7 +178,7 @@ def test_rows_that_are_drawn_together_have_the_p_value_of_rows_drawn_apart(likel
         ranking = repeated(6, likelihood=likelihood, weight=weight)
         apart = cyclic_residuals(ranking, [None], 0).p_value
         with monkeypatch.context() as patch:
-            patch.setattr(residuals, "FEW_ROWS", 0)
+            patch.setattr(circle_search, "FEW_ROWS", 0)
             together = cyclic_residuals(ranking, [None], 0).p_value
         assert together == pytest.approx(apart, abs=0.06)  # 0.022 is the deviation of the difference at 0.5
 
@@ -185,14 +186,14 @@ def test_rows_that_are_drawn_together_have_the_p_value_of_rows_drawn_apart(likel
 def test_residuals_that_are_drawn_together_have_the_moments_of_rows_drawn_apart(monkeypatch):
     rng = np.random.default_rng(0)
     place, weight = np.repeat([0, 1], 30), np.tile([1.0, 3.0, 0.4, 2.5, 2.0], 12)
-    apart = residuals._trials(place, weight, exact=False)
-    monkeypatch.setattr(residuals, "FEW_ROWS", 0)
-    together = residuals._trials(place, weight, exact=False)
+    apart = circle_search._trials(place, weight, exact=False)
+    monkeypatch.setattr(circle_search, "FEW_ROWS", 0)
+    together = circle_search._trials(place, weight, exact=False)
     assert len(together.row) == 2 * 3  # outcomes that count 1, 0.4 and 1.25
     likelihood, moments = get_likelihood("probit"), []
     for trials in (apart, together):
         z = np.array([0.4, -1.0])[place[trials.row]]
-        draw, information = residuals._simulator(likelihood, z, trials, rng)
+        draw, information = circle_search._simulator(likelihood, z, trials, rng)
         drawn = np.array([draw(20_000)[place[trials.row] == pair].sum(axis=0) for pair in (0, 1)])
         moments.append([drawn.mean(axis=1), drawn.std(axis=1), np.bincount(place[trials.row], information)])
     np.testing.assert_allclose(moments[0][0], moments[1][0], atol=0.04 * moments[0][1].max())
@@ -203,13 +204,13 @@ def test_residuals_that_are_drawn_together_have_the_moments_of_rows_drawn_apart(
 def test_smaller_blocks_of_simulations_give_the_same_p_value(monkeypatch):
     ranking = repeated(2)
     whole = cyclic_residuals(ranking, [None], 0).p_value
-    monkeypatch.setattr(residuals, "BLOCK", 72 * 7)  # seven at a time
+    monkeypatch.setattr(circle_search, "BLOCK", 72 * 7)  # seven at a time
     assert cyclic_residuals(ranking, [None], 0).p_value == whole
 
 
 @pytest.mark.parametrize("likelihood", ["probit", "gaussian"])
 def test_rows_that_are_drawn_together_may_be_turned(likelihood, monkeypatch):
-    monkeypatch.setattr(residuals, "FEW_ROWS", 0)
+    monkeypatch.setattr(circle_search, "FEW_ROWS", 0)
     found = [
         cyclic_residuals(repeated(6, likelihood=likelihood, turned=turned), [None], 0).p_value
         for turned in (False, True)
@@ -271,20 +272,20 @@ def test_circles_beyond_doubt_beside_a_ranking_are_not_learned_alone_unless_grou
 def test_cycles_by_preferences_alone_are_nearly_the_strongest(monkeypatch):
     data = rough(n=20, m=300)
     model = PreferenceGP(likelihood="logit", cyclic_kernel="rbf", n_restarts=0).fit(data)
-    G, P = learned_preferences._preferences(model)
-    every = learned_preferences._cycles(model, G, P, 5)
-    monkeypatch.setattr(learned_preferences, "QUICK", 0.0)
-    means, nothing = learned_preferences._preferences(model)
+    G, P = _preferences(model)
+    every = _cycles(model, G, P, 5)
+    monkeypatch.setitem(_preferences.__globals__, "QUICK", 0.0)
+    means, nothing = _preferences(model)
     np.testing.assert_allclose(means, G, atol=1e-10)
     assert nothing is None
-    quick = learned_preferences._cycles(model, means, None, 5)
+    quick = _cycles(model, means, None, 5)
     for strength, cycle in quick:
         assert strength == pytest.approx(
             min(P[a, b] for a, b in zip(cycle, np.roll(cycle, -1), strict=True)), abs=1e-10
         )
     assert [strength for strength, _ in quick] == sorted((strength for strength, _ in quick), reverse=True)
     assert every[0][0] - 0.02 < quick[0][0] <= every[0][0] + 1e-12
-    assert learned_preferences._cycles(model, G - G, None, 5) == []
+    assert _cycles(model, G - G, None, 5) == []
 
 
 def test_who_beats_everybody_is_drawn_when_somebody_asks(monkeypatch):
@@ -377,13 +378,13 @@ def test_residuals_of_many_items_by_sparse_systems_are_those_by_a_dense_matrix(m
     ends, n = tuple(np.split(numbers, 2)), len(used)
     inside = pairs_in_circles(*ends, n)
     W, r = np.exp(rng.normal(size=len(pairs))), rng.normal(size=(len(pairs), 4))
-    dense = residuals._without_utilities(ends, n, W, inside)(r)
+    dense = circle_search._without_utilities(ends, n, W, inside)(r)
     ranking = rankability(data, screen=True, n_samples=10).models["ranking"]
     p_value = cyclic_residuals(ranking, [None], 0).p_value
-    monkeypatch.setattr(residuals, "DENSE", 0)
+    monkeypatch.setattr(circle_search, "DENSE", 0)
     assert not inside.all()
     assert np.abs(dense[~inside]).max() < 1e-9
-    np.testing.assert_allclose(residuals._without_utilities(ends, n, W, inside)(r), dense, atol=1e-4)
+    np.testing.assert_allclose(circle_search._without_utilities(ends, n, W, inside)(r), dense, atol=1e-4)
     assert cyclic_residuals(ranking, [None], 0).p_value == pytest.approx(p_value, abs=0.01)
 
 
@@ -397,8 +398,8 @@ def test_where_no_circle_could_be_seen_nothing_is_simulated(what, monkeypatch):
     ranking = rankability(data, screen=True, n_samples=10).models["ranking"]
     found = cyclic_residuals(ranking, [None], 0)
     # as it is by simulation
-    monkeypatch.setattr(residuals, "pairs_in_circles", lambda low, high, n: np.ones(len(low), dtype=bool))
-    monkeypatch.setattr(residuals, "wins_in_order", lambda X: False)
+    monkeypatch.setattr(circle_search, "pairs_in_circles", lambda low, high, n: np.ones(len(low), dtype=bool))
+    monkeypatch.setattr(circle_search, "wins_in_order", lambda X: False)
     assert found == cyclic_residuals(ranking, [None], 0) == (1.0, 0, ())
 
 

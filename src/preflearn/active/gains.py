@@ -6,12 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.active._arguments import check_k, check_whole
-from preflearn.active._beliefs import Beliefs
-from preflearn.active._candidates import MOST_ITEMS
-from preflearn.active._mixture import information_of_pairs
-from preflearn.active._pool import Pool
-from preflearn.active._top_k import Draws
+from preflearn.active._criteria import Beliefs, Draws
+from preflearn.active._pool import MOST_ITEMS, Pool, check_k, check_whole
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.linalg import generator
@@ -76,7 +72,7 @@ def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
     else:
         pool = Pool.build(model, items, "information_gain")
         first, second = pool.pairs(pairs, "pairs")
-    return information_of_pairs(pool, first, second)
+    return pool.information(first, second)
 
 
 def top_k_information(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -9,16 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.active._arguments import check_criterion, check_whole
-from preflearn.active._beliefs import Beliefs
-from preflearn.active._candidates import consider
-from preflearn.active._criteria import Criterion, Utilities
-from preflearn.active._judge_choice import Judges
-from preflearn.active._mixture import OneOfMixture, information_of_pairs
-from preflearn.active._pool import Pool
-from preflearn.active._top_k import Draws, TopK
-from preflearn.data.fields import label_array
-from preflearn.exceptions import DataWarning, warn_user
+from preflearn.active._criteria import Beliefs, Criterion, Draws, OneOfMixture, TopK, Utilities
+from preflearn.active._pool import Pool, check_criterion, check_whole, consider, pair_codes
+from preflearn.data import Comparisons
+from preflearn.data.fields import as_list, check_labels, label_array, object_array
+from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
 from preflearn.linalg import generator
 from preflearn.operators import FloatArray, IntArray
 
@@ -202,7 +198,7 @@ def suggest(
     if seen.k is not None:
         rule = TopK(Draws(beliefs, seen.k, n_samples, rng))
     elif pool.averaged and n == 1:
-        rule = OneOfMixture(beliefs, lambda rows: information_of_pairs(pool, first[rows], second[rows]))
+        rule = OneOfMixture(beliefs, lambda rows: pool.information(first[rows], second[rows]))
     else:
         rule = Utilities(beliefs)
     chosen: list[int] = []
@@ -240,3 +236,57 @@ def suggest(
         None if panel is None else label_array(asked),
         criterion,
     )
+
+
+class Judges:
+    """Shares of judges, and which candidates each may still be asked about."""
+
+    def __init__(self, names: NDArray[Any], open_: NDArray[np.bool_], n: int) -> None:
+        self.names = names
+        self.open = open_  # (judges, candidates)
+        self.share = -(-n // len(names))
+        self.asked = np.zeros(len(names), dtype=np.intp)
+
+    @classmethod
+    def build(cls, judges: Any, answered: Any, pool: Pool, first: IntArray, second: IntArray, n: int) -> Judges:
+        """Return judges of whom none has been asked yet, for candidates given by numbers of the pool."""
+        listed = as_list(judges, "judges", pool.owner)
+        if not listed:
+            raise DataError(
+                "judges is empty",
+                "Name at least one judge, or leave judges=None",
+                code="no-judges-asked",
+                owner=pool.owner,
+            )
+        names = object_array(check_labels(listed, len(listed), "name", pool.owner, "judge").tolist())
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        if repeated:
+            raise DataError(
+                f"judges names {first_few(repeated)} more than once",
+                "Name every judge once",
+                code="judge-asked-twice",
+                owner=pool.owner,
+            )
+        open_ = np.ones((len(names), first.shape[0]), dtype=bool)
+        if answered is not None:
+            if not isinstance(answered, Comparisons) or answered.judge is None:
+                raise TypeError(f"{pool.owner}: answered must be Comparisons with judges (judge=...).")
+            code = pair_codes(*pool.pairs(answered, "answered"), len(pool))
+            candidate = pair_codes(first, second, len(pool))
+            judge = answered.judge.tolist()
+            number = {name: row for row, name in enumerate(names)}
+            who = np.array([number.get(name, -1) for name in judge], dtype=np.intp)
+            for row in range(len(names)):
+                open_[row] = ~np.isin(candidate, code[who == row])
+        return cls(names, open_, n)
+
+    def alive(self) -> NDArray[np.bool_]:
+        """Return which candidates somebody may still be asked about."""
+        return np.asarray(self.open[self.asked < self.share].any(axis=0))
+
+    def assign(self, candidate: int) -> Any:
+        """Ask the judge with the fewest questions so far (the first named of equals); return the name."""
+        may = self.open[:, candidate] & (self.asked < self.share)
+        judge = int(np.argmin(np.where(may, self.asked, np.iinfo(np.intp).max)))
+        self.asked[judge] += 1
+        return self.names[judge]

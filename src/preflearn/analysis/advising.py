@@ -29,9 +29,8 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import first_few
 from preflearn.models.ranking import Ranking
 from preflearn.structure import JudgeReport, Rankability
-from preflearn.structure.circle_search import CLEAR, PRICE
+from preflearn.structure.circle_search import CLEAR, PRICE, chance
 from preflearn.structure.rankability import NOISE
-from preflearn.structure.residuals import chance
 
 __all__ = ["advise", "camps"]
 

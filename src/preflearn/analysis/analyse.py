@@ -18,8 +18,7 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
 from preflearn.structure import JudgeReport, Rankability, judge_report
 from preflearn.structure.circle_search import Circles, Screen, look_for_circles, penalised_evidence
-from preflearn.structure.rankability import verdict_on
-from preflearn.structure.verdict import SURE
+from preflearn.structure.rankability import SURE, verdict_on
 
 __all__ = ["Analysis", "analyse"]
 

@@ -17,7 +17,7 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
 from preflearn.models import PreferenceGP
 from preflearn.structure.circle_search import PRICE, learned, n_learned, price
-from preflearn.structure.verdict import SURE
+from preflearn.structure.rankability import SURE
 
 __all__ = ["Ladder", "NotTried", "Progress", "Step", "build_ladder", "fit_step", "judged_items", "refined"]
 

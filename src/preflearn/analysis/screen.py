@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from preflearn.data import Comparisons
 from preflearn.models.bradley_terry import utilities_by_least_squares
 from preflearn.operators import FloatArray
-from preflearn.structure.residuals import row_reliabilities
+from preflearn.structure.circle_search import row_reliabilities
 
 __all__ = ["expected_gains", "side_follows_from_items"]
 

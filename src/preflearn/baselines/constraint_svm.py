@@ -21,7 +21,7 @@ from preflearn.items import as_items
 from preflearn.kernels import gram, resolve_kernel
 from preflearn.metrics.pairwise import score_of_margins
 from preflearn.models._asked import item_table, match_columns
-from preflearn.unfinished import UnfinishedWarning
+from preflearn.models._preference import UnfinishedWarning
 
 __all__ = ["ConstraintSVM", "Wins", "difference_gram", "solve"]
 

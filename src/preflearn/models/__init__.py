@@ -1,6 +1,6 @@
 """Estimators: each chooses an operator, a form of the kernel and a way to solve, and nothing else."""
 
-from preflearn.models._preference import Effect
+from preflearn.models._preference import Effect, UnfinishedWarning
 from preflearn.models.bradley_terry import BradleyTerry
 from preflearn.models.gp import PreferenceGP
 from preflearn.models.kpc import KPCR, KPCRank, KPCRankCV
@@ -23,4 +23,5 @@ __all__ = [
     "RankRLS",
     "RankRLSCV",
     "Ranking",
+    "UnfinishedWarning",
 ]

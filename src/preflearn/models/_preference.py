@@ -9,12 +9,13 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from scipy.special import ndtri
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
 from preflearn.data.pair_table import warn_before_learning
-from preflearn.exceptions import DataWarning, Setting, warn_user
+from preflearn.exceptions import DataWarning, PreflearnWarning, Setting, warn_user
 from preflearn.inference.contract import Method, Warm
 from preflearn.inference.ep import EP
 from preflearn.inference.evidence import (
@@ -37,13 +38,13 @@ from preflearn.models._sum_of_terms import Choice
 from preflearn.models._utility_answers import UtilityPosterior
 from preflearn.models.ranking import mix
 from preflearn.terms import POPULATION, Items, Rows, Who
-from preflearn.unfinished import UnfinishedWarning
 
 __all__ = [
     "NOTHING_BUT_NOISE",
     "Effect",
     "OfEvidence",
     "PreferenceModel",
+    "UnfinishedWarning",
     "warn_few_points",
     "warn_only_noise",
     "warn_unfinished",
@@ -275,6 +276,10 @@ def _latents(choice: Choice, problem: Any, data: Statements) -> dict[str, Any]:
     functions = problem.parts.get("functions")
     lost = 0.0 if functions is None else 1.0 - functions.kept_share(data.pairs)
     return {"latents": words[choice.kind], "n_latents": problem.n_latents, "lost": max(lost, 0.0)}
+
+
+class UnfinishedWarning(PreflearnWarning, ConvergenceWarning):
+    """An iteration stopped before it reached its tolerance; the message says how far it came."""
 
 
 def warn_unfinished(owner: str, inference: str, infos: list[Any], likelihood: Any) -> None:

@@ -1,9 +1,8 @@
 """What kind of preferences these are: whether they can be ranked or run in circles, and which items are comparable."""
 
 from preflearn.structure.comparable_clusters import ComparableClusters
-from preflearn.structure.hodge import Hodge
+from preflearn.structure.graph import Hodge
 from preflearn.structure.judges import JudgeReport, judge_report
-from preflearn.structure.rankability import rankability
-from preflearn.structure.verdict import Rankability
+from preflearn.structure.rankability import Rankability, rankability
 
 __all__ = ["ComparableClusters", "Hodge", "JudgeReport", "Rankability", "judge_report", "rankability"]

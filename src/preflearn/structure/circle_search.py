@@ -1,34 +1,49 @@
-"""Cyclic preferences: a fitted model with and without a cyclic part, everything else in it kept."""
+"""Cyclic preferences: whether residuals run in circles, and a model with and without a cyclic part, all else kept."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.special import xlogy
+from scipy.stats import rankdata
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
 from preflearn.models import BradleyTerry, PreferenceGP
-from preflearn.structure.residuals import cyclic_residuals, functions_of_features, similarities, typical_distance
+from preflearn.models._sum_of_terms import start_kernel
+from preflearn.models.bradley_terry import utilities_by_least_squares
+from preflearn.structure.graph import FloatArray, IntArray, pairs_in_circles, wins_in_order
 
 __all__ = [
     "CLEAR",
+    "FEWER",
     "HINT",
     "MILLION",
     "NO_SIGN",
     "PRICE",
     "Circles",
     "Screen",
+    "Sign",
     "as_gp",
     "best_variance",
+    "chance",
+    "cyclic_residuals",
+    "functions_of_features",
     "learned",
     "look_for_circles",
     "n_learned",
     "penalised_evidence",
     "price",
+    "row_reliabilities",
+    "similarities",
+    "typical_distance",
     "without_utility",
 ]
 
@@ -47,6 +62,19 @@ VARIANCES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # that a search without featu
 FAR = 1e4  # ranges of a feature that are a length scale beyond all of its distances
 SCALES = (0.0, 0.25, 0.5, 1.0)  # of circles that residuals are searched for, in typical distances of two items
 ROUGHEST = 0.1  # where a search starts if items that circles are about have nothing in common
+# The simulations of residuals.
+SIMULATIONS, FEWER = 999, 199
+LARGE = 2e6  # multiplications of one simulation from which on there are fewer
+TOGETHER = 111  # simulations at a time, fewer where they would be more outcomes than these:
+BLOCK = 2_500_000
+FEW_ROWS = 20_000  # up to which every row is drawn on its own; beyond, rows about one pair are drawn as counts
+DENSE = 1_000  # compared items up to which a dense matrix of them is the quickest
+WRITTEN_OUT = 700  # pairs up to which their covariance is written out
+NEARLY = 0.8  # share of the strongest sign of circles that is nearly as strong
+LOST = 1e-3  # share of a kernel's variance that its leading functions may lose
+ROUNDING, SMALLEST = 1e-10, float(np.finfo(float).tiny)
+WEIGHTS = (1.0, 0.6, 0.4)  # of the functions of a single feature
+LEAST_FEATURES, MOST_FEATURES = 3, 60  # between which circles are also looked for along one or two of them
 
 
 class Screen(NamedTuple):
@@ -245,3 +273,325 @@ def learned(model: Any) -> dict[str, float]:
 def _most(p_value: float) -> float:
     """Return the highest log odds that a p-value can mean, -log(-e p log p) (Sellke, Bayarri and Berger, 2001)."""
     return -math.log(-math.e * p_value * math.log(p_value))
+
+
+def chance(X: Comparisons, *, normal: bool) -> float:
+    """Return the log evidence of no preferences at all, ties being as frequent as they are.
+
+    With ``normal`` outcomes are margins, as large as they are, under normal noise; else their signs count.
+    """
+    weight = np.ones(len(X)) if X.weight is None else X.weight
+    total = float(weight.sum())
+    if normal:
+        square = float(weight @ np.square(X.outcome)) / total
+        return -0.5 * total * (math.log(2 * math.pi * square) + 1.0) if square > 0 else math.inf
+    tied = float(weight[X.outcome == 0].sum())
+    return float(xlogy(tied, tied / total) + xlogy(total - tied, (total - tied) / (2 * total)))
+
+
+def similarities(ranking: Any, scales: Sequence[float]) -> list[FloatArray | None]:
+    """Return Gaussian kernels between the items of a ranking, of these multiples of the typical distance of two.
+
+    None, for a multiple of 0 and for items without features, stands for items that have nothing in common.
+    """
+    prior = _utility(ranking)
+    if prior.X is None:
+        return [None]
+    typical = typical_distance(ranking)
+    return [replace(prior, kernel=RBF(scale * typical), own=None).gram()[0] if scale else None for scale in scales]
+
+
+def typical_distance(ranking: Any) -> float:
+    """Return the typical distance of two items of a ranking with features."""
+    return float(start_kernel("rankability", "rbf", _utility(ranking).X).k2.length_scale)
+
+
+def functions_of_features(ranking: Any) -> FloatArray | None:
+    """Return functions of every single feature at the items of a ranking, (n_items, n_features, 3).
+
+    They are cosines of the rank of an item, which no outlier moves, centred, the smoother ones weighing more. None
+    where there are too few features to tell one or two of them from all, or too many, or no table of numbers.
+    """
+    X = _utility(ranking).X
+    if not isinstance(X, np.ndarray) or not LEAST_FEATURES <= X.shape[1] <= MOST_FEATURES:
+        return None
+    place = (rankdata(X, axis=0) - 0.5) / len(X)
+    Phi = np.cos(np.pi * place[:, :, None] * np.arange(1, len(WEIGHTS) + 1)) * WEIGHTS
+    Phi -= Phi.mean(axis=0)
+    Phi[:, np.ptp(X, axis=0) == 0] = 0.0  # of constants rounding would be left
+    return np.asarray(Phi)
+
+
+def _utility(ranking: Any) -> Any:
+    return ranking._solution.problem.parts["utility"]
+
+
+def row_reliabilities(model: Any) -> FloatArray | None:
+    """Return the reliability of who judged, for every comparison of a model; None where all are 1."""
+    learned = getattr(model, "reliability_", None)
+    if learned is None:
+        return None
+    of_judge = dict(zip(model.judges_.tolist(), learned.tolist(), strict=True))
+    return np.array([of_judge.get(name, 1.0) for name in model.comparisons_.judge.tolist()])
+
+
+class Sign(NamedTuple):
+    """How often chance would leave residuals as cyclic as these, and with which of the kernels they are most so.
+
+    ``along`` are the features along which they are still more so, one or two of them, if there are.
+    """
+
+    p_value: float
+    strongest: int
+    along: tuple[int, ...] = ()
+
+
+def cyclic_residuals(
+    ranking: Any,
+    kernels: Sequence[FloatArray | None],
+    random_state: Any,
+    functions: FloatArray | None = None,
+) -> Sign:
+    """Return the p-value of the score test for a cyclic part beside a fitted ranking, by simulation.
+
+    The statistic is r'Gr, r the derivatives of log p(y | z) at the ranking's differences z, and G the covariance of a
+    cyclic part: for compared items with kernel ΦΦ' half the squared norm of Φ'RΦ, R the skew matrix of residuals, with
+    Φ centred; without a kernel (None) pairs are independent. Outcomes of simulations come from the same z. Of all
+    residuals that part is taken out that a utility of each item would explain, whatever its prior (a Newton step
+    without one): r - WA (A'WA)⁻ A'r, W the information of the pairs. What a prior holds back is no circle, and where
+    the compared pairs close none, as on a ladder on which only neighbours met, nothing is left: the p-value is 1, and
+    nothing is simulated. It is also 1 where one order of items without features agrees with all outcomes, as hardly any
+    simulation is as orderly. Of several kernels the smallest p-value counts, in the simulations as well.
+
+    With ``functions`` of single features circles along one or two of them count as one more kernel: the statistic is
+    the largest, over features a and b, of the squared norm of Φ_a'RΦ_b in units of its own deviation. It sees what
+    distances in all features do not, where most of them have nothing to do with it.
+    """
+    X, likelihood = ranking.comparisons_, ranking.likelihood_
+    weight = np.ones(len(X)) if X.weight is None else X.weight
+    rng = np.random.default_rng(random_state if isinstance(random_state, int) else 0)
+    pairs = X.pairs
+    place, sign = pairs.row, pairs.sign
+    used, numbers = np.unique(np.concatenate([pairs.low, pairs.high]), return_inverse=True)
+    m, n = len(pairs), len(used)
+    ends = numbers[:m], numbers[m:]
+    inside = pairs_in_circles(*ends, n)
+    by_name = functions is None and all(kernel is None for kernel in kernels)
+    if not inside.any() or (by_name and not likelihood.normal and wins_in_order(X)):
+        return Sign(1.0, 0)
+    scale = row_reliabilities(ranking)
+    kinds = (
+        ranking._statements.cell
+        if scale is None
+        else np.unique(np.stack([ranking._statements.cell, scale]), axis=1, return_inverse=True)[1].ravel()
+    )
+    trials = _trials(kinds, weight, exact=likelihood.normal)
+    turn = sign[trials.row]  # the sides of a trial are those of its first row
+    z = ranking.predict_difference(X[trials.row], side=bool(ranking.side))
+    slopes = likelihood.log_density(_signs(X, likelihood), z[trials.of] * (sign * turn[trials.of])).first
+    scale = np.ones(len(X)) if scale is None else scale
+    observed = pairs.sums(sign * scale * (weight * slopes))
+    of_pairs = sp.csr_array((turn * scale[trials.row], (place[trials.row], np.arange(len(z)))), shape=(m, len(z)))
+    draw, information = _simulator(likelihood, z, trials, rng)
+    W = of_pairs.power(2) @ information
+    cyclic = _without_utilities(ends, n, W, inside)
+    parts = [_statistic(n, ends, kernel) for kernel in kernels]
+    if functions is not None:
+        parts.append(_along_features(n, ends, functions))
+    count = SIMULATIONS if sum(cost for _, cost in parts) + n**2 < LARGE else FEWER
+    smallest = 1e-12 * float(np.square(pairs.count).sum())  # rounding
+    seen = [_stacked(parts, cyclic(observed[:, None])) * (1 - 1e-9) - smallest]
+    at_once = int(np.clip(BLOCK // len(z), 1, TOGETHER))
+    for start in range(0, count, at_once):
+        seen.append(_stacked(parts, cyclic(of_pairs @ draw(min(at_once, count - start)))))
+    every = np.concatenate(seen)
+    if functions is None:
+        return Sign(_smallest_p(every), _strongest(every))
+    alone, each = np.split(every, [len(kernels)], axis=1)
+    whole, some = _gain(alone), _gain(each)
+    a, b = (side[int(np.argmax(some))] for side in np.triu_indices(functions.shape[1]))
+    along = tuple(sorted({int(a), int(b)})) if some.max() - math.log(len(some)) > whole.max() else ()
+    return Sign(_smallest_p(np.column_stack([alone, _units(each).max(axis=1)])), _strongest(alone), along)
+
+
+def _without_utilities(ends: tuple[Any, Any], n: int, W: FloatArray, inside: Any) -> Any:
+    """Return r -> r - WA (A'WA)⁻ A'r for columns of residuals: what no utility of each item explains.
+
+    It is zero but for pairs ``inside`` circles. The cube of the items is paid up to a thousand of them; beyond, systems
+    with the sparse A'WA are solved by conjugate gradients.
+    """
+    if n <= DENSE:
+        A = _differences(ends, n)
+        values, V = np.linalg.eigh((A.T @ sp.diags_array(W) @ A).toarray())
+        known = values > ROUNDING * max(float(values[-1]), SMALLEST)
+        root = V[:, known] / np.sqrt(values[known])
+        return lambda r: np.asarray(r - W[:, None] * (A @ (root @ (root.T @ (A.T @ r)))))
+    used, numbers = np.unique(np.stack([side[inside] for side in ends]), return_inverse=True)
+    low, high = numbers.reshape(2, -1)
+    A = _differences((low, high), len(used))
+    explained = utilities_by_least_squares(A, W[inside])
+
+    def cyclic(r: FloatArray) -> FloatArray:
+        out = np.zeros(r.shape)
+        out[inside] = r[inside] - W[inside, None] * (A @ explained(r[inside]))
+        return out
+
+    return cyclic
+
+
+def _differences(ends: tuple[Any, Any], n: int) -> Any:
+    m = len(ends[0])
+    return sp.csr_array(
+        (np.tile([1.0, -1.0], m), (np.repeat(np.arange(m), 2), np.ravel(np.column_stack(ends)))), (m, n)
+    )
+
+
+def _stacked(parts: Any, r: FloatArray) -> FloatArray:
+    return np.column_stack([statistic(r) for statistic, _ in parts])
+
+
+def _gain(seen: FloatArray) -> FloatArray:
+    """Return about how many nats the evidence of the first row would gain by a variance of its own, for each column.
+
+    The squared norm of k independent normal variables that is ρ times its mean gains k/2 (ρ - 1 - log ρ), and k is
+    twice the square of mean by deviation.
+    """
+    mean, variance = seen[1:].mean(axis=0), seen[1:].var(axis=0)
+    known = (mean > 0) & (variance > 0)
+    ratio = np.maximum(np.divide(seen[0], mean, out=np.ones_like(mean), where=known), 1.0)
+    half = np.divide(mean**2, variance, out=np.zeros_like(mean), where=known)
+    return np.asarray(half * (ratio - 1.0 - np.log(ratio)))
+
+
+def _units(seen: FloatArray) -> FloatArray:
+    """Return columns of squared norms as deviations from their means; their cube roots are nearly normal."""
+    root = np.cbrt(np.maximum(seen, 0.0))
+    spread = root.std(axis=0)
+    excess = root - root.mean(axis=0)
+    return np.asarray(np.divide(excess, spread, out=np.zeros_like(excess), where=spread > 0))
+
+
+def _strongest(seen: FloatArray) -> int:
+    """Return the column whose first row is the most deviations of the others above their mean, or nearly so.
+
+    The first of these: a search finds smoother circles from rougher ones more easily than the other way round.
+    """
+    spread = seen[1:].std(axis=0)
+    excess = seen[0] - seen[1:].mean(axis=0)
+    strength = np.divide(excess, spread, out=np.zeros_like(excess), where=spread > 0)
+    return int(np.argmax(strength >= NEARLY * strength.max()))
+
+
+def _smallest_p(seen: FloatArray) -> float:
+    """Return the p-value of the first row's smallest p-value over columns, among those of all rows."""
+    order = np.sort(seen, axis=0)
+    above = [len(seen) - np.searchsorted(column, own) for column, own in zip(order.T, seen.T, strict=True)]
+    least = np.min(above, axis=0)
+    return float(np.mean(least <= least[0]))
+
+
+def _signs(X: Comparisons, likelihood: Any) -> FloatArray:
+    return X.outcome if likelihood.margins else np.sign(X.outcome)
+
+
+class Trials(NamedTuple):
+    """What is drawn at once: the first row of each trial, its outcomes and their weight, and the trial of each row."""
+
+    row: IntArray
+    times: IntArray
+    weight: FloatArray
+    of: IntArray
+
+
+def _trials(cell: IntArray, weight: FloatArray, *, exact: bool) -> Trials:
+    """Return rows of which a model sees the same as one trial, as far as that is the same in distribution.
+
+    A weight of 3 is three outcomes, and 2.5 are two that count 1.25 each. So outcomes of the same pair are a count if
+    they weigh the same, as all do where weights are whole numbers. Margins (``exact``) of a pair sum to a normal
+    variable whatever they weigh.
+    """
+    times = np.maximum(np.round(weight), 1).astype(np.int64)
+    if len(weight) <= FEW_ROWS:
+        every = np.arange(len(weight))
+        return Trials(every, times, weight, every)
+    kinds, kind = np.unique(np.zeros(len(weight)) if exact else weight / times, return_inverse=True)
+    row, of = np.unique(cell * len(kinds) + kind.ravel(), return_index=True, return_inverse=True)[1:]
+    of = of.ravel()
+    total = np.zeros(len(row), np.int64)
+    np.add.at(total, of, times)
+    return Trials(row, total, np.bincount(of, weight).astype(np.float64), of)
+
+
+def _simulator(likelihood: Any, z: FloatArray, trials: Trials, rng: np.random.Generator) -> tuple[Any, FloatArray]:
+    """Return a function that draws outcomes several times and returns their residuals, and the variances of these."""
+    times, weight = trials.times, trials.weight
+    if likelihood.normal:
+        information = weight / likelihood.noise_deviation**2
+        return lambda size: np.sqrt(information)[:, None] * rng.standard_normal((len(z), size)), information
+    p = likelihood.probability(z, np.zeros(z.shape))  # first, tie, second
+    slopes = np.column_stack([likelihood.log_density(np.full(z.shape, y), z).first for y in likelihood.outcomes])
+    p = p[:, [0, 2]] if slopes.shape[1] == 2 else p[:, [0, 2, 1]]
+    scale, share = weight / times, p / p.sum(axis=1, keepdims=True)
+    information = weight * np.einsum("ij,ij->i", share, slopes**2)
+
+    def draw(size: int) -> FloatArray:
+        if slopes.shape[1] == 2:
+            won = rng.binomial(times, share[:, 0], (size, len(z)))
+            return np.asarray((scale * (won * slopes[:, 0] + (times - won) * slopes[:, 1])).T)
+        outcomes = rng.multinomial(times, share, (size, len(z)))
+        return np.asarray(scale[:, None] * np.einsum("sij,ij->is", outcomes, slopes))
+
+    return draw, information
+
+
+def _statistic(n: int, ends: tuple[Any, Any], K: FloatArray | None) -> tuple[Any, float]:
+    """Return r -> r'Gr for columns of residuals of pairs, and its cost; without a kernel G is the identity."""
+    m = ends[0].shape[0]
+    if K is None:
+        return lambda r: np.square(r).sum(axis=0), float(m)
+    # without the constant function: skew functions of the others sum to zero over opponents, as no utility does
+    K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
+    if not np.trace(K) > 0:
+        return lambda r: np.zeros(r.shape[1]), 0.0
+    K = K / np.trace(K)
+    i, j = ends
+    if m <= WRITTEN_OUT:
+        G = 2 * (K[np.ix_(i, i)] * K[np.ix_(j, j)] - K[np.ix_(i, j)] * K[np.ix_(j, i)])
+        return lambda r: np.einsum("ij,ij->j", r, G @ r), float(m)
+    values, V = np.linalg.eigh(K)
+    kept = np.cumsum(np.maximum(values, 0.0)) > LOST
+    Phi = V[:, kept] * np.sqrt(np.maximum(values[kept], 0.0))
+    products = _products(n, ends, Phi)
+    return lambda r: np.array([np.square(S).sum() for S in products(r)]), _cost(m, Phi)
+
+
+def _along_features(n: int, ends: tuple[Any, Any], functions: FloatArray) -> tuple[Any, float]:
+    """Return r -> squared norms of Φ_a'RΦ_b for all features a <= b, a row for each column of residuals; its cost."""
+    _, d, q = functions.shape
+    Phi = np.ascontiguousarray(functions.reshape(n, d * q))
+    products, kept = _products(n, ends, Phi), np.triu_indices(d)
+
+    def norms(r: FloatArray) -> FloatArray:
+        return np.stack([np.square(S).reshape(d, q, d, q).sum(axis=(1, 3))[kept] for S in products(r)])
+
+    return norms, _cost(ends[0].shape[0], Phi)
+
+
+def _products(n: int, ends: tuple[Any, Any], Phi: FloatArray) -> Any:
+    """Return r -> Φ'RΦ, one after the other, for columns of residuals, R the skew matrix of one of them."""
+    i, j = ends
+    m = i.shape[0]
+    place = sp.csr_array((np.arange(1.0, 2 * m + 1), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))
+    order = place.data.astype(np.intp) - 1  # which residual each entry of the skew matrix is
+
+    def products(r: FloatArray) -> Any:
+        signed = np.concatenate([r, -r])[order]
+        matrices = (sp.csr_array((column, place.indices, place.indptr), shape=(n, n)) for column in signed.T)
+        return (Phi.T @ (R @ Phi) for R in matrices)
+
+    return products
+
+
+def _cost(m: int, Phi: FloatArray) -> float:
+    n, r = Phi.shape
+    return float(m * r + n * r**2)

@@ -16,8 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, quiet
 from preflearn.models import PreferenceGP
-from preflearn.structure.graph import FloatArray, Flow
-from preflearn.structure.learned_preferences import shares
+from preflearn.structure.graph import FloatArray, Flow, shares
 
 __all__ = ["ComparableClusters"]
 
