@@ -9,12 +9,10 @@ from ranking_data import NAMES, by_utility
 
 from preflearn import Comparisons
 from preflearn.analysis import Limits, rank
-from preflearn.analysis._about_data import alike_names
-from preflearn.analysis.advising import _circles
+from preflearn.analysis.advice import _circles, alike_names
 from preflearn.analysis.ladder import build_ladder
-from preflearn.analysis.prepared import prepare
+from preflearn.analysis.prepared import prepare, record_of
 from preflearn.analysis.ranker import from_rows
-from preflearn.analysis.record import record_of
 from preflearn.data import Ratings, from_rankings, from_scores
 from preflearn.exceptions import DataError
 from preflearn.structure import rankability
@@ -128,7 +126,7 @@ def test_records_count_wins_losses_and_ties(weighted):
     np.testing.assert_array_equal(record.wins, [w[0], w[1], w[3]])
     np.testing.assert_array_equal(record.losses, [w[1] + w[3], w[0], 0])
     np.testing.assert_array_equal(record.ties, [0, w[2], w[2]])
-    assert record.told(2) == ("0.5-0-3" if weighted else "1-0-1")
+    assert record.text(2) == ("0.5-0-3" if weighted else "1-0-1")
     assert record.wins.sum() == record.losses.sum()
 
 
@@ -210,10 +208,10 @@ def test_wins_of_any_size_are_short_and_those_of_usual_size_are_exact():
     weight = [1234567.0, 1e12, 3.5, 0.004]
     data = Comparisons(None, ["a", "b", "c", "d"], ["z"] * 4, weight=weight)
     record = record_of(data)
-    assert [record.told(row).split("-")[0] for row in range(5) if row != 1] == ["1.2e6", "1e12", "3.5", "0.004"]
+    assert [record.text(row).split("-")[0] for row in range(5) if row != 1] == ["1.2e6", "1e12", "3.5", "0.004"]
     many = record_of(Comparisons(None, ["a"], ["b"], weight=[99999.0]))
-    assert many.told(0) == "99999-0-0"
-    assert all(len(record.told(row)) <= 20 for row in range(5))
+    assert many.text(0) == "99999-0-0"
+    assert all(len(record.text(row)) <= 20 for row in range(5))
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ def test_a_small_category_says_that_it_is_unsure():
     assert "Unsure" not in said["maths"]
     assert found.categories()["unsure"] == [False, False, True]
     assert found.categories()["comparisons"] == [200, 98, 2]
-    some = {row[1]: row[-1] for row in found.rows()[1]}
+    some = {row[1]: row[-1] for row in found.listing().rows}
     assert "" in some.values()  # items that the category does not have, have no place there
     assert all(line in str(found) for line in found.told())
 

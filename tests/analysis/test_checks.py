@@ -5,7 +5,7 @@ import pytest
 from ranking_data import NAMES, by_utility, circular
 
 from preflearn import Comparisons, rank
-from preflearn.analysis.raw import raw_places
+from preflearn.analysis.result import raw_places
 
 
 def _checks(data, **options):
@@ -63,7 +63,7 @@ def test_raw_places_are_those_of_the_model_without_what_is_held_equal():
     raw = rank(data, model="bradley-terry", circles=False).ranking.names.tolist()
     assert raw == NAMES[:6][::-1]  # length decides, unless it is held equal
     assert table["raw_place"] == [raw.index(name) + 1 for name in table["item"]]
-    assert adjusted.rows()[0][:4] == ["rank", "raw", "tier", "item"]
+    assert adjusted.listing().titles[:4] == ["rank", "raw", "tier", "item"]
 
 
 def test_raw_places_do_not_depend_on_whether_the_model_was_on_the_ladder():

@@ -6,9 +6,8 @@ from ranking_data import by_utility
 
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.analysis import Limits, analyse, rank
-from preflearn.analysis.ladder import build_ladder
+from preflearn.analysis.ladder import build_ladder, expected_gains
 from preflearn.analysis.model_names import BESIDE, Terms, terms_of
-from preflearn.analysis.screen import expected_gains
 from preflearn.exceptions import DataError
 
 

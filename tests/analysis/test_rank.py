@@ -20,11 +20,11 @@ from preflearn import BradleyTerry, Comparisons, PreferenceGP, Ratings
 from preflearn.analysis import Limits, analyse, rank
 from preflearn.analysis.ladder import _few_statements, _points
 from preflearn.analysis.model_names import ALIASES, BESIDE, UTILITIES
-from preflearn.analysis.result import percent
 from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
 from preflearn.inference.ep import EP
 from preflearn.model_file import open_model
+from preflearn.table_format import chance
 
 
 def chosen(data, model="auto", **limits):
@@ -375,7 +375,7 @@ def test_long_tables_are_cut_in_print_only():
     assert "... and 20 more" in str(result)
     assert "and 20 more" in result._repr_html_()
     assert len(result.to_pandas()) == 50
-    assert len(result.rows(7)[1]) == 7
+    assert len(result.listing().top(7).rows) == 7
 
 
 @pytest.mark.slow
@@ -596,7 +596,7 @@ def test_progress_goes_from_start_to_end():
 
 
 def test_probabilities_in_words():
-    assert [percent(p) for p in (0.0, 0.004, 0.005, 0.25, 0.996, 1.0)] == ["<1%", "<1%", "<1%", "25%", ">99%", ">99%"]
+    assert [chance(p) for p in (0.0, 0.004, 0.005, 0.25, 0.996, 1.0)] == ["<1%", "<1%", "<1%", "25%", ">99%", ">99%"]
 
 
 def test_mistakes():

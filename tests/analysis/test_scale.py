@@ -9,7 +9,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from preflearn import BradleyTerry, rank
-from preflearn.analysis.scale import scale_of
+from preflearn.analysis.result import scale_of
 from preflearn.exceptions import DataError
 
 DATA, _ = by_utility(0, n=8, m=200)

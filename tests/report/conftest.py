@@ -13,7 +13,7 @@ import pytest
 
 from preflearn import Comparisons
 from preflearn.analysis import RankResult, rank
-from preflearn.analysis.advising import _circles
+from preflearn.analysis.advice import _circles
 from preflearn.exceptions import DataWarning
 from preflearn.report import report_html
 from preflearn.structure import rankability

@@ -17,9 +17,10 @@ from preflearn.report import section_graph as graph
 from preflearn.report import section_matrix as matrix
 from preflearn.report import section_overview as overview
 from preflearn.report.context import Shown
-from preflearn.report.markup import clean, counted, number, share, short, table
+from preflearn.report.markup import clean, counted, number, share, table
 from preflearn.report.svg import Drawing, spread_ticks
 from preflearn.report.writing import SECTIONS
+from preflearn.table_format import shortened
 from report.conftest import league, made, with_model
 
 
@@ -51,7 +52,7 @@ def test_places_lead_to_rows_of_the_item_table(result_of):
     result = result_of("unused")
     shown = shown_of(result)
     assert shown.rows.tolist() == [int(row) for row in result.ranking.names]
-    wins = {int(item): shown.played(k)[0] for k, item in enumerate(result.ranking.names)}
+    wins = {int(item): result.record.wins[shown.rows[k]] for k, item in enumerate(result.ranking.names)}
     assert wins == {0: 1.0, 3: 1.0, 5: 2.0, 7: 0.0}
 
 
@@ -263,7 +264,7 @@ def test_thousands_of_items_stay_small(parsed):
 
 def _large(n: int) -> RankResult:
     """A result of many items with long names, without a model."""
-    from preflearn.analysis.record import record_of
+    from preflearn.analysis.prepared import record_of
     from preflearn.models.ranking import rank_draws
 
     names = [f"{k} {'a long name with < and & ' * 8}" for k in range(n)]
@@ -288,10 +289,10 @@ def test_numbers_and_names_are_written_with_care():
     )
     assert counted(0.0) == "&lt;1\N{NO-BREAK SPACE}%"
     for columns in range(4, 30):
-        assert len(short("a name that is quite long", columns)) <= columns
-    assert short("漢字漢字漢字漢字", 7) == "漢字\N{HORIZONTAL ELLIPSIS}字"
-    assert short("Player 12", 9) == "Player 12"
-    assert short("Player number 12", 9) != short("Player number 13", 9)
+        assert len(shortened("a name that is quite long", columns)) <= columns
+    assert shortened("漢字漢字漢字漢字", 7) == "漢字\N{HORIZONTAL ELLIPSIS}字"
+    assert shortened("Player 12", 9) == "Player 12"
+    assert shortened("Player number 12", 9) != shortened("Player number 13", 9)
 
 
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 1.0), (0.0, 1e-9), (-3e5, 2e5), (0.123, 0.124)])

@@ -1,14 +1,12 @@
 """From comparisons to a ranking in one call: the model chosen by evidence, the verdict, the warnings."""
 
 from preflearn.analysis.advice import Advice
-from preflearn.analysis.analyse import Analysis, analyse
-from preflearn.analysis.categories import RankingsBy, rank_by
-from preflearn.analysis.check_results import Check
+from preflearn.analysis.analyse import Analysis, Check, analyse
 from preflearn.analysis.ladder import Ladder, Step
 from preflearn.analysis.limits import Limits
 from preflearn.analysis.model_names import Terms
-from preflearn.analysis.ranker import rank
-from preflearn.analysis.record import Record
+from preflearn.analysis.prepared import Record
+from preflearn.analysis.ranker import RankingsBy, rank, rank_by
 from preflearn.analysis.result import RankResult
 
 __all__ = [

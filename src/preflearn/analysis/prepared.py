@@ -1,20 +1,55 @@
-"""Comparisons as a ranking sees them: signs of outcomes, items by name, and one vote for each ranking."""
+"""Comparisons as a ranking sees them: signs of outcomes, items by name, one vote for each ranking; wins and losses."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.analysis.advice import Advice
-from preflearn.analysis.record import Record, record_of
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.io.svmlight import check_feature_numbers
-from preflearn.operators import IntArray
+from preflearn.operators import FloatArray, IntArray
+from preflearn.table_format import short_number
 
-__all__ = ["Prepared", "prepare"]
+__all__ = ["Prepared", "Record", "prepare", "record_of"]
+
+
+@dataclass(frozen=True)
+class Record:
+    """How often each item of a table won, lost and tied, weights counted; (n_items,) each."""
+
+    wins: FloatArray
+    losses: FloatArray
+    ties: FloatArray
+
+    @property
+    def played(self) -> FloatArray:
+        """Comparisons of each item."""
+        return self.wins + self.losses + self.ties
+
+    def text(self, row: int) -> str:
+        """Return ``wins-losses-ties`` of one item."""
+        return "-".join(short_number(float(values[row])) for values in (self.wins, self.losses, self.ties))
+
+
+def record_of(data: Comparisons) -> Record:
+    """Return wins, losses and ties of the items of comparisons."""
+    weight = np.ones(len(data)) if data.weight is None else np.asarray(data.weight, dtype=np.float64)
+
+    def count(*parts: tuple[Any, Any]) -> FloatArray:
+        sums = (np.bincount(item[mask], weight[mask], data.n_items) for item, mask in parts)
+        return np.asarray(sum(sums, np.zeros(data.n_items)))
+
+    up, down, level = data.outcome > 0, data.outcome < 0, data.outcome == 0
+    return Record(
+        count((data.first, up), (data.second, down)),
+        count((data.first, down), (data.second, up)),
+        count((data.first, level), (data.second, level)),
+    )
 
 
 HEAVIEST = 1e14  # beyond, sums of weights lose what single comparisons say

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -12,26 +12,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preflearn.analysis.advice import Advice
-from preflearn.analysis.analyse import Analysis
-from preflearn.analysis.check_results import Check, checks_of
+from preflearn.analysis.analyse import Analysis, Check, checks_of
 from preflearn.analysis.frames import pandas_frame, polars_frame
-from preflearn.analysis.ladder import Ladder
-from preflearn.analysis.raw import is_adjusted, raw_places
-from preflearn.analysis.record import Record
-from preflearn.analysis.scale import Scale, scale_of
+from preflearn.analysis.ladder import Ladder, fit_step, refined
+from preflearn.analysis.prepared import Record
 from preflearn.data import Comparisons
+from preflearn.exceptions import DataError, nearest_names
 from preflearn.io import ItemEncoder
 from preflearn.models.ranking import Ranking
-from preflearn.operators import IntArray
+from preflearn.operators import FloatArray, IntArray
 from preflearn.structure import JudgeReport, Rankability
+from preflearn.table_format import Column, TextTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["RankResult"]
+__all__ = ["ADJUSTING", "AVERAGE_ELO", "ELO", "SCALES", "RankResult", "Scale", "is_adjusted", "raw_places", "scale_of"]
 
-_SHOWN = 30  # rows of a long table that are printed
-LEFT = ("item", "places", "W-L-T")  # columns of text
+SHOWN = 30  # rows of a long table that are printed
+LISTED = ("rank", "raw_place", "tier", "item", "utility", "interval", "places", "p_best", "p_win", "record")
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,7 +133,7 @@ class RankResult:
         ----------
         scale : {"utility", "elo"}, default="utility"
             Units of the utilities, their deviations and intervals; "elo" has a column of that name in place of
-            ``utility``, 400 points for odds of 10 to 1 (`preflearn.analysis.scale.scale_of` says how).
+            ``utility``, 400 points for odds of 10 to 1 (`preflearn.analysis.result.scale_of` says how).
         anchor : mapping, default=None
             An item and the number it has, as in ``{"Darjeeling": 1000}``; else the average item has 0, or 1500 Elo
             points. It moves the numbers, not the widths of intervals, which are relative to the average of all items.
@@ -236,38 +235,20 @@ class RankResult:
             ],
         }
 
-    def rows(
-        self, top: int | None = None, scale: str = "utility", anchor: Mapping[Any, float] | None = None
-    ) -> tuple[list[str], list[list[str]]]:
-        """Return the header and the first ``top`` rows of the table, as text; other parameters as of `table`."""
-        r, raw, units = self.ranking, self.raw_place, self.scale(scale, anchor)
-        utility, low, high = (units.points(of) for of in (r.utility, r.low, r.high))
-        digits = units.digits
-        header = [
-            "rank",
-            *([] if raw is None else ["raw"]),
-            "tier",
-            "item",
-            "Elo" if units.name == "elo" else units.name,
-        ]
-        header += [f"{100 * r.level:.0f} % interval", "places", "P(best)", "P(win)", "W-L-T"]
-        lines = []
-        for i in range(len(r) if top is None else min(top, len(r))):
-            lines.append(
-                [
-                    f"{r.rank[i]}",
-                    *([] if raw is None else [f"{raw[i]}"]),
-                    f"{r.tier[i]}",
-                    f"{r.names[i]}",
-                    rounded(utility[i], digits),
-                    f"{rounded(low[i], digits)} to {rounded(high[i], digits)}",
-                    f"{r.rank_low[i]}-{r.rank_high[i]}" if r.rank_low[i] < r.rank_high[i] else f"{r.rank_low[i]}",
-                    percent(r.p_best[i]),
-                    percent(r.p_win[i]),
-                    self.record.told(r.row[i]),
-                ]
-            )
-        return header, lines
+    def listing(
+        self, scale: str = "utility", anchor: Mapping[Any, float] | None = None, columns: Sequence[str] = LISTED
+    ) -> TextTable:
+        """Return the table that is shown, to be written as text, HTML, Markdown or LaTeX; ``columns`` are keys.
+
+        Keys are those of `Ranking.listing`, ``raw_place`` and ``record``; other parameters are as of `table`.
+        """
+        units, raw = self.scale(scale, anchor), self.raw_place
+        title = "Elo" if units.name == "elo" else units.name
+        known = dict(self.ranking.listing(units.points, units.digits, title).columns)
+        known["record"] = Column("W-L-T", self.ranking.row, self.record.text, "text", spare=3)
+        if raw is not None:
+            known["raw_place"] = Column("raw", raw)
+        return TextTable(known).select(*columns)
 
     @property
     def checked(self) -> str:
@@ -275,40 +256,24 @@ class RankResult:
         said = "; ".join(one.text for one in self.checks)
         return f"{said[:1].upper()}{said[1:]}." if said else ""
 
+    def _sentences(self) -> list[str]:
+        """Return what is said below the table, but for the warnings."""
+        verdict = [] if self.rankability is None else [self.rankability.told]
+        return [f"Model: {self.ladder.why}.", *verdict, *([f"Checks: {self.checked}"] if self.checked else [])]
+
     def __str__(self) -> str:
-        header, rows = self.rows(_SHOWN)
-        wide = [max(len(row[k]) for row in [header, *rows]) for k in range(len(header))]
-        left = [name in LEFT for name in header]
-        lines = [
-            "  ".join(cell.ljust(wide[k]) if left[k] else cell.rjust(wide[k]) for k, cell in enumerate(row)).rstrip()
-            for row in [header, *rows]
-        ]
-        if len(self) > len(rows):
-            lines.append(f"... and {len(self) - len(rows)} more")
-        lines += ["", f"Model: {self.ladder.why}."]
-        if self.rankability is not None:
-            lines.append(self.rankability.told)
-        lines += [f"Checks: {self.checked}"] if self.checked else []
-        lines += [f"Warning: {one}" for one in self.warnings]
-        return "\n".join(lines)
+        more = [f"... and {len(self) - SHOWN:,} more"] if len(self) > SHOWN else []
+        warned = [f"Warning: {one}" for one in self.warnings]
+        return "\n".join([self.listing().top(SHOWN).text(), *more, "", *self._sentences(), *warned])
 
     __repr__ = __str__  # as data frames do: what a prompt shows is the table
 
     def _repr_html_(self) -> str:
-        header, rows = self.rows(_SHOWN)
-        style = [f"text-align:{'left' if name in LEFT else 'right'};white-space:nowrap" for name in header]
-        style[header.index("item")] = "text-align:left;max-width:24em;overflow-wrap:anywhere"
-        head = _cells("th", header, style)
-        body = "".join(f"<tr>{_cells('td', row, style)}</tr>" for row in rows)
-        more = f"<p>... and {len(self) - len(rows):,} more: to_pandas() has all.</p>" if len(self) > len(rows) else ""
-        said = [f"Model: {self.ladder.why}.", *([] if self.rankability is None else [self.rankability.told])]
-        said += [f"Checks: {self.checked}"] if self.checked else []
-        told = "".join(f"<p>{html.escape(line)}</p>" for line in said)
+        more = f"<p>... and {len(self) - SHOWN:,} more: to_pandas() has all.</p>" if len(self) > SHOWN else ""
+        told = "".join(f"<p>{html.escape(line)}</p>" for line in self._sentences())
         warned = "".join(f"<li>{html.escape(str(one))}</li>" for one in self.warnings)
         return (
-            # no colours of its own: those of the notebook, light or dark
-            '<div style="max-width:60em;overflow-x:auto"><table style="font-variant-numeric:tabular-nums">'
-            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+            f'<div style="max-width:60em;overflow-x:auto">{self.listing().top(SHOWN).html()}</div>'
             f'<div style="max-width:60em">{more}{told}'
             + (f"<p>Before you trust it:</p><ul>{warned}</ul>" if warned else "")
             + "</div>"
@@ -326,26 +291,9 @@ class RankResult:
         return plot_ranking(self.ranking, top=top, ax=ax)
 
 
-def _cells(tag: str, cells: list[str], style: list[str]) -> str:
-    """Return escaped cells of a row of HTML."""
-    pairs = zip(cells, style, strict=True)
-    return "".join(f'<{tag} style="{how}">{html.escape(cell)}</{tag}>' for cell, how in pairs)
-
-
-def rounded(value: float, digits: int) -> str:
-    """Return a number with some digits, without a sign before zero."""
-    return f"{round(float(value), digits) + 0.0:.{digits}f}"
-
-
 def _counts(values: Any) -> Any:
     """Return counts as whole numbers, unless some are sums of weights."""
     return values.astype(np.int64) if np.all(values == np.round(values)) and np.all(values < 2**62) else values
-
-
-def percent(p: float) -> str:
-    """Return a probability that was counted over draws: none of them does not mean never."""
-    text = f"{p:.0%}"
-    return {"0%": "<1%", "100%": ">99%"}.get(text, text)
 
 
 def _plain(value: Any) -> Any:
@@ -355,3 +303,147 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+SCALES = ("utility", "elo")
+ELO = 400.0 / math.log(10.0)  # points for one unit of log odds: 400 points are odds of 10 to 1
+AVERAGE_ELO = 1500.0  # rating of the average item where no item is given a number
+LOGISTIC_DEVIATION = math.pi / math.sqrt(3.0)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A change of units: a utility u, relative to the average item, is shown as ``unit * u + origin``.
+
+    Attributes
+    ----------
+    name : {"utility", "elo"}
+        What the numbers are called.
+    unit : float
+        Points for one unit of utility; deviations are multiplied by it.
+    origin : float
+        Points of the average item.
+    digits : int
+        Digits after the point that are printed.
+    """
+
+    name: str = "utility"
+    unit: float = 1.0
+    origin: float = 0.0
+    digits: int = 2
+
+    def points(self, utility: Any) -> FloatArray:
+        """Return utilities, or ends of their intervals, on this scale."""
+        return np.asarray(self.unit * np.asarray(utility) + self.origin)
+
+    def widths(self, std: Any) -> FloatArray:
+        """Return deviations on this scale."""
+        return np.asarray(self.unit * np.asarray(std))
+
+
+def scale_of(
+    ranking: Ranking, likelihood: Any, name: str = "utility", anchor: Mapping[Any, float] | None = None
+) -> Scale:
+    r"""Return the scale of a ranking.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        Whose utilities are shown.
+    likelihood : likelihood
+        Of the model: its noise says what a utility is worth.
+    name : {"utility", "elo"}, default="utility"
+        "elo": 400 points are odds of 10 to 1.
+    anchor : mapping, default=None
+        One item and its number, as in ``{"Darjeeling": 1000}``. None: the average item has 0, or 1500 for "elo".
+
+    Returns
+    -------
+    Scale
+        The units.
+
+    Notes
+    -----
+    With a logit link the log odds between two items are the difference of their utilities in units of the noise's scale
+    s, so that one unit of utility is :math:`400 / (s \ln 10)` points (where there are ties, these are the odds
+    before a threshold for ties). A probit link has no constant odds: its normal noise is replaced by logistic noise of
+    the same standard deviation, whose probabilities differ from it by at most 0.023.
+
+    An anchor moves the numbers and nothing else. Intervals stay what they are without it, those of an item relative to
+    the average of all, so that the anchor has an interval, too, and a poorly known anchor does not blur all others.
+    """
+    if name not in SCALES:
+        raise DataError(
+            f'the scale "{name}" is not known', f"Choose from {', '.join(SCALES)}", code="unknown-scale", owner="rank"
+        )
+    elo = name == "elo"
+    unit = ELO * LOGISTIC_DEVIATION / float(likelihood.noise_deviation) if elo else 1.0
+    origin, digits = (AVERAGE_ELO, 0) if elo else (0.0, 2)
+    if anchor is not None:
+        where, value = _anchored(ranking, anchor)
+        origin = value - unit * float(ranking.utility[where])
+    return Scale(name, unit, origin, digits)
+
+
+def _anchored(ranking: Ranking, anchor: Mapping[Any, float]) -> tuple[int, float]:
+    """Return the place of the anchor in the ranking, and its number."""
+    if len(anchor) != 1:
+        raise DataError(
+            f"the anchor has {len(anchor)} items", "Give one with its number", code="not-one-anchor", owner="rank"
+        )
+    ((item, value),) = anchor.items()
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise DataError(
+            f'the anchor "{item}" has the number {value!r}', "Give a finite one", code="anchor-not-finite", owner="rank"
+        )
+    names = [str(name) for name in ranking.names]
+    if str(item) not in names:
+        near = nearest_names(str(item), names, limit=3)
+        raise DataError(
+            f'the anchor "{item}" is none of the {len(names)} ranked items{f" ({near})" if near else ""}',
+            "Give the name as the ranking prints it",
+            code="unknown-anchor",
+            owner="rank",
+        )
+    return names.index(str(item)), float(value)
+
+
+ADJUSTING = ("side", "covariates")  # terms that are held equal when items are compared
+
+
+def is_adjusted(analysis: Analysis) -> bool:
+    """Return whether the chosen model holds a side or covariates equal."""
+    return any(term in analysis.ladder.terms for term in ADJUSTING)
+
+
+def raw_places(analysis: Analysis, ranking: Ranking, random_state: int = 0) -> IntArray:
+    """Return the place of items in the ranking of the same model without sides and covariates.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        Whose chosen model has such terms.
+    ranking : Ranking
+        By that model.
+    random_state : int, default=0
+        Seed of the starts.
+
+    Returns
+    -------
+    ndarray (n_items,)
+        1, 2, ..., in the order of the ranking.
+
+    Notes
+    -----
+    Costs one more fit, unless that model was on the ladder.
+    """
+    terms = analysis.ladder.terms.without(*ADJUSTING)
+    data, limits = analysis.data, analysis.limits
+    step = next((one for one in analysis.ladder.steps if one.terms == terms), None)
+    if step is None:
+        step = fit_step(data, terms, None, random_state, limits)
+    items = ranking.row if data.names is None else data.names[ranking.row]
+    raw = refined(data, step, limits).model.rank(items, k=1, n_samples=1, random_state=random_state)
+    places = np.empty(len(ranking), dtype=np.intp)
+    places[raw.row] = raw.rank
+    return places

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, TextIO
 
-from preflearn.cli.failures import one_line, visible
+from preflearn.cli.failures import one_line
 from preflearn.messages import Dialect, Message
+from preflearn.table_format import visible
 
 __all__ = [
     "WarningPrinter",

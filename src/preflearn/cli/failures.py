@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preflearn.cli.dialect import COMMAND_LINE, options_of
+from preflearn.table_format import visible
 
 if TYPE_CHECKING:
     from cyclopts import CycloptsError
 
     from preflearn.messages import Dialect
 
-__all__ = ["explain", "one_line", "visible"]
+__all__ = ["explain", "one_line"]
 
-# What a terminal would obey: controls, but for line ends and tabs, and what turns the direction of text around.
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _DASHES = "\N{EN DASH}\N{EM DASH}"
 _KINDS = {"int": "a whole number", "float": "a number"}
 
@@ -121,14 +119,3 @@ def _unknown_option(option: str, chain: Sequence[str]) -> str | None:
         return f"unknown option: {option}. Write it in small letters: {option.lower()}."
     others = [command for command, names in known.items() if option in names]
     return f"unknown option: {option}. It belongs to {', '.join(others)}. Leave it out." if others else None
-
-
-def visible(text: str) -> str:
-    r"""Return a text with what a terminal would obey written out: names in files are anybody's.
-
-    Examples
-    --------
-    >>> visible("cy" + chr(27) + "[31m")
-    'cy\\x1b[31m'
-    """
-    return _OBEYED.sub(lambda found: found.group().encode("unicode_escape").decode(), text)

@@ -56,7 +56,7 @@ def inspect(
     machine.apply()
     if top < 1:
         raise DataError(f"--top is {top}; it must be 1 or more.")
-    from preflearn.analysis.advising import camps
+    from preflearn.analysis.advice import camps
     from preflearn.analysis.analyse import analyse
     from preflearn.analysis.model_names import has_judges
     from preflearn.analysis.prepared import prepare

@@ -169,12 +169,12 @@ def print_result(result: RankResult, top: int, *, explain: bool = False) -> None
     if explain:
         plain("")
         hanging(result.ladder.table(), MODEL_COLUMN)
-    header, rows = result.rows(top)
-    columns = [(name, "left" if name in ("item", "places", "W-L-T") else "right") for name in header]
-    interval = next(name for name in header if name.endswith("interval"))
-    narrow = table(columns, rows, spare=("P(win)", "W-L-T", interval, "places"))
+    listing = result.listing().top(top)
+    columns = [(one.title, "right" if one.kind == "number" else "left") for one in listing.columns.values()]
+    spare = sorted((one for one in listing.columns.values() if one.spare), key=lambda one: -one.spare)
+    narrow = table(columns, listing.rows, spare=[one.title for one in spare])
     if narrow:
         facts([("", f"Not shown for lack of room: {', '.join(narrow)}. --out writes all columns.")])
-    if len(result) > len(rows):
-        facts([("", f"and {count(len(result) - len(rows), 'more item')}: --top {len(result)} shows all.")])
+    if len(result) > len(listing):
+        facts([("", f"and {count(len(result) - len(listing), 'more item')}: --top {len(result)} shows all.")])
     facts([("Warning", one.text) for one in result.warnings])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from preflearn.operators import FloatArray, IntArray
+from preflearn.table_format import Column, TextTable, chance, decimal, interval, place_range
 
 __all__ = [
     "DifferencePosterior",
@@ -154,10 +157,10 @@ class Ranking:
     >>> from preflearn import Comparisons, PreferenceGP
     >>> matches = Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "cy"])
     >>> print(PreferenceGP(hyperparameters="fixed").fit(matches).rank(k=2, random_state=0))
-    rank  item  utility     90 % interval  places  P(best)  P(top 2)
-       1  ann      0.62   -0.41 ...  1.65  1 - 3      0.66      0.92
-       2  bob      0.00   -1.00 ...  1.00  1 - 3      0.26      0.75
-       3  cy      -0.62   -1.65 ...  0.41  1 - 3      0.08      0.33
+    rank  tier  item  utility  90 % interval  places  P(best)  P(top 2)
+       1     1  ann      0.62  -0.41 to 1.65  1-3         66%       92%
+       2     1  bob      0.00  -1.00 to 1.00  1-3         26%       75%
+       3     1  cy      -0.62  -1.65 to 0.41  1-3          8%       33%
     """
 
     names: Any
@@ -199,21 +202,39 @@ class Ranking:
         )
         return {("item" if name == "names" else name): list(getattr(self, name)) for name in columns}
 
+    def listing(
+        self, points: Callable[[FloatArray], FloatArray] = np.asarray, digits: int = 2, unit: str = "utility"
+    ) -> TextTable:
+        """Return the table that is shown, with utilities changed to other units by ``points``.
+
+        Keys are ``rank``, ``tier``, ``item``, ``utility``, ``interval``, ``places``, ``p_best``, ``p_top``, ``p_next``
+        and ``p_win``.
+        """
+        low, high = points(self.low), points(self.high)
+        return TextTable(
+            {
+                "rank": Column("rank", self.rank),
+                "tier": Column("tier", self.tier),
+                "item": Column("item", self.names, kind="name"),
+                "utility": Column(unit, points(self.utility), partial(decimal, digits=digits)),
+                "interval": Column(
+                    f"{100 * self.level:.0f} % interval",
+                    list(zip(low, high, strict=True)),
+                    partial(interval, digits=digits),
+                    spare=2,
+                ),
+                "places": Column(
+                    "places", list(zip(self.rank_low, self.rank_high, strict=True)), place_range, "text", spare=1
+                ),
+                "p_best": Column("P(best)", self.p_best, chance),
+                "p_top": Column(f"P(top {self.k})", self.p_top, chance, spare=3),
+                "p_next": Column("P(above next)", self.p_next, chance, spare=3),
+                "p_win": Column("P(win)", self.p_win, chance, spare=4),
+            }
+        )
+
     def __str__(self) -> str:
-        top = f"P(top {self.k})"
-        shown = [str(name) for name in self.names]
-        wide = max(4, *(len(name) for name in shown))
-        places = [f"{a} - {b}" for a, b in zip(self.rank_low, self.rank_high, strict=True)]
-        far = max(6, *map(len, places))
-        interval = f"{100 * self.level:.0f} % interval"
-        lines = [f"rank  {'item':<{wide}}  utility  {interval:>16}  {'places':<{far}}  P(best)  {top}"]
-        for i, name in enumerate(shown):
-            lines.append(
-                f"{self.rank[i]:4d}  {name:<{wide}}  {round(self.utility[i], 2) + 0.0:7.2f}  "
-                f"{self.low[i]:6.2f} ... {self.high[i]:5.2f}  {places[i]:<{far}}  "
-                f"{self.p_best[i]:7.2f}  {self.p_top[i]:{len(top)}.2f}"
-            )
-        return "\n".join(lines)
+        return self.listing().select("rank", "tier", "item", "utility", "interval", "places", "p_best", "p_top").text()
 
 
 def rank_draws(

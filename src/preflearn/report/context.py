@@ -64,10 +64,6 @@ class Shown:
         """The verdict on rankability, or an empty string."""
         return "" if self.result.rankability is None else self.result.rankability.verdict
 
-    def played(self, place: int) -> tuple[float, float, float]:
-        """Return wins, losses and ties of the item at a place from 0."""
-        return self.result.record.of(int(self.rows[place]))
-
     def labels(self, places: Any) -> Any:
         """Return what a model knows the items at these places by."""
         rows = self.rows[places]

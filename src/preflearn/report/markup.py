@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from preflearn.table_format import JOINERS
+
 __all__ = [
     "bullets",
     "clean",
@@ -21,9 +23,7 @@ __all__ = [
     "number",
     "paragraph",
     "percent",
-    "plural",
     "share",
-    "short",
     "table",
 ]
 
@@ -31,7 +31,6 @@ LONGEST = 120  # characters of a name in a table
 SHORT = 20  # characters of a name that is not broken
 LONGEST_TEXT = 1500  # characters of a sentence that holds names
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
-_JOINERS = "\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16} "
 _BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C])
 
 
@@ -55,41 +54,7 @@ def cut(text: str, longest: int) -> str:
     """Return a text of at most this many characters, with an ellipsis where something was left out."""
     if len(text) <= longest:
         return text
-    return text[: longest - 1].rstrip(_JOINERS) + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def short(text: str, columns: int) -> str:
-    """Return a cleaned name that takes at most so many columns, wide characters counting two.
-
-    What is left out is in the middle, as many names differ only at their ends.
-
-    Examples
-    --------
-    >>> short("Player number 34", 9)
-    'Player…34'
-    """
-    if sum(map(_columns, text)) <= columns:
-        return text
-    tail = (columns - 1) // 3
-    start = text[: _fitting(text, columns - 1 - tail)].rstrip(_JOINERS)
-    end = text[len(text) - _fitting(text[::-1], tail) :].lstrip(_JOINERS)
-    return f"{start}\N{HORIZONTAL ELLIPSIS}{end}"
-
-
-def _columns(letter: str) -> int:
-    if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
-
-
-def _fitting(text: str, columns: int) -> int:
-    """Return how many characters fit."""
-    taken = 0
-    for place, letter in enumerate(text):
-        taken += _columns(letter)
-        if taken > columns:
-            return place
-    return len(text)
+    return text[: longest - 1].rstrip(JOINERS) + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def escape(text: str) -> str:
@@ -219,15 +184,3 @@ def percent(value: float, digits: int = 0) -> str:
 def counted(value: float) -> str:
     """Return a probability that was counted over draws, as HTML: none of them does not mean never."""
     return percent(value if math.isnan(value) else min(max(float(value), 1e-9), 1 - 1e-9))
-
-
-def plural(count: float, one: str, many: str = "") -> str:
-    """Return a count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "item"), plural(1200, "item"), plural(2, "category", "categories")
-    ('1 item', '1,200 items', '2 categories')
-    """
-    text = f"{count:,.0f}" if float(count).is_integer() else f"{count:,.1f}"
-    return f"{text} {one if count == 1 else many or one + 's'}"

@@ -9,7 +9,8 @@ import numpy as np
 from preflearn.analysis import suggestions
 from preflearn.exceptions import quiet
 from preflearn.report.context import Shown
-from preflearn.report.markup import clean, escape, name, number, paragraph, percent, plural, table
+from preflearn.report.markup import clean, escape, name, number, paragraph, percent, table
+from preflearn.table_format import plural
 
 __all__ = ["judges", "next_comparisons"]
 

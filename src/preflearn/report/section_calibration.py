@@ -13,9 +13,10 @@ from preflearn.metrics.probabilities import calibration_error, check_probabiliti
 from preflearn.operators import FloatArray, IntArray
 from preflearn.plots.plot_calibration import _interval, _winners
 from preflearn.report.context import Shown
-from preflearn.report.markup import number, paragraph, percent, plural, share, table
+from preflearn.report.markup import number, paragraph, percent, share, table
 from preflearn.report.svg import Drawing
 from preflearn.selection import PairFolds, outcome_probability
+from preflearn.table_format import plural
 
 __all__ = ["calibration", "held_out"]
 

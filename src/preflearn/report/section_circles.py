@@ -9,7 +9,8 @@ import numpy as np
 from preflearn.analysis.advice import LOOK_FOR_CIRCLES
 from preflearn.messages import WORDS
 from preflearn.report.context import Shown
-from preflearn.report.markup import bullets, clean, escape, name, number, paragraph, percent, plural, table
+from preflearn.report.markup import bullets, clean, escape, name, number, paragraph, percent, table
+from preflearn.table_format import plural
 
 __all__ = ["clusters", "rankability"]
 

@@ -12,7 +12,8 @@ from preflearn.analysis.suggestions import runs_in_circles
 from preflearn.data.pair_table import contradictions, exact_repeats
 from preflearn.plots._fitted import parameter_names
 from preflearn.report.context import Shown
-from preflearn.report.markup import bullets, clean, escape, figures, number, paragraph, plural, share, table
+from preflearn.report.markup import bullets, clean, escape, figures, number, paragraph, share, table
+from preflearn.table_format import plural
 
 __all__ = ["data_facts", "model_facts", "reading_guide"]
 

@@ -12,8 +12,9 @@ from preflearn.items import as_items
 from preflearn.operators import FloatArray
 from preflearn.plots._fitted import feature_names
 from preflearn.report.context import Shown
-from preflearn.report.markup import clean, isolated, name, number, paragraph, percent, plural, short, table
+from preflearn.report.markup import clean, isolated, name, number, paragraph, percent, table
 from preflearn.report.svg import Drawing
+from preflearn.table_format import plural, shortened
 
 __all__ = ["features"]
 
@@ -141,7 +142,7 @@ def _figure(labels: list[str], reach: FloatArray, curves: FloatArray, order: Any
     drawing.text(curve_left + curve_wide / 2, 12, "low → high value", "small soft", anchor="middle")
     for line, k in enumerate(order):
         y = top + step * (line + 0.5)
-        drawing.text(4, y + 4, short(labels[k], 17))
+        drawing.text(4, y + 4, shortened(labels[k], 17))
         drawing.box(left, y - 6, wide * reach[k] / largest, 12, "bar")
         drawing.text(left + wide * reach[k] / largest + 5, y + 4, number(reach[k]), "small soft")
         drawing.line(curve_left, y, curve_left + curve_wide, y, "grid")

@@ -9,8 +9,9 @@ import numpy as np
 
 from preflearn.operators import FloatArray
 from preflearn.report.context import Shown
-from preflearn.report.markup import details, isolated, name, number, paragraph, plural, short, table
+from preflearn.report.markup import details, isolated, name, number, paragraph, table
 from preflearn.report.svg import Drawing
+from preflearn.table_format import plural, shortened
 
 __all__ = ["graph"]
 
@@ -96,7 +97,7 @@ def _figure(shown: Shown, low: Any, high: Any, net: FloatArray, weight: FloatArr
         "compared; orange: the lower placed won more often."
     )
     if circle:
-        names = [isolated(short(shown.names[a], 20)) for a, _ in circle]
+        names = [isolated(shortened(shown.names[a], 20)) for a, _ in circle]
         description += f" The strongest circle is {' > '.join([*names, names[0]])}."
         caption += " Arrows: the strongest circle, each preferred to the next."
     return drawing.html("graph", "Comparison graph", description, caption, wide=n > CROWDED)
@@ -132,11 +133,15 @@ def _label(
         across = math.cos(angle)
         anchor = "middle" if abs(across) < 0.2 else "start" if across > 0 else "end"
         lift = 4.0 + 5.0 * math.sin(angle) * (abs(across) < 0.2)
-        drawing.text(x, y + lift, f"{i + 1} {short(shown.names[i], 11 if anchor != 'middle' else 24)}", anchor=anchor)
+        drawing.text(
+            x, y + lift, f"{i + 1} {shortened(shown.names[i], 11 if anchor != 'middle' else 24)}", anchor=anchor
+        )
         return
     degrees = math.degrees(angle)
     turned, anchor = (degrees, "start") if math.cos(angle) >= -1e-9 else (degrees + 180, "end")
-    words = f"{i + 1} {short(shown.names[i], 12)}" if anchor == "start" else f"{short(shown.names[i], 12)} {i + 1}"
+    words = (
+        f"{i + 1} {shortened(shown.names[i], 12)}" if anchor == "start" else f"{shortened(shown.names[i], 12)} {i + 1}"
+    )
     down = 3.0
     x, y = x - down * math.sin(math.radians(turned)), y + down * math.cos(math.radians(turned))
     drawing.text(x, y, words, "small", anchor=anchor, turned=turned)

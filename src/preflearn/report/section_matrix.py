@@ -6,9 +6,10 @@ import numpy as np
 
 from preflearn.operators import FloatArray
 from preflearn.report.context import Shown
-from preflearn.report.markup import LONG, details, framed, isolated, name, paragraph, share, short
+from preflearn.report.markup import LONG, details, framed, isolated, name, paragraph, share
 from preflearn.report.style import STEPS
 from preflearn.report.svg import Drawing
+from preflearn.table_format import shortened
 
 __all__ = ["matrix"]
 
@@ -45,7 +46,7 @@ def _figure(shown: Shown, chance: FloatArray, which: str) -> str:
     for i in range(n):
         y = top + side * (i + 0.5) + 3.5
         drawing.text(20, y, f"{i + 1}", f"{small} soft", anchor="end")
-        drawing.text(25, y, short(names[i], 16 if small == "small" else 20), small)
+        drawing.text(25, y, shortened(names[i], 16 if small == "small" else 20), small)
         if n <= 20 or i % 5 == 4 or i == 0:
             drawing.text(left + side * (i + 0.5), top - 7, f"{i + 1}", f"{small} soft", anchor="middle")
         for j in range(n):

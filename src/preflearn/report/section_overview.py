@@ -18,14 +18,14 @@ from preflearn.report.markup import (
     number,
     paragraph,
     percent,
-    plural,
-    short,
     table,
 )
 from preflearn.report.svg import Drawing, spread_ticks, tick_text
+from preflearn.table_format import plural, shortened, typeset
 
 __all__ = ["answer", "ranking", "warned"]
 
+LISTED = ("rank", "raw_place", "tier", "item", "utility", "interval", "places", "p_best", "p_next", "p_win", "record")
 MOST_LISTED, FIRST_LISTED, LAST_LISTED = 200, 100, 20  # rows of the table
 MOST_DRAWN, FIRST_DRAWN, LAST_DRAWN = 40, 30, 10  # rows of the figure
 SURE = 0.9  # probability from which on the first item is called the best
@@ -86,9 +86,14 @@ def ranking(shown: Shown) -> str:
     """Return the ranking as a figure and as a table."""
     r = shown.result.ranking
     n, level = len(r), f"{100 * r.level:.0f}\N{NO-BREAK SPACE}%"
-    header = ["place", "item", "utility", f"{level} interval", "places", "P(best)", "P(above next)"]
-    header.append("won\N{EN DASH}lost\N{EN DASH}tied")
-    rows: list[list[str] | str] = [_row(shown, i) for i in _kept(n, MOST_LISTED, FIRST_LISTED, LAST_LISTED)]
+    listing = shown.result.listing(columns=LISTED)
+    cells = listing.rows
+    at = list(listing.columns).index("item")
+    left = [k for k, one in enumerate(listing.columns.values()) if one.kind != "number"]
+    rows: list[list[str] | str] = [
+        [name(shown.names[i]) if k == at else escape(typeset(cell)) for k, cell in enumerate(cells[i])]
+        for i in _kept(n, MOST_LISTED, FIRST_LISTED, LAST_LISTED)
+    ]
     left_out = n - len(rows)
     said = ""
     if left_out:
@@ -104,27 +109,11 @@ def ranking(shown: Shown) -> str:
         + f" The interval holds an item's utility, and <em>places</em> its true place, with probability {level}.",
         escape(said),
     )
-    return words + _figure(shown) + table(caption, header, rows, left=(1,))
+    return words + _figure(shown) + table(caption, listing.titles, rows, left=left)
 
 
 def _kept(n: int, most: int, first: int, last: int) -> list[int]:
     return list(range(n)) if n <= most else [*range(first), *range(n - last, n)]
-
-
-def _row(shown: Shown, i: int) -> list[str]:
-    r = shown.result.ranking
-    low, high = int(r.rank_low[i]), int(r.rank_high[i])
-    wins, losses, ties = (f"{value:g}" if value % 1 == 0 else f"{value:.1f}" for value in shown.played(i))
-    return [
-        f"{r.rank[i]}",
-        name(shown.names[i]),
-        number(r.utility[i]),
-        f"{number(r.low[i])} to {number(r.high[i])}",
-        f"{low}\N{EN DASH}{high}" if low < high else f"{low}",
-        counted(r.p_best[i]),
-        counted(r.p_next[i]),
-        f"{wins}\N{EN DASH}{losses}\N{EN DASH}{ties}",
-    ]
 
 
 def _figure(shown: Shown) -> str:
@@ -150,7 +139,7 @@ def _figure(shown: Shown) -> str:
     for line, i in enumerate(kept):
         y = top + step * (line + (gap and line >= FIRST_DRAWN) + 0.5)
         drawing.text(27, y + 4, f"{r.rank[i]}", "small soft", anchor="end")
-        drawing.text(33, y + 4, short(names[i], 16))
+        drawing.text(33, y + 4, shortened(names[i], 16))
         drawing.line(x(r.low[i]), y, x(r.high[i]), y, "reach")
         drawing.dot(x(r.utility[i]), y, 3.6, "dot")
     if gap:

@@ -12,7 +12,7 @@ from preflearn.analysis import RankResult
 from preflearn.exceptions import quiet
 from preflearn.report.citations import citations
 from preflearn.report.context import Shown
-from preflearn.report.markup import clean, escape, paragraph, plural
+from preflearn.report.markup import clean, escape, paragraph
 from preflearn.report.section_asking import judges, next_comparisons
 from preflearn.report.section_calibration import calibration
 from preflearn.report.section_circles import clusters, rankability
@@ -22,6 +22,7 @@ from preflearn.report.section_graph import graph
 from preflearn.report.section_matrix import matrix
 from preflearn.report.section_overview import answer, ranking, warned
 from preflearn.report.style import style_sheet
+from preflearn.table_format import plural
 
 __all__ = ["report_html", "write_report"]
 
