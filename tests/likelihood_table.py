@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from preflearn.likelihoods import Davidson, Flipped, Gaussian, Logit, Probit
@@ -66,6 +68,21 @@ def slope(function, x, step):
     """Central difference of eighth order of an array-valued function."""
     weights = (4 / 5, -1 / 5, 4 / 105, -1 / 280)
     return sum(w * (function(x + k * step) - function(x - k * step)) for k, w in enumerate(weights, 1)) / step
+
+
+class Moments(NamedTuple):
+    """log Z, and mean and variance of p(y | z)ᵃ N(z; mean, variance) / Z."""
+
+    log_z: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+
+
+def moments(likelihood, y, mean, variance, power=None):
+    """Moments of the tilted distribution, from what `smoothed` answers."""
+    d = likelihood.smoothed(y, mean, variance, power)
+    mean, variance = np.asarray(mean), np.asarray(variance)
+    return Moments(d.log_z, mean + variance * d.first, variance * d.rest)
 
 
 def theta_step(likelihood):

@@ -9,8 +9,8 @@ from preflearn._version import __version__
 if TYPE_CHECKING:
     from preflearn.analysis import RankingsBy, RankResult, rank, rank_by
     from preflearn.data import Bags, Comparisons, LabelPreferences, Ratings
+    from preflearn.files import load, save
     from preflearn.kernels import Nystroem, RandomFourier
-    from preflearn.model_file import load, save
     from preflearn.models import (
         KPCR,
         RLS,
@@ -56,8 +56,8 @@ _HOME = {
     "Comparisons": "preflearn.data",
     "LabelPreferences": "preflearn.data",
     "Ratings": "preflearn.data",
-    "load": "preflearn.model_file",
-    "save": "preflearn.model_file",
+    "load": "preflearn.files",
+    "save": "preflearn.files",
     "RankResult": "preflearn.analysis",
     "RankingsBy": "preflearn.analysis",
     "rank": "preflearn.analysis",
@@ -79,7 +79,7 @@ _HOME = {
 
 _ROOMS = (
     *("active", "analysis", "baselines", "data", "datasets", "exceptions", "io", "items", "kernels", "likelihoods"),
-    *("metrics", "model_file", "models", "plots", "report", "selection", "structure"),
+    *("metrics", "files", "models", "plots", "report", "selection", "structure"),
 )
 
 

@@ -7,6 +7,7 @@ from scipy import integrate
 from sklearn.base import clone
 
 from fast_share import cases
+from likelihood_table import moments
 from preflearn import Comparisons, RankRLS
 from preflearn.active import information_gain
 from preflearn.active._outcome_information import curvature, information, link_of
@@ -70,7 +71,7 @@ def test_curvature_is_the_expected_fall_of_the_variance(likelihood):
         return
     expected = np.zeros(3)
     for y in likelihood.outcomes:
-        tilted = likelihood.tilted(np.full(3, y), mean, variance)
+        tilted = moments(likelihood, np.full(3, y), mean, variance)
         expected += np.exp(tilted.log_z) * tilted.variance
     np.testing.assert_allclose(variance - J * variance**2, expected, rtol=1e-9)
 

@@ -6,6 +6,7 @@ from problems_active import by_name, probabilities, with_features
 from scipy.special import ndtr
 from sklearn.base import clone
 
+from likelihood_table import moments
 from preflearn import Comparisons
 from preflearn.active import information_gain, remaining_value
 from preflearn.active._criteria import draw_utilities
@@ -52,7 +53,7 @@ def test_futures_are_filtered_one_outcome_after_another(likelihood):
             a = np.zeros(8)
             a[i], a[j] = 1, -1
             d, v = np.array([a @ m]), np.array([a @ C @ a])
-            tilted = likelihood.tilted(np.array([outcome]), d, v)
+            tilted = moments(likelihood, np.array([outcome]), d, v)
             gain = C @ a / v
             m = m + gain * (tilted.mean - d)
             C = C + np.outer(gain, gain) * (tilted.variance - v)

@@ -22,8 +22,8 @@ from preflearn.analysis.ladder import _few_statements, _points
 from preflearn.analysis.model_names import ALIASES, BESIDE, UTILITIES
 from preflearn.data import from_rankings
 from preflearn.exceptions import DataError
+from preflearn.files import open_model
 from preflearn.inference.ep import EP
-from preflearn.model_file import open_model
 from preflearn.table_format import chance
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 
 from preflearn import BradleyTerry, PreferenceGP, RankRLS
+from preflearn.files import save
 from preflearn.io import read_preferences
-from preflearn.model_file import save
 
 N_FEATURES = 4
 NAMES = [f"C{i:02d}" for i in range(12)]

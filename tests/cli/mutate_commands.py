@@ -22,8 +22,8 @@ import numpy as np
 
 from preflearn import BradleyTerry, PreferenceGP, RankRLS, load
 from preflearn.cli.main import main
+from preflearn.files import save
 from preflearn.io import read_preferences
-from preflearn.model_file import save
 
 LIMIT = 5  # seconds of computing for one command
 WAIT = 60  # seconds by the clock

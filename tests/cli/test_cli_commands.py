@@ -14,10 +14,10 @@ import pytest
 from cli_files import N_FEATURES, NAMES, matches
 
 from preflearn import RankRLS, RankRLSCV
+from preflearn.files import load, open_model
 from preflearn.io import read_comparisons, read_svmlight
 from preflearn.kernels import KERNEL_NAMES
 from preflearn.metrics import disagreement_error, kendall_tau_b, mean_average_precision, ndcg, precision_at_k
-from preflearn.model_file import load, open_model
 
 
 def rows_of(text):

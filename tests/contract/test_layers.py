@@ -9,7 +9,7 @@ SRC = Path(__file__).resolve().parents[2] / "src" / "preflearn"
 
 # Who may import whom; a package may always import itself.
 ALLOWED = {
-    "__init__": {"_version", "data", "kernels", "model_file", "models", "analysis"},
+    "__init__": {"_version", "data", "kernels", "files", "models", "analysis"},
     "_version": set(),
     "_files": {"exceptions"},
     "messages": set(),
@@ -44,7 +44,7 @@ ALLOWED = {
     "active": {"table_format", "exceptions", "linalg", "operators", "data", "likelihoods", "metrics", "models"},
     "structure": {"table_format", "exceptions", "data", "models"},
     "plots": {"table_format", "exceptions", "items", "data", "metrics"},
-    "model_file": {
+    "files": {
         "_files",
         "_version",
         "exceptions",
@@ -103,7 +103,7 @@ ALLOWED = {
         "structure",
         "active",
         "likelihoods",
-        "model_file",
+        "files",
         "analysis",
         "report",
     },

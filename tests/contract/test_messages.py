@@ -25,7 +25,7 @@ MADE = {
     "refuse",
 }
 # Checks of the parts of a model file: reasons inside the message that the file is damaged.
-REASONS = ("inference/evidence.py", "model_file/", "models/_model_state.py", "terms/")
+REASONS = ("inference/evidence.py", "files/", "models/_model_state.py", "terms/")
 LIBRARY = {path: tree for path, tree in TREES.items() if not path.startswith("cli/")}
 
 

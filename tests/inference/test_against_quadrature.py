@@ -8,7 +8,7 @@ from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from fast_share import mostly_slow
-from likelihood_table import LOG_CONCAVE
+from likelihood_table import LOG_CONCAVE, moments
 from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.ep import ep
@@ -92,7 +92,7 @@ def test_ep_of_one_comparison_is_exact_whatever_its_weight_up_to_one(likelihood,
     for scale in (0.1, 1.0, 3.0):
         system = DenseSystem.of(pair_operator(np.array([0]), np.array([1]), 2), scale**2 * np.eye(2))
         y, w = outcomes_of(rng, likelihood, 1), np.array([weight])
-        tilted = likelihood.tilted(y, [0.0], [2 * scale**2], w)
+        tilted = moments(likelihood, y, [0.0], [2 * scale**2], w)
         posterior, info, _ = ep(system, Observed(y, w), likelihood)
         assert info.converged
         assert posterior.log_evidence == pytest.approx(tilted.log_z[0], rel=1e-12, abs=1e-12)

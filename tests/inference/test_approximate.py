@@ -18,8 +18,7 @@ from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.independent import IndependentSystem, PairDesign
 from preflearn.inference.laplace import laplace, laplace_gradient
 from preflearn.inference.search import maximise, starts
-from preflearn.kernels import gram, pullback
-from preflearn.kernels.listed_pairs import gram_paired
+from preflearn.kernels import gram, gram_and_pullback, gram_diag
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.linalg import cholesky_pivoted
 from preflearn.terms import pair_operator
@@ -60,7 +59,7 @@ def test_mode_evidence_and_predictions_of_botorch(case):
     np.testing.assert_allclose(mean, case["mean_new"], atol=1e-6)
     np.testing.assert_allclose(covariance, case["cov_new"], atol=1e-6)
     first, second = np.array([0, 1, 2]), np.array([1, 2, 3])
-    prior = 2 * case["variance"] - 2 * gram_paired(kernel, X_new[first], X_new[second])
+    prior = 2 * case["variance"] - 2 * gram_diag(kernel, X_new[first], X_new[second])
     D = pair_operator(first, second, 4)
     difference, variance = posterior.moments(Query(gram(kernel, X_new, X), prior, operator=D))
     D = D.toarray()
@@ -99,7 +98,7 @@ def test_gradients_of_the_evidence(method, likelihood):
             else:
                 posterior, _, sites = ep(system, seen, l, tol=1e-12)
                 slopes = ep_gradient(posterior, seen, l, sites)
-            return posterior.log_evidence, np.concatenate([pullback(k, X, slopes.prior), slopes.likelihood])
+            return posterior.log_evidence, np.concatenate([gram_and_pullback(k, X)[1](slopes.prior), slopes.likelihood])
 
         theta = np.concatenate([kernel.theta, likelihood.theta])
         _, gradient = solve(theta)
@@ -183,7 +182,7 @@ def test_pivoted_cholesky_finds_the_rank():
 def test_paired_kernel_values_are_the_diagonal_of_the_gram_matrix(kernel):
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(2, 9, 2))
-    np.testing.assert_allclose(gram_paired(kernel, X, Y), gram(kernel, X, Y).diagonal(), atol=1e-12)
+    np.testing.assert_allclose(gram_diag(kernel, X, Y), gram(kernel, X, Y).diagonal(), atol=1e-12)
 
 
 def test_every_start_is_kept_and_the_highest_comes_first():

@@ -13,6 +13,8 @@ from sklearn.gaussian_process.kernels import (
     WhiteKernel,
 )
 
+from preflearn.kernels import gram_and_pullback
+
 BOUNDS = (1e-5, 1e5)
 
 
@@ -88,3 +90,8 @@ def rows(rng, n=None, d=None, duplicates=True):
         X[-1] = X[0]
         X[-2] = X[1] + 1e-7 * rng.standard_normal(d)
     return X
+
+
+def pullback(kernel, X, M):
+    """<M, dK/dtheta>, of one evaluation."""
+    return gram_and_pullback(kernel, X)[1](M)

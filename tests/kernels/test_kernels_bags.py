@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from kernel_problems import composition, has_bessel
+from kernel_problems import composition, has_bessel, pullback
 from sklearn.gaussian_process.kernels import RBF, DotProduct, ExpSineSquared, Matern, WhiteKernel
 
 import preflearn.kernels.bag_means as bags_module
@@ -13,12 +13,11 @@ from preflearn.kernels import (
     gram,
     gram_and_pullback,
     gram_diag,
+    gram_listed,
     linear_map,
-    pullback,
     resolve_kernel,
 )
 from preflearn.kernels.distances import contract_squared_differences, squared_distances
-from preflearn.kernels.listed_pairs import gram_listed, gram_paired
 
 BLOCKS = [3, 7, 512]  # points: less than a bag, about two bags, all
 
@@ -59,7 +58,7 @@ def test_a_kernel_of_bags_is_the_mean_over_pairs_of_points(seed, block):
     np.testing.assert_allclose(gram(kernel, X, Y), cross, **tolerance)
     np.testing.assert_allclose(gram_diag(kernel, X), wanted.diagonal(), **tolerance)
     n = min(len(X), len(Y))
-    np.testing.assert_allclose(gram_paired(kernel, X[:n], Y[:n]), cross[:n, :n].diagonal(), **tolerance)
+    np.testing.assert_allclose(gram_diag(kernel, X[:n], Y[:n]), cross[:n, :n].diagonal(), **tolerance)
     first, second = rng.integers(len(X), size=(2, 4))
     expected = averaged(kernel(X.points, X.points), X, X)[first, second]
     np.testing.assert_allclose(gram_listed(kernel, X, first, second), expected, **tolerance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kernel_problems import LEAVES, composition, has_bessel, rows
+from kernel_problems import LEAVES, composition, has_bessel, pullback, rows
 from scipy import sparse
 from sklearn.gaussian_process.kernels import (
     RBF,
@@ -18,7 +18,7 @@ from sklearn.gaussian_process.kernels import (
 
 from fast_share import cases, each, every_seed
 from preflearn.exceptions import DataError
-from preflearn.kernels import gram_and_pullback, pullback
+from preflearn.kernels import gram_and_pullback
 from preflearn.kernels import rules as rules_module
 from preflearn.kernels.rules import RULES
 

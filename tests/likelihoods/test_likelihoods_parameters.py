@@ -77,7 +77,7 @@ def test_ties_without_a_threshold_are_refused_with_the_cure(kind):
     with pytest.raises(DataError, match=message):
         kind().log_density(y, np.zeros(200))
     with pytest.raises(DataError, match=message):
-        kind().tilted(y, np.zeros(200), np.ones(200))
+        kind().smoothed(y, np.zeros(200), np.ones(200))
     kind(tie=0.1).check_outcomes(y)
 
 

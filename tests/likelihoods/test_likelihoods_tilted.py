@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 
 from fast_share import cases, mostly_slow
-from likelihood_table import LIKELIHOODS, crossed, outcomes, slope, theta_step
+from likelihood_table import LIKELIHOODS, crossed, moments, outcomes, slope, theta_step
 from preflearn.likelihoods import Probit
 
 every = pytest.mark.parametrize("likelihood", LIKELIHOODS, ids=repr)
@@ -52,7 +52,7 @@ def by_brute_force(likelihood, y, mean, variance, power=1.0):
 @every_fifth
 def test_tilted_moments_are_those_of_brute_force(likelihood):
     y, mean, variance = crossed(outcomes(likelihood), MEANS, VARIANCES)
-    tilted, by_theta = likelihood.tilted(y, mean, variance), likelihood.tilted_theta(y, mean, variance)
+    tilted, by_theta = moments(likelihood, y, mean, variance), likelihood.tilted_theta(y, mean, variance)
     assert by_theta.shape == (y.size, likelihood.theta.size)
     for i in range(y.size):
         log_z, centre, spread, expected = by_brute_force(likelihood, y[i], mean[i], variance[i])
@@ -73,7 +73,7 @@ def test_tilted_moments_of_powers_are_those_of_brute_force(likelihood):
     y, mean, variance, power = crossed(
         outcomes(likelihood), MEANS[::2], np.r_[VARIANCES[1::2], 1e7], POWERS[:: cases(2, 1)]
     )
-    tilted, by_theta = likelihood.tilted(y, mean, variance, power), likelihood.tilted_theta(y, mean, variance, power)
+    tilted, by_theta = moments(likelihood, y, mean, variance, power), likelihood.tilted_theta(y, mean, variance, power)
     assert by_theta.shape == (y.size, likelihood.theta.size)
     for i in range(y.size):
         log_z, centre, spread, expected = by_brute_force(likelihood, y[i], mean[i], variance[i], power[i])
@@ -111,7 +111,7 @@ def test_smoothed_derivatives_of_powers_are_slopes_and_flip_exactly(likelihood):
 @every
 def test_smoothed_derivatives_are_the_tilted_moments_and_slopes_of_log_z(likelihood):
     y, mean, variance = crossed(outcomes(likelihood), MEANS, VARIANCES)
-    tilted, smoothed = likelihood.tilted(y, mean, variance), likelihood.smoothed(y, mean, variance)
+    tilted, smoothed = moments(likelihood, y, mean, variance), likelihood.smoothed(y, mean, variance)
     np.testing.assert_array_equal(tilted.log_z, smoothed.log_z)
     deviation = np.sqrt(tilted.variance)
     assert np.all(np.abs(mean + variance * smoothed.first - tilted.mean) <= 1e-9 * deviation + 1e-13 * np.abs(mean))
@@ -132,7 +132,7 @@ def test_theta_derivatives_of_log_z_are_slopes(likelihood):
     for j, unit in enumerate(np.eye(likelihood.theta.size)):
 
         def along(t, unit=unit):
-            return likelihood.with_theta(likelihood.theta + t * unit).tilted(y, mean, variance).log_z
+            return moments(likelihood.with_theta(likelihood.theta + t * unit), y, mean, variance).log_z
 
         step = theta_step(likelihood)
         noise = 1e-14 * np.abs(along(0.0)) / step
@@ -168,13 +168,13 @@ def test_rows_of_probability_sum_to_one_and_swap_bit_for_bit(likelihood):
 @every
 def test_answers_do_not_depend_on_what_else_is_asked(likelihood):
     mean, variance = crossed(MEANS, VARIANCES)
-    p, tilted = likelihood.probability(mean, variance), likelihood.tilted(np.ones_like(mean), mean, variance)
+    p, tilted = likelihood.probability(mean, variance), moments(likelihood, np.ones_like(mean), mean, variance)
     for i in range(0, mean.size, 5):
         # In a call of its own, and as the swapped comparison there.
         np.testing.assert_array_equal(likelihood.probability(mean[[i]], variance[[i]]), p[[i]])
         np.testing.assert_array_equal(likelihood.probability(-mean[[i]], variance[[i]]), p[[i], ::-1])
         np.testing.assert_allclose(
-            likelihood.tilted([1.0], mean[[i]], variance[[i]]), np.stack(tilted)[:, [i]], rtol=1e-13
+            moments(likelihood, [1.0], mean[[i]], variance[[i]]), np.stack(tilted)[:, [i]], rtol=1e-13
         )
 
 
@@ -188,7 +188,7 @@ def test_probability_is_z_of_each_outcome(likelihood):
         )
         return
     for y in outcomes(likelihood):
-        z = np.exp(likelihood.tilted(np.full_like(mean, y), mean, variance).log_z)
+        z = np.exp(moments(likelihood, np.full_like(mean, y), mean, variance).log_z)
         np.testing.assert_allclose(p[:, int(1 - y)], z, rtol=1e-11, atol=1e-300)
 
 
@@ -197,7 +197,7 @@ def test_tilted_variance_of_a_hopeless_comparison_keeps_its_digits():
     mean, variance, x = -1e9, 1e10, 1e9 / np.sqrt(1e10 + 1.0)
     share = variance / (1.0 + variance)
     expected = variance * (1.0 / (1.0 + variance) + share * (1 / x**2 - 6 / x**4))
-    assert Probit(scale=1.0).tilted([1.0], [mean], [variance]).variance[0] == pytest.approx(expected, rel=1e-12)
+    assert moments(Probit(scale=1.0), [1.0], [mean], [variance]).variance[0] == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(("outcome", "tie"), [(1.0, None), (1.0, 0.7), (0.0, 0.7)])
@@ -237,7 +237,7 @@ def test_probit_prediction_is_equation_19_of_the_paper():
 def test_tilted_is_finite_and_narrower_far_out(likelihood, mean, log_variance, pick):
     y, variance = outcomes(likelihood), np.array([10.0**log_variance])
     y = y[[pick % y.size]]
-    tilted = likelihood.tilted(y, [mean], variance)
+    tilted = moments(likelihood, y, [mean], variance)
     assert np.all(np.isfinite(tilted))
     assert 0.0 < tilted.variance[0] <= variance[0]
     assert np.all(np.isfinite(likelihood.smoothed(y, [mean], variance)))

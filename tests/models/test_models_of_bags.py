@@ -26,7 +26,7 @@ from preflearn import (
 from preflearn.active import suggest
 from preflearn.data import from_class_labels
 from preflearn.exceptions import DataError, FileFormatError
-from preflearn.model_file.codec import Decoder, Encoder
+from preflearn.files.codec import Decoder, Encoder
 from preflearn.plots import plot_utility
 
 RNG = np.random.default_rng(0)

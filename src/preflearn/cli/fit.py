@@ -116,8 +116,8 @@ def _fit(source: str, target: Path, choices: Choices) -> None:
     from preflearn.analysis.ranker import rank_comparisons
     from preflearn.cli import fit_least_squares as least_squares
     from preflearn.data import Comparisons, Ratings
+    from preflearn.files import save
     from preflearn.io.svmlight import MOST_FEATURES
-    from preflearn.model_file import save
 
     asked, squares = choices, choices.by_least_squares
     if squares:
@@ -163,7 +163,7 @@ def _read(source: str, choices: Choices, margins: bool) -> Reading:
 
 def _by_least_squares(reading: Reading, target: Path, choices: Choices, note: str | None) -> None:
     from preflearn.cli import fit_least_squares as least_squares
-    from preflearn.model_file import save
+    from preflearn.files import save
 
     data, source = reading.data, reading.source
     least_squares.check_data(source, data, choices)

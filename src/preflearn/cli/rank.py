@@ -141,9 +141,9 @@ def _write(
         write_csv(list(columns), zip(*columns.values(), strict=True), out)
         written.append(f"{out}: the ranking of {count(len(result), 'item')}")
     if save is not None:
-        from preflearn import model_file
+        from preflearn import files
 
-        model_file.save(result.model, save, notes=save_notes(read))
+        files.save(result.model, save, notes=save_notes(read))
         written.append(f"{save}: the model")
     if report is not None:
         from preflearn.report import write_report

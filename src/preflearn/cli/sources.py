@@ -329,7 +329,7 @@ class Saved:
 
 def open_saved(path: Path, data: str | None = None) -> Saved:
     """Open a model file; a file of data in its place is told from a damaged one."""
-    from preflearn.model_file import open_model
+    from preflearn.files import open_model
 
     if str(path) == "-":
         raise DataError("MODEL is -, and a model is not read from standard input. Give the path of a model file.")

@@ -1,15 +1,15 @@
 """Kernels: Gram matrices, their pullbacks, centring and factors, for scikit-learn's kernel objects.
 
 In reading order: ``resolve`` (names to kernel objects), ``rules`` (Gram matrices and pullbacks, by a rule for each
-kernel, over ``distances``), ``bags`` (the same between samples of rows), ``centre``, ``factor`` and ``approximate``
-(Gram matrix or rows to factors).
+kernel, over ``distances``), ``bag_means`` (the same between samples of rows), ``centre``, ``factor`` and
+``approximate`` (rows to features).
 """
 
 from preflearn.kernels.approximate import Nystroem, RandomFourier
 from preflearn.kernels.centre import centre_cross, centre_gram
-from preflearn.kernels.factor import FeatureMap, LinearMap, cholesky_factor, leading_components, linear_map
+from preflearn.kernels.factor import FeatureMap, LinearMap, linear_map
 from preflearn.kernels.resolve import KERNEL_NAMES, resolve_kernel
-from preflearn.kernels.rules import gram, gram_and_pullback, gram_diag, pullback
+from preflearn.kernels.rules import gram, gram_and_pullback, gram_diag, gram_listed
 
 __all__ = [
     "KERNEL_NAMES",
@@ -19,12 +19,10 @@ __all__ = [
     "RandomFourier",
     "centre_cross",
     "centre_gram",
-    "cholesky_factor",
     "gram",
     "gram_and_pullback",
     "gram_diag",
-    "leading_components",
+    "gram_listed",
     "linear_map",
-    "pullback",
     "resolve_kernel",
 ]

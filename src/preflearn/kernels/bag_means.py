@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from preflearn.exceptions import DataError
 from preflearn.items import as_items
 
-__all__ = ["PointKernel", "bag_diag", "bag_gram", "bag_gram_and_pullback", "bag_paired"]
+__all__ = ["PointKernel", "bag_diag", "bag_gram", "bag_gram_and_pullback"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -62,20 +62,11 @@ def bag_gram(k: PointKernel, X: Any, Y: Any = None) -> FloatArray:
     return K if Y is not None else (K + K.T) / 2  # exactly symmetric
 
 
-def bag_diag(k: PointKernel, X: Any) -> FloatArray:
-    """Return the diagonal of `bag_gram`; cost the squares of the bags' sizes, times d."""
+def bag_diag(k: PointKernel, X: Any, Y: Any = None) -> FloatArray:
+    """Return the diagonal of `bag_gram`: bags paired by position; cost the products of their sizes, times d."""
     out = np.empty(X.shape[0])
-    sizes = np.diff(X.offsets)
-    for run in _runs(sizes, sizes):
-        out[run] = bag_gram(k, X[run]).diagonal()
-    return out
-
-
-def bag_paired(k: PointKernel, X: Any, Y: Any) -> FloatArray:
-    """Return the kernel of bags with bags paired by position; cost the products of their sizes, times d."""
-    out = np.empty(X.shape[0])
-    for run in _runs(np.diff(X.offsets), np.diff(Y.offsets)):
-        out[run] = bag_gram(k, X[run], Y[run]).diagonal()
+    for run in _runs(np.diff(X.offsets), np.diff((X if Y is None else Y).offsets)):
+        out[run] = bag_gram(k, X[run], None if Y is None else Y[run]).diagonal()
     return out
 
 
@@ -87,13 +78,13 @@ def bag_gram_and_pullback(k: PointKernel, X: Any) -> tuple[FloatArray, Callable[
     """
     N = X.points.shape[0]
     if N > BLOCK:
-        return bag_gram(k, X), lambda M: _pull_blocks(k, X, _checked(M, X) / _counts(X, X))
+        return bag_gram(k, X), lambda M: _pull_blocks(k, X, M / _counts(X, X))
     values, pull = k.both(X.points)
     everything = slice(0, N)
     _, _, K = _sums(values, X, everything, X, everything)
     K /= _counts(X, X)
     bag = _bag_of(X)
-    return (K + K.T) / 2, lambda M: pull((_checked(M, X) / _counts(X, X))[bag[:, np.newaxis], bag])
+    return (K + K.T) / 2, lambda M: pull((M / _counts(X, X))[bag[:, np.newaxis], bag])
 
 
 def _pull_blocks(k: PointKernel, X: Any, M: FloatArray) -> FloatArray:
@@ -147,15 +138,3 @@ def _counts(X: Any, Y: Any) -> FloatArray:
 def _bag_of(X: Any) -> IntArray:
     """Return the bag of every point."""
     return np.repeat(np.arange(X.shape[0]), np.diff(X.offsets))
-
-
-def _checked(M: Any, X: Any) -> FloatArray:
-    weights = np.asarray(M, dtype=np.float64)
-    shape = (X.shape[0], X.shape[0])
-    if weights.shape != shape:
-        raise DataError(
-            f"M has shape {weights.shape}; {shape} is needed, a weight for every entry of K.",
-            code="bag-pullback-shape",
-            owner="pullback",
-        )
-    return weights

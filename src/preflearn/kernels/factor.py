@@ -1,4 +1,4 @@
-"""Factors of a kernel: K = R R' exactly, or feature rows Z with K ~= Z Z'."""
+"""Feature rows Z with K ~= Z Z': what a map answers, and the map of a kernel that is linear in x."""
 
 from __future__ import annotations
 
@@ -12,10 +12,8 @@ from scipy import sparse
 from sklearn.gaussian_process.kernels import ConstantKernel, DotProduct, Exponentiation, Product, Sum
 
 from preflearn.items import as_items, as_rows, is_sparse
-from preflearn.kernels.rules import gram
-from preflearn.linalg import cholesky_psd, eigh_leading
 
-__all__ = ["FeatureMap", "LinearMap", "cholesky_factor", "leading_components", "linear_map"]
+__all__ = ["FeatureMap", "LinearMap", "linear_map"]
 
 FloatArray = NDArray[np.float64]
 
@@ -120,67 +118,3 @@ def _linear_form(kernel: Any) -> tuple[float, float] | None:
         return None  # the product of two linear kernels is quadratic
     # (c1 x'y + b1)(c2 x'y + b2) with c1 c2 = 0
     return first[0] * second[1] + second[0] * first[1], first[1] * second[1]
-
-
-def cholesky_factor(kernel: Any, X: Any) -> tuple[FloatArray, float]:
-    """Return the Cholesky factor of the Gram matrix of X and the jitter that it needed.
-
-    Parameters
-    ----------
-    kernel : sklearn.gaussian_process.kernels.Kernel
-        Kernel object.
-    X : array-like or sparse matrix of shape (n_items, n_features)
-        Rows.
-
-    Returns
-    -------
-    R : ndarray of shape (n_items, n_items)
-        Lower triangular, ``R R' = K + jitter * I``.
-    jitter : float
-        What was added to the diagonal; 0.0 if nothing. The caller warns (`NumericalWarning`).
-
-    Notes
-    -----
-    Cost: that of the Gram matrix and n_items^3 / 3.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.gaussian_process.kernels import RBF
-    >>> R, jitter = cholesky_factor(RBF(), np.array([[0.0], [1.0]]))
-    >>> (R @ R.T).round(4), jitter
-    (array([[1.    , 0.6065],
-           [0.6065, 1.    ]]), 0.0)
-    """
-    return cholesky_psd(gram(kernel, X))
-
-
-def leading_components(K_centred: FloatArray, n_components: int) -> tuple[FloatArray, FloatArray]:
-    """Return the leading kernel principal components of a centred Gram matrix.
-
-    Parameters
-    ----------
-    K_centred : ndarray of shape (n_items, n_items)
-        As from `centre_gram`.
-    n_components : int
-        How many are wanted.
-
-    Returns
-    -------
-    values : ndarray of shape (r,)
-        Eigenvalues in decreasing order; r is lower than ``n_components`` where the numerical rank is.
-    vectors : ndarray of shape (n_items, r)
-        Eigenvectors, with deterministic signs. The component scores are ``vectors * sqrt(values)``.
-
-    Notes
-    -----
-    Cost: O(n_items^2 n_components) for few components of many items; see `preflearn.linalg.eigh_leading`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> values, vectors = leading_components(np.diag([2.0, 5.0, 0.0]), 3)
-    >>> values
-    array([5., 2.])
-    """
-    return eigh_leading(K_centred, n_components)

@@ -10,8 +10,9 @@ WhiteKernel()`` needs one n x n array and not five. Sums and entrywise products 
 The table of rules says for each kernel what its Gram matrix and its pullback are. A rule has two functions.
 ``evaluate(kernel, space, keep)`` returns the Gram matrix as a `Part` and a function ``pull(M) -> <M, dK/dtheta>``
 over the kernel's free hyperparameters, in scikit-learn's order; the second is there only if ``keep`` is True, because
-it needs arrays that are otherwise overwritten. ``diag(kernel, X)`` returns the diagonal. A kernel is looked up by its
-exact type, so that a subclass never inherits a rule that is not its own; kernels without a rule are asked themselves.
+it needs arrays that are otherwise overwritten. ``paired(kernel, X, Y)`` returns the values of rows paired by position,
+of X with themselves if Y is None. A kernel is looked up by its exact type, so that a subclass never inherits a rule
+that is not its own; kernels without a rule are asked themselves.
 """
 
 from __future__ import annotations
@@ -57,14 +58,16 @@ __all__ = [
     "gram",
     "gram_and_pullback",
     "gram_diag",
+    "gram_listed",
     "of_points",
-    "pullback",
 ]
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 Pull = Callable[[FloatArray], FloatArray]
 
 GRADIENT_LIMIT = 2**30  # bytes that the n x n x p gradient of a kernel without a rule may take
+PAIRED_ROWS = 1 << 14  # rows paired by position that are worked on at a time
 
 
 def gram(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
@@ -109,8 +112,8 @@ def gram(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
     return _values(kernel, X, Y)
 
 
-def gram_diag(kernel: Any, X: Any) -> FloatArray:
-    """Return the diagonal of the Gram matrix of X without the rest of it.
+def gram_diag(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
+    """Return the diagonal of ``gram(kernel, X, Y)`` without the rest of it: kernel values of rows paired by position.
 
     Parameters
     ----------
@@ -118,6 +121,8 @@ def gram_diag(kernel: Any, X: Any) -> FloatArray:
         Kernel object.
     X : array-like, sparse matrix or Bags of shape (n_items, n_features)
         Rows, or bags of points.
+    Y : array-like, sparse matrix or Bags of shape (n_items, n_features), default=None
+        Other rows, as many as there are in X. With None, X with itself, including the ``WhiteKernel``.
 
     Returns
     -------
@@ -125,7 +130,7 @@ def gram_diag(kernel: Any, X: Any) -> FloatArray:
 
     Notes
     -----
-    Cost: n_items n_features multiplications at most.
+    Cost: n_items n_features multiplications for kernels with a rule; others are asked in small blocks.
 
     Examples
     --------
@@ -133,57 +138,39 @@ def gram_diag(kernel: Any, X: Any) -> FloatArray:
     >>> from sklearn.gaussian_process.kernels import RBF, DotProduct
     >>> gram_diag(DotProduct(sigma_0=1.0) + RBF(), np.array([[0.0], [2.0]]))
     array([2., 6.])
+    >>> gram_diag(RBF(), np.zeros((2, 1)), np.array([[0.0], [1.0]])).round(4)
+    array([1.    , 0.6065])
     """
     if not as_items(X).one_row_each:
-        return bag_diag(of_points(kernel), X)
-    return diagonal(kernel, Space.build(kernel, X).X)
+        return bag_diag(of_points(kernel), X, Y)
+    if Y is None:
+        return _paired(kernel, Space.build(kernel, X).X, None)
+    out = np.empty(X.shape[0])
+    for i in range(0, X.shape[0], PAIRED_ROWS):
+        rows = slice(i, i + PAIRED_ROWS)
+        out[rows] = _paired(kernel, X[rows], Y[rows])
+    return out
 
 
-def pullback(kernel: Any, X: Any, M: FloatArray) -> FloatArray:
-    """Return ``sum_ij M_ij dK_ij/dtheta`` for every free hyperparameter.
+def gram_listed(kernel: Any, X: Any, first: IntArray, second: IntArray) -> FloatArray:
+    """Return k(x_i, x_j) for listed pairs (i, j) of the rows of one table, without the noise of a ``WhiteKernel``.
 
-    Parameters
-    ----------
-    kernel : sklearn.gaussian_process.kernels.Kernel
-        Kernel object.
-    X : array-like, sparse matrix or Bags of shape (n_items, n_features)
-        Rows, or bags of points.
-    M : ndarray of shape (n_items, n_items)
-        Weights; they need not be symmetric, and are neither copied nor changed.
-
-    Returns
-    -------
-    gradient : ndarray of shape (n_free,)
-        In the order of ``kernel.theta``: logarithms of hyperparameters, fixed ones left out.
-
-    Notes
-    -----
-    A radial kernel with d length scales needs one product: with ``P = M o slope(D)``, row sums r and column sums c,
-    ``sum_ij P_ij (x_il - x_jl)^2 = (r + c)'x_l^2 - 2 x_l'P x_l``. Sums, products and powers follow the rules of
-    differentiation. Cost: O(n_items^2 n_features) time and a few n_items x n_items arrays, whatever the number of
-    hyperparameters. Kernels without a rule fall back to ``eval_gradient``; MemoryError if that would take
-    more than 1 GiB.
+    Bags of which many pairs are listed are compared all with all: their points would be copied for every pair.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sklearn.gaussian_process.kernels import RBF
-    >>> X = np.array([[0.0, 0.0], [1.0, 2.0]])
-    >>> kernel = 2.0 * RBF([1.0, 2.0])
-    >>> M = np.array([[0.0, 1.0], [1.0, 0.0]])
-    >>> pullback(kernel, X, M).round(6)
-    array([1.471518, 1.471518, 1.471518])
-    >>> np.einsum("ij,ijk->k", M, kernel(X, eval_gradient=True)[1]).round(6)
-    array([1.471518, 1.471518, 1.471518])
+    >>> from sklearn.gaussian_process.kernels import DotProduct
+    >>> gram_listed(DotProduct(0.0), np.array([[1.0], [2.0], [3.0]]), np.array([0, 1]), np.array([2, 1]))
+    array([3., 4.])
     """
-    if not as_items(X).one_row_each:
-        return bag_gram_and_pullback(of_points(kernel), X)[1](M)
-    space = Space.build(kernel, X)
-    return evaluate(kernel, space, keep=True)[1](_checked(M, space))
+    if not as_items(X).one_row_each and 8 * first.shape[0] > X.shape[0] ** 2:
+        return np.asarray(gram(kernel, X, X)[first, second])
+    return gram_diag(kernel, X[first], X[second])
 
 
-def gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-    """Return the Gram matrix of X together with ``pull(M) = <M, dK/dtheta>``, which uses the same parts.
+def gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Pull]:
+    """Return the Gram matrix of X and its pullback, ``pull(M) = sum_ij M_ij dK_ij/dtheta``, which share their parts.
 
     Parameters
     ----------
@@ -197,21 +184,47 @@ def gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Callable[[FloatA
     K : ndarray of shape (n_items, n_items)
         A new array, as from `gram`.
     pull : callable
-        ``pull(M)`` as in `pullback`. It holds two n_items x n_items arrays for every radial kernel.
+        Takes weights M (n_items, n_items), which need not be symmetric and are neither copied nor changed, and returns
+        the gradient (n_free,) in the order of ``kernel.theta``: logarithms of hyperparameters, fixed ones left out.
+
+    Notes
+    -----
+    A radial kernel with d length scales needs one product: with ``P = M o slope(D)``, row sums r and column sums c,
+    ``sum_ij P_ij (x_il - x_jl)^2 = (r + c)'x_l^2 - 2 x_l'P x_l``. Sums, products and powers follow the rules of
+    differentiation. Cost: O(n_items^2 n_features) time, and two n_items x n_items arrays for every radial kernel,
+    whatever the number of hyperparameters. Kernels without a rule fall back to ``eval_gradient``; MemoryError if that
+    would take more than 1 GiB.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sklearn.gaussian_process.kernels import RBF
-    >>> K, pull = gram_and_pullback(RBF(), np.array([[0.0], [1.0]]))
-    >>> pull(np.ones((2, 2))).round(6)
-    array([1.213061])
+    >>> X = np.array([[0.0, 0.0], [1.0, 2.0]])
+    >>> kernel = 2.0 * RBF([1.0, 2.0])
+    >>> M = np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> gram_and_pullback(kernel, X)[1](M).round(6)
+    array([1.471518, 1.471518, 1.471518])
+    >>> np.einsum("ij,ijk->k", M, kernel(X, eval_gradient=True)[1]).round(6)
+    array([1.471518, 1.471518, 1.471518])
     """
-    if not as_items(X).one_row_each:
-        return bag_gram_and_pullback(of_points(kernel), X)
-    space = Space.build(kernel, X)
-    part, pull = evaluate(kernel, space, keep=True)
-    return part.toarray(space.shape, keep=True), lambda M: pull(_checked(M, space))
+    if as_items(X).one_row_each:
+        space = Space.build(kernel, X)
+        part, pull = evaluate(kernel, space, keep=True)
+        K = part.toarray(space.shape, keep=True)
+    else:
+        K, pull = bag_gram_and_pullback(of_points(kernel), X)
+
+    def checked(M: FloatArray) -> FloatArray:
+        M = np.asarray(M, dtype=np.float64)
+        if M.shape != K.shape:
+            raise DataError(
+                f"M has shape {M.shape}; {K.shape} is needed, a weight for every entry of K.",
+                code="pullback-shape",
+                owner="pullback",
+            )
+        return pull(M)
+
+    return K, checked
 
 
 def of_points(kernel: Any) -> PointKernel:
@@ -231,17 +244,6 @@ def of_points(kernel: Any) -> PointKernel:
 def _values(kernel: Any, X: Any, Y: Any) -> FloatArray:
     space = Space.build(kernel, X, Y)
     return evaluate(kernel, space, keep=False)[0].toarray(space.shape, keep=False)
-
-
-def _checked(M: FloatArray, space: Space) -> FloatArray:
-    M = np.asarray(M, dtype=np.float64)
-    if M.shape != space.shape:
-        raise DataError(
-            f"M has shape {M.shape}; {space.shape} is needed, a weight for every entry of K.",
-            code="pullback-shape",
-            owner="pullback",
-        )
-    return M
 
 
 # --- what a kernel is evaluated on, and what comes out --------------------------------------------------------------
@@ -388,10 +390,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Rule:
-    """How to evaluate one class of kernels."""
+    """How to evaluate one class of kernels: all with all, and rows paired by position."""
 
     evaluate: Callable[[Any, Space, bool], tuple[Part, Pull]]
-    diag: Callable[[Any, Any], FloatArray]
+    paired: Callable[[Any, Any, Any], FloatArray]
 
 
 def evaluate(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
@@ -400,13 +402,10 @@ def evaluate(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
     return (_ask if rule is None else rule.evaluate)(kernel, space, keep)
 
 
-def diagonal(kernel: Any, X: Any) -> FloatArray:
-    """Return the diagonal of the Gram matrix of X by the kernel's rule, or by asking it."""
+def _paired(kernel: Any, X: Any, Y: Any) -> FloatArray:
+    """Evaluate a kernel on rows paired by position, of X with themselves if Y is None."""
     rule = RULES.get(type(kernel))
-    if rule is not None:
-        return rule.diag(kernel, X)
-    _refuse_sparse(kernel, X)
-    return np.array(kernel.diag(X), dtype=np.float64)
+    return (_ask_paired if rule is None else rule.paired)(kernel, X, Y)
 
 
 def n_free(kernel: Any) -> int:
@@ -516,6 +515,15 @@ def _ask(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
     return Part(dense=K), pull
 
 
+def _ask_paired(kernel: Any, X: Any, Y: Any) -> FloatArray:
+    _refuse_sparse(kernel, X)
+    if Y is None:
+        return np.array(kernel.diag(X), dtype=np.float64)
+    step = 64  # blocks along the diagonal
+    blocks = [gram(kernel, X[i : i + step], Y[i : i + step]).diagonal() for i in range(0, X.shape[0], step)]
+    return np.concatenate(blocks or [np.zeros(0)])
+
+
 def _refuse_sparse(kernel: Any, X: Any) -> None:
     if is_sparse(X):
         raise TypeError(
@@ -586,22 +594,37 @@ def _power(K: FloatArray, exponent: Any) -> FloatArray:
 # --- the table ------------------------------------------------------------------------------------------------------
 
 
-def _ones(kernel: Any, X: Any) -> FloatArray:
-    return np.ones(X.shape[0])
+def _filled(name: str, *, noise: bool = False) -> Callable[[Any, Any, Any], FloatArray]:
+    def paired(kernel: Any, X: Any, Y: Any) -> FloatArray:
+        return np.full(_length(X), 0.0 if noise and Y is not None else float(getattr(kernel, name)))
+
+    return paired
 
 
-def _filled(name: str) -> Callable[[Any, Any], FloatArray]:
-    return lambda kernel, X: np.full(X.shape[0] if hasattr(X, "shape") else len(X), float(getattr(kernel, name)))
+def _dot_paired(kernel: Any, X: Any, Y: Any) -> FloatArray:
+    if Y is None:
+        dots = squared_norms(X)
+    else:
+        dots = np.asarray(X.multiply(Y).sum(axis=1)).ravel() if is_sparse(X) else np.einsum("ij,ij->i", X, Y)
+    return dots + float(kernel.sigma_0) ** 2
+
+
+def _radial_paired(kernel: Any, X: Any, Y: Any) -> FloatArray:
+    if Y is None:
+        return np.ones(X.shape[0])
+    D = X - Y
+    D = (D.toarray() if is_sparse(D) else D) / kernel.length_scale
+    return PROFILES[type(kernel)].value(kernel, np.einsum("ij,ij->i", D, D))
 
 
 RULES: dict[type, Rule] = {
     ConstantKernel: Rule(_constant, _filled("constant_value")),
-    WhiteKernel: Rule(_white, _filled("noise_level")),
-    DotProduct: Rule(_dot_product, lambda kernel, X: squared_norms(X) + float(kernel.sigma_0) ** 2),
-    RBF: Rule(_radial, _ones),
-    Matern: Rule(_radial, _ones),
-    RationalQuadratic: Rule(_radial, _ones),
-    Sum: Rule(_sum, lambda kernel, X: diagonal(kernel.k1, X) + diagonal(kernel.k2, X)),
-    Product: Rule(_product, lambda kernel, X: diagonal(kernel.k1, X) * diagonal(kernel.k2, X)),
-    Exponentiation: Rule(_exponentiation, lambda kernel, X: diagonal(kernel.kernel, X) ** kernel.exponent),
+    WhiteKernel: Rule(_white, _filled("noise_level", noise=True)),
+    DotProduct: Rule(_dot_product, _dot_paired),
+    RBF: Rule(_radial, _radial_paired),
+    Matern: Rule(_radial, _radial_paired),
+    RationalQuadratic: Rule(_radial, _radial_paired),
+    Sum: Rule(_sum, lambda kernel, X, Y: _paired(kernel.k1, X, Y) + _paired(kernel.k2, X, Y)),
+    Product: Rule(_product, lambda kernel, X, Y: _paired(kernel.k1, X, Y) * _paired(kernel.k2, X, Y)),
+    Exponentiation: Rule(_exponentiation, lambda kernel, X, Y: _paired(kernel.kernel, X, Y) ** kernel.exponent),
 }

@@ -1,6 +1,6 @@
 """How outcomes depend on latent differences; see `preflearn.likelihoods._contract`."""
 
-from preflearn.likelihoods._contract import Bend, Derivatives, Likelihood, Smoothed, Tilted
+from preflearn.likelihoods._contract import Bend, Derivatives, Likelihood, Smoothed
 from preflearn.likelihoods.davidson import Davidson
 from preflearn.likelihoods.flips import Flipped
 from preflearn.likelihoods.gaussian import Gaussian
@@ -20,6 +20,5 @@ __all__ = [
     "Logit",
     "Probit",
     "Smoothed",
-    "Tilted",
     "get_likelihood",
 ]

@@ -4,7 +4,7 @@ An outcome y says who was preferred (positive: first, negative: second, 0: tie; 
 z is the latent difference f_first - f_second that it depends on. Inference asks three questions, all elementwise:
 
     log_density   log p(y | z) and its derivatives in z                     Newton's steps, the Laplace evidence
-    tilted        Z = ∫ p(y | z)ᵃ N(z; mean, variance) dz and the moments   expectation propagation
+    smoothed      Z = ∫ p(y | z)ᵃ N(z; mean, variance) dz and its moments   expectation propagation
     probability   P(first), P(tie), P(second) for z ~ N(mean, variance)     prediction
 
 The power a is 1 but for comparisons that weigh less than one. Likelihoods see arrays only. They check their own
@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Bend", "Derivatives", "FloatArray", "Likelihood", "Smoothed", "Tilted"]
+__all__ = ["Bend", "Derivatives", "FloatArray", "Likelihood", "Smoothed"]
 
 FloatArray = NDArray[np.float64]
 
@@ -32,20 +32,12 @@ class Derivatives(NamedTuple):
     third: FloatArray
 
 
-class Tilted(NamedTuple):
-    """log Z, and mean and variance of p(y | z)ᵃ N(z; mean, variance) / Z, each (m,)."""
-
-    log_z: FloatArray
-    mean: FloatArray
-    variance: FloatArray
-
-
 class Smoothed(NamedTuple):
     """log Z, its first two derivatives in the mean of z, and the tilted variance over the variance, each (m,).
 
-    The tilted moments are ``mean + variance * first`` and ``variance * rest``, where ``rest`` is
-    ``1 + variance * second`` without its cancellation. The site precision of expectation propagation,
-    ``-second / rest``, comes without the cancellation of ``1 / tilted.variance - 1 / variance``.
+    The tilted distribution p(y | z)ᵃ N(z; mean, variance) / Z has the mean ``mean + variance * first`` and the variance
+    ``variance * rest``, where ``rest`` is ``1 + variance * second`` without its cancellation. The site precision of
+    expectation propagation is ``-second / rest``.
     """
 
     log_z: FloatArray
@@ -135,16 +127,12 @@ class Likelihood(Protocol):
         """Return, for every theta, its derivative of log p, of its first and of its second derivative in z."""
         ...
 
-    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Tilted:
-        """Return log Z and the moments of p(y | z)ᵃ N(z; mean, variance) / Z.
-
-        The tilted variance is positive, and at most ``variance`` if the likelihood is log-concave. ``power`` is a,
-        0 < a <= 1, (m,) or None for 1; here and below.
-        """
-        ...
-
     def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Smoothed:
-        """Return log Z, its first two derivatives in ``mean``, and the share of the variance that remains."""
+        """Return log Z, its first two derivatives in ``mean``, and the share of the variance that remains.
+
+        ``rest`` is positive, and at most 1 if the likelihood is log-concave. ``power`` is a, 0 < a <= 1, (m,) or None
+        for 1; here and below.
+        """
         ...
 
     def tilted_theta(

@@ -27,8 +27,15 @@ from typing import NamedTuple
 import numpy as np
 
 from preflearn.likelihoods._contract import Bend, FloatArray
-from preflearn.likelihoods._link_normal import Hill, Nodes, tilt
-from preflearn.likelihoods.probit import Curve, ThresholdLikelihood, check_flag, check_positive
+from preflearn.likelihoods.threshold import (
+    Curve,
+    Integral,
+    Nodes,
+    ThresholdLikelihood,
+    check_flag,
+    check_positive,
+    tilt,
+)
 
 __all__ = ["Davidson"]
 
@@ -129,13 +136,11 @@ class Davidson(ThresholdLikelihood):
         value, slope = np.where(weight > 1.0, -sides, rare), -0.5 * _lead(t, three)
         return self._curve_of(t, three, value, slope, three.wins + three.loses)
 
-    def _side_hill(self, m: FloatArray, v: FloatArray, h: float, power: FloatArray | None = None) -> Hill:
+    def _side_integral(self, m: FloatArray, v: FloatArray, h: float, power: FloatArray | None = None) -> Integral:
         return tilt(self._side_nodes, m, v, self._bend, power)
 
-    def _interval_hill(self, m: FloatArray, v: FloatArray, h: float, power: FloatArray | None = None) -> Hill:
+    def _interval_integral(self, m: FloatArray, v: FloatArray, h: float, power: FloatArray | None = None) -> Integral:
         return tilt(lambda t: self._interval_nodes(t, h), m, v, self._bend, power)
-
-    _side_power, _interval_power = _side_hill, _interval_hill
 
     def _side_nodes(self, u: FloatArray) -> Nodes:
         three = self._three(u)

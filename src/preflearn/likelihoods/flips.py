@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
-from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Likelihood, Smoothed, Tilted
-from preflearn.likelihoods._link_normal import normal_nodes
-from preflearn.likelihoods.probit import Probit, check_flag, is_number
+from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Likelihood, Smoothed
+from preflearn.likelihoods.probit import Probit
+from preflearn.likelihoods.threshold import check_flag, is_number, normal_nodes
 
 __all__ = ["Flipped"]
 
@@ -131,12 +131,6 @@ class Flipped:
     def log_density_theta(self, y: ArrayLike, z: ArrayLike) -> NoReturn:
         """Refuse: only Laplace's method asks, and it needs a log-concave density."""
         raise TypeError('Flipped is not log-concave, which Laplace\'s method needs. Use inference="ep".')
-
-    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Tilted:
-        """Return log Z and the moments of the tilted distribution, which may be wider than N(mean, variance)."""
-        d = self.smoothed(y, mean, variance, power)
-        m, v = np.asarray(mean, dtype=np.float64), np.asarray(variance, dtype=np.float64)
-        return Tilted(d.log_z, m + v * d.first, v * d.rest)
 
     def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Smoothed:
         """Return log Z and its first two derivatives in ``mean``; the second may be positive."""

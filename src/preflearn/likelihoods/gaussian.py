@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Smoothed, Tilted
-from preflearn.likelihoods.probit import check_positive
+from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Smoothed
+from preflearn.likelihoods.threshold import check_positive
 
 __all__ = ["Gaussian"]
 
@@ -50,8 +50,8 @@ class Gaussian:
     >>> likelihood = Gaussian(precision=4.0)
     >>> likelihood.log_density([1.5], [1.0]).first.tolist()
     [2.0]
-    >>> likelihood.tilted([1.5], [1.0], [0.25]).mean.tolist()
-    [1.25]
+    >>> likelihood.probability([1.0], [0.0]).round(4).tolist()
+    [[0.9772, 0.0, 0.0228]]
     """
 
     log_concave: ClassVar[bool] = True
@@ -134,11 +134,6 @@ class Gaussian:
         v = self.precision
         error = _float(y) - _float(z)
         return [(0.5 * (1.0 - v * error * error), v * error, np.full_like(error, -v))]
-
-    def tilted(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Tilted:
-        """Return log Z = log N(y; mean, variance + 1/v) and the moments of the product of the two normals."""
-        d = self.smoothed(y, mean, variance, power)
-        return Tilted(d.log_z, _float(mean) + _float(variance) * d.first, _float(variance) * d.rest)
 
     def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Smoothed:
         """Return log Z and its first two derivatives in ``mean``."""

@@ -16,10 +16,9 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from preflearn.likelihoods._contract import FloatArray
-from preflearn.likelihoods._link_normal import Hill, Nodes, tilt
-from preflearn.likelihoods.probit import Curve, ThresholdLikelihood
+from preflearn.likelihoods.threshold import Curve, Nodes, ThresholdLikelihood
 
-__all__ = ["Logit", "log_cdf", "log_interval"]
+__all__ = ["Logit"]
 
 
 @dataclass(frozen=True)
@@ -64,57 +63,51 @@ class Logit(ThresholdLikelihood):
         return self.scale * math.pi / math.sqrt(3.0)
 
     def _side(self, u: FloatArray, h: float) -> Curve:
-        return log_cdf(u, h)
+        # from one exponential: σ(|u|) = 1 / (1 + exp(-|u|)), which no tail overflows
+        small = np.exp(-np.abs(u))
+        share = 1.0 / (1.0 + small)
+        rest = small * share
+        p = rest * share
+        below = np.where(u > 0, rest, share)
+        third = p * np.copysign((1.0 - small) * share, u)
+        return Curve(np.minimum(u, 0.0) - np.log1p(small), below, -p, third, -h * below, h * p, -h * third)
 
     def _interval(self, t: FloatArray, h: float) -> Curve:
-        return log_interval(t, h)
-
-    def _side_hill(self, m: FloatArray, v: FloatArray, h: float) -> Hill:
-        # Seen from the threshold, so that the bend of the link is at zero.
-        hill = tilt(_side_nodes, m - h, v, 0.0)
-        return hill._replace(by_tie=-h * hill.first)
-
-    def _interval_hill(self, m: FloatArray, v: FloatArray, h: float) -> Hill:
-        return tilt(lambda t: _interval_nodes(t, h), m, v, h)
+        a, b = t - h, t + h
+        size = np.abs(t)
+        up_a, up_b = expit(a), expit(b)
+        p_a, p_b = up_a * expit(-a), up_b * expit(-b)
+        bend_a, bend_b = p_a * np.tanh(0.5 * a), p_b * np.tanh(0.5 * b)
+        # σ(-b) - σ(a) = σ(|t| - h) σ(|t| + h) (exp(-2|t|) - 1), with the sign of -t
+        first = np.sign(t) * expit(size - h) * expit(size + h) * np.expm1(-2.0 * size)
+        inside, gap = _constants(h)
+        return Curve(
+            log_expit(b) + log_expit(-a) + inside,
+            first,
+            -(p_a + p_b),
+            bend_a + bend_b,
+            h * (expit(-b) + up_a) + gap,
+            h * (p_a - p_b),
+            h * (bend_b - bend_a),
+        )
 
     def _side_nodes(self, u: FloatArray) -> Nodes:
-        return _side_nodes(u)
+        # The same curve from one exponential, for many nodes: σ(u) = exp(min(u, 0)) / (1 + exp(-|u|)).
+        small = np.exp(-np.abs(u))
+        factor = 1.0 / (1.0 + small)
+        first = np.where(u > 0.0, small, 1.0) * factor
+        return Nodes(np.minimum(u, 0.0), factor, first, -small * factor * factor, first)
 
     def _interval_nodes(self, t: FloatArray, h: float) -> Nodes:
-        return _interval_nodes(t, h)
-
-
-def log_cdf(u: FloatArray, h: float = 0.0) -> Curve:
-    """Return log σ(u), u = t - h, with its derivatives in t and in log h."""
-    # from one exponential: σ(|u|) = 1 / (1 + exp(-|u|)), which no tail overflows
-    small = np.exp(-np.abs(u))
-    share = 1.0 / (1.0 + small)
-    rest = small * share
-    p = rest * share
-    below = np.where(u > 0, rest, share)
-    third = p * np.copysign((1.0 - small) * share, u)
-    return Curve(np.minimum(u, 0.0) - np.log1p(small), below, -p, third, -h * below, h * p, -h * third)
-
-
-def log_interval(t: FloatArray, h: float) -> Curve:
-    """Return log [σ(t + h) - σ(t - h)], h > 0, with its derivatives in t and in log h."""
-    a, b = t - h, t + h
-    size = np.abs(t)
-    up_a, up_b = expit(a), expit(b)
-    p_a, p_b = up_a * expit(-a), up_b * expit(-b)
-    bend_a, bend_b = p_a * np.tanh(0.5 * a), p_b * np.tanh(0.5 * b)
-    # σ(-b) - σ(a) = σ(|t| - h) σ(|t| + h) (exp(-2|t|) - 1), with the sign of -t
-    first = np.sign(t) * expit(size - h) * expit(size + h) * np.expm1(-2.0 * size)
-    inside, gap = _constants(h)
-    return Curve(
-        log_expit(b) + log_expit(-a) + inside,
-        first,
-        -(p_a + p_b),
-        bend_a + bend_b,
-        h * (expit(-b) + up_a) + gap,
-        h * (p_a - p_b),
-        h * (bend_b - bend_a),
-    )
+        lower, upper = self._side_nodes(h - t), self._side_nodes(h + t)
+        inside, gap = _constants(h)
+        return Nodes(
+            lower.exponent + upper.exponent + inside,
+            lower.factor * upper.factor,
+            upper.first - lower.first,
+            lower.second + upper.second,
+            h * (lower.first + upper.first) + gap,
+        )
 
 
 def _constants(h: float) -> tuple[float, float]:
@@ -122,23 +115,3 @@ def _constants(h: float) -> tuple[float, float]:
     missed = math.exp(-2.0 * h)
     inside = -math.expm1(-2.0 * h)
     return math.log1p(-missed) if missed < 0.5 else math.log(inside), 2.0 * h * missed / inside
-
-
-def _side_nodes(u: FloatArray) -> Nodes:
-    # The same curve from one exponential, for many nodes: σ(u) = exp(min(u, 0)) / (1 + exp(-|u|)).
-    small = np.exp(-np.abs(u))
-    factor = 1.0 / (1.0 + small)
-    first = np.where(u > 0.0, small, 1.0) * factor
-    return Nodes(np.minimum(u, 0.0), factor, first, -small * factor * factor, first)
-
-
-def _interval_nodes(t: FloatArray, h: float) -> Nodes:
-    lower, upper = _side_nodes(h - t), _side_nodes(h + t)
-    inside, gap = _constants(h)
-    return Nodes(
-        lower.exponent + upper.exponent + inside,
-        lower.factor * upper.factor,
-        upper.first - lower.first,
-        lower.second + upper.second,
-        h * (lower.first + upper.first) + gap,
-    )

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from preflearn.kernels import gram, gram_and_pullback, gram_diag
-from preflearn.kernels.listed_pairs import gram_listed
+from preflearn.kernels import gram, gram_and_pullback, gram_diag, gram_listed
 from preflearn.kernels.pair_kernels import difference_gram
 from preflearn.terms._contract import (
     Asked,

@@ -14,7 +14,7 @@ import preflearn
 from fast_share import mostly_slow, slow_except
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataError
-from preflearn.model_file.tables import ESTIMATORS, TRANSFORMERS
+from preflearn.files.tables import ESTIMATORS, TRANSFORMERS
 
 
 @pytest.fixture

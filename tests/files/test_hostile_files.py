@@ -26,8 +26,8 @@ import preflearn
 from fast_share import cases
 from preflearn import Comparisons, RankRLS
 from preflearn.exceptions import DataError, FileFormatError
-from preflearn.model_file import FORMAT_VERSION
-from preflearn.model_file.tables import ESTIMATORS
+from preflearn.files import FORMAT_VERSION
+from preflearn.files.tables import ESTIMATORS
 
 pytestmark = pytest.mark.slow
 

@@ -27,11 +27,11 @@ from sklearn.model_selection import GroupKFold, ShuffleSplit
 from preflearn import KPCR, RLS, Comparisons, KPCRank, KPCRankCV, Nystroem, RandomFourier, RankRLS, RankRLSCV
 from preflearn._files import atomic_file
 from preflearn.exceptions import DataError, FileFormatError
+from preflearn.files import FORMAT_VERSION, load, open_model, save
+from preflearn.files.codec import Decoder
+from preflearn.files.tables import KERNELS
 from preflearn.kernels import KERNEL_NAMES
 from preflearn.metrics import make_ranking_scorer, mean_average_precision, ndcg
-from preflearn.model_file import FORMAT_VERSION, load, open_model, save
-from preflearn.model_file.codec import Decoder
-from preflearn.model_file.tables import KERNELS
 
 RNG = np.random.RandomState(7)
 X = RNG.standard_normal((40, 3))

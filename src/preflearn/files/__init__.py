@@ -2,7 +2,7 @@ r"""Model files: fitted estimators as data, never as code.
 
 A file is a zip archive of a JSON header (``header.json``) and ``.npy`` arrays, stored uncompressed so that no member
 can be larger than the file. The header says which class of a fixed table it is, its parameters and what ``fit`` left;
-reading builds only objects of fixed tables (`preflearn.model_file.tables`) and never unpickles or imports by name.
+reading builds only objects of fixed tables (`preflearn.files.tables`) and never unpickles or imports by name.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn._version import __version__
 from preflearn.exceptions import DataError, FileFormatError, Place, Setting, quiet
-from preflearn.model_file.codec import Decoder, Encoder
-from preflearn.model_file.container import Container, open_container, write_container
-from preflearn.model_file.tables import ESTIMATORS
+from preflearn.files.codec import Decoder, Encoder
+from preflearn.files.container import Container, open_container, write_container
+from preflearn.files.tables import ESTIMATORS
 
 __all__ = ["FORMAT_VERSION", "load", "open_model", "save"]
 

@@ -29,13 +29,13 @@ from sklearn.preprocessing import (
 
 from preflearn import metrics
 from preflearn.baselines import ConstraintSVM, ConstraintSVMCV, PairAugmented
+from preflearn.files import consistency
 from preflearn.inference.average import HyperPosterior
 from preflearn.inference.contract import Info
 from preflearn.inference.search import HyperPrior, Optimum
 from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
 from preflearn.kernels.factor import LinearMap
 from preflearn.likelihoods import LIKELIHOOD_CLASSES
-from preflearn.model_file import consistency
 from preflearn.models import (
     KPCR,
     RLS,

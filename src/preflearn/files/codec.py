@@ -1,7 +1,7 @@
 """Values as JSON and arrays, and back, through fixed tables of classes.
 
 Plain values are themselves; anything else is an object ``{"$": kind, ...}``. Numbers keep every digit. What is not in
-a table (`preflearn.model_file.tables`) cannot be saved, and cannot be read: a file can name no class, function or
+a table (`preflearn.files.tables`) cannot be saved, and cannot be read: a file can name no class, function or
 module that is not listed there.
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from preflearn.exceptions import DataError
-from preflearn.model_file.tables import (
+from preflearn.files.tables import (
     ESTIMATORS,
     FUNCTIONS,
     KERNELS,
@@ -30,7 +30,7 @@ from preflearn.model_file.tables import (
     TRANSFORMERS,
     checked,
 )
-from preflearn.model_file.tabular import BUILDERS, fields_of
+from preflearn.files.tabular import BUILDERS, fields_of
 
 __all__ = ["Decoder", "Encoder"]
 
