@@ -14,7 +14,7 @@ import pytest
 
 from preflearn.exceptions import DataError, FileFormatError
 from preflearn.io import read_items, read_preferences
-from preflearn.io.delimited import parse_csv
+from preflearn.io.table import parse_csv
 
 ITEMS = b"item,size,kind\nann,1,cat\nbob,2,dog\ncy,3,cat\n"
 

@@ -14,7 +14,7 @@ from preflearn import BradleyTerry
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.io import read_comparisons, read_preferences
-from preflearn.io.scales import Scale, named_scale, stated
+from preflearn.io.read_options import Scale, named_scale, stated
 from preflearn.messages import PYTHON
 
 # ten rows of each: judgements as AlpacaEval's weighted annotators write them, and comparisons of Tournesol

@@ -30,8 +30,8 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.active._outcome_information import check_likelihood, information, mixture_information
 from preflearn.data import Comparisons, ItemTable
 from preflearn.data.fields import as_list, check_names, label_array, rows_text
-from preflearn.data.item_table import check_items
 from preflearn.data.sides import check_rows
+from preflearn.data.tables import check_items
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.models.ranking import DifferencePosterior
 from preflearn.operators import FloatArray, IntArray

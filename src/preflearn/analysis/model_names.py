@@ -123,7 +123,7 @@ def has_judges(data: Comparisons) -> bool:
 
 def as_seen(data: Comparisons, terms: Terms) -> Comparisons:
     """Return comparisons as a model sees them: one that knows items by name gets no features."""
-    return data.with_items(data.n_items) if data.items is not None and not terms.on_features else data
+    return data.without_features() if data.items is not None and not terms.on_features else data
 
 
 def build_model(data: Comparisons, terms: Terms, *, random_state: Any = 0) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from preflearn.analysis.advice import Advice
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
-from preflearn.io.svmlight import check_feature_numbers
+from preflearn.io.reading import check_feature_numbers
 from preflearn.operators import FloatArray, IntArray
 from preflearn.table_format import short_number
 

@@ -17,7 +17,7 @@ from preflearn.analysis.result import SHOWN, RankResult
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.exceptions import DataError, Place, Setting, first_few, quiet
 from preflearn.io import ItemEncoder, read_preferences
-from preflearn.io.svmlight import check_feature_numbers
+from preflearn.io.reading import check_feature_numbers
 from preflearn.models.ranking import Ranking
 from preflearn.table_format import Column, TextTable
 

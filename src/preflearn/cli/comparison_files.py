@@ -18,9 +18,8 @@ from preflearn.cli.dialect import COMMAND_LINE
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.exceptions import DataError, first_few
 from preflearn.io.opening import open_bytes
-from preflearn.io.read_options import Options
+from preflearn.io.read_options import Options, Scale
 from preflearn.io.reading import read_with
-from preflearn.io.scales import Scale
 
 __all__ = ["as_comparisons", "write_rankings", "write_rows", "write_table"]
 

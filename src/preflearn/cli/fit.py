@@ -117,7 +117,7 @@ def _fit(source: str, target: Path, choices: Choices) -> None:
     from preflearn.cli import fit_least_squares as least_squares
     from preflearn.data import Comparisons, Ratings
     from preflearn.files import save
-    from preflearn.io.svmlight import MOST_FEATURES
+    from preflearn.io.reading import MOST_FEATURES
 
     asked, squares = choices, choices.by_least_squares
     if squares:

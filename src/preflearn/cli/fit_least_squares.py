@@ -14,7 +14,7 @@ from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import about
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
-from preflearn.io.svmlight import check_feature_numbers
+from preflearn.io.reading import check_feature_numbers
 from preflearn.kernels import Nystroem
 from preflearn.metrics import RankingScorer, get_scorer, pairwise_accuracy
 from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV

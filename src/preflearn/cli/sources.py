@@ -50,7 +50,7 @@ class Read:
 
 def is_svmlight(source: str, options: ReadOptions) -> bool:
     """Return whether a file holds rows with scores; standard input, unless it is kept, only if that is said."""
-    from preflearn.io.bytes import kind_of, read_start
+    from preflearn.io.opening import kind_of, read_start
 
     kept: Any = sys.stdin
     if options.format is not None or (source == "-" and not isinstance(kept, _Kept)):
@@ -241,7 +241,7 @@ def describe_data(data: Ratings | Comparisons) -> str:
 
 def is_model(path: str | Path) -> bool:
     """Return whether a file is a model file."""
-    from preflearn.io.bytes import is_model as holds_model
+    from preflearn.io.opening import is_model as holds_model
 
     return holds_model(Path(path))
 

@@ -19,7 +19,7 @@ from preflearn.data.fields import (
     row_selector,
     unmask,
 )
-from preflearn.data.item_table import frame_columns, frame_of, numeric_columns
+from preflearn.data.tables import frame_columns, frame_of, numeric_columns
 from preflearn.exceptions import DataError, first_few
 from preflearn.items import ItemSet
 

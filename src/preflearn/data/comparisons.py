@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.covariate_table import check_covariates
 from preflearn.data.fields import Frozen, as_column, check_choice, check_labels, check_weight, rows_text
-from preflearn.data.item_table import ItemTable, check_items
-from preflearn.data.judge_table import check_judges
 from preflearn.data.pair_table import PairTable, codes, connected_parts, describe, merge_pairs, warn_zero_one
 from preflearn.data.sides import check_outcome, check_rows, named_items
+from preflearn.data.tables import ItemTable, check_covariates, check_items, check_judges
 from preflearn.exceptions import DataError, DataWarning, Setting, first_few, warn_user
 
 if TYPE_CHECKING:
-    from preflearn.data.item_table import ItemArray
+    from preflearn.data.tables import ItemArray
 
 __all__ = ["Comparisons"]
 
@@ -349,6 +347,10 @@ class Comparisons(Frozen):
                 owner="with_items",
             )
         return self._take(slice(None), items=table.values, feature_names=table.feature_names)
+
+    def without_features(self) -> Self:
+        """Return the same comparisons of items that are only names."""
+        return self._take(slice(None), items=None, feature_names=None)
 
     def summary(self) -> str:
         """Return a short text: counts, ties, labels, parts, repeats and contradictions."""

@@ -19,9 +19,9 @@ from preflearn.data.fields import (
     check_weight,
     rows_text,
 )
-from preflearn.data.item_table import check_items, frame_columns, frame_of
-from preflearn.data.outcome_words import side_words, word_value
 from preflearn.data.pair_table import codes
+from preflearn.data.sides import side_words, word_value
+from preflearn.data.tables import check_items, frame_columns, frame_of
 from preflearn.exceptions import DataError, first_few
 
 __all__ = ["from_frame", "from_scores", "from_winners"]

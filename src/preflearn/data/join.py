@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.comparisons import Comparisons
-from preflearn.data.covariate_table import Covariates
 from preflearn.data.fields import label_array, lock
-from preflearn.data.item_table import ItemTable
+from preflearn.data.tables import Covariates, ItemTable
 from preflearn.exceptions import DataError, first_few
 from preflearn.items import as_items
 

@@ -19,12 +19,12 @@ from preflearn.data.fields import (
     row_selector,
     rows_text,
 )
-from preflearn.data.item_table import ItemTable, check_items
 from preflearn.data.sides import check_outcome, check_rows
+from preflearn.data.tables import ItemTable, check_items
 from preflearn.exceptions import DataError, first_few, nearest_names
 
 if TYPE_CHECKING:
-    from preflearn.data.item_table import ItemArray
+    from preflearn.data.tables import ItemArray
 
 __all__ = ["LabelPreferences", "feature_table", "label_codes", "label_set"]
 

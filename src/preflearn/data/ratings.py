@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.fields import Frozen, check_labels, check_real, check_weight, object_array
-from preflearn.data.item_table import check_items, frame_columns, frame_of
 from preflearn.data.pair_table import codes
+from preflearn.data.tables import check_items, frame_columns, frame_of
 from preflearn.exceptions import DataError
 
 if TYPE_CHECKING:
     from preflearn.data.comparisons import Comparisons
-    from preflearn.data.item_table import ItemArray
+    from preflearn.data.tables import ItemArray
 
 __all__ = ["Ratings"]
 

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from preflearn.data import Bags, Comparisons, ItemTable
-from preflearn.data.covariate_table import check_covariates
 from preflearn.data.fields import check_labels, check_names, check_real, check_weight
-from preflearn.data.item_table import check_items
-from preflearn.data.judge_table import check_judges
+from preflearn.data.tables import check_covariates, check_items, check_judges
 from preflearn.exceptions import DataError
 
 __all__ = ["BUILDERS", "fields_of"]

@@ -1,7 +1,6 @@
 """Files and frames become data: tables are recognised, read, and described in sentences."""
 
-from preflearn.io.encode import ItemEncoder
-from preflearn.io.item_features import read_items
+from preflearn.io.item_features import ItemEncoder, read_items
 from preflearn.io.reading import Reading, read_comparisons, read_preferences
 from preflearn.io.svmlight import read_svmlight
 

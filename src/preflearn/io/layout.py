@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.data.outcome_words import normal, word_value
-from preflearn.exceptions import first_few, nearest_names
+from preflearn.data.sides import normal, word_value
+from preflearn.exceptions import Setting, first_few, nearest_names
 from preflearn.io.formats import Format
 from preflearn.io.questions import ask_columns, ask_outcomes, ask_pair, guess
-from preflearn.io.ranking_tables import place_columns
+from preflearn.io.read_options import listed
 from preflearn.io.roles import (
     DECIDED,
     ITEM_STEMS,
@@ -22,9 +22,8 @@ from preflearn.io.roles import (
     WIN_STEMS,
     Pair,
     follows_outcome,
-    listed,
-    override,
     pairs_of,
+    place_columns,
     single,
 )
 from preflearn.io.table import Table, numbers_of, such
@@ -103,7 +102,7 @@ def find_layout(
             raise table.refuse(
                 f"the columns {first_few(table.columns, 12)} hold no rankings",
                 'Write them in a column "ranking" as a > b > c, in columns 1,2,3, or name the columns: '
-                + override({"ranking": "COLUMN"}),
+                + Setting("columns", {"ranking": "COLUMN"}),
                 code="no-ranking-column",
             )
         return found
@@ -121,7 +120,7 @@ def find_layout(
         if len(families) > 1:
             raise table.refuse(
                 f"the columns {first_few(table.columns, 12)} name neither items nor one way to tell two sides apart",
-                guess(table) or "Name the items: " + override({"first": "COLUMN", "second": "COLUMN"}),
+                guess(table) or "Name the items: " + Setting("columns", {"first": "COLUMN", "second": "COLUMN"}),
                 code="no-items-named",
             )
         words = families.pop()
@@ -177,7 +176,7 @@ def _refuse_draws(table: Table, used: list[str]) -> None:
         raise table.fail(
             drawn[0],
             f'column "{column}" says "{cells[drawn[0]][:40]}" ({such(len(drawn), "row")}), but a winner is named',
-            "Say that these are ties: " + override({"ties": column}),
+            "Say that these are ties: " + Setting("columns", {"ties": column}),
             code="tie-with-a-winner",
         )
 
@@ -233,9 +232,9 @@ def _holds_items(table: Table, named: dict[str, str], pair: Pair) -> bool:
     raise table.refuse(
         f'columns "{pair.first}" and "{pair.second}" hold whole numbers: they could be items or a feature',
         "If they are items, use "
-        + override({"first": pair.first, "second": pair.second})
+        + Setting("columns", {"first": pair.first, "second": pair.second})
         + " and if they are a feature "
-        + override({"features": feature}),
+        + Setting("columns", {"features": feature}),
         code="items-or-feature",
     )
 
@@ -288,7 +287,7 @@ def _features(
             raise table.refuse(
                 f'there are no two columns for the feature "{stem}" (features: '
                 f"{first_few(by_stem, 8) or 'none'}{'; ' + nearest if nearest else ''})",
-                "Name one of them, or none: " + override({"features": "none"}),
+                "Name one of them, or none: " + Setting("columns", {"features": "none"}),
                 code="unknown-feature",
             )
     return tuple(by_stem[normal(stem)] for stem in stems)

@@ -9,12 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.outcome_words import RESULTS, normal, side_words, word_value
+from preflearn.data.sides import RESULTS, normal, side_words, word_value
 from preflearn.exceptions import DataError, Note, Place, Setting, Text, first_few
 from preflearn.io.layout import Layout
-from preflearn.io.read_options import Options
-from preflearn.io.roles import override
-from preflearn.io.scales import Scale, stated
+from preflearn.io.read_options import Options, Scale, stated
 from preflearn.io.table import LEAVE_OUT, Table, is_absent, numbers_of, such
 
 __all__ = ["Answers", "read_answers"]
@@ -405,6 +403,6 @@ def _check_agreement(table: Table, found: Mapping[str, Outcomes], columns: Mappi
                 int(odd[0]),
                 f"the {one} ({first_few(columns[one].values())}) and the {other} "
                 f"({first_few(columns[other].values())}) disagree on who won ({len(odd)} of {len(table)} rows)",
-                "Choose one: " + override(columns[one]) + " or " + override(columns[other]),
+                "Choose one: " + Setting("columns", columns[one]) + " or " + Setting("columns", columns[other]),
                 code="columns-disagree",
             )

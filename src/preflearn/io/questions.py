@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from preflearn.data.outcome_words import side_words, word_value
+from preflearn.data.sides import side_words, word_value
 from preflearn.exceptions import Phrase, Place, Setting, first_few
-from preflearn.io.roles import ITEM_STEMS, Pair, override, pairs_of
+from preflearn.io.roles import ITEM_STEMS, Pair, pairs_of
 from preflearn.io.table import Table, numbers_of
 
 __all__ = ["ask_columns", "ask_outcomes", "ask_pair", "guess"]
@@ -57,7 +57,7 @@ def ask_columns(table: Table, named: dict[str, str]) -> Exception:
         cure = (
             "Needed are two columns with the names of what was compared, which share names, and one that says who "
             f"won: {LAYOUTS}. If the table has these, name the columns: "
-            + override({"first": "COLUMN", "second": "COLUMN", "winner": "COLUMN"})
+            + Setting("columns", {"first": "COLUMN", "second": "COLUMN", "winner": "COLUMN"})
         )
     return table.refuse(
         f"the columns {first_few(columns, 12)} do not say who was preferred", cure, code="who-won-unclear"
@@ -91,12 +91,12 @@ def _ask_sides(table: Table, named: dict[str, str]) -> Exception:
         return table.refuse(
             f'{said}, so that "{one}" and "{other}" cannot be the two sides, and no other columns of ({columns}) are',
             f"If they are the sides, leave out {role}={named[role]} or name another column for it, and if "
-            f'"{one}" always won use ' + override({"winner": one, "loser": other}),
+            f'"{one}" always won use ' + Setting("columns", {"winner": one, "loser": other}),
             code="sides-taken",
         )
     guessed = guess(table)
     if guessed is None or not all(_names(guessed, role, column) for role, column in named.items()):
-        guessed = "Name them too: " + override({"first": "COLUMN", "second": "COLUMN"} | named)
+        guessed = "Name them too: " + Setting("columns", {"first": "COLUMN", "second": "COLUMN"} | named)
     return table.refuse(
         f"{said}, but the names of the other columns of ({columns}) do not say which are the two sides",
         guessed,
@@ -109,13 +109,15 @@ def ask_outcomes(table: Table, named: dict[str, str], sides: Pair) -> Exception:
     source = _guess_source(table, (sides.first, sides.second), [sides.first, sides.second, *named.values()])
     if source:
         guessed = next(iter(source.values()))
-        cure = f'A guess by its contents: "{guessed}" does. If so, name it: ' + override(source)
+        cure = f'A guess by its contents: "{guessed}" does. If so, name it: ' + Setting("columns", source)
     else:
-        cure = "Add a column winner or outcome, or name it: " + override({"winner": "COLUMN"})
+        cure = "Add a column winner or outcome, or name it: " + Setting("columns", {"winner": "COLUMN"})
     return table.refuse(
         f'"{sides.first}" and "{sides.second}" are the two sides, but the names of the columns '
         f"({first_few(table.columns, 12)}) do not say who was preferred",
-        cure + " or, if the first side always won, use " + override({"winner": sides.first, "loser": sides.second}),
+        cure
+        + " or, if the first side always won, use "
+        + Setting("columns", {"winner": sides.first, "loser": sides.second}),
         code="outcome-column-unclear",
     )
 
@@ -123,7 +125,7 @@ def ask_outcomes(table: Table, named: dict[str, str], sides: Pair) -> Exception:
 def ask_pair(table: Table, pairs: Sequence[Pair], roles: tuple[str, ...], what: str) -> Exception:
     """Return the question which of several pairs of columns is meant."""
     listed = "; ".join(f'"{pair.first}" and "{pair.second}"' for pair in pairs[:4])
-    named = override(dict(zip(roles, (pairs[0].first, pairs[0].second), strict=True)))
+    named = Setting("columns", dict(zip(roles, (pairs[0].first, pairs[0].second), strict=True)))
     return table.refuse(
         f"several pairs of columns could be the {what}: {listed}", "Name one: " + named, code="several-pairs-of-columns"
     )
@@ -162,7 +164,7 @@ def guess(table: Table) -> Phrase | None:
     ranked = [one for one in columns if sum(">" in cell for cell in one.cells) > _MOST * len(one.cells)]
     if ranked:
         name = ranked[0].name
-        return f'A guess: "{name}" holds rankings, best first. If so, use ' + override({"ranking": name})
+        return f'A guess: "{name}" holds rankings, best first. If so, use ' + Setting("columns", {"ranking": name})
     found = [
         (one, other, _source(columns, one, other), shared)
         for one, other in combinations(columns, 2)
@@ -200,9 +202,9 @@ def _named(columns: Sequence[_Column], one: _Column, other: _Column, source: dic
 def _told(sides: tuple[str, str], source: dict[str, str], why: str) -> Phrase:
     text = f'A guess by the contents: "{sides[0]}" and "{sides[1]}" are the two sides ({why})'
     if source:
-        named = override({"first": sides[0], "second": sides[1], **source})
+        named = Setting("columns", {"first": sides[0], "second": sides[1], **source})
         return f'{text} and "{next(iter(source.values()))}" says who won. If so, use ' + named
-    named = override({"winner": sides[0], "loser": sides[1]})
+    named = Setting("columns", {"winner": sides[0], "loser": sides[1]})
     return f'{text}. If "{sides[0]}" always won, use ' + named + " and if not, add a column that says who won"
 
 

@@ -10,20 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.orders import from_rankings
-from preflearn.data.outcome_words import normal
 from preflearn.exceptions import first_few
 from preflearn.io.table import Table
 
 __all__ = [
     "Rankings",
     "check_rankings",
-    "place_columns",
     "read_rankings",
 ]
 
 MOST_PAIRS = 2_000_000
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
-_PLACE = re.compile(r"(?:rank|place|pos|position|choice|preference|)(\d+)(?:st|nd|rd|th|)")
 
 
 class RankedPairs(NamedTuple):
@@ -55,19 +51,6 @@ class Rankings(NamedTuple):
         data = from_rankings([coded[number] for number in kept], len(codes), pairs="adjacent" if adjacent else "all")
         assert data.group is not None
         return RankedPairs(data.first, data.second, data.outcome, np.array(kept)[data.group], list(codes), adjacent)
-
-
-def place_columns(columns: Sequence[str]) -> list[str]:
-    """Return the columns that are the places 1, 2, 3, ... (or 1st, rank1, pos1, first, ...), in order; else none."""
-    by_place: dict[int, str] = {}
-    for column in columns:
-        name = normal(column)
-        match = _PLACE.fullmatch(name)
-        place = int(match[1]) if match and len(match[1]) < 7 else _ORDINALS.index(name) + 1 if name in _ORDINALS else 0
-        if place:
-            by_place.setdefault(place, column)
-    n_places = next((place - 1 for place in range(1, len(by_place) + 2) if place not in by_place), 0)
-    return [by_place[place] for place in range(1, n_places + 1)] if n_places >= 3 else []
 
 
 def read_rankings(table: Table, roles: Mapping[str, str], places: Sequence[str]) -> Rankings:

@@ -1,16 +1,97 @@
-"""The options of the readers, checked once."""
+"""The options of the readers, checked once: columns by role, the scale of an outcome column, what to leave out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
+
+import numpy as np
 
 from preflearn.data.fields import check_choice
-from preflearn.io.roles import named_roles
-from preflearn.io.scales import Scale, named_scale
+from preflearn.data.sides import normal
+from preflearn.exceptions import DataError, Setting, first_few, nearest_names
+from preflearn.io.roles import ROLES
 
-__all__ = ["Options"]
+__all__ = ["Options", "Scale", "listed", "named_scale", "stated"]
+
+_HOW = (
+    'Write the number of a clear win of each side, as in "first=1,second=2", or the side that positive numbers mean: '
+    '"first=positive" or "second=positive".'
+)
+_SIGNS = {"positive": 1.0, "negative": -1.0}
+
+
+class Scale(NamedTuple):
+    """The number of a clear win of the first side, and of the second; without ends only the sign counts."""
+
+    first: float
+    second: float
+    ends: bool
+    why: str = ""  # clause for a sentence about a scale that nobody stated
+
+
+def stated(scale: Scale) -> Setting:
+    """Return how to state a scale, for a message.
+
+    Examples
+    --------
+    >>> stated(Scale(1, 2, True)).value, stated(Scale(-1, 1, False)).value
+    ({'first': '1', 'second': '2'}, {'second': 'positive'})
+    """
+    if not scale.ends:
+        return Setting("outcomes", {"first" if scale.first > 0 else "second": "positive"})
+    return Setting("outcomes", {"first": f"{scale.first:g}", "second": f"{scale.second:g}"})
+
+
+def named_scale(outcomes: Mapping[str, Any] | str | None, owner: str) -> Scale | None:
+    """Return the scale that a person stated: a mapping, or text such as ``first=1,second=2``."""
+    if outcomes is None:
+        return None
+    if isinstance(outcomes, str):
+        parts = [part.partition("=") for part in outcomes.split(",") if part.strip()]
+        given: dict[str, Any] = {side.strip(): value.strip() for side, _, value in parts}
+        if len(given) < len(parts):
+            raise DataError(
+                Setting("outcomes") + f': "{outcomes}" names a side twice',
+                _HOW,
+                code="outcomes-side-twice",
+                owner=owner,
+            )
+    elif isinstance(outcomes, Mapping):
+        given = dict(outcomes)
+    else:
+        raise TypeError(f"{owner}: outcomes must be text or a mapping; got {type(outcomes).__name__}. {_HOW}")
+    if not given or not given.keys() <= {"first", "second"}:
+        raise DataError(
+            Setting("outcomes") + f': "{outcomes}" is not understood', _HOW, code="outcomes-not-understood", owner=owner
+        )
+    signs = {side: _SIGNS[value] for side, value in given.items() if isinstance(value, str) and value in _SIGNS}
+    if signs:
+        found = {sign if side == "first" else -sign for side, sign in signs.items()}
+        if len(signs) < len(given) or len(found) > 1:
+            raise DataError(
+                Setting("outcomes") + f': "{outcomes}" contradicts itself',
+                _HOW,
+                code="outcomes-contradictory",
+                owner=owner,
+            )
+        sign = found.pop()
+        return Scale(sign, -sign, ends=False)
+    try:
+        first, second = (float(given[side]) for side in ("first", "second"))
+    except (KeyError, TypeError, ValueError):
+        raise DataError(
+            Setting("outcomes") + f': "{outcomes}" is not understood', _HOW, code="outcomes-not-understood", owner=owner
+        ) from None
+    if first == second or not np.isfinite([first, second]).all():
+        raise DataError(
+            Setting("outcomes") + f': "{outcomes}" does not tell the sides apart',
+            _HOW,
+            code="outcomes-sides-alike",
+            owner=owner,
+        )
+    return Scale(first, second, ends=True)
 
 
 @dataclass(frozen=True)
@@ -65,3 +146,66 @@ class Options:
             items_name,
             by,
         )
+
+
+def listed(value: Any) -> list[str]:
+    """Return several names: a sequence, or text such as x+y; none for None and "none"."""
+    names = value.split("+") if isinstance(value, str) else [] if value is None else [str(name) for name in value]
+    return [] if [normal(name) for name in names] == ["none"] else [name.strip() for name in names]
+
+
+def named_roles(columns: Mapping[str, Any] | str | None, owner: str) -> dict[str, Any]:
+    """Return the columns that were named: a mapping, or text such as ``first=home,second=away``."""
+    if columns is None:
+        return {}
+    if isinstance(columns, str):
+        parts = [part for part in columns.split(",") if part.strip()]
+        odd = [part for part in parts if "=" not in part]
+        if odd or not parts:
+            raise DataError(
+                Setting("columns") + f": {first_few(odd or [columns])} does not say which column has which role",
+                "Write role=column, as in first=home_team,second=away_team",
+                code="columns-not-role-column",
+                owner=owner,
+            )
+        given: dict[str, Any] = {}
+        for part in parts:
+            role, _, column = part.partition("=")
+            if role.strip() in given:
+                raise DataError(
+                    Setting("columns") + f': the role "{role.strip()}" is named twice',
+                    "Name it once",
+                    code="role-named-twice",
+                    owner=owner,
+                )
+            given[role.strip()] = column.strip()
+    elif isinstance(columns, Mapping):
+        given = dict(columns)
+    else:
+        raise TypeError(f"{owner}: columns must map roles to columns; got {type(columns).__name__}.")
+    unknown = [role for role in given if role not in ROLES]
+    if unknown:
+        nearest = nearest_names(str(unknown[0]), ROLES)
+        raise DataError(
+            Setting("columns") + f": {first_few(unknown)} is no role{' (' + nearest + ')' if nearest else ''}",
+            f"Roles are {', '.join(ROLES)}; as in first=home_team,second=away_team",
+            code="unknown-role",
+            owner=owner,
+        )
+    for one, other in (("first", "second"), ("score_first", "score_second"), ("wins_first", "wins_second")):
+        if (one in given) != (other in given):
+            here, lacking = (one, other) if one in given else (other, one)
+            raise DataError(
+                Setting("columns") + f": {here} is named and {lacking} is not",
+                f"Name both: {one}=COLUMN,{other}=COLUMN",
+                code="role-without-its-pair",
+                owner=owner,
+            )
+    if "loser" in given and "winner" not in given:
+        raise DataError(
+            Setting("columns") + ": loser is named and winner is not",
+            "Name both: winner=COLUMN,loser=COLUMN",
+            code="loser-without-winner",
+            owner=owner,
+        )
+    return {role: column if role in ("features", "without") else str(column) for role, column in given.items()}

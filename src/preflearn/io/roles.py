@@ -7,11 +7,11 @@ an error that shows how to name the columns.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from preflearn.data.outcome_words import normal
-from preflearn.exceptions import DataError, Setting, first_few, nearest_names
+from preflearn.data.sides import normal
+from preflearn.exceptions import Setting, first_few
 from preflearn.io.table import Table
 
 __all__ = [
@@ -20,10 +20,8 @@ __all__ = [
     "ROLES",
     "Pair",
     "follows_outcome",
-    "listed",
-    "named_roles",
-    "override",
     "pairs_of",
+    "place_columns",
     "row_columns",
     "says_outcome",
     "single",
@@ -112,6 +110,8 @@ _ROW_WORDS = frozenset(
     ("id", "uid", "uuid", "guid", "time", "timestamp", "tstamp", "datetime", "date", "created", "submitted")
 )
 _ITEM_WORDS = frozenset(("winner", "loser", "item", "model", "team", "player", "video", "option", "candidate"))
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_PLACE = re.compile(r"(?:rank|place|pos|position|choice|preference|)(\d+)(?:st|nd|rd|th|)")
 
 
 class Pair(NamedTuple):
@@ -191,7 +191,7 @@ def single(table: Table, role: str, used: Sequence[str]) -> str | None:
         role = role.removeprefix("weak_")
         raise table.refuse(
             f"{len(found)} columns could be the {role}: {first_few(found, 6)}",
-            "Name one: " + override({role: found[0]}),
+            "Name one: " + Setting("columns", {role: found[0]}),
             code="several-columns-of-role",
         )
     return found[0] if found else None
@@ -213,69 +213,14 @@ def _one_judge(table: Table, found: list[str]) -> list[str]:
     return list(by_word.values())
 
 
-def override(columns: Mapping[str, str]) -> Setting:
-    """Return how to name columns, for a message."""
-    return Setting("columns", dict(columns))
-
-
-def listed(value: Any) -> list[str]:
-    """Return several names: a sequence, or text such as x+y; none for None and "none"."""
-    names = value.split("+") if isinstance(value, str) else [] if value is None else [str(name) for name in value]
-    return [] if [normal(name) for name in names] == ["none"] else [name.strip() for name in names]
-
-
-def named_roles(columns: Mapping[str, Any] | str | None, owner: str) -> dict[str, Any]:
-    """Return the columns that were named: a mapping, or text such as ``first=home,second=away``."""
-    if columns is None:
-        return {}
-    if isinstance(columns, str):
-        parts = [part for part in columns.split(",") if part.strip()]
-        odd = [part for part in parts if "=" not in part]
-        if odd or not parts:
-            raise DataError(
-                Setting("columns") + f": {first_few(odd or [columns])} does not say which column has which role",
-                "Write role=column, as in first=home_team,second=away_team",
-                code="columns-not-role-column",
-                owner=owner,
-            )
-        given: dict[str, Any] = {}
-        for part in parts:
-            role, _, column = part.partition("=")
-            if role.strip() in given:
-                raise DataError(
-                    Setting("columns") + f': the role "{role.strip()}" is named twice',
-                    "Name it once",
-                    code="role-named-twice",
-                    owner=owner,
-                )
-            given[role.strip()] = column.strip()
-    elif isinstance(columns, Mapping):
-        given = dict(columns)
-    else:
-        raise TypeError(f"{owner}: columns must map roles to columns; got {type(columns).__name__}.")
-    unknown = [role for role in given if role not in ROLES]
-    if unknown:
-        nearest = nearest_names(str(unknown[0]), ROLES)
-        raise DataError(
-            Setting("columns") + f": {first_few(unknown)} is no role{' (' + nearest + ')' if nearest else ''}",
-            f"Roles are {', '.join(ROLES)}; as in first=home_team,second=away_team",
-            code="unknown-role",
-            owner=owner,
-        )
-    for one, other in (("first", "second"), ("score_first", "score_second"), ("wins_first", "wins_second")):
-        if (one in given) != (other in given):
-            here, lacking = (one, other) if one in given else (other, one)
-            raise DataError(
-                Setting("columns") + f": {here} is named and {lacking} is not",
-                f"Name both: {one}=COLUMN,{other}=COLUMN",
-                code="role-without-its-pair",
-                owner=owner,
-            )
-    if "loser" in given and "winner" not in given:
-        raise DataError(
-            Setting("columns") + ": loser is named and winner is not",
-            "Name both: winner=COLUMN,loser=COLUMN",
-            code="loser-without-winner",
-            owner=owner,
-        )
-    return {role: column if role in ("features", "without") else str(column) for role, column in given.items()}
+def place_columns(columns: Sequence[str]) -> list[str]:
+    """Return the columns that are the places 1, 2, 3, ... (or 1st, rank1, pos1, first, ...), in order; else none."""
+    by_place: dict[int, str] = {}
+    for column in columns:
+        name = normal(column)
+        match = _PLACE.fullmatch(name)
+        place = int(match[1]) if match and len(match[1]) < 7 else _ORDINALS.index(name) + 1 if name in _ORDINALS else 0
+        if place:
+            by_place.setdefault(place, column)
+    n_places = next((place - 1 for place in range(1, len(by_place) + 2) if place not in by_place), 0)
+    return [by_place[place] for place in range(1, n_places + 1)] if n_places >= 3 else []

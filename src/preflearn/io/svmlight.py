@@ -17,17 +17,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from preflearn.data.fields import lock
-from preflearn.data.item_table import ItemTable
 from preflearn.data.ratings import Ratings
+from preflearn.data.tables import ItemTable
 from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place, Setting, warn_user
-from preflearn.io.bytes import check_text, decode, path_text, read_bytes
+from preflearn.io.opening import check_text, decode, path_text, read_bytes
 
 if TYPE_CHECKING:
-    from preflearn.data.item_table import ItemArray
+    from preflearn.data.tables import ItemArray
 
-__all__ = ["MOST_FEATURES", "check_feature_numbers", "parse_svmlight", "read_svmlight"]
+__all__ = ["parse_svmlight", "read_svmlight"]
 
-MOST_FEATURES = 20_000_000  # of a model: a linear one has a weight of 8 bytes for each
 _BLOCK = 1 << 23  # bytes parsed at once: large enough for speed, small against the result
 _LARGEST = 2**31 - 1  # largest feature index: columns of a CSR matrix are 32-bit
 _EXACT = 2**53  # largest qid that survives a float64
@@ -125,20 +124,6 @@ def read_svmlight(
             )
         )
     return ratings
-
-
-def check_feature_numbers(n_features: int, source: str) -> None:
-    """Raise DataError where features are more than a model can have, before it takes memory for each of them.
-
-    A file of sparse rows is small whatever its largest feature number is.
-    """
-    if n_features > MOST_FEATURES:
-        raise DataError(
-            f"the largest feature number is {n_features:,}, and a model can have {MOST_FEATURES:,} features",
-            "Number them 1, 2, 3, ...",
-            code="too-many-features",
-            where=Place(source),
-        )
 
 
 def parse_svmlight(

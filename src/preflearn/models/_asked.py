@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons, ItemTable, Ratings
-from preflearn.data.item_table import check_items, frame_of
 from preflearn.data.join import join_judges
+from preflearn.data.tables import check_items, frame_of
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.items import as_items
 from preflearn.models._input import identity

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preflearn.data import Comparisons, ItemTable, Ratings
-from preflearn.data.item_table import frame_of
+from preflearn.data.tables import frame_of
 from preflearn.exceptions import DataError, GroupsLostWarning, NumericalWarning, Setting, warn_user
 from preflearn.inference.exact import iterate, solve
 from preflearn.items import as_items

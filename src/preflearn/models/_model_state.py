@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Kernel
 
 from preflearn.data import Comparisons
 from preflearn.data.fields import check_names
-from preflearn.data.item_table import check_items
+from preflearn.data.tables import check_items
 from preflearn.exceptions import DataError
 from preflearn.inference.contract import Method
 from preflearn.inference.evidence import Evidence, check_theta, hyperprior_of, numbers

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import LabelPreferences, from_class_labels
 from preflearn.data.fields import check_labels, label_array
-from preflearn.data.item_table import check_items
 from preflearn.data.label_preferences import label_codes
+from preflearn.data.tables import check_items
 from preflearn.exceptions import DataError
 from preflearn.inference.blocks import BlockDesign, BlockFactor, between, cover_cost, vertex_cover
 from preflearn.inference.contract import Observed, Posterior

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons, ItemTable, LabelPreferences, Ratings
-from preflearn.data.item_table import check_items, frame_of
+from preflearn.data.tables import check_items, frame_of
 from preflearn.exceptions import DataError, first_few
 from preflearn.items import as_items
 

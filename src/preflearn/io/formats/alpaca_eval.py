@@ -3,7 +3,7 @@
 import numpy as np
 
 from preflearn.io.formats.format import Format
-from preflearn.io.scales import Scale
+from preflearn.io.read_options import Scale
 from preflearn.io.table import Table
 
 __all__ = ["ALPACA_EVAL"]

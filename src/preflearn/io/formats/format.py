@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from preflearn.data.outcome_words import normal
-from preflearn.io.scales import Scale
+from preflearn.io.read_options import Scale
 from preflearn.io.table import Table
 
 __all__ = ["Format"]
-
-_BESIDE = ("weight", "group", "judge", "name", "without", "features")  # roles that leave open who won
 
 
 @dataclass(frozen=True)
@@ -52,13 +48,3 @@ class Format:
     words: Mapping[str, float] = field(default_factory=dict)
     fits: Callable[[Table], bool] | None = None
     rewrite: Callable[[Table], Table] | None = None
-
-    def matches(self, table: Table, given: Mapping[str, Any]) -> bool:
-        """Return whether a table has this layout; ``given`` are columns that the person named, which must agree."""
-        known = {normal(column) for column in table.columns}
-        if not all(normal(column) in known for column in self.columns):
-            return False
-        for role, column in given.items():
-            if role not in _BESIDE and normal(str(column)) != normal(self.roles.get(role, "")):
-                return False
-        return self.fits is None or self.fits(table)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from preflearn.data.outcome_words import normal
+from preflearn.data.sides import normal
 from preflearn.io.formats.format import Format
-from preflearn.io.scales import Scale
+from preflearn.io.read_options import Scale
 from preflearn.io.table import Table
 
 __all__ = ["TOURNESOL"]

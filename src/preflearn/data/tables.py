@@ -1,4 +1,7 @@
-"""The item table: arrays, sparse matrices and data frames of any library become one checked table."""
+"""Tables of numbers, checked: features of items and of judges, and covariates of comparisons.
+
+Arrays, sparse matrices and data frames of any library become one kind of table.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,24 @@ if TYPE_CHECKING:
 
     ItemArray: TypeAlias = NDArray[np.float64] | sparse.csr_array[np.float64] | Bags
 
-__all__ = ["ItemTable", "check_items", "frame_columns", "frame_of", "numeric_columns"]
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from preflearn.data.fields import is_missing, lock
+from preflearn.items import is_sparse
+
+__all__ = [
+    "Covariates",
+    "ItemTable",
+    "check_covariates",
+    "check_items",
+    "check_judges",
+    "frame_columns",
+    "frame_of",
+    "numeric_columns",
+]
 
 NAME_COLUMNS = ("item", "name", "id")
 
@@ -241,3 +261,183 @@ def frame_columns(frame: nw.DataFrame[Any], wanted: dict[str, str | None], owner
             )
         columns[role] = None if column is None else frame[column].to_list()
     return columns
+
+
+Covariates: TypeAlias = tuple[NDArray[np.float64] | None, tuple[str, ...] | None]  # values, names
+
+_CURE = "Encode text as numbers, the first side's less the second's, or drop the column."
+
+
+def check_covariates(covariates: Any, n_rows: int, owner: str) -> Covariates:
+    """Return covariates as a new table of finite floats, and the names of its columns; None stays None."""
+    if covariates is None:
+        return None, None
+    values, names = _read_covariates(covariates, owner)
+    if not values.shape[1]:
+        raise DataError(
+            f"covariates has no columns (shape {values.shape})",
+            "Give at least one column, or leave it out",
+            code="covariates-without-columns",
+            owner=owner,
+        )
+    if len(values) != n_rows:
+        raise DataError(
+            f"covariates has {len(values)} rows for {n_rows} comparisons",
+            "Give one row per comparison, in the same order",
+            code="covariates-row-count",
+            owner=owner,
+        )
+    _check_finite_covariates(values, names, owner)
+    return values, names
+
+
+def _read_covariates(covariates: Any, owner: str) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
+    native = nw.from_native(covariates, pass_through=True, series_only=True)
+    if isinstance(native, nw.Series):  # one column; its name, if it has one, is that of the covariate
+        table = native.rename("0" if native.name in (None, "") else str(native.name)).to_frame()
+        return _covariate_columns(table, owner), None if native.name in (None, "") else tuple(table.columns)
+    frame = frame_of(covariates, f"{owner}, covariates")
+    if frame is not None:
+        return _covariate_columns(frame, owner), tuple(frame.columns)
+    return _covariate_array(covariates, owner), None
+
+
+def _covariate_columns(frame: nw.DataFrame[Any], owner: str) -> NDArray[np.float64]:
+    schema = frame.schema
+    text = [c for c in frame.columns if not (schema[c].is_numeric() or schema[c] == nw.Boolean)]
+    if text:
+        raise DataError(
+            f"{len(text)} of {len(schema)} columns of covariates are not numeric ({first_few(text)}; "
+            f"{schema[text[0]]})",
+            _CURE,
+            code="covariates-not-numeric",
+            owner=owner,
+        )
+    return numeric_columns(frame, list(frame.columns), owner)
+
+
+def _covariate_array(covariates: Any, owner: str) -> NDArray[np.float64]:
+    if hasattr(covariates, "toarray"):  # a sparse matrix
+        covariates = covariates.toarray()
+    try:
+        given = np.asarray(unmask(covariates))
+    except ValueError:
+        raise DataError(
+            "the rows of covariates differ in length",
+            "Give every comparison a number in every column",
+            code="covariates-ragged",
+            owner=owner,
+        ) from None
+    if given.ndim not in (1, 2):
+        found = f"shape {given.shape}" if given.ndim else type(covariates).__name__
+        raise TypeError(
+            f"{owner}: covariates must have shape (n_comparisons, n_covariates) or (n_comparisons,); got {found}. "
+            "Use one row per comparison."
+        )
+    table = given[:, None] if given.ndim == 1 else given
+    if table.dtype.kind in "biuf":
+        return np.array(table, dtype=np.float64, order="C")
+    values = np.empty(table.shape)
+    table = np.array(covariates, dtype=object).reshape(table.shape)  # NumPy makes all cells text where one is
+    for (row, column), value in np.ndenumerate(table):
+        number = np.nan if is_missing(value) else _number(value)
+        if number is None:
+            raise DataError(
+                f"covariates must be numbers; row {row}, column {column} holds {first_few([value])}",
+                _CURE,
+                code="covariates-not-numeric",
+                owner=owner,
+            )
+        values[row, column] = number
+    return values
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, str | bytes):
+        return None
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _check_finite_covariates(values: NDArray[np.float64], names: tuple[str, ...] | None, owner: str) -> None:
+    rows, columns = np.nonzero(~np.isfinite(values))
+    if not len(rows):
+        return
+    raise DataError(
+        f"covariates has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} of "
+        f"{len(values)} comparisons ({cells_text(rows, columns, values[rows, columns], names)})",
+        "Impute them, or drop those comparisons or columns",
+        code="covariates-missing",
+        owner=owner,
+    )
+
+
+JUDGE_COLUMNS = ("judge", "user", "worker", "annotator")
+
+
+def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTable | None:
+    """Return the table of judges; every judge that is named in a comparison must be in it."""
+    if judges is None:
+        return None
+    if judge is None:
+        raise DataError(
+            "judges is a table of those who compared; say who compared what with judge=...",
+            code="judges-without-judge",
+            owner=owner,
+        )
+    table = _read_judges(judges, owner)
+    if table.values is None:
+        raise DataError(
+            "judges has no features",
+            "Leave it out: judge=... alone tells judges apart",
+            code="judges-without-features",
+            owner=owner,
+        )
+    if not as_items(table.values).one_row_each:
+        raise TypeError(f"{owner}: judges are Bags; give one row of features per judge, for example their means().")
+    if is_sparse(table.values):
+        table = table._replace(values=sparse.csr_array(table.values).toarray())
+    names = np.arange(table.n_items).astype(object) if table.names is None else table.names
+    known = set(names.tolist())
+    if len(known) < len(names):
+        repeated = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
+        raise DataError(
+            f"judges names {first_few(repeated)} more than once",
+            "Give one row per judge",
+            code="judge-listed-twice",
+            owner=owner,
+        )
+    missing = [label for label in dict.fromkeys(judge.tolist()) if label != "" and label not in known]
+    if missing:
+        hint = nearest_names(str(missing[0]), [str(name) for name in names])
+        cure = (
+            f'Give each a row{" (" + hint + ")" if hint else ""}, or write "" for a judge whom nobody knows.'
+            if table.names is not None
+            else f"The table has no names, so judges are row numbers from 0 to {table.n_items - 1}; a column called "
+            "judge holds names."
+        )
+        raise DataError(
+            f"{len(missing)} judges are not in the table of judges ({first_few(missing)})",
+            cure,
+            code="judge-not-in-table",
+            owner=owner,
+        )
+    return ItemTable(lock(table.values), lock(names), table.feature_names, table.n_items)
+
+
+def _read_judges(judges: Any, owner: str) -> ItemTable:
+    frame = frame_of(judges, owner)
+    if frame is not None:
+        given = next((column for column in frame.columns if column.lower() in JUDGE_COLUMNS), None)
+        if given is not None:
+            judges = frame.rename({given: "name"}).to_native()
+    table = check_items(judges, owner, what="judges")
+    if frame is not None and table.names is None and any(c.lower() in ("name", "judge") for c in frame.columns):
+        raise DataError(
+            "the names of the judges must be words or whole numbers, without gaps.",
+            code="judge-names-not-plain",
+            owner=owner,
+        )
+    return table
