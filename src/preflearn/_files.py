@@ -128,12 +128,8 @@ def _take_name(temporary: Path, real: Path, path: Path) -> None:
         else:
             temporary.unlink()
     except FileExistsError:
-        raise DataError(
-            "the file exists already",
-            "Replace it with " + Setting("overwrite", True),
-            "choose another name",
-            code="file-exists",
-            where=Place(str(path)),
+        raise DataError(code="file-exists", where=Place(str(path))).says(
+            "the file exists already", "Replace it with " + Setting("overwrite", True), "choose another name"
         ) from None
 
 

@@ -13,9 +13,13 @@ The tree, with what it means for the person who meets it::
 
 Wrong kinds of argument raise TypeError, wrong parameter values scikit-learn's InvalidParameterError.
 
-Each is made from data (`preflearn.messages`), which `message` keeps; ``str(error)`` is its text for users of Python::
+Each is made from data (`preflearn.messages`), which `message` keeps; ``str(error)`` is its text for users of Python.
+First what programs read, then what people read: what is wrong, and what to do (alternatives)::
 
-    raise DataError("3 of 9 rows set an item against itself", "Drop them", code="self-comparison", owner="Comparisons")
+    raise DataError(code="self-comparison", owner="Comparisons").says(
+        "3 of 9 rows set an item against itself", "Drop them"
+    )
+    DataWarning(code="separate-parts", owner="Comparisons").warn("the items are in 2 separate parts")
 """
 
 from __future__ import annotations
@@ -24,7 +28,8 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 from preflearn.messages import Message, Note, Phrase, Place, Setting, Text
 
@@ -44,39 +49,16 @@ __all__ = [
     "first_few",
     "nearest_names",
     "quiet",
-    "warn_user",
 ]
 
 
-class _Told(Exception):  # noqa: N818 - of errors and warnings
-    """What is raised or warned with a message that is data."""
-
-    message: Message
-
-    def __init__(
-        self,
-        what: Text | Message = "",
-        *cures: Text,
-        code: str = "other",
-        owner: str | None = None,
-        where: Place | None = None,
-    ) -> None:
-        self.message = what if isinstance(what, Message) else Message(what, cures, code, where, owner)
-        super().__init__(str(self.message))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.message,)
-
-
-class DataError(_Told, ValueError):
-    """The data cannot be used as given.
+class _WithMessage(Exception):  # noqa: N818 - of errors and warnings
+    """What is raised or warned with a message that is data.
 
     Parameters
     ----------
-    what : str, Setting, Phrase or Message
-        What is wrong, or the whole message.
-    *cures : str, Setting or Phrase
-        What to do: alternatives.
+    what : str, Setting, Phrase or Message, default=""
+        What is wrong, or the whole message; without a code only what ends up inside another message.
     code : str, default="other"
         The kind of problem.
     owner : str, default=None
@@ -85,13 +67,52 @@ class DataError(_Told, ValueError):
         The file and line.
     """
 
+    message: Message
+
+    def __init__(
+        self,
+        what: Text | Message = "",
+        *,
+        code: str = "other",
+        owner: str | None = None,
+        where: Place | None = None,
+    ) -> None:
+        self.message = what if isinstance(what, Message) else Message(what, (), code, where, owner)
+        super().__init__(str(self.message))
+
+    def says(self, what: Text, *cures: Text) -> Self:
+        """Return this with what is wrong, and what to do: alternatives."""
+        self.message = replace(self.message, what=what, cures=cures)
+        self.args = (str(self.message),)
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.message,)
+
+
+class DataError(_WithMessage, ValueError):
+    """The data cannot be used as given."""
+
 
 class FileFormatError(DataError):
     """A file cannot be read; the message names the file and the line."""
 
 
-class PreflearnWarning(_Told, UserWarning):
+class PreflearnWarning(_WithMessage, UserWarning):
     """Base class of preflearn's warnings; made as a `DataError` is."""
+
+    def warn(self, what: Text, *cures: Text) -> None:
+        """Warn at the line outside this package that led here, however many functions lie between."""
+        level = 1
+        while True:
+            try:
+                frame = sys._getframe(level)
+            except ValueError:
+                break
+            if frame.f_globals.get("__name__", "").partition(".")[0] != __name__.partition(".")[0]:
+                break
+            level += 1
+        warnings.warn(self.says(what, *cures), stacklevel=level + 1)
 
 
 class DataWarning(PreflearnWarning):
@@ -135,17 +156,3 @@ def nearest_names(name: str, known: Iterable[str], limit: int = 2) -> str:
 
     close = difflib.get_close_matches(name, [str(k) for k in known], n=limit, cutoff=0.5)
     return f"nearest names: {first_few(close)}" if close else ""
-
-
-def warn_user(warning: PreflearnWarning) -> None:
-    """Warn at the line outside this package that led here, however many functions lie between."""
-    level = 1
-    while True:
-        try:
-            frame = sys._getframe(level)
-        except ValueError:
-            break
-        if frame.f_globals.get("__name__", "").partition(".")[0] != __name__.partition(".")[0]:
-            break
-        level += 1
-    warnings.warn(warning, stacklevel=level + 1)

@@ -208,9 +208,7 @@ def as_rows(X: Any, name: str = "X") -> Any:
         return rows
     dense = np.asarray(X, dtype=np.float64)
     if dense.ndim != 2:
-        raise DataError(
-            f"{name} has shape {dense.shape}; rows of features, (n_items, n_features), are needed.",
-            code="kernel-rows-shape",
-            owner="kernel",
+        raise DataError(code="kernel-rows-shape", owner="kernel").says(
+            f"{name} has shape {dense.shape}; rows of features, (n_items, n_features), are needed."
         )
     return dense

@@ -173,12 +173,10 @@ class Pool:
             elif pairs.n_items == self.table.n_items:
                 sides = [pairs.first, pairs.second]
             else:
-                raise DataError(
+                raise DataError(code="pool-without-names", owner=self.owner).says(
                     f"{what} compares {pairs.n_items} items and the pool is of a table of {self.table.n_items}, "
                     "without names on both sides to match them",
                     "Name the items",
-                    code="pool-without-names",
-                    owner=self.owner,
                 )
         else:
             listed = _two_columns(pairs, what, self.owner)
@@ -188,12 +186,10 @@ class Pool:
         first, second = (self._numbers(side, what) for side in sides)
         same = np.flatnonzero(first == second)
         if same.size:
-            raise DataError(
+            raise DataError(code="pool-self-pair", owner=self.owner).says(
                 f"{same.size} of {first.size} pairs in {what} set an item against itself ({rows_text(same)}; "
                 f"items {first_few(self.labels(first[same[:4]]))})",
                 "Drop them",
-                code="pool-self-pair",
-                owner=self.owner,
             )
         return first, second
 
@@ -210,12 +206,10 @@ class Pool:
             unknown = list(dict.fromkeys(values[row] for row in bad))
             nearest = "" if by_row else nearest_names(str(unknown[0]), map(str, known))
             kind = "row numbers" if by_row else "names"
-            raise DataError(
+            raise DataError(code="not-in-pool", owner=self.owner).says(
                 f"{bad.size} items in {what} are not in the pool of {len(self)} ({rows_text(bad)}; {kind} "
                 f"{first_few(unknown)}{'; ' + nearest if nearest else ''})",
                 "Correct them or add the items",
-                code="not-in-pool",
-                owner=self.owner,
             )
         return numbers
 
@@ -295,11 +289,8 @@ def consider(
             pool.model.likelihood_, mean, covariance, np.sort(pair_codes(low[kept], high[kept], p)), limit
         )
     if not first.size:
-        raise DataError(
-            f"no pair is left to compare among {n} items",
-            "Forbid fewer pairs, or give more items or candidates",
-            code="no-pair-left",
-            owner=pool.owner,
+        raise DataError(code="no-pair-left", owner=pool.owner).says(
+            f"no pair is left to compare among {n} items", "Forbid fewer pairs, or give more items or candidates"
         )
     return Considered(numbers, mean, covariance, first, second, k)
 

@@ -129,11 +129,9 @@ def top_k_information(
     k = check_k(k, len(pool), owner)
     n_samples = check_whole(n_samples, "n_samples", owner, 64)
     if len(pool) > MOST_ITEMS:
-        raise DataError(
+        raise DataError(code="pool-too-large", owner=owner).says(
             f"the pool has {len(pool)} items; draws of more than {MOST_ITEMS} together are too many",
             'Leave out items that are surely in or out, or use suggest(criterion="top_k"), which does',
-            code="pool-too-large",
-            owner=owner,
         )
     first, second = pool.pairs(pairs, "pairs")
     beliefs = Beliefs(model.likelihood_, *pool.joint(np.arange(len(pool))), first, second)

@@ -14,7 +14,7 @@ from preflearn.active._criteria import Beliefs, Criterion, Draws, OneOfMixture, 
 from preflearn.active._pool import Pool, check_criterion, check_whole, consider, pair_codes
 from preflearn.data import Comparisons
 from preflearn.data.fields import as_list, check_labels, label_array, object_array
-from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.linalg import generator
 from preflearn.operators import FloatArray, IntArray
 
@@ -218,13 +218,9 @@ def suggest(
         if len(chosen) < n:
             rule.condition(row)
     if len(chosen) < n:
-        warn_user(
-            DataWarning(
-                f"only {len(chosen)} of {n} comparisons could be suggested from {first.shape[0]} "
-                f"candidates{'' if panel is None else f' for {len(panel.names)} judges'}.",
-                code="few-suggestions",
-                owner="suggest",
-            )
+        DataWarning(code="few-suggestions", owner="suggest").warn(
+            f"only {len(chosen)} of {n} comparisons could be suggested from {first.shape[0]} "
+            f"candidates{'' if panel is None else f' for {len(panel.names)} judges'}."
         )
     one, other = first[chosen], second[chosen]
     return Suggestions(
@@ -252,20 +248,14 @@ class Judges:
         """Return judges of whom none has been asked yet, for candidates given by numbers of the pool."""
         listed = as_list(judges, "judges", pool.owner)
         if not listed:
-            raise DataError(
-                "judges is empty",
-                "Name at least one judge, or leave judges=None",
-                code="no-judges-asked",
-                owner=pool.owner,
+            raise DataError(code="no-judges-asked", owner=pool.owner).says(
+                "judges is empty", "Name at least one judge, or leave judges=None"
             )
         names = object_array(check_labels(listed, len(listed), "name", pool.owner, "judge").tolist())
         repeated = [name for name, count in Counter(names).items() if count > 1]
         if repeated:
-            raise DataError(
-                f"judges names {first_few(repeated)} more than once",
-                "Name every judge once",
-                code="judge-asked-twice",
-                owner=pool.owner,
+            raise DataError(code="judge-asked-twice", owner=pool.owner).says(
+                f"judges names {first_few(repeated)} more than once", "Name every judge once"
             )
         open_ = np.ones((len(names), first.shape[0]), dtype=bool)
         if answered is not None:

@@ -81,13 +81,11 @@ def terms_of(name: str, data: Comparisons) -> Terms:
     utility = parts.pop(0) if parts[0] in UTILITIES else "bradley-terry" if data.items is None else "gp-own"
     unknown = [part for part in parts if part not in BESIDE]
     if unknown:
-        raise DataError(
+        raise DataError(code="unknown-model", owner="rank").says(
             Setting("model", name)
             + f' is not known: "{unknown[0]}" is none of {", ".join(UTILITIES)}, nor of what can '
             f"be added to them with +: {', '.join(BESIDE)}",
             "Leave the choice to auto",
-            code="unknown-model",
-            owner="rank",
         )
     terms = Terms(utility, tuple(one for one in BESIDE if one in parts))
     needed = {
@@ -100,18 +98,16 @@ def terms_of(name: str, data: Comparisons) -> Terms:
             lacks_numbers = role == "covariates"
             column = Setting("columns", {role: "COLUMN"})
             raise DataError(
+                code="model-needs-covariates" if lacks_numbers else "model-needs-column", owner="rank"
+            ).says(
                 Setting("model", name) + f" needs {what}",
                 "Give Comparisons " + Setting(role) if lacks_numbers else "Name the column of it: " + column,
-                code="model-needs-covariates" if lacks_numbers else "model-needs-column",
-                owner="rank",
             )
     if terms.on_features and data.items is None:
-        raise DataError(
+        raise DataError(code="model-needs-features", owner="rank").says(
             Setting("model", name) + " learns a utility of features, and the items have none",
             "Give them with " + Setting("items"),
             "use " + Setting("model", "bradley-terry"),
-            code="model-needs-features",
-            owner="rank",
         )
     return terms
 

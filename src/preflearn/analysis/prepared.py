@@ -78,11 +78,10 @@ def prepare(data: Comparisons, *, again: bool = False) -> Prepared:
     """
     check_feature_numbers(data.n_features, "Comparisons")
     if data.weight is not None and data.weight.max() > HEAVIEST:
-        raise DataError(
+        raise DataError(code="weight-too-large").says(
             f"weight {data.weight.max():g} is larger than {HEAVIEST:g}: a comparison counts as often as its "
             "weight says",
             "Divide all weights by the same number",
-            code="weight-too-large",
         )
     data, sized = _signs(_by_name(data))
     counted, scaled = (data, []) if again else _as_counts(data)

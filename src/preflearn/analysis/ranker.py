@@ -143,8 +143,8 @@ def rank_comparisons(
 ) -> RankResult:
     """Rank comparisons that were read already; parameters as of `rank`."""
     if not 0 < level < 1:
-        raise DataError(
-            f"level is {level:g}; it must be between 0 and 1, for example 0.9.", code="level-out-of-range", owner="rank"
+        raise DataError(code="level-out-of-range", owner="rank").says(
+            f"level is {level:g}; it must be between 0 and 1, for example 0.9."
         )
     if model != "auto":
         terms_of(model, data)
@@ -161,13 +161,11 @@ def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]
     """Return comparisons of rows within their groups by their scores, and a sentence about it."""
     check_feature_numbers(data.n_features, source)
     if len(data) > LIMITS.items_on_features:
-        raise DataError(
+        raise DataError(code="too-many-rows-to-rank", where=Place(source)).says(
             f"{len(data):,} rows with scores are too many to rank with their uncertainty (at most "
             f"{LIMITS.items_on_features:,}, as the cost grows with the cube of their number)",
             "Give fewer queries",
             "learn scores without uncertainty with " + Setting("least_squares"),
-            code="too-many-rows-to-rank",
-            where=Place(source),
         )
     names = [f"row {number}" for number in range(1, len(data) + 1)]
     pairs = from_scores(
@@ -380,12 +378,10 @@ def rank_categories(
     """Rank comparisons that were read already, once for each label; options as of `rank_by`."""
     values, counts = _count(labels)
     if len(values) > MOST_CATEGORIES:
-        raise DataError(
+        raise DataError(code="too-many-categories", owner="rank_by").says(
             f'"{name}" has {len(values):,} different values ({first_few(values, 5)}), and at most '
             f"{MOST_CATEGORIES} rankings are made",
             "Name a column of fewer categories",
-            code="too-many-categories",
-            owner="rank_by",
         )
     tell = progress or (lambda what, share: None)
     tell("Ranking all", 0.0)
@@ -418,22 +414,17 @@ def _labels(data: Comparisons, by: Any) -> tuple[str, Any]:
     if not isinstance(by, str):
         labels = np.asarray(by)
         if labels.shape != (len(data),):
-            raise DataError(
-                f"the categories have shape {labels.shape}",
-                f"Give one for each of the {len(data)} comparisons",
-                code="categories-of-wrong-shape",
-                owner="rank_by",
+            raise DataError(code="categories-of-wrong-shape", owner="rank_by").says(
+                f"the categories have shape {labels.shape}", f"Give one for each of the {len(data)} comparisons"
             )
         return "category", labels
     found = getattr(data, by) if by in FIELDS else None
     if found is None:
         there = [name for name in FIELDS if getattr(data, name) is not None]
-        raise DataError(
+        raise DataError(code="unknown-category", owner="rank_by").says(
             f'the comparisons have no "{by}"',
             *([f"Choose from {', '.join(there)}"] if there else []),
             "give the category of each comparison as an array",
-            code="unknown-category",
-            owner="rank_by",
         )
     return by, found
 

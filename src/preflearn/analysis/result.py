@@ -373,8 +373,8 @@ def scale_of(
     the average of all, so that the anchor has an interval, too, and a poorly known anchor does not blur all others.
     """
     if name not in SCALES:
-        raise DataError(
-            f'the scale "{name}" is not known', f"Choose from {', '.join(SCALES)}", code="unknown-scale", owner="rank"
+        raise DataError(code="unknown-scale", owner="rank").says(
+            f'the scale "{name}" is not known', f"Choose from {', '.join(SCALES)}"
         )
     elo = name == "elo"
     unit = ELO * LOGISTIC_DEVIATION / float(likelihood.noise_deviation) if elo else 1.0
@@ -388,22 +388,20 @@ def scale_of(
 def _anchored(ranking: Ranking, anchor: Mapping[Any, float]) -> tuple[int, float]:
     """Return the place of the anchor in the ranking, and its number."""
     if len(anchor) != 1:
-        raise DataError(
-            f"the anchor has {len(anchor)} items", "Give one with its number", code="not-one-anchor", owner="rank"
+        raise DataError(code="not-one-anchor", owner="rank").says(
+            f"the anchor has {len(anchor)} items", "Give one with its number"
         )
     ((item, value),) = anchor.items()
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise DataError(
-            f'the anchor "{item}" has the number {value!r}', "Give a finite one", code="anchor-not-finite", owner="rank"
+        raise DataError(code="anchor-not-finite", owner="rank").says(
+            f'the anchor "{item}" has the number {value!r}', "Give a finite one"
         )
     names = [str(name) for name in ranking.names]
     if str(item) not in names:
         near = nearest_names(str(item), names, limit=3)
-        raise DataError(
+        raise DataError(code="unknown-anchor", owner="rank").says(
             f'the anchor "{item}" is none of the {len(names)} ranked items{f" ({near})" if near else ""}',
             "Give the name as the ranking prints it",
-            code="unknown-anchor",
-            owner="rank",
         )
     return names.index(str(item)), float(value)
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.pair_table import warn_before_learning
-from preflearn.exceptions import DataError, quiet, warn_user
+from preflearn.exceptions import DataError, quiet
 from preflearn.items import as_items
 from preflearn.kernels import gram, resolve_kernel
 from preflearn.metrics.pairwise import score_of_margins
@@ -45,31 +45,24 @@ class Wins(NamedTuple):
                 "Build Comparisons(items, first, second, outcome)."
             )
         if X.items is None:
-            raise DataError(
-                "the items have no features", "Give Comparisons an item table", code="svm-needs-features", owner=owner
+            raise DataError(code="svm-needs-features", owner=owner).says(
+                "the items have no features", "Give Comparisons an item table"
             )
         if not as_items(X.items).one_row_each:
-            raise DataError(
+            raise DataError(code="svm-takes-no-bags", owner=owner).says(
                 "the items are Bags and this baseline takes rows",
                 "Use PreferenceGP, or means of bags: comparisons.with_items(bags.means())",
-                code="svm-takes-no-bags",
-                owner=owner,
             )
         ties = np.flatnonzero(X.outcome == 0)
         if ties.shape[0]:
-            raise DataError(
+            raise DataError(code="svm-takes-no-ties", owner=owner).says(
                 f"{ties.shape[0]} of {len(X)} comparisons are ties, which say nothing about who is preferred",
                 "Drop them: comparisons[comparisons.outcome != 0]",
-                code="svm-takes-no-ties",
-                owner=owner,
             )
         weight = np.ones(len(X)) if X.weight is None else X.weight
         if not (weight > 0).any():
-            raise DataError(
-                f"all {len(X)} comparisons have weight 0",
-                "Give at least one a positive weight",
-                code="svm-all-weights-zero",
-                owner=owner,
+            raise DataError(code="svm-all-weights-zero", owner=owner).says(
+                f"all {len(X)} comparisons have weight 0", "Give at least one a positive weight"
             )
         won = X.outcome > 0
         pairs = np.column_stack([np.where(won, X.first, X.second), np.where(won, X.second, X.first)])[weight > 0]
@@ -220,16 +213,12 @@ class ConstraintSVM(BaseEstimator):
             self.feature_names_in_ = np.array(X.feature_names, dtype=object)
         self.classes_ = np.array([-1.0, 1.0])
         if not finished:
-            warn_user(
-                UnfinishedWarning(
-                    f"the solver stopped after max_iter={self.max_iter} steps; margins are inexact",
-                    "Lower C",
-                    "raise tol",
-                    "standardise the features",
-                    "raise max_iter",
-                    code="svm-unfinished",
-                    owner=type(self).__name__,
-                )
+            UnfinishedWarning(code="svm-unfinished", owner=type(self).__name__).warn(
+                f"the solver stopped after max_iter={self.max_iter} steps; margins are inexact",
+                "Lower C",
+                "raise tol",
+                "standardise the features",
+                "raise max_iter",
             )
         return self
 
@@ -249,10 +238,8 @@ class ConstraintSVM(BaseEstimator):
         check_is_fitted(self)
         rows = items.tocsr() if hasattr(items, "tocsr") else np.asarray(items, dtype=np.float64)
         if rows.ndim != 2:
-            raise DataError(
-                f"items must be a table of one row per item; got {rows.ndim}-d data.",
-                code="svm-items-not-a-table",
-                owner=type(self).__name__,
+            raise DataError(code="svm-items-not-a-table", owner=type(self).__name__).says(
+                f"items must be a table of one row per item; got {rows.ndim}-d data."
             )
         return self._utilities(match_columns(self, rows, None))
 

@@ -123,11 +123,9 @@ class ConstraintSVMCV(ConstraintSVM):
         items, wins = self._read(X)
         m = wins.winner.shape[0]
         if m < self.cv:
-            raise DataError(
+            raise DataError(code="svm-too-few-for-folds", owner="ConstraintSVMCV").says(
                 f"{m} distinct comparisons cannot be cut into {self.cv} folds",
                 "Lower cv, or use ConstraintSVM with a fixed C",
-                code="svm-too-few-for-folds",
-                owner="ConstraintSVMCV",
             )
         folds = list(KFold(self.cv, shuffle=True, random_state=self.random_state).split(np.arange(m)))
         self.cv_errors_: dict[tuple[float, float], float] = {}

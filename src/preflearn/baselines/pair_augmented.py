@@ -67,22 +67,17 @@ class PairAugmented(BaseEstimator):
         rows = self._rows(X)
         tied = np.flatnonzero(X.outcome == 0)
         if tied.size:
-            raise DataError(
+            raise DataError(code="classifier-takes-no-ties", owner="PairAugmented").says(
                 f"{tied.size} of {len(X)} comparisons are ties (rows {first_few(tied)}), and a classifier of two "
                 "classes has no place for them",
                 "Drop them",
-                code="classifier-takes-no-ties",
-                owner="PairAugmented",
             )
         self.estimator_ = LogisticRegression() if self.estimator is None else clone(self.estimator)
         extra: dict[str, Any] = {}
         if X.weight is not None:
             if not has_fit_parameter(self.estimator_, "sample_weight"):
-                raise DataError(
-                    f"{type(self.estimator_).__name__} takes no weights",
-                    "Drop them",
-                    code="classifier-takes-no-weights",
-                    owner="PairAugmented",
+                raise DataError(code="classifier-takes-no-weights", owner="PairAugmented").says(
+                    f"{type(self.estimator_).__name__} takes no weights", "Drop them"
                 )
             extra["sample_weight"] = np.tile(X.weight, 2)
         won = X.outcome > 0
@@ -120,18 +115,13 @@ class PairAugmented(BaseEstimator):
         if not isinstance(X, Comparisons):
             raise TypeError(f"PairAugmented: expected Comparisons of two items each; got {type(X).__name__}.")
         if X.items is None:
-            raise DataError(
-                "the items have no features",
-                "Give Comparisons an item table",
-                code="classifier-needs-features",
-                owner="PairAugmented",
+            raise DataError(code="classifier-needs-features", owner="PairAugmented").says(
+                "the items have no features", "Give Comparisons an item table"
             )
         if not as_items(X.items).one_row_each:
-            raise DataError(
+            raise DataError(code="classifier-takes-no-bags", owner="PairAugmented").says(
                 "the items are Bags and this baseline takes rows",
                 "Use PreferenceGP, or the means of the bags: comparisons.with_items(bags.means())",
-                code="classifier-takes-no-bags",
-                owner="PairAugmented",
             )
         items: Any = X.items.toarray() if hasattr(X.items, "toarray") else X.items
         first, second = items[X.first], items[X.second]

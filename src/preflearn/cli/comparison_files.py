@@ -42,10 +42,9 @@ def as_comparisons(data: Comparisons | Ratings) -> Comparisons:
     names = [f"row {number}" for number in range(1, len(data) + 1)]
     pairs = from_scores(len(data), data.score, data.group, names=names, random_state=0, max_pairs=MOST_PAIRS)
     if len(pairs) == MOST_PAIRS:
-        raise DataError(
+        raise DataError(code="too-many-comparisons-to-list").says(
             f"these rows make {MOST_PAIRS:,} comparisons or more, too many to list",
             "Use preflearn fit, which learns from the rows themselves",
-            code="too-many-comparisons-to-list",
         )
     return pairs
 

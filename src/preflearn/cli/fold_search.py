@@ -51,10 +51,8 @@ def _folds(data: Ratings, seed: int) -> Any:
         return order[code] % min(5, data.n_groups)
     n_folds = min(5, len(data) // 2)
     if n_folds < 2:
-        raise DataError(
-            f"{len(data)} rows are too few for cross-validation",
-            "Give --alpha or --components a number",
-            code="too-few-rows-to-search",
+        raise DataError(code="too-few-rows-to-search").says(
+            f"{len(data)} rows are too few for cross-validation", "Give --alpha or --components a number"
         )
     return np.random.default_rng(seed).permutation(len(data)) % n_folds
 

@@ -118,7 +118,7 @@ class _Chooser:
         if self.by == "item" and not ladder.terms.on_features:
             able = [one for one in ladder.ordered if one.terms.on_features]
             if not able:
-                raise DataError(_by_item(ladder.terms.name), code="by-item-without-features")
+                raise DataError(code="by-item-without-features").says(_by_item(ladder.terms.name))
             self.terms, self.model = able[0].terms, able[0].model
         return self
 
@@ -161,6 +161,6 @@ def hold_out(X: Comparisons, name: str, by: str, folds: int, seed: int, tell: An
     unit: Any = by
     seen = X if name in LEAST_SQUARES else as_seen(X, terms_of(name, X))
     if by == "item" and seen.items is None:
-        raise DataError(_by_item(name), code="by-item-without-features")
+        raise DataError(code="by-item-without-features").says(_by_item(name))
     with quiet():
         return held_out(model, seen, by=unit, n_folds=folds, random_state=seed, progress=tell)

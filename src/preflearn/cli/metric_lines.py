@@ -95,8 +95,8 @@ def judge_comparisons(data: Comparisons, prediction: Any, probability: Any = Non
     """Return the metrics that apply to comparisons, and what was left out."""
     ties = int(np.count_nonzero(data.outcome == 0))
     if ties == len(data):
-        raise DataError(
-            "all comparisons are ties, so there is no winner to predict", "Give some with a winner", code="only-ties"
+        raise DataError(code="only-ties").says(
+            "all comparisons are ties, so there is no winner to predict", "Give some with a winner"
         )
     accuracy = float(pairwise_accuracy(data.outcome, prediction, sample_weight=data.weight))
     lines = [

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from preflearn.cli.console import count
-from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place, warn_user
+from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place
 
 if TYPE_CHECKING:
     from preflearn.cli.options import ReadOptions
@@ -349,24 +349,15 @@ def check_rows(saved: Saved, rows: Ratings, source: str) -> None:
     import numpy as np
 
     if rows.group is None:
-        warn_user(
-            DataWarning(
-                "no line has a qid, so that all rows are one group",
-                "Write qid:1 in each line if they are",
-                code="rows-without-qid",
-                where=Place(source),
-            )
+        DataWarning(code="rows-without-qid", where=Place(source)).warn(
+            "no line has a qid, so that all rows are one group", "Write qid:1 in each line if they are"
         )
     X: Any = rows.items
     used = np.flatnonzero(X.any(axis=0)) if isinstance(X, np.ndarray) else X.indices
     last = int(used.max(initial=-1)) + 1
     if 2 * last <= saved.n_features:
-        warn_user(
-            DataWarning(
-                f"only features up to {last} occur, but the model was trained on {saved.n_features}; the others are "
-                "taken as 0",
-                "Check that model and data belong together",
-                code="half-of-the-features",
-                where=Place(source),
-            )
+        DataWarning(code="half-of-the-features", where=Place(source)).warn(
+            f"only features up to {last} occur, but the model was trained on {saved.n_features}; the others are "
+            "taken as 0",
+            "Check that model and data belong together",
         )

@@ -11,7 +11,7 @@ from preflearn.cli.csv_files import write_csv
 from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source, Whole
 from preflearn.cli.sources import about, comparisons_of
 from preflearn.cli.targets import check_targets
-from preflearn.exceptions import DataError, DataWarning, Place, quiet, warn_user
+from preflearn.exceptions import DataError, DataWarning, Place, quiet
 
 __all__ = ["USAGE", "suggest"]
 
@@ -90,14 +90,10 @@ def suggest(
             else:
                 asked = model_to_ask(X, read.model, random_state=machine.seed)
         if asked is not (read.model if read.model is not None else result.model):
-            warn_user(
-                DataWarning(
-                    "the model tells judges or clusters apart, and what a comparison would tell about these is not "
-                    "worked out",
-                    "The suggestions are by what all share (--model bradley-terry or gp-own)",
-                    code="suggestions-for-all-judges",
-                    where=Place(read.source),
-                )
+            DataWarning(code="suggestions-for-all-judges", where=Place(read.source)).warn(
+                "the model tells judges or clusters apart, and what a comparison would tell about these is not "
+                "worked out",
+                "The suggestions are by what all share (--model bradley-terry or gp-own)",
             )
         if runs_in_circles(asked) and (best is not None or names is not None):
             raise DataError(

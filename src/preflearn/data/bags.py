@@ -105,26 +105,22 @@ class Bags(Frozen, ItemSet):
         """Check what concerns all bags together and set the fields."""
         n_items = len(offsets) - 1
         if points.shape[1] == 0:
-            raise DataError(
-                "the points have no columns", "Give at least one feature", code="bags-without-features", owner=owner
+            raise DataError(code="bags-without-features", owner=owner).says(
+                "the points have no columns", "Give at least one feature"
             )
         names = None if names is None else check_names(names, n_items, owner)
         if feature_names is not None:
             feature_names = tuple(str(name) for name in feature_names)
             if len(feature_names) != points.shape[1]:
-                raise DataError(
+                raise DataError(code="bag-feature-names-count", owner=owner).says(
                     f"there are {len(feature_names)} feature names for {points.shape[1]} columns",
                     "Give one name per column",
-                    code="bag-feature-names-count",
-                    owner=owner,
                 )
             repeated = [name for name in dict.fromkeys(feature_names) if feature_names.count(name) > 1]
             if repeated:
-                raise DataError(
+                raise DataError(code="bag-feature-names-repeated", owner=owner).says(
                     f"{len(repeated)} of the feature names occur more than once ({first_few(repeated)})",
                     "Every feature needs its own name",
-                    code="bag-feature-names-repeated",
-                    owner=owner,
                 )
         self._fill(points=points, offsets=np.asarray(offsets, dtype=np.intp), names=names, feature_names=feature_names)
         self._check_finite(owner)
@@ -140,12 +136,10 @@ class Bags(Frozen, ItemSet):
             known = "" if self.names is None else f" ({first_few([self.names[item]])})"
             return f"bag {item}{known}, point {row - self.offsets[item]}"
 
-        raise DataError(
+        raise DataError(code="bag-values-missing", owner=owner).says(
             f"{len(rows)} values of {len(set(items.tolist()))} bags are missing or infinite "
             f"({cells_text(rows, columns, self.points[rows, columns], self.feature_names, place)})",
             "Drop those points, or impute them",
-            code="bag-values-missing",
-            owner=owner,
         )
 
     @classmethod
@@ -182,11 +176,8 @@ class Bags(Frozen, ItemSet):
             )
         given = frame_columns(table, {"item": item}, owner)["item"]
         if not len(table):
-            raise DataError(
-                "the table has no rows, so there are no bags",
-                "Give at least one point",
-                code="bag-table-empty",
-                owner=owner,
+            raise DataError(code="bag-table-empty", owner=owner).says(
+                "the table has no rows, so there are no bags", "Give at least one point"
             )
         labels = check_labels(given, len(table), "item", owner, "row").tolist()
         if features is None:
@@ -276,11 +267,9 @@ class Bags(Frozen, ItemSet):
         """Return the same bags with every point changed, as a transformer of rows does."""
         points = np.array(points.toarray() if hasattr(points, "toarray") else points, dtype=np.float64)
         if points.ndim != 2 or len(points) != self.n_points:
-            raise DataError(
+            raise DataError(code="bag-transformer-changed-rows", owner=owner).says(
                 f"{self.n_points} points became an array of shape {points.shape}",
                 "Use a transformer that returns one row for every row",
-                code="bag-transformer-changed-rows",
-                owner=owner,
             )
         built = type(self).__new__(type(self))
         built._prepare(points, self.offsets, self.names, None, owner)
@@ -332,17 +321,15 @@ def _arrays(
     columns, features = _columns(bags, names, features)
     arrays = [_array(bag, _which(number, names), columns) for number, bag in enumerate(bags)]
     if not arrays:
-        raise DataError("there are no bags", "Give at least one", code="no-bags", owner="Bags")
+        raise DataError(code="no-bags", owner="Bags").says("there are no bags", "Give at least one")
     widths = [array.shape[1] for array in arrays]
     other = next((number for number, width in enumerate(widths) if width != widths[0]), None)
     if other is not None:
         count = sum(width != widths[0] for width in widths)
-        raise DataError(
+        raise DataError(code="bag-widths-differ", owner="Bags").says(
             f"{count} of {len(arrays)} bags have other numbers of columns than the first: {_which(0, names)} "
             f"has {widths[0]} and {_which(other, names)} has {widths[other]}",
             "Give every point the same features",
-            code="bag-widths-differ",
-            owner="Bags",
         )
     return arrays, features
 
@@ -363,11 +350,9 @@ def _columns(
         if missing or extra:
             lacks = f" has no {first_few(missing)}" if missing else ""
             has = f"{' and' if missing else ''} has {first_few(extra)} besides" if extra else ""
-            raise DataError(
+            raise DataError(code="bag-columns-differ", owner="Bags").says(
                 f"the columns of {_which(number, names)} are not those of {first}: it{lacks}{has}",
                 "Give every point the same features",
-                code="bag-columns-differ",
-                owner="Bags",
             )
     if columns is None or features is None:
         return columns, columns if features is None else features
@@ -375,12 +360,10 @@ def _columns(
         return list(features), features
     known = [name for name in features if name in columns]
     if known:
-        raise DataError(
+        raise DataError(code="bag-feature-names-unknown", owner="Bags").says(
             f"{len(known)} of the feature names are columns of the frames ({first_few(known)}) and the "
             f"others are not (columns: {first_few(columns, 8)})",
             "Name all columns, or leave feature_names out",
-            code="bag-feature-names-unknown",
-            owner="Bags",
         )
     return columns, features  # new names for all
 
@@ -409,15 +392,15 @@ def _array(bag: Any, which: str, columns: list[str] | None) -> NDArray[np.float6
     if array.ndim != 2:
         cure = "For one point per item pass the table itself as items, or Bags(table[:, None, :])."
         if array.ndim == 1 and not len(array):
-            raise DataError(
-                f"{which} is empty", "Every item needs at least one point: drop it", code="empty-bag", owner="Bags"
+            raise DataError(code="empty-bag", owner="Bags").says(
+                f"{which} is empty", "Every item needs at least one point: drop it"
             )
         raise TypeError(
             f"Bags: {which} has shape {array.shape}; every bag must have shape (n_points, n_features). "
             f"{cure if array.ndim < 2 else 'Use one row per point.'}"
         )
     if not len(array):
-        raise DataError(
-            f"{which} is empty", "Every item needs at least one point: drop it", code="empty-bag", owner="Bags"
+        raise DataError(code="empty-bag", owner="Bags").says(
+            f"{which} is empty", "Every item needs at least one point: drop it"
         )
     return array

@@ -12,7 +12,7 @@ from preflearn.data.fields import Frozen, as_column, check_choice, check_labels,
 from preflearn.data.pair_table import PairTable, codes, connected_parts, describe, merge_pairs, warn_zero_one
 from preflearn.data.sides import check_outcome, check_rows, named_items
 from preflearn.data.tables import ItemTable, check_covariates, check_items, check_judges
-from preflearn.exceptions import DataError, DataWarning, Setting, first_few, warn_user
+from preflearn.exceptions import DataError, DataWarning, Setting, first_few
 
 if TYPE_CHECKING:
     from preflearn.data.tables import ItemArray
@@ -183,14 +183,11 @@ class Comparisons(Frozen):
         first, second = as_column(first, "first", owner), as_column(second, "second", owner)
         n_rows = len(first)
         if len(second) != n_rows:
-            raise DataError(
-                f"first has {n_rows} values and second {len(second)}",
-                "Each comparison needs both sides",
-                code="sides-differ-in-length",
-                owner=owner,
+            raise DataError(code="sides-differ-in-length", owner=owner).says(
+                f"first has {n_rows} values and second {len(second)}", "Each comparison needs both sides"
             )
         if not n_rows:
-            raise DataError("there are no comparisons", "Give at least one", code="no-comparisons", owner=owner)
+            raise DataError(code="no-comparisons", owner=owner).says("there are no comparisons", "Give at least one")
         table = named_items(items, first, second, names, owner)
         lookup = None if table.names is None else {name: row for row, name in enumerate(table.names)}
         rows_first = check_rows(first, table.n_items, lookup, "first", owner)
@@ -225,15 +222,12 @@ class Comparisons(Frozen):
         what = f"{len(same)} of {n_rows} comparisons set an item against itself ({where})"
         if policy == "error":
             leave = "leave them out with " + Setting("self_comparisons", "drop")
-            raise DataError(what, "Drop them", leave, code="self-comparison", owner=owner)
+            raise DataError(code="self-comparison", owner=owner).says(what, "Drop them", leave)
         if len(same) == n_rows:
-            raise DataError(
-                what,
-                "Nothing is left after dropping them: check that first and second differ",
-                code="only-self-comparisons",
-                owner=owner,
+            raise DataError(code="only-self-comparisons", owner=owner).says(
+                what, "Nothing is left after dropping them: check that first and second differ"
             )
-        warn_user(DataWarning(what, "They were dropped", code="self-comparisons-dropped", owner=owner))
+        DataWarning(code="self-comparisons-dropped", owner=owner).warn(what, "They were dropped")
         keep = self[np.flatnonzero(self.first != self.second)]
         self._fill(**keep._fields())
 
@@ -340,11 +334,9 @@ class Comparisons(Frozen):
         """Return the same comparisons over another item table with the same number of rows."""
         table = check_items(items, "with_items", self.names)
         if table.n_items != self.n_items:
-            raise DataError(
+            raise DataError(code="item-count-changed", owner="with_items").says(
                 f"the new table has {table.n_items} rows; these comparisons are of {self.n_items} items",
                 "Give one row per item, in the same order",
-                code="item-count-changed",
-                owner="with_items",
             )
         return self._take(slice(None), items=table.values, feature_names=table.feature_names)
 

@@ -123,10 +123,8 @@ def from_scores(
     owner = "from_scores"
     check_choice(ties, ("exclude", "include"), "ties", owner)
     if max_pairs is not None and (isinstance(max_pairs, bool) or int(max_pairs) != max_pairs or max_pairs < 1):
-        raise DataError(
-            f"max_pairs must be a positive whole number or None; got {max_pairs!r}.",
-            code="max-pairs-not-positive",
-            owner=owner,
+        raise DataError(code="max-pairs-not-positive", owner=owner).says(
+            f"max_pairs must be a positive whole number or None; got {max_pairs!r}."
         )
     table = check_items(items, owner, names)
     n_rows = table.n_items
@@ -155,11 +153,8 @@ def from_scores(
 def _pair_weight(weight: NDArray[np.float64], better: NDArray[np.intp], worse: NDArray[np.intp]) -> NDArray[np.float64]:
     product = weight[better] * weight[worse]
     if not product.any():
-        raise DataError(
-            "every pair has a row of weight zero",
-            "Give positive weights to two rows of a group",
-            code="every-pair-weighs-zero",
-            owner="from_scores",
+        raise DataError(code="every-pair-weighs-zero", owner="from_scores").says(
+            "every pair has a row of weight zero", "Give positive weights to two rows of a group"
         )
     return product
 
@@ -189,11 +184,9 @@ def _draw_pairs(
     ends = np.cumsum(below)
     total = int(ends[-1])
     if not total:
-        raise DataError(
+        raise DataError(code="no-pair-in-any-group", owner=owner).says(
             f"no two rows of a group {'can be paired' if ties else 'differ in score'}, so there is nothing to compare",
             "Check the score and group columns",
-            code="no-pair-in-any-group",
-            owner=owner,
         )
     number = _draw(total, max_pairs, rng, owner)
     upper = np.searchsorted(ends, number, side="right")
@@ -205,11 +198,9 @@ def _draw(total: int, wanted: int | None, rng: Any, owner: str) -> NDArray[np.in
     """Return ``wanted`` distinct numbers below ``total`` (all if None), uniformly, sorted, in O(wanted) memory."""
     if wanted is None or wanted >= total:
         if total > MOST_LISTED:
-            raise DataError(
+            raise DataError(code="too-many-pairs-to-list", owner=owner).says(
                 f"{total} pairs would be listed",
                 "Give max_pairs to draw some of them, or use Ratings, which never lists pairs",
-                code="too-many-pairs-to-list",
-                owner=owner,
             )
         return np.arange(total, dtype=np.int64)
     if 2 * wanted > total:
@@ -317,12 +308,10 @@ def _outcomes_of_winners(first: list[Any], second: list[Any], winner: list[Any],
     bad = np.flatnonzero([value is None for value in values])
     if len(bad):
         row = int(bad[0])
-        raise DataError(
+        raise DataError(code="winner-is-neither-side", owner=owner).says(
             f"{len(bad)} of {len(values)} winners are neither of the two sides ({rows_text(bad)}; row {row} "
             f"compares {first_few([first[row]])} with {first_few([second[row]])} and its winner is "
             f"{first_few([winner[row]])})",
             "Use the winner's name, or first/left, second/right, tie",
-            code="winner-is-neither-side",
-            owner=owner,
         )
     return np.array(values, dtype=np.float64)

@@ -174,10 +174,8 @@ def as_column(values: Any, what: str, owner: str) -> list[Any] | NDArray[Any]:
 def check_choice(value: object, allowed: tuple[str, ...], what: str, owner: str) -> None:
     """Raise DataError unless an option has one of its allowed values."""
     if value not in allowed:
-        raise DataError(
-            f"{what} must be {' or '.join(repr(word) for word in allowed)}; got {value!r}.",
-            code="choice-unknown",
-            owner=owner,
+        raise DataError(code="choice-unknown", owner=owner).says(
+            f"{what} must be {' or '.join(repr(word) for word in allowed)}; got {value!r}."
         )
 
 
@@ -193,11 +191,8 @@ def is_missing(value: object) -> bool:
 def check_length(found: int, wanted: int, what: str, owner: str, per: str) -> None:
     """Raise DataError unless a column has one value per row."""
     if found != wanted:
-        raise DataError(
-            f"{what} has {found} values for {wanted} {per}s",
-            f"Give one value per {per}, in the same order",
-            code="length-differs",
-            owner=owner,
+        raise DataError(code="length-differs", owner=owner).says(
+            f"{what} has {found} values for {wanted} {per}s", f"Give one value per {per}, in the same order"
         )
 
 
@@ -215,11 +210,9 @@ def check_labels(values: Any, n_rows: int, what: str, owner: str, per: str) -> N
     check_length(len(labels), n_rows, what, owner, per)
     missing = np.flatnonzero([is_missing(label) for label in labels])
     if len(missing):
-        raise DataError(
+        raise DataError(code="label-missing", owner=owner).says(
             f"{what} is missing for {len(missing)} of {n_rows} {per}s ({rows_text(missing)})",
             f"Give every {per} a {what}, or drop those {per}s",
-            code="label-missing",
-            owner=owner,
         )
     for row, label in enumerate(labels):
         if not isinstance(label, Hashable):
@@ -254,13 +247,11 @@ def check_names(values: Any, n_items: int, owner: str) -> NDArray[Any]:
     repeated = [(name, seen[name], row) for row, name in enumerate(names) if seen.setdefault(name, row) != row]
     if repeated:
         name, before, row = repeated[0]
-        raise DataError(
+        raise DataError(code="item-names-repeated", owner=owner).says(
             f"{len(repeated)} of {n_items} names are repeated "
             f"({first_few(dict.fromkeys(entry[0] for entry in repeated))}; {first_few([name])} names rows "
             f"{before} and {row})",
             "Every item needs its own name: drop the repeated items or rename them",
-            code="item-names-repeated",
-            owner=owner,
         )
     return names
 
@@ -296,12 +287,10 @@ def check_real(values: Any, n_rows: int, what: str, owner: str, per: str) -> NDA
     check_length(len(column), n_rows, what, owner, per)
     bad = np.flatnonzero(~np.isfinite(column))
     if len(bad):
-        raise DataError(
+        raise DataError(code="number-not-finite", owner=owner).says(
             f"{what} is missing or not finite for {len(bad)} of {n_rows} {per}s ({rows_text(bad)}; values "
             f"{first_few(column[bad].tolist())})",
             f"Drop those {per}s, or give each a finite {what}",
-            code="number-not-finite",
-            owner=owner,
         )
     return column
 
@@ -318,18 +307,13 @@ def check_weight(values: Any, n_rows: int, owner: str, per: str) -> NDArray[np.f
     weight = check_real(values, n_rows, "weight", owner, per)
     bad = np.flatnonzero(weight < 0)
     if len(bad):
-        raise DataError(
+        raise DataError(code="weight-negative", owner=owner).says(
             f"{len(bad)} of {n_rows} weights are negative ({rows_text(bad)}; values {first_few(weight[bad].tolist())})",
             f"Weights count how often {_a(per)} was seen: give values >= 0",
-            code="weight-negative",
-            owner=owner,
         )
     if n_rows and not weight.any():
-        raise DataError(
-            f"all {n_rows} weights are zero, so nothing is left to learn from",
-            "Raise some of them",
-            code="all-weights-zero",
-            owner=owner,
+        raise DataError(code="all-weights-zero", owner=owner).says(
+            f"all {n_rows} weights are zero, so nothing is left to learn from", "Raise some of them"
         )
     return weight
 

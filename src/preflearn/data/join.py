@@ -39,24 +39,16 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
     array(['ann', 'bob', 'cy'], dtype=object)
     """
     if (old.items is None) != (new.items is None):
-        raise DataError(
-            "the old and the new comparisons must both have item features, or both have none.",
-            code="update-features-differ",
-            owner="update",
+        raise DataError(code="update-features-differ", owner="update").says(
+            "the old and the new comparisons must both have item features, or both have none."
         )
     if (old.names is None) != (new.names is None):
-        raise DataError(
-            "the items of the old or the new comparisons have no names",
-            "Name both or neither",
-            code="update-names-lacking",
-            owner="update",
+        raise DataError(code="update-names-lacking", owner="update").says(
+            "the items of the old or the new comparisons have no names", "Name both or neither"
         )
     if as_items(old.items).one_row_each != as_items(new.items).one_row_each:
-        raise DataError(
-            "the items of the old or the new comparisons are bags",
-            "Give Bags to both or to neither",
-            code="update-bags-differ",
-            owner="update",
+        raise DataError(code="update-bags-differ", owner="update").says(
+            "the items of the old or the new comparisons are bags", "Give Bags to both or to neither"
         )
     table: Any = None
     if old.items is not None:
@@ -99,18 +91,14 @@ def _like(
     if known is not None and names is not None and known != names:
         missing = [name for name in known if name not in names]
         if missing:
-            raise DataError(
-                f"the new {what} lack the features {first_few(missing)} of the old ones.",
-                code="update-features-lacking",
-                owner=owner,
+            raise DataError(code="update-features-lacking", owner=owner).says(
+                f"the new {what} lack the features {first_few(missing)} of the old ones."
             )
         return values[:, [names.index(name) for name in known]]
     if values.shape[1] != old.shape[1]:
-        raise DataError(
+        raise DataError(code="update-feature-count", owner=owner).says(
             f"the new {what} have {values.shape[1]} features and the old ones {old.shape[1]}",
             "Give the same columns in the same order",
-            code="update-feature-count",
-            owner=owner,
         )
     return values
 
@@ -128,11 +116,9 @@ def _match_names(old: Comparisons, new: Comparisons, table: Any) -> tuple[NDArra
             for row, name in zip(there.tolist(), new.names[there], strict=True)
             if not _same_row(old, place, table, row)
         ]
-        raise DataError(
+        raise DataError(code="update-item-changed", owner="update").says(
             f"{len(bad)} items have other features than before (names {first_few(bad)})",
             "Use the same features, or another name for a changed item",
-            code="update-item-changed",
-            owner="update",
         )
     place[extra] = old.n_items + np.arange(len(extra))
     return place, extra
@@ -158,28 +144,22 @@ def _join_covariates(old: Comparisons, new: Comparisons) -> Covariates:
         return None, None
     if old.covariates is None or new.covariates is None:
         here, there, has = ("new", "old", old) if new.covariates is None else ("old", "new", new)
-        raise DataError(
+        raise DataError(code="update-covariates-lacking", owner="update").says(
             f"the {there} comparisons have covariates ({_described(has)}) and the {here} ones have none",
             "Give both the same columns, or build both without covariates",
-            code="update-covariates-lacking",
-            owner="update",
         )
     values, names = new.covariates, new.covariate_names
     if old.covariate_names is not None and names is not None:
         if set(names) != set(old.covariate_names):
-            raise DataError(
+            raise DataError(code="update-covariates-differ", owner="update").says(
                 f"the new comparisons have the covariates {_described(new)} and the old ones {_described(old)}",
                 "Give both the same columns",
-                code="update-covariates-differ",
-                owner="update",
             )
         values = values[:, [names.index(name) for name in old.covariate_names]]
     elif values.shape[1] != old.covariates.shape[1]:
-        raise DataError(
+        raise DataError(code="update-covariate-count", owner="update").says(
             f"the new comparisons have {values.shape[1]} covariates and the old ones {old.covariates.shape[1]}",
             "Give the same columns in the same order",
-            code="update-covariate-count",
-            owner="update",
         )
     return np.concatenate([old.covariates, values]), old.covariate_names or names
 
@@ -205,10 +185,8 @@ def join_judges(old: ItemTable | None, new: ItemTable | None, owner: str = "upda
     both = [row for row, name in enumerate(new.names) if name in place]
     changed = [new.names[row] for row in both if not np.array_equal(values[row], known[place[new.names[row]]])]
     if changed:
-        raise DataError(
-            f"{len(changed)} judges have other features than before ({first_few(changed)}).",
-            code="update-judge-changed",
-            owner=owner,
+        raise DataError(code="update-judge-changed", owner=owner).says(
+            f"{len(changed)} judges have other features than before ({first_few(changed)})."
         )
     extra = [row for row, name in enumerate(new.names) if name not in place]
     names = np.concatenate([old.names, new.names[extra]])

@@ -98,12 +98,10 @@ def from_ordinal_labels(
     table = feature_table(items, names, owner)
     right = check_labels(y, table.n_items, "y", owner, "item")
     if labels is None and not all(isinstance(label, int | float) for label in right.tolist()):
-        raise DataError(
+        raise DataError(code="label-order-unknown", owner=owner).says(
             f"the labels are not numbers ({first_few(dict.fromkeys(right.tolist()))}), so their order on the "
             "scale is not known",
             "Give labels=[...] from one end of the scale to the other",
-            code="label-order-unknown",
-            owner=owner,
         )
     seen = sorted(right.tolist()) if labels is None else right.tolist()
     known = label_set(labels, seen, owner)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from preflearn.data.fields import check_choice, check_labels, check_weight, is_missing, rows_text, unmask
 from preflearn.data.label_preferences import LabelPreferences, feature_table, label_codes, label_set
 from preflearn.data.orders import _rank, _sequences
-from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.exceptions import DataError, DataWarning, first_few
 
 __all__ = ["between_levels", "from_label_rankings", "from_label_ranks"]
 
@@ -64,21 +64,16 @@ def from_label_rankings(
     table = feature_table(items, names, owner)
     orders = [[_rank(entry) for entry in ranking] for ranking in _sequences(rankings, "ranking", owner)]
     if len(orders) != table.n_items:
-        raise DataError(
-            f"{len(orders)} rankings for {table.n_items} items",
-            "Give one ranking per item",
-            code="label-ranking-count",
-            owner=owner,
+        raise DataError(code="label-ranking-count", owner=owner).says(
+            f"{len(orders)} rankings for {table.n_items} items", "Give one ranking per item"
         )
     seen = [label for order in orders for level in order for label in level]
     row = np.repeat(np.arange(len(orders)), [sum(map(len, order)) for order in orders])
     missing = np.flatnonzero([is_missing(label) for label in seen])
     if len(missing):
-        raise DataError(
+        raise DataError(code="ranked-label-missing", owner=owner).says(
             f"{len(missing)} labels are missing (ranking {row[missing[0]]} first)",
             "Leave out labels that were not ranked",
-            code="ranked-label-missing",
-            owner=owner,
         )
     values = check_labels(seen, len(seen), "rankings", owner, "label")
     known = label_set(labels, seen, owner)
@@ -86,11 +81,8 @@ def from_label_rankings(
     cells, count = np.unique(row * len(known) + code, return_counts=True)
     if len(cells) < len(code):
         number, label = divmod(int(cells[np.argmax(count > 1)]), len(known))
-        raise DataError(
-            f"ranking {number} lists {first_few([known[label]])} more than once",
-            "List every label once",
-            code="label-ranked-twice",
-            owner=owner,
+        raise DataError(code="label-ranked-twice", owner=owner).says(
+            f"ranking {number} lists {first_few([known[label]])} more than once", "List every label once"
         )
     rank = np.full((len(orders), len(known)), np.nan)
     rank[row, code] = [place for order in orders for place, level in enumerate(order) for _ in level]
@@ -142,27 +134,18 @@ def from_label_ranks(
     except (TypeError, ValueError) as error:
         raise TypeError(f"{owner}: ranks must be numbers, NaN where a label was not ranked ({error}).") from None
     if rank.ndim != 2 or rank.shape[0] != table.n_items:
-        raise DataError(
-            f"ranks has shape {rank.shape} for {table.n_items} items",
-            "Give one row per item and one column per label",
-            code="label-ranks-shape",
-            owner=owner,
+        raise DataError(code="label-ranks-shape", owner=owner).says(
+            f"ranks has shape {rank.shape} for {table.n_items} items", "Give one row per item and one column per label"
         )
     known = label_set(range(rank.shape[1]) if labels is None else labels, [], owner)
     if len(known) != rank.shape[1]:
-        raise DataError(
-            f"{len(known)} labels for {rank.shape[1]} columns of ranks",
-            "Give one label a column",
-            code="label-ranks-columns",
-            owner=owner,
+        raise DataError(code="label-ranks-columns", owner=owner).says(
+            f"{len(known)} labels for {rank.shape[1]} columns of ranks", "Give one label a column"
         )
     bad = np.flatnonzero(np.isinf(rank).any(axis=1))
     if len(bad):
-        raise DataError(
-            f"ranks are infinite in {len(bad)} rows ({rows_text(bad)})",
-            "Use NaN for not ranked",
-            code="label-ranks-infinite",
-            owner=owner,
+        raise DataError(code="label-ranks-infinite", owner=owner).says(
+            f"ranks are infinite in {len(bad)} rows ({rows_text(bad)})", "Use NaN for not ranked"
         )
     return _by_rank(table, rank, known, pairs, ties, weight, owner)
 
@@ -175,18 +158,12 @@ def _by_rank(
     item, first, second, outcome = between_levels(rank, pairs, ties=ties == "include")
     empty = np.flatnonzero(np.bincount(item, minlength=table.n_items) == 0)
     if len(empty) == table.n_items:
-        raise DataError(
-            f"none of the {len(empty)} rankings orders two labels, so there is nothing to learn.",
-            code="no-label-ranking-orders-two",
-            owner=owner,
+        raise DataError(code="no-label-ranking-orders-two", owner=owner).says(
+            f"none of the {len(empty)} rankings orders two labels, so there is nothing to learn."
         )
     if len(empty):
-        warn_user(
-            DataWarning(
-                f"{len(empty)} of {table.n_items} rankings order no two labels and say nothing ({rows_text(empty)}).",
-                code="label-rankings-say-nothing",
-                owner=owner,
-            )
+        DataWarning(code="label-rankings-say-nothing", owner=owner).warn(
+            f"{len(empty)} of {table.n_items} rankings order no two labels and say nothing ({rows_text(empty)})."
         )
     per_item = check_weight(weight, table.n_items, owner, "item")
     return LabelPreferences._build(table, item, first, second, labels, outcome, per_item)

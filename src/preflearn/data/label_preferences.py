@@ -124,7 +124,7 @@ class LabelPreferences(Frozen):
         item = as_column(item, "item", owner)
         n_edges = len(item)
         if not n_edges:
-            raise DataError("there are no edges", "Give at least one", code="no-label-edges", owner=owner)
+            raise DataError(code="no-label-edges", owner=owner).says("there are no edges", "Give at least one")
         first = check_labels(first, n_edges, "first", owner, "edge")
         second = check_labels(second, n_edges, "second", owner, "edge")
         lookup = None if table.names is None else {name: row for row, name in enumerate(table.names)}
@@ -132,12 +132,10 @@ class LabelPreferences(Frozen):
         left, right = label_codes(first, known, "first", owner), label_codes(second, known, "second", owner)
         same = np.flatnonzero(left == right)
         if len(same):
-            raise DataError(
+            raise DataError(code="label-against-itself", owner=owner).says(
                 f"{len(same)} of {n_edges} edges set a label against itself ({rows_text(same)}; labels "
                 f"{first_few(known[left[same]])})",
                 "Drop them: they say nothing",
-                code="label-against-itself",
-                owner=owner,
             )
         self._fill(
             items=table.values,
@@ -237,11 +235,9 @@ class LabelPreferences(Frozen):
         """Return the same preferences over another item table with the same number of rows."""
         table = check_items(items, "with_items", self.names)
         if table.values is None or table.n_items != len(self):
-            raise DataError(
+            raise DataError(code="label-item-count-changed", owner="with_items").says(
                 f"the new table has {table.n_items} rows; these preferences are for {len(self)} items",
                 "Give one row of features per item, in the same order",
-                code="label-item-count-changed",
-                owner="with_items",
             )
         return self._take(slice(None), items=table.values, feature_names=table.feature_names)
 
@@ -262,37 +258,26 @@ def label_set(labels: Any, seen: list[Any], owner: str) -> NDArray[Any]:
         alike = any(all(isinstance(label, kind) for label in distinct) for kind in (int | float, str))
         known = object_array(sorted(distinct) if alike else distinct)
         if len(known) < 2:
-            raise DataError(
+            raise DataError(code="one-label-seen", owner=owner).says(
                 f"there is only one label ({first_few(known)}), and a preference needs two",
                 "Check that the labels are in the right column, or give labels=[...] with all of them",
-                code="one-label-seen",
-                owner=owner,
             )
         return known
     listed = as_list(labels, "labels", owner)
     missing = [place for place, label in enumerate(listed) if is_missing(label)]
     if missing:
-        raise DataError(
-            f"labels has missing values (places {first_few(missing)})",
-            "Name every label",
-            code="label-name-missing",
-            owner=owner,
+        raise DataError(code="label-name-missing", owner=owner).says(
+            f"labels has missing values (places {first_few(missing)})", "Name every label"
         )
     known = object_array(_of_one_kind(check_labels(listed, len(listed), "labels", owner, "label").tolist()))
     if len(set(known)) < len(known):
         repeated = [label for label in dict.fromkeys(known) if list(known).count(label) > 1]
-        raise DataError(
-            f"labels lists {first_few(repeated)} more than once",
-            "List every label once",
-            code="label-listed-twice",
-            owner=owner,
+        raise DataError(code="label-listed-twice", owner=owner).says(
+            f"labels lists {first_few(repeated)} more than once", "List every label once"
         )
     if len(known) < 2:
-        raise DataError(
-            f"labels has {len(known)} label(s), and a preference needs two",
-            "List them all",
-            code="one-label-listed",
-            owner=owner,
+        raise DataError(code="one-label-listed", owner=owner).says(
+            f"labels has {len(known)} label(s), and a preference needs two", "List them all"
         )
     return known
 
@@ -310,12 +295,10 @@ def label_codes(values: NDArray[Any], labels: NDArray[Any], what: str, owner: st
     if len(bad):
         unknown = list(dict.fromkeys(values[bad].tolist()))
         nearest = nearest_names(str(unknown[0]), (str(label) for label in labels))
-        raise DataError(
+        raise DataError(code="unknown-label", owner=owner).says(
             f"{len(bad)} of {len(values)} values of {what} are not among the {len(labels)} labels "
             f"({rows_text(bad)}; values {first_few(unknown)}{'; ' + nearest if nearest else ''}; labels are "
             f"{first_few(labels, 8)})",
             "Correct them, or add them to labels",
-            code="unknown-label",
-            owner=owner,
         )
     return codes

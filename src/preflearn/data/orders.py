@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.fields import as_list, check_choice, check_labels, check_length, check_weight, is_missing
-from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.exceptions import DataError, DataWarning, first_few
 
 __all__ = ["from_choices", "from_rankings"]
 
@@ -132,12 +132,10 @@ def from_choices(
     for number, (choice, offer) in enumerate(zip(chosen, offers, strict=True)):
         _check_distinct(offer, number, "choice", owner)
         if choice not in offer:
-            raise DataError(
+            raise DataError(code="chosen-not-offered", owner=owner).says(
                 f"choice {number}: the chosen item {first_few([choice])} is not among those offered "
                 f"({first_few(offer, 5)})",
                 "List the chosen item in offered too",
-                code="chosen-not-offered",
-                owner=owner,
             )
         rejected = [item for item in offer if item != choice]
         first.extend([choice] * len(rejected))
@@ -182,7 +180,7 @@ def _sequences(values: Any, what: str, owner: str) -> list[list[Any]]:
             )
         listed.append([value.item() if isinstance(value, np.generic) else value for value in row])
     if not any(listed):
-        raise DataError(f"there are no {what}s", "Give at least one with two items", code="no-orders", owner=owner)
+        raise DataError(code="no-orders", owner=owner).says(f"there are no {what}s", "Give at least one with two items")
     return listed
 
 
@@ -200,29 +198,19 @@ def _check_distinct(items: list[Any], number: int, what: str, owner: str) -> Non
         raise TypeError(f"{owner}: {what} {number} is nested too deeply: ties are one list of items.") from None
     if len(counts) < len(items):
         repeated = [item for item, count in counts.items() if count > 1]
-        raise DataError(
-            f"{what} {number} lists {first_few(repeated)} more than once",
-            "List every item once",
-            code="item-ordered-twice",
-            owner=owner,
+        raise DataError(code="item-ordered-twice", owner=owner).says(
+            f"{what} {number} lists {first_few(repeated)} more than once", "List every item once"
         )
 
 
 def _warn_empty(size: NDArray[np.intp], what: str, owner: str) -> None:
     empty = np.flatnonzero(size == 0)
     if len(empty) == len(size):
-        raise DataError(
-            f"none of the {len(size)} {what}s compares two items",
-            "Give at least two items in one",
-            code="no-order-compares-two",
-            owner=owner,
+        raise DataError(code="no-order-compares-two", owner=owner).says(
+            f"none of the {len(size)} {what}s compares two items", "Give at least two items in one"
         )
     if len(empty):
-        warn_user(
-            DataWarning(
-                f"{len(empty)} of {len(size)} {what}s compare no two items and say nothing ({what}s "
-                f"{first_few(empty.tolist())}).",
-                code="orders-say-nothing",
-                owner=owner,
-            )
+        DataWarning(code="orders-say-nothing", owner=owner).warn(
+            f"{len(empty)} of {len(size)} {what}s compare no two items and say nothing ({what}s "
+            f"{first_few(empty.tolist())})."
         )

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.exceptions import DataWarning, Setting, first_few, warn_user
+from preflearn.exceptions import DataWarning, Setting, first_few
 
 if TYPE_CHECKING:
     from preflearn.data.comparisons import Comparisons
@@ -239,14 +239,10 @@ def warn_zero_one(outcome: NDArray[Any], owner: str = "Comparisons") -> None:
     """Warn if outcomes look like 0 = lost, 1 = won: here 0 is a tie."""
     n_zero, n_one = int(np.count_nonzero(outcome == 0)), int(np.count_nonzero(outcome == 1))
     if n_zero and n_one and np.all((outcome == 0) | (outcome == 1) | (outcome == 0.5)):
-        warn_user(
-            DataWarning(
-                f"outcome holds only 0 ({n_zero} times), 1 ({n_one} "
-                f"times){' and 0.5' if n_zero + n_one < len(outcome) else ''}, and 0 is read as a tie",
-                "If 0 means that second was preferred, pass 2 * outcome - 1",
-                code="outcome-zero-is-a-tie",
-                owner=owner,
-            )
+        DataWarning(code="outcome-zero-is-a-tie", owner=owner).warn(
+            f"outcome holds only 0 ({n_zero} times), 1 ({n_one} "
+            f"times){' and 0.5' if n_zero + n_one < len(outcome) else ''}, and 0 is read as a tie",
+            "If 0 means that second was preferred, pass 2 * outcome - 1",
         )
 
 
@@ -279,15 +275,11 @@ def warn_before_learning(
         sizes = np.sort(np.bincount(data.parts()))[::-1]
         unused = data.n_items - len(data.used_items())
         never = f" ({unused} of the items were never compared)" if unused else ""
-        warn_user(
-            DataWarning(
-                f"the comparisons leave {len(sizes)} separate parts, of {first_few(sizes.tolist())} items{never}",
-                "Utilities of different parts cannot be compared without features: add comparisons between the parts",
-                "give features with " + Setting("items"),
-                "keep one part with " + Setting("python", ".parts()"),
-                code="separate-parts",
-                owner=owner,
-            )
+        DataWarning(code="separate-parts", owner=owner).warn(
+            f"the comparisons leave {len(sizes)} separate parts, of {first_few(sizes.tolist())} items{never}",
+            "Utilities of different parts cannot be compared without features: add comparisons between the parts",
+            "give features with " + Setting("items"),
+            "keep one part with " + Setting("python", ".parts()"),
         )
 
 

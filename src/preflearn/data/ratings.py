@@ -136,11 +136,9 @@ class Ratings(Frozen):
         seen: dict[tuple[Any, int], int] = {}
         for row, key in enumerate(zip(self.names.tolist(), codes(self.group, len(self)).tolist(), strict=True)):
             if seen.setdefault(key, row) != row:
-                raise DataError(
+                raise DataError(code="row-name-repeated", owner=type(self).__name__).says(
                     f"rows {seen[key]} and {row} have the same name ({key[0]!r}) in the same group",
                     "Keep one of them, or rename one",
-                    code="row-name-repeated",
-                    owner=type(self).__name__,
                 )
 
     @property

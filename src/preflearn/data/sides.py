@@ -72,12 +72,10 @@ def check_rows(
             if one_based
             else "Correct them, drop those comparisons, or add the missing items."
         )
-        raise DataError(
+        raise DataError(code="row-number-out-of-range", owner=owner).says(
             f"{len(bad)} of {len(given)} row numbers in {what} are outside 0..{n_items - 1} "
             f"({rows_text(bad)}; values {first_few(rows[bad].tolist())})",
             hint,
-            code="row-number-out-of-range",
-            owner=owner,
         )
     return rows.astype(np.intp)
 
@@ -92,12 +90,10 @@ def _find_names(given: list[Any], lookup: dict[Any, int], what: str, owner: str)
     if len(bad):
         unknown = list(dict.fromkeys(given[i] for i in bad))
         nearest = nearest_names(str(unknown[0]), (str(name) for name in lookup))
-        raise DataError(
+        raise DataError(code="unknown-item", owner=owner).says(
             f"{len(bad)} of {len(given)} names in {what} are not among the {len(lookup)} items "
             f"({rows_text(bad)}; names {first_few(unknown)}{'; ' + nearest if nearest else ''})",
             "Correct the names, add the items, or drop those comparisons",
-            code="unknown-item",
-            owner=owner,
         )
     return rows
 

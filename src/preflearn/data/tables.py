@@ -68,8 +68,8 @@ def check_items(items: Any, owner: str, names: Any = None, what: str = "items") 
         raise TypeError(f"{owner}: {what} must be a table, a number of {what} or None; got {type(items).__name__}.")
     if isinstance(items, int | np.integer):
         if items < 1:
-            raise DataError(
-                f"{what}={items}: the number of {what} must be at least 1.", code="item-count-below-one", owner=owner
+            raise DataError(code="item-count-below-one", owner=owner).says(
+                f"{what}={items}: the number of {what} must be at least 1."
             )
         return ItemTable(None, None, None, int(items))
     if sparse.issparse(items):
@@ -80,11 +80,9 @@ def check_items(items: Any, owner: str, names: Any = None, what: str = "items") 
         table = _from_array(items, owner, what) if frame is None else _from_frame(frame, items, owner, what)
     shape = (0, 0) if table.values is None else table.values.shape
     if 0 in shape:
-        raise DataError(
+        raise DataError(code="items-empty", owner=owner).says(
             f"{what} has shape {shape}",
             f"Give at least one row and one feature; for {what} without features pass their number",
-            code="items-empty",
-            owner=owner,
         )
     _check_finite(table, owner, names, what)
     return table
@@ -100,11 +98,9 @@ def frame_of(value: Any, owner: str) -> nw.DataFrame[Any] | None:
     except DuplicateError:
         names = [str(name) for name in getattr(value, "column_names", value.columns)]
         repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
-        raise DataError(
+        raise DataError(code="item-columns-repeated", owner=owner).says(
             f"{len(repeated)} of the column names occur more than once ({first_few(repeated)})",
             "Rename or drop the repeated columns: every column needs its own name",
-            code="item-columns-repeated",
-            owner=owner,
         ) from None
     if isinstance(native, nw.LazyFrame):
         raise TypeError(f"{owner}: lazy frames are not read. Call .collect() first.")
@@ -236,12 +232,10 @@ def _check_finite(table: ItemTable, owner: str, names: Any, what: str) -> None:
     def place(row: int) -> str:
         return f"row {row} ({first_few([known[row]])})" if known is not None and row < len(known) else f"row {row}"
 
-    raise DataError(
+    raise DataError(code="item-features-missing", owner=owner).says(
         f"{what} has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} rows "
         f"({cells_text(rows, columns, found, table.feature_names, place)})",
         "Impute them (scikit-learn's SimpleImputer), or drop those rows or columns",
-        code="item-features-missing",
-        owner=owner,
     )
 
 
@@ -252,12 +246,10 @@ def frame_columns(frame: nw.DataFrame[Any], wanted: dict[str, str | None], owner
         column = None if name is None else str(name)  # as the columns of `frame_of`
         if column is not None and column not in frame.columns:
             nearest = nearest_names(column, frame.columns)
-            raise DataError(
+            raise DataError(code="column-not-in-frame", owner=owner).says(
                 f"{role}={column!r} is not a column (columns: "
                 f"{first_few(frame.columns, 8)}{'; ' + nearest if nearest else ''})",
                 "Name one of the columns",
-                code="column-not-in-frame",
-                owner=owner,
             )
         columns[role] = None if column is None else frame[column].to_list()
     return columns
@@ -274,18 +266,13 @@ def check_covariates(covariates: Any, n_rows: int, owner: str) -> Covariates:
         return None, None
     values, names = _read_covariates(covariates, owner)
     if not values.shape[1]:
-        raise DataError(
-            f"covariates has no columns (shape {values.shape})",
-            "Give at least one column, or leave it out",
-            code="covariates-without-columns",
-            owner=owner,
+        raise DataError(code="covariates-without-columns", owner=owner).says(
+            f"covariates has no columns (shape {values.shape})", "Give at least one column, or leave it out"
         )
     if len(values) != n_rows:
-        raise DataError(
+        raise DataError(code="covariates-row-count", owner=owner).says(
             f"covariates has {len(values)} rows for {n_rows} comparisons",
             "Give one row per comparison, in the same order",
-            code="covariates-row-count",
-            owner=owner,
         )
     _check_finite_covariates(values, names, owner)
     return values, names
@@ -306,12 +293,10 @@ def _covariate_columns(frame: nw.DataFrame[Any], owner: str) -> NDArray[np.float
     schema = frame.schema
     text = [c for c in frame.columns if not (schema[c].is_numeric() or schema[c] == nw.Boolean)]
     if text:
-        raise DataError(
+        raise DataError(code="covariates-not-numeric", owner=owner).says(
             f"{len(text)} of {len(schema)} columns of covariates are not numeric ({first_few(text)}; "
             f"{schema[text[0]]})",
             _CURE,
-            code="covariates-not-numeric",
-            owner=owner,
         )
     return numeric_columns(frame, list(frame.columns), owner)
 
@@ -322,11 +307,8 @@ def _covariate_array(covariates: Any, owner: str) -> NDArray[np.float64]:
     try:
         given = np.asarray(unmask(covariates))
     except ValueError:
-        raise DataError(
-            "the rows of covariates differ in length",
-            "Give every comparison a number in every column",
-            code="covariates-ragged",
-            owner=owner,
+        raise DataError(code="covariates-ragged", owner=owner).says(
+            "the rows of covariates differ in length", "Give every comparison a number in every column"
         ) from None
     if given.ndim not in (1, 2):
         found = f"shape {given.shape}" if given.ndim else type(covariates).__name__
@@ -342,11 +324,8 @@ def _covariate_array(covariates: Any, owner: str) -> NDArray[np.float64]:
     for (row, column), value in np.ndenumerate(table):
         number = np.nan if is_missing(value) else _number(value)
         if number is None:
-            raise DataError(
-                f"covariates must be numbers; row {row}, column {column} holds {first_few([value])}",
-                _CURE,
-                code="covariates-not-numeric",
-                owner=owner,
+            raise DataError(code="covariates-not-numeric", owner=owner).says(
+                f"covariates must be numbers; row {row}, column {column} holds {first_few([value])}", _CURE
             )
         values[row, column] = number
     return values
@@ -365,12 +344,10 @@ def _check_finite_covariates(values: NDArray[np.float64], names: tuple[str, ...]
     rows, columns = np.nonzero(~np.isfinite(values))
     if not len(rows):
         return
-    raise DataError(
+    raise DataError(code="covariates-missing", owner=owner).says(
         f"covariates has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} of "
         f"{len(values)} comparisons ({cells_text(rows, columns, values[rows, columns], names)})",
         "Impute them, or drop those comparisons or columns",
-        code="covariates-missing",
-        owner=owner,
     )
 
 
@@ -382,18 +359,13 @@ def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTab
     if judges is None:
         return None
     if judge is None:
-        raise DataError(
-            "judges is a table of those who compared; say who compared what with judge=...",
-            code="judges-without-judge",
-            owner=owner,
+        raise DataError(code="judges-without-judge", owner=owner).says(
+            "judges is a table of those who compared; say who compared what with judge=..."
         )
     table = _read_judges(judges, owner)
     if table.values is None:
-        raise DataError(
-            "judges has no features",
-            "Leave it out: judge=... alone tells judges apart",
-            code="judges-without-features",
-            owner=owner,
+        raise DataError(code="judges-without-features", owner=owner).says(
+            "judges has no features", "Leave it out: judge=... alone tells judges apart"
         )
     if not as_items(table.values).one_row_each:
         raise TypeError(f"{owner}: judges are Bags; give one row of features per judge, for example their means().")
@@ -403,11 +375,8 @@ def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTab
     known = set(names.tolist())
     if len(known) < len(names):
         repeated = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
-        raise DataError(
-            f"judges names {first_few(repeated)} more than once",
-            "Give one row per judge",
-            code="judge-listed-twice",
-            owner=owner,
+        raise DataError(code="judge-listed-twice", owner=owner).says(
+            f"judges names {first_few(repeated)} more than once", "Give one row per judge"
         )
     missing = [label for label in dict.fromkeys(judge.tolist()) if label != "" and label not in known]
     if missing:
@@ -418,11 +387,8 @@ def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTab
             else f"The table has no names, so judges are row numbers from 0 to {table.n_items - 1}; a column called "
             "judge holds names."
         )
-        raise DataError(
-            f"{len(missing)} judges are not in the table of judges ({first_few(missing)})",
-            cure,
-            code="judge-not-in-table",
-            owner=owner,
+        raise DataError(code="judge-not-in-table", owner=owner).says(
+            f"{len(missing)} judges are not in the table of judges ({first_few(missing)})", cure
         )
     return ItemTable(lock(table.values), lock(names), table.feature_names, table.n_items)
 
@@ -435,9 +401,7 @@ def _read_judges(judges: Any, owner: str) -> ItemTable:
             judges = frame.rename({given: "name"}).to_native()
     table = check_items(judges, owner, what="judges")
     if frame is not None and table.names is None and any(c.lower() in ("name", "judge") for c in frame.columns):
-        raise DataError(
-            "the names of the judges must be words or whole numbers, without gaps.",
-            code="judge-names-not-plain",
-            owner=owner,
+        raise DataError(code="judge-names-not-plain", owner=owner).says(
+            "the names of the judges must be words or whole numbers, without gaps."
         )
     return table

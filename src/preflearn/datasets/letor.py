@@ -94,11 +94,8 @@ def load_letor(
     root = Path(directory)
     if not root.is_dir():
         what = "is a file" if root.exists() else "does not exist"
-        raise DataError(
-            f"{root} {what}",
-            "Give the directory with Fold1 ... Fold5 or S1.txt ... S5.txt",
-            code="letor-no-directory",
-            owner="load_letor",
+        raise DataError(code="letor-no-directory", owner="load_letor").says(
+            f"{root} {what}", "Give the directory with Fold1 ... Fold5 or S1.txt ... S5.txt"
         )
     numbers = range(1, _N_FOLDS + 1) if fold is None else [check_count(fold, "fold", "load_letor", high=_N_FOLDS)]
     found = _listing(root)
@@ -107,11 +104,8 @@ def load_letor(
     elif any(f"s{number}{ending}" in found for number in range(1, _N_FOLDS + 1) for ending in _ENDINGS):
         paths = _from_parts(found, numbers, root)
     else:
-        raise DataError(
-            f"{root} has neither Fold1 ..",
-            f"Fold5 nor S1.txt ... S5.txt (or .txt.gz); {_found(found)}.{_hint(root)}",
-            code="letor-no-folds",
-            owner="load_letor",
+        raise DataError(code="letor-no-folds", owner="load_letor").says(
+            f"{root} has neither Fold1 ..", f"Fold5 nor S1.txt ... S5.txt (or .txt.gz); {_found(found)}.{_hint(root)}"
         )
     read = _read(sorted({path for parts in paths.values() for part in parts for path in part}), n_features)
     return tuple(_fold(number, [[(path, read[path]) for path in part] for part in paths[number]]) for number in numbers)
@@ -124,21 +118,15 @@ def _from_folds(found: dict[str, Path], numbers: Sequence[int], root: Path) -> _
     """Return the train, validation and test files of each fold in the layout with one directory per fold."""
     missing = [f"Fold{number}" for number in numbers if f"fold{number}" not in found]
     if missing:
-        raise DataError(
-            f"{root} lacks {', '.join(missing)}; {_found(found)}",
-            "Add them, or load a single one with fold=...",
-            code="letor-folds-missing",
-            owner="load_letor",
+        raise DataError(code="letor-folds-missing", owner="load_letor").says(
+            f"{root} lacks {', '.join(missing)}; {_found(found)}", "Add them, or load a single one with fold=..."
         )
     paths: _Paths = {}
     for number in numbers:
         folder = found[f"fold{number}"]
         if not folder.is_dir():
-            raise DataError(
-                f"{folder} is a file",
-                "Expected a directory with train.txt, vali.txt, test.txt",
-                code="letor-fold-is-a-file",
-                owner="load_letor",
+            raise DataError(code="letor-fold-is-a-file", owner="load_letor").says(
+                f"{folder} is a file", "Expected a directory with train.txt, vali.txt, test.txt"
             )
         files = _listing(folder)
         train, validation, test = (_pick(files, stems, folder) for stems in _FILES.values())
@@ -177,15 +165,12 @@ def _pick(found: dict[str, Path], stems: Sequence[str], folder: Path) -> Path:
     names = [stem + ending for stem in stems for ending in _ENDINGS]
     present = [found[name.lower()] for name in names if name.lower() in found]
     if not present:
-        raise DataError(
-            f"{folder} has no {' or '.join(names)}; {_found(found)}.", code="letor-file-missing", owner="load_letor"
+        raise DataError(code="letor-file-missing", owner="load_letor").says(
+            f"{folder} has no {' or '.join(names)}; {_found(found)}."
         )
     if len(present) > 1:
-        raise DataError(
-            f"{folder} has both {present[0].name} and {present[1].name}",
-            "Keep the one that is meant",
-            code="letor-file-twice",
-            owner="load_letor",
+        raise DataError(code="letor-file-twice", owner="load_letor").says(
+            f"{folder} has both {present[0].name} and {present[1].name}", "Keep the one that is meant"
         )
     return present[0]
 
@@ -197,11 +182,8 @@ def _read(paths: Sequence[Path], n_features: int | None) -> dict[Path, Ratings]:
     dense = not any(sparse.issparse(ratings.items) for ratings in read.values())
     for path, ratings in read.items():
         if ratings.group is None:
-            raise FileFormatError(
-                "the lines have no qid",
-                "Expected: label qid:Q index:value ...",
-                code="letor-no-qid",
-                where=Place(str(path)),
+            raise FileFormatError(code="letor-no-qid", where=Place(str(path))).says(
+                "the lines have no qid", "Expected: label qid:Q index:value ..."
             )
         if ratings.n_features != width or sparse.issparse(ratings.items) == dense:
             read[path] = read_svmlight(path, n_features=width, dense=dense)
@@ -215,12 +197,10 @@ def _fold(number: int, parts: list[list[tuple[Path, Ratings]]]) -> LetorFold:
         queries = [] if ratings.group is None else np.unique(ratings.group).tolist()
         twice = [query for query in queries if query in owner]
         if twice:
-            raise DataError(
+            raise DataError(code="letor-query-in-two-files", owner="load_letor").says(
                 f"fold {number}: {len(twice)} of {len(queries)} queries of {path} occur in another file (query "
                 f"{twice[0]} in {owner[twice[0]]})",
                 "The parts of a fold must have different queries",
-                code="letor-query-in-two-files",
-                owner="load_letor",
             )
         owner.update(dict.fromkeys(queries, path))
     train, validation, test = (_join([ratings for _, ratings in part]) for part in parts)

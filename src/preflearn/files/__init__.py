@@ -149,57 +149,43 @@ def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
             with quiet(Warning):  # what there was to say was said when the model learned
                 return _rebuild(container)
         except MemoryError:
-            raise FileFormatError(
+            raise FileFormatError(code="model-too-large", where=Place(str(path))).says(
                 "the model does not fit into memory, or the file is damaged",
                 "Use a larger machine, or save the model again",
-                code="model-too-large",
-                where=Place(str(path)),
             ) from None
         except Exception as error:  # a damaged header can fail anywhere; whatever it was, the file is to blame
             reason = str(error) or type(error).__name__
             other = container.header.get("sklearn_version")
             versions = f" It was saved with scikit-learn {other}, and this is {sklearn.__version__}."
-            raise FileFormatError(
+            raise FileFormatError(code="model-parts-damaged", where=Place(str(path))).says(
                 f"the model file is damaged or its parts do not belong together ({reason.rstrip('.')})",
                 f"Save the model again.{versions if other != sklearn.__version__ else ''}",
-                code="model-parts-damaged",
-                where=Place(str(path)),
             ) from error
 
 
 def _check_header(path: str | Path, header: dict[str, Any]) -> None:
     """Raise FileFormatError unless a header is of this format and of a class that there is."""
     if header.get("format") != _FORMAT:
-        raise FileFormatError(
-            "this is not a model file of preflearn",
-            "Make one with " + Setting("make_model"),
-            code="not-a-model-file",
-            where=Place(str(path)),
+        raise FileFormatError(code="not-a-model-file", where=Place(str(path))).says(
+            "this is not a model file of preflearn", "Make one with " + Setting("make_model")
         )
     version, saved_by = header.get("format_version"), header.get("preflearn_version")
     if type(version) is not int or version < 1:
-        raise FileFormatError(
-            f"the model file is damaged (format version {version!r})",
-            "Save the model again",
-            code="model-version-damaged",
-            where=Place(str(path)),
+        raise FileFormatError(code="model-version-damaged", where=Place(str(path))).says(
+            f"the model file is damaged (format version {version!r})", "Save the model again"
         )
     if version != FORMAT_VERSION:
         cure = "Upgrade it, or train the model again" if version > FORMAT_VERSION else "Train the model again"
-        raise FileFormatError(
+        raise FileFormatError(code="model-of-another-version", where=Place(str(path))).says(
             f"this model was saved by preflearn {saved_by} in format {version}, and preflearn {__version__} "
             f"reads format {FORMAT_VERSION}",
             cure,
-            code="model-of-another-version",
-            where=Place(str(path)),
         )
     name, known = header.get("class"), [kind.__name__ for kind in ESTIMATORS]
     if name not in known:
-        raise FileFormatError(
+        raise FileFormatError(code="model-class-unknown", where=Place(str(path))).says(
             f"the model is of the unknown class {name!r}; preflearn {__version__} has {', '.join(known)}",
             "Upgrade it, or train the model again",
-            code="model-class-unknown",
-            where=Place(str(path)),
         )
 
 

@@ -129,21 +129,16 @@ class Encoder:
         owner = type(self._inside[-1]).__name__ if self._inside else "save"
         if isinstance(value, BaseEstimator):
             known = ", ".join(kind.__name__ for kind in TRANSFORMERS)
-            return DataError(
+            return DataError(code="model-part-unknown", owner=owner).says(
                 f"{where} holds a {name}, which model files do not hold; they hold estimators of preflearn and {known}",
                 "Use one of these, or keep the model with joblib.dump, for people you trust",
-                code="model-part-unknown",
-                owner=owner,
             )
         cure = "Use a kernel of scikit-learn, or a likelihood or a metric of preflearn"
         if self._inside and where in ("cv", "scoring", "random_state", "memory"):
             cure = f"Predictions do not depend on it: call set_params({where}=...) with a plain value, then save"
         text = f"a {name}" if callable(value) or len(repr(value)) > 60 else repr(value)
-        return DataError(
-            f"{where} holds {text}, which is code and not data, so it cannot be saved in a model file",
-            cure,
-            code="model-holds-code",
-            owner=owner,
+        return DataError(code="model-holds-code", owner=owner).says(
+            f"{where} holds {text}, which is code and not data, so it cannot be saved in a model file", cure
         )
 
 

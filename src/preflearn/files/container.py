@@ -101,17 +101,14 @@ def open_container(path: Path) -> Iterator[Container]:
         except FileFormatError:
             raise
         except OSError as error:
-            raise FileFormatError(
-                f"the file cannot be read ({error.strerror or error}).", code="model-unreadable", where=Place(str(path))
+            raise FileFormatError(code="model-unreadable", where=Place(str(path))).says(
+                f"the file cannot be read ({error.strerror or error})."
             ) from None
         # zipfile raises errors of many kinds on damaged archives, among them NotImplementedError and struct.error
         except Exception as error:
             reason = (str(error) or type(error).__name__).rstrip(".")
-            raise FileFormatError(
-                f"the model file is damaged or cut off ({reason})",
-                "Copy it again, or save the model again",
-                code="model-archive-damaged",
-                where=Place(str(path)),
+            raise FileFormatError(code="model-archive-damaged", where=Place(str(path))).says(
+                f"the model file is damaged or cut off ({reason})", "Copy it again, or save the model again"
             ) from error
         yield Container(archive, header, sizes)
 
@@ -120,30 +117,21 @@ def _read_header(path: Path, archive: zipfile.ZipFile) -> tuple[dict[str, Any], 
     members = archive.infolist()
     sizes = {member.filename: member.file_size for member in members}
     if _HEADER not in sizes:
-        raise FileFormatError(
-            "this is a zip archive, but not a model file of preflearn",
-            "Make one with " + Setting("make_model"),
-            code="archive-not-a-model",
-            where=Place(str(path)),
+        raise FileFormatError(code="archive-not-a-model", where=Place(str(path))).says(
+            "this is a zip archive, but not a model file of preflearn", "Make one with " + Setting("make_model")
         )
     # Nothing is compressed, so together the members are no larger than the file: no archive can be a bomb.
     plain = all(member.compress_type == zipfile.ZIP_STORED for member in members)
     named = all(_MEMBER.fullmatch(name) for name in sizes)
     if not plain or not named or len(sizes) != len(members) or sum(sizes.values()) > path.stat().st_size:
-        raise FileFormatError(
-            "this archive was not written by preflearn, or was repacked",
-            "Save the model again",
-            code="model-repacked",
-            where=Place(str(path)),
+        raise FileFormatError(code="model-repacked", where=Place(str(path))).says(
+            "this archive was not written by preflearn, or was repacked", "Save the model again"
         )
     text = archive.read(_HEADER).decode("utf-8", "surrogatepass")
     header = json.loads(text, parse_constant=_refuse_constant)
     if not isinstance(header, dict):
-        raise FileFormatError(
-            "the model file is damaged (its header is no object)",
-            "Save the model again",
-            code="model-header-damaged",
-            where=Place(str(path)),
+        raise FileFormatError(code="model-header-damaged", where=Place(str(path))).says(
+            "the model file is damaged (its header is no object)", "Save the model again"
         )
     return header, sizes
 
@@ -154,18 +142,12 @@ def _refuse_constant(name: str) -> None:
 
 def _check_readable(path: Path) -> None:
     if path.is_dir():
-        raise FileFormatError(
-            "this is a directory",
-            "Give the path of one model file",
-            code="model-is-a-directory",
-            where=Place(str(path)),
+        raise FileFormatError(code="model-is-a-directory", where=Place(str(path))).says(
+            "this is a directory", "Give the path of one model file"
         )
     if is_pipe(path):
-        raise FileFormatError(
-            "a model is read from a file, not from a pipe",
-            "Give the path of a model file",
-            code="model-from-a-pipe",
-            where=Place(str(path)),
+        raise FileFormatError(code="model-from-a-pipe", where=Place(str(path))).says(
+            "a model is read from a file, not from a pipe", "Give the path of a model file"
         )
     try:
         with path.open("rb") as stream:
@@ -173,27 +155,19 @@ def _check_readable(path: Path) -> None:
     except FileNotFoundError:
         names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
         nearest = nearest_names(path.name, names)
-        raise FileFormatError(
-            f"there is no such file{' (' + nearest + ')' if nearest else ''}.",
-            code="no-such-model",
-            where=Place(str(path)),
+        raise FileFormatError(code="no-such-model", where=Place(str(path))).says(
+            f"there is no such file{' (' + nearest + ')' if nearest else ''}."
         ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise FileFormatError(
-            f"the file cannot be read ({reason}).", code="model-unreadable", where=Place(str(path))
+        raise FileFormatError(code="model-unreadable", where=Place(str(path))).says(
+            f"the file cannot be read ({reason})."
         ) from None
     if not start:
-        raise FileFormatError(
-            "the file is empty, so it is no model file",
-            "Save the model again",
-            code="model-file-empty",
-            where=Place(str(path)),
+        raise FileFormatError(code="model-file-empty", where=Place(str(path))).says(
+            "the file is empty, so it is no model file", "Save the model again"
         )
     if start != b"PK\x03\x04":
-        raise FileFormatError(
-            "this is not a model file of preflearn",
-            "Make one with " + Setting("make_model"),
-            code="data-not-a-model",
-            where=Place(str(path)),
+        raise FileFormatError(code="data-not-a-model", where=Place(str(path))).says(
+            "this is not a model file of preflearn", "Make one with " + Setting("make_model")
         )

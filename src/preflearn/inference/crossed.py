@@ -59,11 +59,9 @@ class CrossedSystem(System):
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> CrossedCurve:
         """Eliminate the inner groups, and factor the preconditioner; see `System.curve`."""
         if not semidefinite:
-            raise DataError(
+            raise DataError(code="crossed-needs-log-concave", owner="PreferenceGP").says(
                 "judges and clusters that cross in so many latents are learned with log-concave likelihoods only",
                 "Use probit or logit, or leave one of the two out",
-                code="crossed-needs-log-concave",
-                owner="PreferenceGP",
             )
         return CrossedCurve(self, tau, self.inner.curve(tau))
 

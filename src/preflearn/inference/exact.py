@@ -85,10 +85,9 @@ def decompose(M: FloatArray, b: FloatArray) -> Decomposition:
 
 def _check_finite(M: FloatArray, b: FloatArray) -> None:
     if not (np.isfinite(M).all() and np.isfinite(b).all()):
-        raise DataError(
+        raise DataError(code="products-overflow").says(
             "The features or scores are so large or so small that their products overflow",
             "Scale them to ordinary size first, for example with sklearn.preprocessing.StandardScaler",
-            code="products-overflow",
         )
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from preflearn.data.fields import lock, object_array
 from preflearn.data.sides import normal
 from preflearn.data.tables import ItemTable, check_items
-from preflearn.exceptions import DataWarning, Place, Setting, first_few, nearest_names, warn_user
+from preflearn.exceptions import DataWarning, Place, Setting, first_few, nearest_names
 from preflearn.io.opening import open_table
 from preflearn.io.read_options import Options, listed
 from preflearn.io.roles import Pair
@@ -133,11 +133,10 @@ class ItemEncoder:
         known = {normal(column) for column in given.columns}
         missing = [column for column in self.columns if normal(column) not in known]
         if missing:
-            raise given.refuse(
+            raise given.refuse(code="feature-of-training-missing").says(
                 f"there is no column {first_few(missing)}, a feature that the model was trained with (columns: "
                 f"{first_few(given.columns, 12)})",
                 "Give the same columns as in training",
-                code="feature-of-training-missing",
             )
         names = None
         if self.name is not None:
@@ -160,14 +159,10 @@ class ItemEncoder:
         cells = [cell if cell.casefold() not in MISSING else "" for cell in table.cells(column)]
         unknown = sorted(set(cells) - set(levels) - {""})
         if unknown:
-            warn_user(
-                DataWarning(
-                    f'column "{column}" holds {first_few(unknown)}, which did not occur before (known: '
-                    f"{first_few(levels, 5)})",
-                    "Such items get zeros for this column",
-                    code="new-category",
-                    where=Place(table.source),
-                )
+            DataWarning(code="new-category", where=Place(table.source)).warn(
+                f'column "{column}" holds {first_few(unknown)}, which did not occur before (known: '
+                f"{first_few(levels, 5)})",
+                "Such items get zeros for this column",
             )
         lookup = {level: number for number, level in enumerate(levels)}
         codes = np.array([lookup.get(cell, -1) for cell in cells])
@@ -231,12 +226,10 @@ def _kind(table: Table, column: str) -> str:
             for row, cell in enumerate(table.cells(column))
             if cell.casefold() not in MISSING and numbers_of([cell], table.delimiter) is None
         )
-        raise table.fail(
-            row,
+        raise table.fail(row, code="word-among-numbers").says(
             f'column "{column}" holds "{table.cells(column)[row][:60]}" among numbers',
             "Correct it, empty the cell if the number is missing, or leave the column out: "
             + Setting("columns", {"without": column}),
-            code="word-among-numbers",
         )
     if len(levels) == 1:
         return "the same for all items"
@@ -255,16 +248,12 @@ def _numeric(table: Table, column: str) -> NDArray[np.float64]:
         for row, cell in enumerate(cells):
             one = numbers_of([cell], table.delimiter)
             if one is None or np.isinf(one[0]):
-                raise table.fail(
-                    row,
+                raise table.fail(row, code="feature-not-a-number").says(
                     f'column "{column}" holds "{cell[:60]}", which is not a finite number',
                     "Correct it, or empty the cell if the number is missing",
-                    code="feature-not-a-number",
                 )
-        raise table.refuse(
-            f'column "{column}" mixes decimal commas and points',
-            "Write all numbers the same way",
-            code="commas-and-points",
+        raise table.refuse(code="commas-and-points").says(
+            f'column "{column}" mixes decimal commas and points', "Write all numbers the same way"
         )
     return values
 
@@ -273,10 +262,9 @@ def _deviation(table: Table, column: str, values: NDArray[np.float64]) -> float:
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         deviation = float(np.nanstd(values))
     if not 1e-150 < deviation < 1e150:
-        raise table.refuse(
+        raise table.refuse(code="feature-too-wide").says(
             f'column "{column}" spreads over {deviation:.3g}, beyond what can be scaled',
             "Change its unit, or leave it out: " + Setting("columns", {"without": column}),
-            code="feature-too-wide",
         )
     return deviation
 
@@ -308,12 +296,10 @@ class Known(NamedTuple):
             nearest = nearest_names(unknown[0], self.row)
             numbers = f", numbered 0..{len(self.row) - 1}" if self.table.names is None else ""
             more = f"{numbers}; {len(unknown) - 1} more such names" if len(unknown) > 1 else numbers
-            raise table.fail(
-                where[unknown[0]],
+            raise table.fail(where[unknown[0]], code="item-not-in-table").says(
                 f'"{unknown[0][:60]}" is not in {self.source} ({len(self.row)} '
                 f"items{'; ' + nearest if nearest else ''}{more})",
                 "Correct the name, or add the item",
-                code="item-not-in-table",
             )
         return {name: row for name, row in found.items() if row is not None}
 
@@ -418,11 +404,8 @@ def check_distinct(table: Table, names: Sequence[str]) -> None:
     seen: dict[str, int] = {}
     for row, name in enumerate(names):
         if seen.setdefault(name, row) != row:
-            raise table.fail(
-                row,
-                f'item "{name}" was listed already ({table.word} {table.line[seen[name]]})',
-                "List every item once",
-                code="item-listed-twice",
+            raise table.fail(row, code="item-listed-twice").says(
+                f'item "{name}" was listed already ({table.word} {table.line[seen[name]]})', "List every item once"
             )
 
 
@@ -435,18 +418,16 @@ def _of_table(table: Table, used: Sequence[str], options: Options) -> Known:
         holding = [c for c in table.columns if _holds(table.cells(c), wanted)]
         # The column that is called so comes first; else the one that holds all names.
         if column not in holding and len(holding) > 1:
-            raise table.refuse(
+            raise table.refuse(code="several-name-columns").says(
                 f"the columns {first_few(holding, 6)} could all hold the names of the items",
                 "Name one: " + Setting("columns", {"name": holding[0]}),
-                code="several-name-columns",
             )
         column = column if column in holding or not holding else holding[0]
     if column is None:
-        raise table.refuse(
+        raise table.refuse(code="no-name-column").says(
             f"no column holds the names of the items ({first_few(table.columns, 8)}; the names are such as "
             f"{first_few(used)})",
             "Add a column item with these names",
-            code="no-name-column",
         )
     table, remarks = _without_remarks(table, column, used)
     cells = table.column(column, "name")
@@ -522,12 +503,10 @@ def row_features(
             varying.append(pair.stem)
         elif odd:
             item, (was, one, now, other) = next(iter(odd.items()))
-            raise table.fail(
-                other % n_rows,
+            raise table.fail(other % n_rows, code="item-feature-changes").says(
                 f'"{names[item]}" has {pair.stem} "{now[:40]}" here and "{was[:40]}" in {table.word} '
                 f"{table.line[one % n_rows]} ({such(len(odd), 'item')})",
                 "Correct one, or use no features: " + Setting("columns", {"features": "none"}),
-                code="item-feature-changes",
             )
         else:
             columns[pair.stem] = [seen[item][0] if item in seen else "" for item in range(len(names))]

@@ -99,11 +99,10 @@ def find_layout(
     if rankings or ranked:
         found = _rankings(table, named)
         if found is None:
-            raise table.refuse(
+            raise table.refuse(code="no-ranking-column").says(
                 f"the columns {first_few(table.columns, 12)} hold no rankings",
                 'Write them in a column "ranking" as a > b > c, in columns 1,2,3, or name the columns: '
                 + Setting("columns", {"ranking": "COLUMN"}),
-                code="no-ranking-column",
             )
         return found
     sides = _sides(table, named, pairs, only_features="features" in given)
@@ -118,10 +117,9 @@ def find_layout(
         if not families or (need_outcomes and not decided and not _sources(table, named, pairs, None)):
             raise ask_columns(table, {role: named[role] for role in given if role in named})
         if len(families) > 1:
-            raise table.refuse(
+            raise table.refuse(code="no-items-named").says(
                 f"the columns {first_few(table.columns, 12)} name neither items nor one way to tell two sides apart",
                 guess(table) or "Name the items: " + Setting("columns", {"first": "COLUMN", "second": "COLUMN"}),
-                code="no-items-named",
             )
         words = families.pop()
         return _with_outcomes(table, given, named, pairs, Pair(words, "", "", ""), need_outcomes)
@@ -173,11 +171,9 @@ def _refuse_draws(table: Table, used: list[str]) -> None:
     cells = table.cells(column)
     drawn = [row for row, cell in enumerate(cells) if cell and not cell[0].isdigit() and word_value(cell, {}) == 0.0]
     if drawn:
-        raise table.fail(
-            drawn[0],
+        raise table.fail(drawn[0], code="tie-with-a-winner").says(
             f'column "{column}" says "{cells[drawn[0]][:40]}" ({such(len(drawn), "row")}), but a winner is named',
             "Say that these are ties: " + Setting("columns", {"ties": column}),
-            code="tie-with-a-winner",
         )
 
 
@@ -229,13 +225,12 @@ def _holds_items(table: Table, named: dict[str, str], pair: Pair) -> bool:
     if np.any(present != np.floor(present)):
         return False
     feature = normal(pair.stem)
-    raise table.refuse(
+    raise table.refuse(code="items-or-feature").says(
         f'columns "{pair.first}" and "{pair.second}" hold whole numbers: they could be items or a feature',
         "If they are items, use "
         + Setting("columns", {"first": pair.first, "second": pair.second})
         + " and if they are a feature "
         + Setting("columns", {"features": feature}),
-        code="items-or-feature",
     )
 
 
@@ -284,11 +279,10 @@ def _features(
     for stem in stems:
         if normal(stem) not in by_stem:
             nearest = nearest_names(stem, by_stem)
-            raise table.refuse(
+            raise table.refuse(code="unknown-feature").says(
                 f'there are no two columns for the feature "{stem}" (features: '
                 f"{first_few(by_stem, 8) or 'none'}{'; ' + nearest if nearest else ''})",
                 "Name one of them, or none: " + Setting("columns", {"features": "none"}),
-                code="unknown-feature",
             )
     return tuple(by_stem[normal(stem)] for stem in stems)
 

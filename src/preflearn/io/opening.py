@@ -105,42 +105,33 @@ def read_bytes(path: str) -> bytes:
         data = sys.stdin.buffer.read() if path == "-" else content(path)
     except FileNotFoundError:
         if "://" in path:
-            raise FileFormatError(
-                "this is an address, and a file is wanted",
-                "Download it first",
-                code="address-not-a-file",
-                where=Place(str(path)),
+            raise FileFormatError(code="address-not-a-file", where=Place(str(path))).says(
+                "this is an address, and a file is wanted", "Download it first"
             ) from None
         nearest = _nearest_files(path)
-        raise FileFormatError(
-            f"there is no such file{' (' + nearest + ')' if nearest else ''}",
-            "Check the path",
-            code="no-such-file",
-            where=Place(str(path)),
+        raise FileFormatError(code="no-such-file", where=Place(str(path))).says(
+            f"there is no such file{' (' + nearest + ')' if nearest else ''}", "Check the path"
         ) from None
     except IsADirectoryError:
-        raise FileFormatError(
-            "this is a directory", "Give the path of one file", code="directory-not-a-file", where=Place(str(path))
+        raise FileFormatError(code="directory-not-a-file", where=Place(str(path))).says(
+            "this is a directory", "Give the path of one file"
         ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise FileFormatError(
-            f"the file cannot be read ({reason})", "Check the path", code="file-unreadable", where=Place(str(path))
+        raise FileFormatError(code="file-unreadable", where=Place(str(path))).says(
+            f"the file cannot be read ({reason})", "Check the path"
         ) from None
     name = STANDARD_INPUT if path == "-" else path
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error) as error:
-            raise FileFormatError(
-                f"the gzip data are damaged or cut off ({error})",
-                "Fetch it again",
-                code="gzip-damaged",
-                where=Place(name),
+            raise FileFormatError(code="gzip-damaged", where=Place(name)).says(
+                f"the gzip data are damaged or cut off ({error})", "Fetch it again"
             ) from None
     _refuse_foreign(data, name)
     if not data.strip():
-        raise FileFormatError("the file is empty", "Give a file with data", code="file-empty", where=Place(name))
+        raise FileFormatError(code="file-empty", where=Place(name)).says("the file is empty", "Give a file with data")
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
@@ -148,29 +139,23 @@ def _refuse_foreign(data: bytes, name: str) -> None:
     if data.startswith(b"PK\x03\x04"):
         inside = _archive_names(io.BytesIO(data))
         if "header.json" in inside:
-            raise FileFormatError(
-                "this is a model file of preflearn, not data",
-                "Give a data file",
-                code="model-not-data",
-                where=Place(name),
+            raise FileFormatError(code="model-not-data", where=Place(name)).says(
+                "this is a model file of preflearn, not data", "Give a data file"
             )
         sheet = any(entry.startswith("xl/") or entry == "content.xml" for entry in inside)
         what = "a spreadsheet" if sheet else "a zip archive (or a spreadsheet)"
         cure = "Save the sheet as CSV." if sheet else "Unpack it first (gzip is read as it is)."
-        raise FileFormatError(
-            f"this file is {what}, not plain text", cure, code="file-of-another-program", where=Place(name)
+        raise FileFormatError(code="file-of-another-program", where=Place(name)).says(
+            f"this file is {what}, not plain text", cure
         )
     for magic, kind, cure in _MAGIC:
         if data.startswith(magic):
-            raise FileFormatError(
-                f"this file is {kind}, not plain text", cure, code="file-of-another-program", where=Place(name)
+            raise FileFormatError(code="file-of-another-program", where=Place(name)).says(
+                f"this file is {kind}, not plain text", cure
             )
     if _WEB_PAGE.match(data[:200]):
-        raise FileFormatError(
-            "this is a web page or XML, not a table",
-            "Download the data file itself",
-            code="web-page",
-            where=Place(name),
+        raise FileFormatError(code="web-page", where=Place(name)).says(
+            "this is a web page or XML, not a table", "Download the data file itself"
         )
 
 
@@ -198,17 +183,11 @@ def check_text(data: bytes, name: str) -> None:
         line = data.count(b"\n", 0, nul) + 1
         start = data[: min(len(data), 200) // 2 * 2]
         if min(start[::2].count(0), start[1::2].count(0)) == 0 and start.count(0) > len(start) // 4:
-            raise FileFormatError(
-                "this seems to be UTF-16 text without a mark",
-                "Save the file as UTF-8",
-                code="utf16-without-mark",
-                where=Place(name),
+            raise FileFormatError(code="utf16-without-mark", where=Place(name)).says(
+                "this seems to be UTF-16 text without a mark", "Save the file as UTF-8"
             )
-        raise FileFormatError(
-            f"byte {nul} is zero, so this is a binary file",
-            "Give a text file",
-            code="binary-file",
-            where=Place(name, line),
+        raise FileFormatError(code="binary-file", where=Place(name, line)).says(
+            f"byte {nul} is zero, so this is a binary file", "Give a text file"
         )
 
 
@@ -219,23 +198,18 @@ def decode(data: bytes, name: str) -> str:
             try:
                 text = data.decode(encoding)
             except UnicodeDecodeError as error:
-                raise FileFormatError(
+                raise FileFormatError(code="encoding-broken", where=Place(name)).says(
                     f"the file starts as {encoding.upper()} text, but byte {error.start} does not fit",
                     "Save the file as UTF-8",
-                    code="encoding-broken",
-                    where=Place(name),
                 ) from None
             if "\0" in text:
                 line = text.count("\n", 0, text.index("\0")) + 1
-                raise FileFormatError(
-                    "there is a zero character",
-                    "Save the file as UTF-8 text",
-                    code="zero-character",
-                    where=Place(name, line),
+                raise FileFormatError(code="zero-character", where=Place(name, line)).says(
+                    "there is a zero character", "Save the file as UTF-8 text"
                 )
             if not text.strip():
-                raise FileFormatError(
-                    "the file is empty", "Give a file with data", code="file-empty", where=Place(name)
+                raise FileFormatError(code="file-empty", where=Place(name)).says(
+                    "the file is empty", "Give a file with data"
                 )
             return text
     check_text(data, name)
@@ -243,11 +217,9 @@ def decode(data: bytes, name: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise FileFormatError(
+        raise FileFormatError(code="not-utf8", where=Place(name, line)).says(
             f"byte {error.start} (0x{data[error.start]:02x}) is not UTF-8",
             'Save the file as UTF-8 (in a spreadsheet: "CSV UTF-8")',
-            code="not-utf8",
-            where=Place(name, line),
         ) from None
 
 
@@ -316,11 +288,8 @@ def open_source(value: Any, owner: str, form: str | None = None) -> Table | Cont
             f"columns or an array of names; got {type(value).__name__}."
         )
     if form in _NO_TABLES:
-        raise DataError(
-            f"{table.source} cannot be a {form} file",
-            "Leave out form, or give a path",
-            code="form-of-no-file",
-            owner=owner,
+        raise DataError(code="form-of-no-file", owner=owner).says(
+            f"{table.source} cannot be a {form} file", "Leave out form, or give a path"
         )
     return table
 
@@ -384,11 +353,8 @@ def _of_frame(value: Any, owner: str, source: str) -> Table | None:
     labelled = bool(labels) and all(isinstance(label, str) for label in labels) and "" not in frame.columns
     columns = (*([""] if labelled else []), *frame.columns)
     if not len(frame) or not columns:
-        raise DataError(
-            f"the data frame has no {'rows' if columns else 'columns'}",
-            "Give at least one",
-            code="frame-empty",
-            where=Place(source),
+        raise DataError(code="frame-empty", where=Place(source)).says(
+            f"the data frame has no {'rows' if columns else 'columns'}", "Give at least one"
         )
 
     def values(name: str) -> list[Any]:
@@ -400,7 +366,9 @@ def _of_frame(value: Any, owner: str, source: str) -> Table | None:
 def _of_lists(source: str, columns: Mapping[str, list[Any]]) -> Table:
     names, rows = tuple(columns), len(next(iter(columns.values()), []))
     if not rows:
-        raise DataError(f"{source} has no {'rows' if names else 'columns'}", "Give at least one", code="columns-empty")
+        raise DataError(code="columns-empty").says(
+            f"{source} has no {'rows' if names else 'columns'}", "Give at least one"
+        )
     return Table(source, names, columns.__getitem__, range(rows), is_file=False)
 
 
@@ -409,28 +377,20 @@ def _of_columns(value: Mapping[Any, Any], source: str) -> Table:
     for key, cells in value.items():
         name = str(key).strip()
         if isinstance(cells, str | bytes | Mapping) or not hasattr(cells, "__len__") or getattr(cells, "ndim", 1) == 0:
-            raise DataError(
+            raise DataError(code="column-not-a-list", where=Place(source)).says(
                 f"{first_few([key])} is {first_few([cells])}, not a list of values, one for each row",
                 'Give a list for each column: {"winner": [...], "loser": [...]}',
-                code="column-not-a-list",
-                where=Place(source),
             )
         if name in columns:
-            raise DataError(
-                f"two columns are called {name!r}",
-                "Rename one of them",
-                code="column-called-alike",
-                where=Place(source),
+            raise DataError(code="column-called-alike", where=Place(source)).says(
+                f"two columns are called {name!r}", "Rename one of them"
             )
         columns[name] = cells.tolist() if hasattr(cells, "tolist") else list(cells)
     lengths = {name: len(cells) for name, cells in columns.items()}
     if len(set(lengths.values())) > 1:
         counts = ", ".join(f"{name} {count}" for name, count in list(lengths.items())[:6])
-        raise DataError(
-            f"its columns differ in length ({counts})",
-            "Give one value for each row",
-            code="columns-differ-in-length",
-            where=Place(source),
+        raise DataError(code="columns-differ-in-length", where=Place(source)).says(
+            f"its columns differ in length ({counts})", "Give one value for each row"
         )
     return _of_lists(source, columns)
 
@@ -450,14 +410,12 @@ def _of_pairs(rows: Sequence[Any]) -> Table:
         if listed and len(row) == len(PAIR) and not any(isinstance(name, list | tuple | Mapping) for name in row):
             continue
         if listed and len(row) > len(PAIR):
-            raise DataError(
+            raise DataError(code="row-without-names", where=Place(source, number, "row")).says(
                 f"{len(row)} values without names of columns ({first_few(list(row))})",
                 f"{_CURE}; for rankings, best first, use preflearn.data.from_rankings",
-                code="row-without-names",
-                where=Place(source, number, "row"),
             )
-        raise DataError(
-            f"{first_few([row])} is not a pair", _CURE, code="row-not-a-pair", where=Place(source, number, "row")
+        raise DataError(code="row-not-a-pair", where=Place(source, number, "row")).says(
+            f"{first_few([row])} is not a pair", _CURE
         )
     first, second = ([row[side] for row in rows] for side in range(2))
     return _of_lists(source, {PAIR[0]: first, PAIR[1]: second})
@@ -471,11 +429,10 @@ def _of_array(value: Any) -> Table:
     if value.dtype == object and value.ndim == 1:
         return _of_pairs(list(value))
     if value.ndim != len(PAIR) or value.shape[1] != len(PAIR) or value.dtype.kind == "c":
-        raise DataError(
+        raise DataError(code="array-not-of-pairs").says(
             f"{source} has shape {value.shape} and type {value.dtype}; an array of names needs two columns, "
             "winner and loser",
             "For features of items and their scores use Ratings or Comparisons",
-            code="array-not-of-pairs",
         )
     cells = _cells(value, source)
     return _of_lists(source, {PAIR[0]: [row[0] for row in cells], PAIR[1]: [row[1] for row in cells]})
@@ -486,8 +443,8 @@ def _cells(value: Any, source: str) -> list[Any]:
         try:
             value = np.char.decode(value, "utf-8")
         except UnicodeDecodeError as error:
-            raise DataError(
-                f"{source} holds bytes that are not UTF-8 ({error.reason})", "Give text", code="bytes-not-utf8"
+            raise DataError(code="bytes-not-utf8").says(
+                f"{source} holds bytes that are not UTF-8 ({error.reason})", "Give text"
             ) from None
     cells: list[Any] = value.tolist()
     return cells
@@ -498,8 +455,8 @@ def _parse_json(text: str, name: str) -> Table:
         try:
             records: list[tuple[int, Any]] = list(enumerate(json.loads(text), start=1))
         except (ValueError, RecursionError) as error:
-            raise FileFormatError(
-                f"this is not JSON ({error})", "Check the file", code="json-broken", where=Place(name)
+            raise FileFormatError(code="json-broken", where=Place(name)).says(
+                f"this is not JSON ({error})", "Check the file"
             ) from None
         word = "entry"
     else:
@@ -510,32 +467,28 @@ def _parse_json(text: str, name: str) -> Table:
             try:
                 records.append((number, json.loads(row)))
             except (ValueError, RecursionError) as error:
-                raise FileFormatError(
+                raise FileFormatError(code="json-line-broken", where=Place(name, number)).says(
                     f"this is not a JSON object ({error})",
                     'Write one object per line, such as {"winner": "ann", "loser": "bob"}',
-                    code="json-line-broken",
-                    where=Place(name, number),
                 ) from None
     columns: dict[str, None] = {}
     for number, record in records:
         if not isinstance(record, dict) or not record:
-            raise FileFormatError(
+            raise FileFormatError(code="json-not-an-object").says(
                 f"{name}, {word} {number}: {str(record)[:40]!r} is not an object with names and values",
                 'Write one object per line, such as {"winner": "ann", "loser": "bob"}',
-                code="json-not-an-object",
             )
         columns.update(dict.fromkeys(record))
     if not records:
-        raise FileFormatError("the list is empty", "Give at least one object", code="json-empty", where=Place(name))
+        raise FileFormatError(code="json-empty", where=Place(name)).says(
+            "the list is empty", "Give at least one object"
+        )
     inside = [
         key for key, value in records[0][1].items() if isinstance(value, list) and value and isinstance(value[0], dict)
     ]
     if len(records) == 1 and inside:
-        raise FileFormatError(
-            f'the rows are inside "{inside[0]}"',
-            "Write one object per line, without it",
-            code="json-rows-inside",
-            where=Place(name),
+        raise FileFormatError(code="json-rows-inside", where=Place(name)).says(
+            f'the rows are inside "{inside[0]}"', "Write one object per line, without it"
         )
     values = {column.strip(): [record.get(column) for _, record in records] for column in reversed(columns)}
     return Table(name, tuple(column.strip() for column in columns), values.__getitem__, [n for n, _ in records], word)
@@ -546,10 +499,8 @@ def _parse_parquet(data: bytes, name: str) -> Table:
         import pyarrow
         from pyarrow import parquet
     except ImportError:
-        raise FileFormatError(
-            'Parquet files need the optional package pyarrow: pip install "preflearn[io]".',
-            code="parquet-needs-pyarrow",
-            where=Place(name),
+        raise FileFormatError(code="parquet-needs-pyarrow", where=Place(name)).says(
+            'Parquet files need the optional package pyarrow: pip install "preflearn[io]".'
         ) from None
     try:
         table = parquet.read_table(pyarrow.BufferReader(data))
@@ -557,16 +508,15 @@ def _parse_parquet(data: bytes, name: str) -> Table:
         titles = [str(title) for title in table.column_names]
     except Exception as error:  # pyarrow raises a different class for each kind of damage
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise FileFormatError(
-            f"not a readable Parquet file ({reason})", "Write it again", code="parquet-broken", where=Place(name)
+        raise FileFormatError(code="parquet-broken", where=Place(name)).says(
+            f"not a readable Parquet file ({reason})", "Write it again"
         ) from None
     if not table.num_rows or not titles:
-        raise FileFormatError("the table has no rows", "Give at least one", code="parquet-empty", where=Place(name))
+        raise FileFormatError(code="parquet-empty", where=Place(name)).says(
+            "the table has no rows", "Give at least one"
+        )
     if len(set(titles)) < len(titles):
-        raise FileFormatError(
-            f"{len(titles) - len(set(titles))} column names occur twice",
-            "Rename them",
-            code="parquet-columns-repeated",
-            where=Place(name),
+        raise FileFormatError(code="parquet-columns-repeated", where=Place(name)).says(
+            f"{len(titles) - len(set(titles))} column names occur twice", "Rename them"
         )
     return Table(name, tuple(titles), dict(zip(titles, columns, strict=True)).__getitem__, range(1, table.num_rows + 1))

@@ -35,11 +35,9 @@ _YES = {"1": True, "true": True, "yes": True, "y": True, "0": False, "false": Fa
 
 def no_numbers(what: str, source: str) -> DataError:
     """Return the error about a scale that was stated for data that have no column of numbers."""
-    return DataError(
+    return DataError(code="outcomes-without-numbers", where=Place(source)).says(
         Setting("outcomes") + f" says what the numbers of one column mean, and {what} has no such column",
         "Leave it out",
-        code="outcomes-without-numbers",
-        where=Place(source),
     )
 
 
@@ -134,11 +132,8 @@ def _ties(table: Table, column: str | None) -> NDArray[np.bool_]:
     tied = [_YES.get(cell) if cell else False for cell in cells]
     if None in tied:
         row = tied.index(None)
-        raise table.fail(
-            row,
-            f'ties (column "{column}") holds "{cells[row][:60]}"',
-            "Write yes or no, or 1 or 0",
-            code="tie-not-yes-or-no",
+        raise table.fail(row, code="tie-not-yes-or-no").says(
+            f'ties (column "{column}") holds "{cells[row][:60]}"', "Write yes or no, or 1 or 0"
         )
     return np.array(tied, dtype=bool)
 
@@ -150,17 +145,14 @@ def _count_wins(table: Table, roles: dict[str, str]) -> Answers:
     for values, role in zip(counts, counted, strict=True):
         bad = np.flatnonzero(values < 0)
         if len(bad):
-            raise table.fail(
-                int(bad[0]),
-                f'{role} (column "{roles[role]}") is negative',
-                "Counts of wins are 0 or more: correct it",
-                code="wins-negative",
+            raise table.fail(int(bad[0]), code="wins-negative").says(
+                f'{role} (column "{roles[role]}") is negative', "Counts of wins are 0 or more: correct it"
             )
     weight = np.stack(counts, axis=1).ravel()
     kept = np.flatnonzero(weight > 0)
     if not len(kept):
-        raise table.refuse(
-            "all counts of wins are zero, so nothing was compared", "Give some that are not", code="all-wins-zero"
+        raise table.refuse(code="all-wins-zero").says(
+            "all counts of wins are zero, so nothing was compared", "Give some that are not"
         )
     sums = [f"{values.sum():g}" for values in counts]
     tied = f", ties {sums[2]}" if len(sums) > 2 else ""
@@ -228,13 +220,11 @@ def _names_and_words(
         folded = {sides[0][row].casefold(): sides[0][row], sides[1][row].casefold(): sides[1][row]}
         alike = folded.get(cells[row].casefold())
         hint = f'. "{alike}" is written differently' if alike else ""
-        raise table.fail(
-            row,
+        raise table.fail(row, code="outcome-not-understood").says(
             f'{role} "{cells[row][:60]}" is neither "{sides[0][row][:60]}" nor "{sides[1][row][:60]}" '
             f"({such(len(unread), 'row')}){hint}",
             f"Write {_ACCEPTED}",
             *([LEAVE_OUT] if is_absent(cells[row], role) else []),
-            code="outcome-not-understood",
         )
     by_name = sum(cell in pair for cell, *pair in zip(cells, *sides, strict=True))
     kind = "names" if by_name == len(cells) else "words" if not by_name else "names and words"
@@ -265,17 +255,12 @@ def _side_numbers(table: Table, column: str, cells: list[str], sides: tuple[list
         if 2.0 not in distinct:
             one, other = stated(Scale(1, 0, ends=True)), stated(Scale(0, 1, ends=True))
             cure = "If 1 says that the first side won, use " + one + " and if 0 does, use " + other
-        raise table.refuse(
-            f'column "{column}" holds {_listed(sorted(distinct))}, and it is not clear which side that is',
-            cure,
-            code="winner-numbers-unclear",
+        raise table.refuse(code="winner-numbers-unclear").says(
+            f'column "{column}" holds {_listed(sorted(distinct))}, and it is not clear which side that is', cure
         )
     odd = next(row for row, (cell, *pair) in enumerate(zip(cells, *sides, strict=True)) if cell not in pair)
-    raise table.fail(
-        odd,
-        f'winner "{cells[odd]}" is neither "{sides[0][odd][:60]}" nor "{sides[1][odd][:60]}"',
-        f"Write {_ACCEPTED}",
-        code="winner-name-unknown",
+    raise table.fail(odd, code="winner-name-unknown").says(
+        f'winner "{cells[odd]}" is neither "{sides[0][odd][:60]}" nor "{sides[1][odd][:60]}"', f"Write {_ACCEPTED}"
     )
 
 
@@ -313,12 +298,10 @@ def _on_scale(table: Table, column: str, values: NDArray[np.float64], scale: Sca
     share = (values - scale.second) / (scale.first - scale.second)
     outside = np.flatnonzero((share < -1e-9) | (share > 1 + 1e-9))
     if len(outside):
-        raise table.fail(
-            int(outside[0]),
+        raise table.fail(int(outside[0]), code="outcome-outside-scale").says(
             f"outcome {values[outside[0]]:g} is outside the scale from {scale.first:g} (first) to "
             f"{scale.second:g} (second) ({such(len(outside), 'row')})",
             "Correct it, or give the ends of the scale",
-            code="outcome-outside-scale",
         )
     share = np.where(share < 1e-9, 0.0, np.where(share > 1 - 1e-9, 1.0, share))  # 1.9999999999999998 is 2
     value = 2.0 * share - 1.0
@@ -347,13 +330,12 @@ def _which_side(table: Table, column: str, values: NDArray[np.float64], titles: 
     head = f'column "{column}" {spread} ({seen})'
     always = Scale(1.0, -1.0, ends=False)
     if low < 0:
-        return table.refuse(
+        return table.refuse(code="sign-unclear").says(
             f"{head}: does a positive number mean the first side or the second?",
             f'If positive is the first ("{titles[0]}"), use '
             + stated(always)
             + f' and if it is the second ("{titles[1]}"), use '
             + stated(Scale(-1.0, 1.0, ends=False)),
-            code="sign-unclear",
         )
     ends = float(np.floor(low)), float(np.ceil(high))
     if ends[0] == ends[1]:
@@ -361,7 +343,7 @@ def _which_side(table: Table, column: str, values: NDArray[np.float64], titles: 
     one, other = Scale(*ends, ends=True), Scale(*ends[::-1], ends=True)
     codes = len(held) == 3 and all(value.is_integer() for value in held)
     words = " If they are codes and no scale, write first, second or tie instead of the numbers." if codes else ""
-    return table.refuse(
+    return table.refuse(code="scale-unclear").says(
         f"{head}, nothing below 0: which of these mean that the second side won?",
         f'Say which number is a clear win of the first ("{titles[0]}") and which of the second ("{titles[1]}"), as in '
         + stated(one)
@@ -369,7 +351,6 @@ def _which_side(table: Table, column: str, values: NDArray[np.float64], titles: 
         + stated(other)
         + f" (halfway is a tie, numbers between are shares of one vote).{words} If the first side won every time, use "
         + stated(always),
-        code="scale-unclear",
     )
 
 
@@ -384,8 +365,8 @@ def _read_scores(table: Table, first: str, second: str, *, lower_wins: bool, mar
         value = (other - one if lower_wins else one - other) + 0.0
     if not np.isfinite(value).all():
         row = int(np.flatnonzero(~np.isfinite(value))[0])
-        raise table.fail(
-            row, "the scores differ by more than a number can hold", "Correct them", code="scores-too-far-apart"
+        raise table.fail(row, code="scores-too-far-apart").says(
+            "the scores differ by more than a number can hold", "Correct them"
         )
     which = "lower" if lower_wins else "higher"
     kept = "; differences are kept as margins" if margins else ""
@@ -399,10 +380,8 @@ def _check_agreement(table: Table, found: Mapping[str, Outcomes], columns: Mappi
     for other, again in others:
         odd = np.flatnonzero(np.sign(read.value) != np.sign(again.value))
         if len(odd):
-            raise table.fail(
-                int(odd[0]),
+            raise table.fail(int(odd[0]), code="columns-disagree").says(
                 f"the {one} ({first_few(columns[one].values())}) and the {other} "
                 f"({first_few(columns[other].values())}) disagree on who won ({len(odd)} of {len(table)} rows)",
                 "Choose one: " + Setting("columns", columns[one]) + " or " + Setting("columns", columns[other]),
-                code="columns-disagree",
             )

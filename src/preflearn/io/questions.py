@@ -38,19 +38,15 @@ def ask_columns(table: Table, named: dict[str, str]) -> Exception:
     if named:  # then there is a header
         return _ask_sides(table, named)
     if len(columns) == 1 and table.is_file:
-        return table.error(
+        return table.error(code="one-column", where=Place(table.source, table.top)).says(
             f'there is one column ("{columns[0][:60]}")',
             "Separate columns by a comma, semicolon, tab or |, and name them in the first line, such as winner,loser",
-            code="one-column",
-            where=Place(table.source, table.top),
         )
     if table.is_file and _looks_like_data(table):
-        return table.error(
+        return table.error(code="header-missing", where=Place(table.source, table.top)).says(
             f"{first_few(columns, 6)} look like data, so the header is missing",
             "Add a first line that names the columns, such as "
             f"{'winner,loser' if len(columns) < 3 else 'first,second,winner'}",
-            code="header-missing",
-            where=Place(table.source, table.top),
         )
     cure = guess(table)
     if cure is None:
@@ -59,8 +55,8 @@ def ask_columns(table: Table, named: dict[str, str]) -> Exception:
             f"won: {LAYOUTS}. If the table has these, name the columns: "
             + Setting("columns", {"first": "COLUMN", "second": "COLUMN", "winner": "COLUMN"})
         )
-    return table.refuse(
-        f"the columns {first_few(columns, 12)} do not say who was preferred", cure, code="who-won-unclear"
+    return table.refuse(code="who-won-unclear").says(
+        f"the columns {first_few(columns, 12)} do not say who was preferred", cure
     )
 
 
@@ -88,19 +84,16 @@ def _ask_sides(table: Table, named: dict[str, str]) -> Exception:
         if named["winner"] == other:
             one, other = other, one
         role = next(role for role, column in named.items() if column in (one, other))
-        return table.refuse(
+        return table.refuse(code="sides-taken").says(
             f'{said}, so that "{one}" and "{other}" cannot be the two sides, and no other columns of ({columns}) are',
             f"If they are the sides, leave out {role}={named[role]} or name another column for it, and if "
             f'"{one}" always won use ' + Setting("columns", {"winner": one, "loser": other}),
-            code="sides-taken",
         )
     guessed = guess(table)
     if guessed is None or not all(_names(guessed, role, column) for role, column in named.items()):
         guessed = "Name them too: " + Setting("columns", {"first": "COLUMN", "second": "COLUMN"} | named)
-    return table.refuse(
-        f"{said}, but the names of the other columns of ({columns}) do not say which are the two sides",
-        guessed,
-        code="sides-unclear",
+    return table.refuse(code="sides-unclear").says(
+        f"{said}, but the names of the other columns of ({columns}) do not say which are the two sides", guessed
     )
 
 
@@ -112,13 +105,12 @@ def ask_outcomes(table: Table, named: dict[str, str], sides: Pair) -> Exception:
         cure = f'A guess by its contents: "{guessed}" does. If so, name it: ' + Setting("columns", source)
     else:
         cure = "Add a column winner or outcome, or name it: " + Setting("columns", {"winner": "COLUMN"})
-    return table.refuse(
+    return table.refuse(code="outcome-column-unclear").says(
         f'"{sides.first}" and "{sides.second}" are the two sides, but the names of the columns '
         f"({first_few(table.columns, 12)}) do not say who was preferred",
         cure
         + " or, if the first side always won, use "
         + Setting("columns", {"winner": sides.first, "loser": sides.second}),
-        code="outcome-column-unclear",
     )
 
 
@@ -126,8 +118,8 @@ def ask_pair(table: Table, pairs: Sequence[Pair], roles: tuple[str, ...], what: 
     """Return the question which of several pairs of columns is meant."""
     listed = "; ".join(f'"{pair.first}" and "{pair.second}"' for pair in pairs[:4])
     named = Setting("columns", dict(zip(roles, (pairs[0].first, pairs[0].second), strict=True)))
-    return table.refuse(
-        f"several pairs of columns could be the {what}: {listed}", "Name one: " + named, code="several-pairs-of-columns"
+    return table.refuse(code="several-pairs-of-columns").says(
+        f"several pairs of columns could be the {what}: {listed}", "Name one: " + named
     )
 
 

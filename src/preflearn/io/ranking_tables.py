@@ -77,11 +77,8 @@ def _texts(table: Table, column: str) -> Rankings:
     mark = ">" if any(re.search("[>≻]", cell) for cell in cells) else None
     mark = mark or next((m for m in (",", ";", "|") if any(m in cell for cell in cells)), None)
     if mark is None:
-        raise table.fail(
-            0,
-            f'ranking "{cells[0][:60]}" lists one item only',
-            "Write the items best first: a > b > c",
-            code="ranking-of-one",
+        raise table.fail(0, code="ranking-of-one").says(
+            f'ranking "{cells[0][:60]}" lists one item only', "Write the items best first: a > b > c"
         )
     split = re.compile("[>≻]+" if mark == ">" else re.escape(mark))
     ranks = []
@@ -89,11 +86,8 @@ def _texts(table: Table, column: str) -> Rankings:
         parts = [part.strip() for part in split.split(cell)]
         entries = [[name.strip() for name in re.split("[=~]", part)] if mark == ">" else [part] for part in parts]
         if any(not name for entry in entries for name in entry):
-            raise table.fail(
-                row,
-                f'ranking "{cell[:60]}" has a place without an item',
-                "Write it as in a > b = c",
-                code="ranking-with-gap",
+            raise table.fail(row, code="ranking-with-gap").says(
+                f'ranking "{cell[:60]}" has a place without an item', "Write it as in a > b = c"
             )
         ranks.append(entries)
     how = f'column "{column}" lists items best first{", = is a tie" if mark == ">" else f", separated by {mark}"}'
@@ -115,11 +109,8 @@ def _long(table: Table, item: str, place: str, ranking: Sequence[str]) -> Rankin
         for row in members:
             if seen.setdefault(items[row], row) != row:
                 before = f"{table.word} {table.line[seen[items[row]]]}"
-                raise table.fail(
-                    row,
-                    f'"{items[row][:60]}" has a place already ({before})',
-                    "List every item once",
-                    code="item-placed-twice",
+                raise table.fail(row, code="item-placed-twice").says(
+                    f'"{items[row][:60]}" has a place already ({before})', "List every item once"
                 )
             by_place.setdefault(float(places[row]), []).append(items[row])
         ranks.append([by_place[value] for value in sorted(by_place)])
@@ -134,15 +125,10 @@ def check_rankings(table: Table, rankings: Rankings) -> None:
         listed = [name for rank in ranks for name in rank]
         if len(set(listed)) < len(listed):
             repeated = [name for name in dict.fromkeys(listed) if listed.count(name) > 1]
-            raise table.fail(
-                row,
-                f"the ranking lists {first_few(repeated)} more than once",
-                "List every item once",
-                code="item-ranked-twice",
+            raise table.fail(row, code="item-ranked-twice").says(
+                f"the ranking lists {first_few(repeated)} more than once", "List every item once"
             )
     if not any(sum(map(len, ranks)) > 1 for ranks in rankings.ranks):
-        raise table.refuse(
-            f"none of the {len(rankings.ranks)} rankings lists two items",
-            "Give two items in one of them",
-            code="no-ranking-of-two",
+        raise table.refuse(code="no-ranking-of-two").says(
+            f"none of the {len(rankings.ranks)} rankings lists two items", "Give two items in one of them"
         )

@@ -52,44 +52,35 @@ def named_scale(outcomes: Mapping[str, Any] | str | None, owner: str) -> Scale |
         parts = [part.partition("=") for part in outcomes.split(",") if part.strip()]
         given: dict[str, Any] = {side.strip(): value.strip() for side, _, value in parts}
         if len(given) < len(parts):
-            raise DataError(
-                Setting("outcomes") + f': "{outcomes}" names a side twice',
-                _HOW,
-                code="outcomes-side-twice",
-                owner=owner,
+            raise DataError(code="outcomes-side-twice", owner=owner).says(
+                Setting("outcomes") + f': "{outcomes}" names a side twice', _HOW
             )
     elif isinstance(outcomes, Mapping):
         given = dict(outcomes)
     else:
         raise TypeError(f"{owner}: outcomes must be text or a mapping; got {type(outcomes).__name__}. {_HOW}")
     if not given or not given.keys() <= {"first", "second"}:
-        raise DataError(
-            Setting("outcomes") + f': "{outcomes}" is not understood', _HOW, code="outcomes-not-understood", owner=owner
+        raise DataError(code="outcomes-not-understood", owner=owner).says(
+            Setting("outcomes") + f': "{outcomes}" is not understood', _HOW
         )
     signs = {side: _SIGNS[value] for side, value in given.items() if isinstance(value, str) and value in _SIGNS}
     if signs:
         found = {sign if side == "first" else -sign for side, sign in signs.items()}
         if len(signs) < len(given) or len(found) > 1:
-            raise DataError(
-                Setting("outcomes") + f': "{outcomes}" contradicts itself',
-                _HOW,
-                code="outcomes-contradictory",
-                owner=owner,
+            raise DataError(code="outcomes-contradictory", owner=owner).says(
+                Setting("outcomes") + f': "{outcomes}" contradicts itself', _HOW
             )
         sign = found.pop()
         return Scale(sign, -sign, ends=False)
     try:
         first, second = (float(given[side]) for side in ("first", "second"))
     except (KeyError, TypeError, ValueError):
-        raise DataError(
-            Setting("outcomes") + f': "{outcomes}" is not understood', _HOW, code="outcomes-not-understood", owner=owner
+        raise DataError(code="outcomes-not-understood", owner=owner).says(
+            Setting("outcomes") + f': "{outcomes}" is not understood', _HOW
         ) from None
     if first == second or not np.isfinite([first, second]).all():
-        raise DataError(
-            Setting("outcomes") + f': "{outcomes}" does not tell the sides apart',
-            _HOW,
-            code="outcomes-sides-alike",
-            owner=owner,
+        raise DataError(code="outcomes-sides-alike", owner=owner).says(
+            Setting("outcomes") + f': "{outcomes}" does not tell the sides apart', _HOW
         )
     return Scale(first, second, ends=True)
 
@@ -162,21 +153,16 @@ def named_roles(columns: Mapping[str, Any] | str | None, owner: str) -> dict[str
         parts = [part for part in columns.split(",") if part.strip()]
         odd = [part for part in parts if "=" not in part]
         if odd or not parts:
-            raise DataError(
+            raise DataError(code="columns-not-role-column", owner=owner).says(
                 Setting("columns") + f": {first_few(odd or [columns])} does not say which column has which role",
                 "Write role=column, as in first=home_team,second=away_team",
-                code="columns-not-role-column",
-                owner=owner,
             )
         given: dict[str, Any] = {}
         for part in parts:
             role, _, column = part.partition("=")
             if role.strip() in given:
-                raise DataError(
-                    Setting("columns") + f': the role "{role.strip()}" is named twice',
-                    "Name it once",
-                    code="role-named-twice",
-                    owner=owner,
+                raise DataError(code="role-named-twice", owner=owner).says(
+                    Setting("columns") + f': the role "{role.strip()}" is named twice', "Name it once"
                 )
             given[role.strip()] = column.strip()
     elif isinstance(columns, Mapping):
@@ -186,26 +172,19 @@ def named_roles(columns: Mapping[str, Any] | str | None, owner: str) -> dict[str
     unknown = [role for role in given if role not in ROLES]
     if unknown:
         nearest = nearest_names(str(unknown[0]), ROLES)
-        raise DataError(
+        raise DataError(code="unknown-role", owner=owner).says(
             Setting("columns") + f": {first_few(unknown)} is no role{' (' + nearest + ')' if nearest else ''}",
             f"Roles are {', '.join(ROLES)}; as in first=home_team,second=away_team",
-            code="unknown-role",
-            owner=owner,
         )
     for one, other in (("first", "second"), ("score_first", "score_second"), ("wins_first", "wins_second")):
         if (one in given) != (other in given):
             here, lacking = (one, other) if one in given else (other, one)
-            raise DataError(
+            raise DataError(code="role-without-its-pair", owner=owner).says(
                 Setting("columns") + f": {here} is named and {lacking} is not",
                 f"Name both: {one}=COLUMN,{other}=COLUMN",
-                code="role-without-its-pair",
-                owner=owner,
             )
     if "loser" in given and "winner" not in given:
-        raise DataError(
-            Setting("columns") + ": loser is named and winner is not",
-            "Name both: winner=COLUMN,loser=COLUMN",
-            code="loser-without-winner",
-            owner=owner,
+        raise DataError(code="loser-without-winner", owner=owner).says(
+            Setting("columns") + ": loser is named and winner is not", "Name both: winner=COLUMN,loser=COLUMN"
         )
     return {role: column if role in ("features", "without") else str(column) for role, column in given.items()}

@@ -15,7 +15,7 @@ from preflearn.data.comparisons import Comparisons
 from preflearn.data.fields import check_choice, label_array
 from preflearn.data.ratings import Ratings
 from preflearn.data.tables import check_items
-from preflearn.exceptions import DataError, DataWarning, Note, Place, Setting, first_few, warn_user
+from preflearn.exceptions import DataError, DataWarning, Note, Place, Setting, first_few
 from preflearn.io.formats import find_format
 from preflearn.io.formats.preflib import preflib_rankings
 from preflearn.io.item_features import ItemEncoder, commas, known_items, read_items, row_features, row_items, unused
@@ -246,7 +246,7 @@ def read_comparisons(
     reading = read_with(options, source, items, form="comparisons")
     for sentence in reading.notes:
         if isinstance(sentence, Note):
-            warn_user(DataWarning(sentence, code=sentence.code, where=Place(source)))
+            DataWarning(code=sentence.code, where=Place(source)).warn(sentence)
     assert isinstance(reading.data, Comparisons)
     return reading.data
 
@@ -264,29 +264,20 @@ def read_with(
     if form is not None:
         check_choice(form, _FORMS, "form", options.owner)
     if source is items and isinstance(source, str):
-        raise DataError(
-            f"{source!r} cannot be both the preferences and the items",
-            "Give two files",
-            code="same-preferences-and-items",
-            owner=options.owner,
+        raise DataError(code="same-preferences-and-items", owner=options.owner).says(
+            f"{source!r} cannot be both the preferences and the items", "Give two files"
         )
     found = open_source(source, options.owner, form)
     if options.by is not None and isinstance(found, Content):
-        raise DataError(
-            Setting("by", options.by) + " names a column, and this file has none",
-            "Give a table",
-            code="category-without-columns",
-            where=Place(found.source),
+        raise DataError(code="category-without-columns", where=Place(found.source)).says(
+            Setting("by", options.by) + " names a column, and this file has none", "Give a table"
         )
     if isinstance(found, Content) and found.kind == "svmlight":
         return _of_svmlight(found, items, options, n_features, zero_based)
     for option, said in (("n_features", n_features is not None), ("zero_based", zero_based)):
         if said and found.is_file:
-            raise DataError(
-                Setting(option) + " is for SVMlight files, and this is a table",
-                "Leave it out",
-                code="option-of-svmlight",
-                where=Place(found.source),
+            raise DataError(code="option-of-svmlight", where=Place(found.source)).says(
+                Setting(option) + " is for SVMlight files, and this is a table", "Leave it out"
             )
     statements = _of_table(found, items, options, form) if isinstance(found, Table) else _of_preflib(found, options)
     data, encoder, notes = statements.with_items(items, options)
@@ -320,18 +311,12 @@ def _of_preflib(found: Content, options: Options) -> Statements:
 def _of_svmlight(found: Content, items: Any, options: Options, n_features: int | None, zero_based: bool) -> Reading:
     name = found.source
     if items is not None:
-        raise DataError(
-            "rows of an SVMlight file bring their own features",
-            "Leave out " + Setting("items"),
-            code="svmlight-items",
-            where=Place(name),
+        raise DataError(code="svmlight-items", where=Place(name)).says(
+            "rows of an SVMlight file bring their own features", "Leave out " + Setting("items")
         )
     if options.given:
-        raise DataError(
-            "an SVMlight file has no columns to name",
-            "Leave out " + Setting("columns"),
-            code="svmlight-columns",
-            where=Place(name),
+        raise DataError(code="svmlight-columns", where=Place(name)).says(
+            "an SVMlight file has no columns to name", "Leave out " + Setting("columns")
         )
     if options.scale_of_outcomes is not None:
         raise no_numbers("an SVMlight file", name)
@@ -378,11 +363,8 @@ class Statements:
             same = np.flatnonzero(rows[self.first] == rows[self.second])
             if len(same):
                 one, other = (self.names[side[same[0]]] for side in (self.first, self.second))
-                raise self.table.fail(
-                    int(self.row[same[0]]),
-                    f'"{one[:60]}" and "{other[:60]}" are the same item',
-                    "Delete the row",
-                    code="same-item-in-row",
+                raise self.table.fail(int(self.row[same[0]]), code="same-item-in-row").says(
+                    f'"{one[:60]}" and "{other[:60]}" are the same item', "Delete the row"
                 )
         labels, about = self._labels()
         data = Comparisons._from_fields(
@@ -431,17 +413,13 @@ class Statements:
             weight = table.numbers(column, "weight")
             bad = np.flatnonzero(weight < 0)
             if len(bad):
-                raise table.fail(
-                    int(bad[0]),
+                raise table.fail(int(bad[0]), code="row-weight-negative").says(
                     f'weight (column "{column}") is negative ({len(bad)} of {len(weight)} rows)',
                     "Weights count how often a comparison was seen: give values >= 0",
-                    code="row-weight-negative",
                 )
             if not weight.any():
-                raise table.refuse(
-                    f'all {len(weight)} weights (column "{column}") are zero',
-                    "Raise some of them",
-                    code="all-row-weights-zero",
+                raise table.refuse(code="all-row-weights-zero").says(
+                    f'all {len(weight)} weights (column "{column}") are zero', "Raise some of them"
                 )
             labels["weight"] = weight[self.row] * (1.0 if self.weight is None else self.weight)
             total = f"{weight.sum():g} in total"
@@ -458,10 +436,9 @@ def _compare(table: Table, layout: Layout, options: Options, *, known: bool) -> 
         return _rankings(table, layout, options)
     if known:
         if layout.name.startswith("features"):
-            raise table.refuse(
+            raise table.refuse(code="items-of-unnamed-rows").says(
                 "the rows have features and no names, so that a table of items says nothing about them",
                 "Leave out the table of items, or name the items in two columns (first,second)",
-                code="items-of-unnamed-rows",
             )
         layout = replace(layout, features=())
     roles = layout.roles
@@ -529,10 +506,8 @@ def _without_empty(table: Table, needed: dict[str, str], options: Options, notes
     if not gone:
         return table
     if len(gone) == len(table):
-        raise table.refuse(
-            f"every row has an empty cell in {first_few(needed.values())}",
-            "Name other columns, or fill the cells",
-            code="every-row-has-gaps",
+        raise table.refuse(code="every-row-has-gaps").says(
+            f"every row has an empty cell in {first_few(needed.values())}", "Name other columns, or fill the cells"
         )
     notes.append(Note(f"Dropped: {len(gone)} of {len(table)} rows with an empty cell.", "rows-left-out"))
     return table.take([row for row in range(len(table)) if row not in gone])
@@ -549,15 +524,11 @@ def _without_self(
         row = next(row for row, (a, b) in enumerate(zip(one, other, strict=True)) if a == b)
         what = f'"{one[row][:60]}" is set against itself ({n_same} of {len(one)} rows)'
         if not keep:
-            raise table.fail(
-                row, what, "Check that the two sides are different columns", code="only-self-comparisons-in-rows"
+            raise table.fail(row, code="only-self-comparisons-in-rows").says(
+                what, "Check that the two sides are different columns"
             )
-        raise table.fail(
-            row,
-            what,
-            "Delete the rows",
-            "leave out all such rows with " + Setting("self_comparisons", "drop"),
-            code="self-comparison-in-row",
+        raise table.fail(row, code="self-comparison-in-row").says(
+            what, "Delete the rows", "leave out all such rows with " + Setting("self_comparisons", "drop")
         )
     text = f"Dropped: {n_same} of {len(one)} comparisons of an item with itself."
     notes.append(Note(text, "self-comparisons-left-out"))
@@ -599,7 +570,7 @@ def _rank(table: Table, rankings: Rankings, layout: str, columns: dict[str, str]
     ]
     weight = None if rankings.weight is None else np.array(rankings.weight)[pairs.ranking]
     if weight is not None and not weight.all():
-        raise table.refuse("some rankings have the count 0", "Delete their lines", code="ranking-count-zero")
+        raise table.refuse(code="ranking-count-zero").says("some rankings have the count 0", "Delete their lines")
     known = list(dict.fromkeys([*pairs.names, *names]))
     return Statements(
         table,
@@ -622,9 +593,7 @@ def check_feature_numbers(n_features: int, source: str) -> None:
     A file of sparse rows is small whatever its largest feature number is.
     """
     if n_features > MOST_FEATURES:
-        raise DataError(
+        raise DataError(code="too-many-features", where=Place(source)).says(
             f"the largest feature number is {n_features:,}, and a model can have {MOST_FEATURES:,} features",
             "Number them 1, 2, 3, ...",
-            code="too-many-features",
-            where=Place(source),
         )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.exceptions import DataWarning, Place, Setting, first_few, warn_user
+from preflearn.exceptions import DataWarning, Place, Setting, first_few
 from preflearn.io.roles import row_columns, says_outcome
 from preflearn.io.table import Table
 
@@ -59,15 +59,11 @@ def without_copies(table: Table, asked: Asked, notes: list[str], *, keep: bool) 
         return table
     if not telling:
         if whole:
-            warn_user(
-                DataWarning(
-                    f"every row is there {times} times ({repeated})",
-                    "No column, such as a judge, a time or an id, tells copies from further answers, so that all "
-                    "count. If the table was pasted more than once, delete the copies: they make everything look far "
-                    "surer than it is",
-                    code="table-pasted",
-                    where=Place(table.source),
-                )
+            DataWarning(code="table-pasted", where=Place(table.source)).warn(
+                f"every row is there {times} times ({repeated})",
+                "No column, such as a judge, a time or an id, tells copies from further answers, so that all "
+                "count. If the table was pasted more than once, delete the copies: they make everything look far "
+                "surer than it is",
             )
         return table
     allowed = count // times if whole else count  # a table that was pasted is as it was before
@@ -85,14 +81,10 @@ def without_copies(table: Table, asked: Asked, notes: list[str], *, keep: bool) 
         if whole
         else f"{gone:,} of {n_rows:,} rows are copies"
     )
-    warn_user(
-        DataWarning(
-            f"{what}: they repeat an earlier row in every column, {first_few(telling)} among them "
-            f"({table.word} {line} is {table.word} {of})",
-            "Each counts once. If they are further answers, keep them with " + Setting("repeated_rows", "keep"),
-            code="rows-repeated",
-            where=Place(table.source),
-        )
+    DataWarning(code="rows-repeated", where=Place(table.source)).warn(
+        f"{what}: they repeat an earlier row in every column, {first_few(telling)} among them "
+        f"({table.word} {line} is {table.word} {of})",
+        "Each counts once. If they are further answers, keep them with " + Setting("repeated_rows", "keep"),
     )
     notes.append(f"Left out: {gone:,} of {n_rows:,} rows that are copies of an earlier one.")
     return table.take(rows.tolist())

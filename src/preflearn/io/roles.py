@@ -189,10 +189,9 @@ def single(table: Table, role: str, used: Sequence[str]) -> str | None:
         if len(exact) == 1:
             return exact[0]
         role = role.removeprefix("weak_")
-        raise table.refuse(
+        raise table.refuse(code="several-columns-of-role").says(
             f"{len(found)} columns could be the {role}: {first_few(found, 6)}",
             "Name one: " + Setting("columns", {role: found[0]}),
-            code="several-columns-of-role",
         )
     return found[0] if found else None
 

@@ -19,7 +19,7 @@ from scipy import sparse
 from preflearn.data.fields import lock
 from preflearn.data.ratings import Ratings
 from preflearn.data.tables import ItemTable
-from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place, Setting, warn_user
+from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place, Setting
 from preflearn.io.opening import check_text, decode, path_text, read_bytes
 
 if TYPE_CHECKING:
@@ -114,14 +114,10 @@ def read_svmlight(
         read_bytes(name), name, n_features=n_features, zero_based=zero_based, query_sizes=query_sizes, dense=dense
     )
     if not grouped:
-        warn_user(
-            DataWarning(
-                f"no line has a qid, so all {len(ratings)} rows are one group",
-                "Write qid:Q after the label",
-                "give " + Setting("query_sizes") + " (a file with the size of each group)",
-                code="no-qid",
-                where=Place(name),
-            )
+        DataWarning(code="no-qid", where=Place(name)).warn(
+            f"no line has a qid, so all {len(ratings)} rows are one group",
+            "Write qid:Q after the label",
+            "give " + Setting("query_sizes") + " (a file with the size of each group)",
         )
     return ratings
 
@@ -137,10 +133,8 @@ def parse_svmlight(
 ) -> tuple[Ratings, bool]:
     """Return the ratings in the bytes of a file, and whether they have groups."""
     if n_features is not None and (isinstance(n_features, bool) or int(n_features) != n_features or n_features < 1):
-        raise DataError(
-            f"n_features must be a positive whole number or None; got {n_features!r}.",
-            code="n-features-not-positive",
-            owner="read_svmlight",
+        raise DataError(code="n-features-not-positive", owner="read_svmlight").says(
+            f"n_features must be a positive whole number or None; got {n_features!r}."
         )
     data = decode(data, name).encode() if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
     check_text(data, name)
@@ -174,11 +168,8 @@ def _read_blocks(data: bytes, path: str, limits: Limits) -> tuple[Rows, list[str
             names.extend(docid.decode("utf-8", "replace") for docid in docids)
             names = names if len(docids) == len(rows.label) == n_lines else None
     if not parts:
-        raise FileFormatError(
-            "the file holds only comments and blank lines",
-            "Expected: label qid:Q index:value",
-            code="only-comments",
-            where=Place(str(path)),
+        raise FileFormatError(code="only-comments", where=Place(str(path))).says(
+            "the file holds only comments and blank lines", "Expected: label qid:Q index:value"
         )
     with_qid = [part.qid for part in parts if part.qid is not None]
     rows = Rows(
@@ -208,11 +199,8 @@ def _groups(rows: Rows, path: str, query_sizes: Any) -> NDArray[np.int64] | None
         return rows.qid
     sizes_path = path_text(query_sizes, "read_svmlight")
     if rows.qid is not None:
-        raise FileFormatError(
-            "the lines have a qid",
-            "Leave out " + Setting("query_sizes") + f" ({sizes_path})",
-            code="query-sizes-and-qid",
-            where=Place(str(path)),
+        raise FileFormatError(code="query-sizes-and-qid", where=Place(str(path))).says(
+            "the lines have a qid", "Leave out " + Setting("query_sizes") + f" ({sizes_path})"
         )
     sizes = []
     for number, line in enumerate(read_bytes(sizes_path).splitlines(), start=1):
@@ -220,18 +208,14 @@ def _groups(rows: Rows, path: str, query_sizes: Any) -> NDArray[np.int64] | None
         if not text:
             continue
         if not (text.isascii() and text.isdigit() and len(text) < 12) or int(text) == 0:
-            raise FileFormatError(
-                f'"{text[:40]}" is not a group size (1, 2, ...).',
-                code="query-size-not-a-number",
-                where=Place(sizes_path, number),
+            raise FileFormatError(code="query-size-not-a-number", where=Place(sizes_path, number)).says(
+                f'"{text[:40]}" is not a group size (1, 2, ...).'
             )
         sizes.append(int(text))
     if sum(sizes) != len(rows.label):
-        raise FileFormatError(
+        raise FileFormatError(code="query-sizes-sum", where=Place(sizes_path)).says(
             f"the {len(sizes)} sizes add up to {sum(sizes)}, but {path} has {len(rows.label)} rows",
             "Check that the two files belong together",
-            code="query-sizes-sum",
-            where=Place(sizes_path),
         )
     return np.repeat(np.arange(len(sizes)), sizes)
 
@@ -240,12 +224,10 @@ def _matrix(rows: Rows, path: str, n_features: int | None, lowest: int, dense: b
     """Return the features as an array or a CSR matrix, read-only."""
     n_rows, n_values = len(rows.label), len(rows.value)
     if not n_values and n_features is None:
-        raise FileFormatError(
+        raise FileFormatError(code="no-features-in-lines", where=Place(str(path))).says(
             "no line has features (index:value)",
             "Write index:value after the qid",
             "give " + Setting("n_features") + " if they are all zero",
-            code="no-features-in-lines",
-            where=Place(str(path)),
         )
     n_columns = int(rows.position.max()) + 1 - lowest if n_features is None else int(n_features)
     indptr = np.concatenate([[0], np.cumsum(rows.n_values)])
@@ -350,11 +332,8 @@ def parse_lines(block: bytes, first_line: int, path: str, limits: Limits) -> Row
         elif without is None:
             without = number
         if qid and without is not None:
-            raise FileFormatError(
-                "qid is missing, but other lines have one",
-                "Add qid:Q after the label",
-                code="qid-missing",
-                where=Place(path, without),
+            raise FileFormatError(code="qid-missing", where=Place(path, without)).says(
+                "qid is missing, but other lines have one", "Add qid:Q after the label"
             )
         last = limits.lowest - 1
         for token in rest:
@@ -382,11 +361,8 @@ def _finite(text: str) -> float | None:
 def _label(token: str, where: Place) -> float:
     number = _finite(token)
     if number is None:
-        raise FileFormatError(
-            f'the label "{token[:40]}" is not a finite number',
-            "Expected: label qid:Q index:value",
-            code="svmlight-label",
-            where=where,
+        raise FileFormatError(code="svmlight-label", where=where).says(
+            f'the label "{token[:40]}" is not a finite number', "Expected: label qid:Q index:value"
         )
     return number
 
@@ -394,8 +370,8 @@ def _label(token: str, where: Place) -> float:
 def _qid(token: str, where: Place) -> int:
     text = token.removeprefix("qid:")
     if not _INTEGER.fullmatch(text):
-        raise FileFormatError(
-            f'"{token[:40]}" is not a query number', "Write qid: and a whole number", code="svmlight-qid", where=where
+        raise FileFormatError(code="svmlight-qid", where=where).says(
+            f'"{token[:40]}" is not a query number', "Write qid: and a whole number"
         )
     return int(text)
 
@@ -404,48 +380,35 @@ def _pair(token: str, last: int, where: Place, limits: Limits) -> tuple[int, flo
     """Return index and value of one feature."""
     left, colon, right = token.partition(":")
     if left == "qid":
-        raise FileFormatError(
-            f'"{token[:40]}" must come once, directly after the label.', code="svmlight-qid-place", where=where
+        raise FileFormatError(code="svmlight-qid-place", where=where).says(
+            f'"{token[:40]}" must come once, directly after the label.'
         )
     number = _finite(left)
     if not colon or number is None or number != math.floor(number):
-        raise FileFormatError(
-            f'"{token[:40]}" is not index:value',
-            "Separate features by blanks, as in 1:0.5 3:2",
-            code="svmlight-feature",
-            where=where,
+        raise FileFormatError(code="svmlight-feature", where=where).says(
+            f'"{token[:40]}" is not index:value', "Separate features by blanks, as in 1:0.5 3:2"
         )
     position = int(number)
     if position < limits.lowest:
         counts = "If this file counts from 0, read it with " + Setting("zero_based", True)
-        raise FileFormatError(
+        raise FileFormatError(code="feature-index-low", where=where).says(
             f"feature index {left} is below {limits.lowest}",
             "Indices start at 1" if position else "Indices start at 1. " + counts,
-            code="feature-index-low",
-            where=where,
         )
     if position > limits.highest:
         given = limits.n_features is not None
-        raise FileFormatError(
+        raise FileFormatError(code="feature-above-n-features" if given else "feature-index-high", where=where).says(
             f"feature index {left[:40]} is above {limits.highest}{'' if given else ', the largest possible'}",
             "Raise " + Setting("n_features") + ", or leave it out" if given else "Number features 1, 2, 3, ...",
-            code="feature-above-n-features" if given else "feature-index-high",
-            where=where,
         )
     if position <= last:
         again = "repeats" if position == last else "comes after"
-        raise FileFormatError(
-            f"feature index {left} {again} {last}",
-            "Indices must increase along a line",
-            code="feature-index-order",
-            where=where,
+        raise FileFormatError(code="feature-index-order", where=where).says(
+            f"feature index {left} {again} {last}", "Indices must increase along a line"
         )
     content = _finite(right)
     if content is None:
-        raise FileFormatError(
-            f'feature {left} has the value "{right[:40]}", which is not a finite number',
-            "Impute it or leave it out",
-            code="feature-value",
-            where=where,
+        raise FileFormatError(code="feature-value", where=where).says(
+            f'feature {left} has the value "{right[:40]}", which is not a finite number', "Impute it or leave it out"
         )
     return position, content

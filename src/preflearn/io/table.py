@@ -77,13 +77,13 @@ class Table:
         """The class of errors: a frame is no file."""
         return FileFormatError if self.is_file else DataError
 
-    def fail(self, row: int, what: Text, *cures: Text, code: str) -> DataError:
-        """Return the error about one row."""
-        return self.error(what, *cures, code=code, where=Place(self.source, self.line[row], self.word))
+    def fail(self, row: int, *, code: str) -> DataError:
+        """Return the error about one row; it `says` what is wrong."""
+        return self.error(code=code, where=Place(self.source, self.line[row], self.word))
 
-    def refuse(self, what: Text, *cures: Text, code: str) -> DataError:
-        """Return the error about the table as a whole."""
-        return self.error(what, *cures, code=code, where=Place(self.source))
+    def refuse(self, *, code: str) -> DataError:
+        """Return the error about the table as a whole; it `says` what is wrong."""
+        return self.error(code=code, where=Place(self.source))
 
     def cells(self, name: str) -> list[str]:
         """Return a column as stripped text; "" where a cell is empty."""
@@ -100,11 +100,10 @@ class Table:
             return alike[0]
         nearest = nearest_names(name, self.columns)
         purpose = "" if role is None else f" for {role}"
-        raise self.refuse(
+        raise self.refuse(code="no-such-column").says(
             f"there is no column {name!r}{purpose} (columns: "
             f"{first_few(self.columns, 12)}{'; ' + nearest if nearest else ''})",
             "Name one of these columns",
-            code="no-such-column",
         )
 
     def take(self, rows: Sequence[int]) -> Table:
@@ -133,19 +132,13 @@ class Table:
         cells = self.cells(name)
         if "" in cells:
             what = f'column "{name}"' if role is None else f'{role} (column "{name}")'
-            raise self.fail(
-                cells.index(""),
-                f"{what} is empty ({cells.count('')} of {len(cells)} rows)",
-                *_fill(role),
-                code="empty-cell",
+            raise self.fail(cells.index(""), code="empty-cell").says(
+                f"{what} is empty ({cells.count('')} of {len(cells)} rows)", *_fill(role)
             )
         nested = None if self.delimiter else next((row for row, cell in enumerate(cells) if cell[:2] == '{"'), None)
         if nested is not None:
-            raise self.fail(
-                nested,
-                f'column "{name}" holds an object, {cells[nested][:60]}',
-                "Write a name or a number",
-                code="nested-cell",
+            raise self.fail(nested, code="nested-cell").says(
+                f'column "{name}" holds an object, {cells[nested][:60]}', "Write a name or a number"
             )
         return cells
 
@@ -180,8 +173,8 @@ class Table:
         row = next(row for row, cell in enumerate(cells) if not _is_finite(cell, self.delimiter))
         missing = cells[row].lower() in _NO_NUMBER
         cures = _fill(role) if missing else ("Correct it", "leave the column out")
-        raise self.fail(
-            row, f'{what} holds "{cells[row][:60]}", which is not a finite number', *cures, code="cell-not-a-number"
+        raise self.fail(row, code="cell-not-a-number").says(
+            f'{what} holds "{cells[row][:60]}", which is not a finite number', *cures
         )
 
 
@@ -272,19 +265,13 @@ def parse_csv(text: str, name: str) -> Table:
     titles, columns, lines, top = plain or _with_lines(text, name, delimiter, skip=bool(excel))
     header = [title.strip() for title in titles]
     if not lines:
-        raise FileFormatError(
-            "there is a header but no rows below it",
-            "Check that the file is complete",
-            code="no-rows-below-header",
-            where=Place(name),
+        raise FileFormatError(code="no-rows-below-header", where=Place(name)).says(
+            "there is a header but no rows below it", "Check that the file is complete"
         )
     repeated = [title for title, count in Counter(header).items() if title and count > 1]
     if repeated:
-        raise FileFormatError(
-            f"columns {first_few(repeated)} occur more than once",
-            "Rename them",
-            code="column-name-repeated",
-            where=Place(name, top),
+        raise FileFormatError(code="column-name-repeated", where=Place(name, top)).says(
+            f"columns {first_few(repeated)} occur more than once", "Rename them"
         )
     columns = [[cell.strip() for cell in column] for column in columns]
     _check_header(header, columns, lines, name)
@@ -306,13 +293,11 @@ def _check_header(header: list[str], columns: list[list[str]], lines: Sequence[i
     again = [row for row, found in enumerate(zip(*columns, strict=True)) if list(found) == header]
     if again and all(column.count(title) == len(again) for title, column in titled):
         more = f" ({len(again)} such lines)" if len(again) > 1 else ""
-        raise FileFormatError(
+        raise FileFormatError(code="header-repeated", where=Place(name, lines[again[0]])).says(
             f"this line repeats the first one, {first_few(header, 6)}{more}",
             "If that is the header, and files were joined, delete it here, or join them again without it: "
             "(cat A.csv; tail -n +2 B.csv) > ALL.csv. If both are data, add a line above that names the "
             "columns",
-            code="header-repeated",
-            where=Place(name, lines[again[0]]),
         )
 
 
@@ -329,12 +314,10 @@ def _check_quotes(columns: list[list[str]], lines: Sequence[int], name: str) -> 
     if both:
         row, cell = min((row, cell) for column in columns for row, cell in enumerate(column) if cell in both)
         row_quoted = min(row for column in columns for row, found in enumerate(column) if found == f"'{cell}")
-        raise FileFormatError(
+        raise FileFormatError(code="quoted-names-alike", where=Place(name, lines[row])).says(
             f'there is "{cell[:60]}" here and "\'{cell[:60]}" in line {lines[row_quoted]}, which would be '
             "read as the same: a quote before = + - or @ only keeps spreadsheets from running a cell",
             "Write both alike, or change one of the names",
-            code="quoted-names-alike",
-            where=Place(name, lines[row]),
         )
 
 
@@ -391,10 +374,12 @@ def _with_lines(text: str, name: str, delimiter: str, *, skip: bool) -> _Parts:
                 line.append(here)
     except csv.Error as error:
         cause = "a quote is opened and not closed" if "end of data" in str(error) else str(error)
-        raise FileFormatError(f"{cause}", "Check the quotes", code="quotes-broken", where=Place(name, start)) from None
+        raise FileFormatError(code="quotes-broken", where=Place(name, start)).says(
+            f"{cause}", "Check the quotes"
+        ) from None
     if header is None:
-        raise FileFormatError(
-            "there are no columns", "Give a table with a header", code="no-columns", where=Place(name)
+        raise FileFormatError(code="no-columns", where=Place(name)).says(
+            "there are no columns", "Give a table with a header"
         )
     return header, [list(column) for column in zip(*rows, strict=True)], line, top
 
@@ -402,26 +387,20 @@ def _with_lines(text: str, name: str, delimiter: str, *, skip: bool) -> _Parts:
 def _ragged(name: str, here: int, row: list[str], header: list[str], top: int, delimiter: str) -> FileFormatError:
     by = _DELIMITER_NAMES.get(delimiter, delimiter)
     if all(_is_number(cell) for cell in header):
-        return FileFormatError(
+        return FileFormatError(code="header-missing-and-ragged", where=Place(name, top)).says(
             f"there are only numbers, so the header is missing, and line {here} has {len(row)} cells instead "
             f"of {len(header)}",
             "Add a first line that names the columns, such as first,second,outcome, and give every line as many cells",
-            code="header-missing-and-ragged",
-            where=Place(name, top),
         )
     if len(header) == 1:
-        return FileFormatError(
+        return FileFormatError(code="lines-above-header", where=Place(name, top)).says(
             f'"{header[0].strip()[:60]}" is one cell, and line {here} has {len(row)}',
             "Delete the lines above the header, or put cells that contain a delimiter in quotes",
-            code="lines-above-header",
-            where=Place(name, top),
         )
-    return FileFormatError(
+    return FileFormatError(code="ragged-line", where=Place(name, here)).says(
         f"{len(row)} cell{'s' if len(row) != 1 else ''}, but the header has {len(header)} columns "
         f"({first_few(header, 6)}; separated by {by!r})",
         f"Put cells that contain {by!r} in quotes, or complete the line",
-        code="ragged-line",
-        where=Place(name, here),
     )
 
 

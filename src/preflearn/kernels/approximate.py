@@ -123,10 +123,8 @@ class FourierMap:
         X = as_rows(items.points)
         n_features, r = self.frequencies.shape
         if X.shape[1] != n_features:
-            raise DataError(
-                f"X has {X.shape[1]} features; the map was fitted on {n_features}.",
-                code="fourier-feature-count",
-                owner="RandomFourier",
+            raise DataError(code="fourier-feature-count", owner="RandomFourier").says(
+                f"X has {X.shape[1]} features; the map was fitted on {n_features}."
             )
         if is_sparse(X):  # never filled in
             angles = np.asarray(X @ self.frequencies) - self.shift @ self.frequencies
@@ -206,11 +204,9 @@ def _scaled_radial(kernel: Any) -> tuple[float, Any]:
             leaves.append(part)
     if len(leaves) == 1 and type(leaves[0]) in (RBF, Matern, RationalQuadratic):
         return constant, leaves[0]
-    raise DataError(
+    raise DataError(code="fourier-kernel-unknown", owner="RandomFourier").says(
         f"no spectral density is known for {kernel}",
         "Use RBF, Matern or RationalQuadratic, alone or times a ConstantKernel; Nystroem takes any kernel",
-        code="fourier-kernel-unknown",
-        owner="RandomFourier",
     )
 
 

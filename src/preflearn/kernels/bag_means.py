@@ -40,11 +40,9 @@ def bag_gram(k: PointKernel, X: Any, Y: Any = None) -> FloatArray:
     Cost N_x N_y d for N points in d features; memory a block of 512 x 512 points and the answer.
     """
     if as_items(X).one_row_each or (Y is not None and as_items(Y).one_row_each):
-        raise DataError(
+        raise DataError(code="bags-against-rows", owner="kernel").says(
             "bags are compared with bags, and here one side is a table of rows",
             "A row alone is a bag of one point: Bags(table[:, None, :])",
-            code="bags-against-rows",
-            owner="kernel",
         )
     other = X if Y is None else Y
     K = np.zeros((X.shape[0], other.shape[0]))

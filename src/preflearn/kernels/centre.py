@@ -60,8 +60,8 @@ def centre_gram(
     """
     K = np.asarray(K, dtype=np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise DataError(
-            f"K has shape {K.shape}; a square matrix is needed.", code="gram-not-square", owner="centre_gram"
+        raise DataError(code="gram-not-square", owner="centre_gram").says(
+            f"K has shape {K.shape}; a square matrix is needed."
         )
     p = probability(weight, K.shape[0], "centre_gram")
     means = K @ p
@@ -117,10 +117,8 @@ def centre_cross(
     K_new = np.asarray(K_new, dtype=np.float64)
     n = len(column_means)
     if K_new.ndim != 2 or K_new.shape[1] != n:
-        raise DataError(
-            f"K_new has shape {K_new.shape}; fit saw {n} items, so (n_new, {n}) is needed.",
-            code="cross-gram-shape",
-            owner="centre_cross",
+        raise DataError(code="cross-gram-shape", owner="centre_cross").says(
+            f"K_new has shape {K_new.shape}; fit saw {n} items, so (n_new, {n}) is needed."
         )
     p = probability(weight, n, "centre_cross")
     row_means = K_new @ p
@@ -143,21 +141,17 @@ def probability(weight: ArrayLike | None, n: int, name: str) -> FloatArray:
         return np.full(n, 1.0 / n)
     w = np.asarray(weight, dtype=np.float64)
     if w.shape != (n,):
-        raise DataError(
-            f"weight has shape {w.shape}; one weight for each of {n} items is needed.",
-            code="centre-weight-shape",
-            owner=name,
+        raise DataError(code="centre-weight-shape", owner=name).says(
+            f"weight has shape {w.shape}; one weight for each of {n} items is needed."
         )
     bad = np.flatnonzero(~(np.isfinite(w) & (w >= 0.0)))
     total = float(w.sum()) if bad.size == 0 else 0.0
     if bad.size:
-        raise DataError(
-            f"{bad.size} of {n} weights are negative, missing or infinite (first: item {bad[0]}, {w[bad[0]]}).",
-            code="centre-weight-negative",
-            owner=name,
+        raise DataError(code="centre-weight-negative", owner=name).says(
+            f"{bad.size} of {n} weights are negative, missing or infinite (first: item {bad[0]}, {w[bad[0]]})."
         )
     if not total > 0.0:
-        raise DataError(
-            f"all {n} weights are zero, so there is no mean to take out.", code="centre-weights-zero", owner=name
+        raise DataError(code="centre-weights-zero", owner=name).says(
+            f"all {n} weights are zero, so there is no mean to take out."
         )
     return w / total

@@ -96,10 +96,8 @@ def resolve_kernel(kernel: Any, X: Any, weight: ArrayLike | None = None) -> Any:
         if kernel not in _BUILDERS:
             hint = nearest_names(kernel, KERNEL_NAMES)
             names = ", ".join(f'"{name}"' for name in KERNEL_NAMES)
-            raise DataError(
-                f'kernel "{kernel}" is unknown{f" ({hint})" if hint else ""}',
-                f"Use a kernel object or one of {names}",
-                code="unknown-kernel",
+            raise DataError(code="unknown-kernel").says(
+                f'kernel "{kernel}" is unknown{f" ({hint})" if hint else ""}', f"Use a kernel object or one of {names}"
             )
         radial = kernel not in ("linear", "poly2", "poly3")
         return _BUILDERS[kernel](_length_scale(X, weight) if radial else 1.0)

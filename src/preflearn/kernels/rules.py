@@ -217,10 +217,8 @@ def gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Pull]:
     def checked(M: FloatArray) -> FloatArray:
         M = np.asarray(M, dtype=np.float64)
         if M.shape != K.shape:
-            raise DataError(
-                f"M has shape {M.shape}; {K.shape} is needed, a weight for every entry of K.",
-                code="pullback-shape",
-                owner="pullback",
+            raise DataError(code="pullback-shape", owner="pullback").says(
+                f"M has shape {M.shape}; {K.shape} is needed, a weight for every entry of K."
             )
         return pull(M)
 
@@ -266,10 +264,8 @@ class Space:
             return cls(X)
         Y = as_rows(Y, "Y")
         if X.shape[1] != Y.shape[1]:
-            raise DataError(
-                f"X has {X.shape[1]} features and Y has {Y.shape[1]}; they must have the same.",
-                code="kernel-feature-count",
-                owner="kernel",
+            raise DataError(code="kernel-feature-count", owner="kernel").says(
+                f"X has {X.shape[1]} features and Y has {Y.shape[1]}; they must have the same."
             )
         if is_sparse(X) != is_sparse(Y):
             X, Y = sparse.csr_array(X), sparse.csr_array(Y)
@@ -303,11 +299,9 @@ class Space:
         n_features = self.X.shape[1]
         scale = np.asarray(length_scale, dtype=np.float64).ravel()
         if scale.size not in (1, n_features):
-            raise DataError(
+            raise DataError(code="length-scale-count", owner="kernel").says(
                 f"there are {scale.size} length scales and X has {n_features} features; give one length scale, "
-                "or one for each feature.",
-                code="length-scale-count",
-                owner="kernel",
+                "or one for each feature."
             )
         return np.broadcast_to(scale, (n_features,))
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.exceptions import DataError, DataWarning, first_few, nearest_names, warn_user
+from preflearn.exceptions import DataError, DataWarning, first_few, nearest_names
 from preflearn.likelihoods._contract import Likelihood
 from preflearn.likelihoods.davidson import Davidson
 from preflearn.likelihoods.flips import Flipped
@@ -69,10 +69,9 @@ def get_likelihood(spec: str | Likelihood) -> Likelihood:
         if spec not in _NAMED:
             hint = nearest_names(spec, LIKELIHOOD_NAMES)
             names = ", ".join(f'"{name}"' for name in LIKELIHOOD_NAMES)
-            raise DataError(
+            raise DataError(code="unknown-likelihood").says(
                 f'likelihood "{spec}" is unknown{f" ({hint})" if hint else ""}',
                 f"Use a likelihood object or one of {names}",
-                code="unknown-likelihood",
             )
         return _NAMED[spec]()
     if isinstance(spec, type):
@@ -103,15 +102,11 @@ def likelihood_of(
     if not likelihood.margins:
         shares = np.flatnonzero((np.abs(outcome) > 0) & (np.abs(outcome) < 1))
         if shares.size:
-            warn_user(
-                DataWarning(
-                    f"{shares.size} of {outcome.size} outcomes lie between 0 and 1 in size (rows "
-                    f"{first_few(shares)}), of which {type(likelihood).__name__} sees the sign only: an average of 2 "
-                    "wins and 1 loss counts as 3 wins",
-                    'List wins and losses one by one, or with weights, or regress margins by likelihood="gaussian"',
-                    code="outcomes-between-zero-and-one",
-                    owner=owner,
-                )
+            DataWarning(code="outcomes-between-zero-and-one", owner=owner).warn(
+                f"{shares.size} of {outcome.size} outcomes lie between 0 and 1 in size (rows "
+                f"{first_few(shares)}), of which {type(likelihood).__name__} sees the sign only: an average of 2 "
+                "wins and 1 loss counts as 3 wins",
+                'List wins and losses one by one, or with weights, or regress margins by likelihood="gaussian"',
             )
         return likelihood, 1.0
     square = float(np.average(np.square(outcome), weights=weight)) if np.sum(np.abs(outcome)) > 0 else 1.0

@@ -187,12 +187,10 @@ class ThresholdLikelihood(ABC):
         ties = np.flatnonzero(np.asarray(y) == 0)
         if self.tie is None and ties.size:
             kind = type(self).__name__
-            raise DataError(
+            raise DataError(code="ties-without-threshold", owner=kind).says(
                 f"{ties.size} of {np.size(y)} comparisons are ties (rows {first_few(ties)}), which have "
                 "probability zero without a tie threshold",
                 f"Use likelihood={kind}(tie=0.1) (PreferenceGP: or ties=True), or drop them",
-                code="ties-without-threshold",
-                owner=kind,
             )
 
     def log_density(self, y: ArrayLike, z: ArrayLike) -> Derivatives:

@@ -48,8 +48,8 @@ def check_rows(
     n_rows = len(true_values)
     _check_length(caller, names[1], len(scores), names[0], n_rows)
     if n_rows == 0:
-        raise DataError(
-            "there are no rows to judge", "Pass at least two rows of one group", code="no-rows-to-judge", owner=caller
+        raise DataError(code="no-rows-to-judge", owner=caller).says(
+            "there are no rows to judge", "Pass at least two rows of one group"
         )
     weights = None
     if weight is not None:
@@ -57,11 +57,9 @@ def check_rows(
         _check_length(caller, "sample_weight", len(weights), names[0], n_rows)
         _refuse(caller, "sample_weight", weights < 0, "are negative", "Weights must be 0 or more")
         if not weights.any():
-            raise DataError(
+            raise DataError(code="metric-weights-zero", owner=caller).says(
                 f"all {n_rows} weights are 0, so no row counts",
                 "Give at least two rows of one group a positive weight, or pass sample_weight=None",
-                code="metric-weights-zero",
-                owner=caller,
             )
         # Every metric is a ratio, so the scale is free; a power of two changes no digit and rules out overflow.
         weights = np.ldexp(weights, -int(np.frexp(weights.max())[1]))
@@ -107,7 +105,7 @@ def average_groups(caller: str, values: Floats, average: str | None, why: str, c
     if not defined.any():
         n_groups = len(values)
         where = "the only group" if n_groups == 1 else f"all {n_groups} groups"
-        raise DataError(f"undefined in {where}: {why}", cure, code="metric-undefined", owner=caller)
+        raise DataError(code="metric-undefined", owner=caller).says(f"undefined in {where}: {why}", cure)
     return float(np.mean(values[defined]))
 
 
@@ -115,11 +113,9 @@ def _vector(caller: str, name: str, values: ArrayLike) -> NDArray[Any]:
     """Return a 1-D array of finite numbers; integers stay integers, so that no tie is made by rounding."""
     array = np.asarray(values)
     if array.ndim != 1:
-        raise DataError(
+        raise DataError(code="metric-numbers-shape", owner=caller).says(
             f"{name} has shape {array.shape}; one number per row is wanted",
             f"Pass a 1-D array (a single column becomes one by {name}.ravel())",
-            code="metric-numbers-shape",
-            owner=caller,
         )
     if array.dtype.kind == "b":
         return array.astype(np.int64)
@@ -129,12 +125,10 @@ def _vector(caller: str, name: str, values: ArrayLike) -> NDArray[Any]:
                 raise TypeError
             array = array.astype(np.float64)
         except (TypeError, ValueError):
-            raise DataError(
+            raise DataError(code="metric-not-numbers", owner=caller).says(
                 f"{name} holds values which are not real numbers (dtype {array.dtype}; first values: "
                 f"{first_few(array.tolist())})",
                 "Convert the column to numbers and drop missing rows",
-                code="metric-not-numbers",
-                owner=caller,
             ) from None
     _refuse(caller, name, ~np.isfinite(array), "are NaN or infinite", "Drop these rows, or give them finite values")
     return array
@@ -144,21 +138,15 @@ def _refuse(caller: str, name: str, bad: NDArray[np.bool_], what: str, cure: str
     """Raise with the first offending rows if any value is bad."""
     if bad.any():
         rows = np.flatnonzero(bad)
-        raise DataError(
-            f"{len(rows)} of {len(bad)} values of {name} {what} (rows {first_few(rows)})",
-            cure,
-            code="metric-bad-values",
-            owner=caller,
+        raise DataError(code="metric-bad-values", owner=caller).says(
+            f"{len(rows)} of {len(bad)} values of {name} {what} (rows {first_few(rows)})", cure
         )
 
 
 def _check_length(caller: str, name: str, length: int, other: str, expected: int) -> None:
     if length != expected:
-        raise DataError(
-            f"{name} has {length} rows but {other} has {expected}",
-            "Pass one value per row in both",
-            code="metric-lengths-differ",
-            owner=caller,
+        raise DataError(code="metric-lengths-differ", owner=caller).says(
+            f"{name} has {length} rows but {other} has {expected}", "Pass one value per row in both"
         )
 
 
@@ -166,11 +154,9 @@ def _group_codes(caller: str, name: str, labels: ArrayLike) -> tuple[Indices, in
     """Return numbers of the groups in sorted order of their labels."""
     array = labels if isinstance(labels, np.ndarray) else _as_labels(labels)
     if array.ndim != 1:
-        raise DataError(
+        raise DataError(code="metric-labels-shape", owner=caller).says(
             f"{name} has shape {array.shape}; one label per row is wanted",
             "Pass a 1-D array (several columns can be joined into one label per row, such as a tuple)",
-            code="metric-labels-shape",
-            owner=caller,
         )
     if array.dtype.kind in "biufmM":
         if array.dtype.kind in "fmM":
@@ -183,11 +169,9 @@ def _group_codes(caller: str, name: str, labels: ArrayLike) -> tuple[Indices, in
     try:
         distinct = list(dict.fromkeys(listed))
     except TypeError:
-        raise DataError(
+        raise DataError(code="metric-labels-unhashable", owner=caller).says(
             f"{name} holds labels which cannot be hashed (first: {first_few(listed)})",
             "Use numbers, strings or tuples as group labels",
-            code="metric-labels-unhashable",
-            owner=caller,
         ) from None
     if any(_is_missing(label) for label in distinct):
         bad = np.fromiter(map(_is_missing, listed), dtype=np.bool_, count=len(listed))

@@ -243,18 +243,14 @@ def _check(
 def _check_labels(caller: str, label: NDArray[Any], gain: str) -> None:
     if label.min() < 0:
         bad = np.flatnonzero(label < 0)
-        raise DataError(
+        raise DataError(code="gain-of-negative-label", owner=caller).says(
             f"{len(bad)} of {len(label)} labels are negative (rows {first_few(bad)})",
             "Labels must be 0 or more: shift them, for example by y_true - min(y_true)",
-            code="gain-of-negative-label",
-            owner=caller,
         )
     if gain == "exponential" and label.max() > _LARGEST_EXPONENT:
-        raise DataError(
+        raise DataError(code="gain-overflows", owner=caller).says(
             f"the largest label is {label.max()}, and the exponential gain 2**label of it overflows",
             "Pass gain='linear', or labels on a short scale such as 0 to 4",
-            code="gain-overflows",
-            owner=caller,
         )
 
 

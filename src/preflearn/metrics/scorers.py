@@ -18,7 +18,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.ratings import Ratings
-from preflearn.exceptions import DataError, GroupsLostWarning, nearest_names, warn_user
+from preflearn.exceptions import DataError, GroupsLostWarning, nearest_names
 from preflearn.metrics.pairwise import (
     concordance_index,
     disagreement_error,
@@ -229,15 +229,11 @@ class RankingScorer:
         final = estimator[-1] if hasattr(estimator, "steps") else estimator
         n_groups = getattr(final, "n_groups_", 1)
         if qid is None and n_groups > 1 and self._group_word() is not None:
-            warn_user(
-                GroupsLostWarning(
-                    f"{type(final).__name__} was fitted with {n_groups} groups, but no qid reached the scorer, so "
-                    "all rows are judged as one group",
-                    "Turn on sklearn.set_config(enable_metadata_routing=True) and pass qid to the search, or pass a "
-                    "Ratings as X; if the rows are one group, pass a constant qid",
-                    code="scorer-without-qid",
-                    owner=repr(self),
-                )
+            GroupsLostWarning(code="scorer-without-qid", owner=repr(self)).warn(
+                f"{type(final).__name__} was fitted with {n_groups} groups, but no qid reached the scorer, so "
+                "all rows are judged as one group",
+                "Turn on sklearn.set_config(enable_metadata_routing=True) and pass qid to the search, or pass a "
+                "Ratings as X; if the rows are one group, pass a constant qid",
             )
 
     def _check(self) -> None:
@@ -426,18 +422,14 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
     if at_k and at_k[1] in _METRICS_AT_K:
         return RankingScorer(_METRICS_AT_K[at_k[1]], kwargs={"k": int(at_k[2])})
     if name.partition("@")[0] in _METRICS_AT_K and "@" in name:
-        raise DataError(
+        raise DataError(code="scorer-without-k", owner="get_scorer").says(
             f'"{name}" needs a number for k, the ranks that count: a whole number of at least 1, as in '
-            f'"{name.partition("@")[0]}@5".',
-            code="scorer-without-k",
-            owner="get_scorer",
+            f'"{name.partition("@")[0]}@5".'
         )
     hint = nearest_names(name, get_scorer_names())
-    raise DataError(
+    raise DataError(code="unknown-scorer", owner="get_scorer").says(
         f'there is no scorer "{name}"{" (" + hint + ")" if hint else ""}',
         f"Names: {', '.join(get_scorer_names())}, where k is a number",
-        code="unknown-scorer",
-        owner="get_scorer",
     )
 
 

@@ -41,45 +41,34 @@ def item_table(estimator: Any, comparisons: Comparisons) -> Any:
     known = getattr(estimator, "item_names_", None)
     if X is not None:
         if getattr(estimator, "featureless_", False):
-            raise DataError(
-                "the model was fitted on items without features; give the same kind of items.",
-                code="trained-without-features",
-                owner=owner,
+            raise DataError(code="trained-without-features", owner=owner).says(
+                "the model was fitted on items without features; give the same kind of items."
             )
         return match_columns(estimator, X, comparisons.feature_names)
     if not getattr(estimator, "featureless_", False):
-        raise DataError(
-            f"the items have no features, but the model was fitted on {wanted}",
-            "Give Comparisons an item table",
-            code="trained-with-features",
-            owner=owner,
+        raise DataError(code="trained-with-features", owner=owner).says(
+            f"the items have no features, but the model was fitted on {wanted}", "Give Comparisons an item table"
         )
     if known is None and comparisons.names is not None:
-        raise DataError(
+        raise DataError(code="trained-on-numbered-items", owner=owner).says(
             "the model was fitted on numbered items and these have names, so which is which is not known",
             "Give names in training, or row numbers here",
-            code="trained-on-numbered-items",
-            owner=owner,
         )
     if known is not None and comparisons.names is not None:
         place = {name: row for row, name in enumerate(known)}
         unknown = [name for name in comparisons.names if name not in place]
         if unknown:
             hint = nearest_names(str(unknown[0]), map(str, known))
-            raise DataError(
+            raise DataError(code="items-not-in-training", owner=owner).says(
                 f"{len(unknown)} of {comparisons.n_items} items were not seen in training (names "
                 f"{first_few(unknown)}{'; ' + hint if hint else ''})",
                 "Without features only items seen in training can be compared",
-                code="items-not-in-training",
-                owner=owner,
             )
         return identity(wanted)[[place[name] for name in comparisons.names]]
     if comparisons.n_items != wanted:
-        raise DataError(
+        raise DataError(code="item-count-of-training", owner=owner).says(
             f"the comparisons have {comparisons.n_items} items without features, but the model was fitted on {wanted}",
             "Without features only the items seen in training can be compared",
-            code="item-count-of-training",
-            owner=owner,
         )
     return identity(wanted)
 
@@ -89,18 +78,14 @@ def check_kind(estimator: Any, X: Any) -> None:
     owner, bags = type(estimator).__name__, getattr(estimator, "on_bags_", False)
     rows = as_items(X).one_row_each
     if bags and rows:
-        raise DataError(
+        raise DataError(code="trained-on-bags", owner=owner).says(
             "the model was fitted on Bags and got a table with one row per item",
             "Give Bags; a row alone is a bag of one point: Bags(table[:, None, :])",
-            code="trained-on-bags",
-            owner=owner,
         )
     if not bags and not rows:
-        raise DataError(
+        raise DataError(code="trained-on-rows", owner=owner).says(
             "the model was fitted on a table with one row per item and got Bags",
             "Fit it on Bags, or give bags.means() if the rows of training were means",
-            code="trained-on-rows",
-            owner=owner,
         )
 
 
@@ -112,20 +97,16 @@ def match_columns(estimator: Any, X: Any, names: Any) -> Any:
     if known is not None and names is not None and list(names) != list(known):
         missing = [name for name in known if name not in set(names)]
         if missing:
-            raise DataError(
+            raise DataError(code="features-of-training-missing", owner=owner).says(
                 f"{len(missing)} of the {wanted} features of training are missing (columns {first_few(missing)})",
                 "Give the same columns as in training",
-                code="features-of-training-missing",
-                owner=owner,
             )
         place = {name: column for column, name in enumerate(names)}
         return X[:, [place[name] for name in known]]
     if X.shape[1] != wanted:
-        raise DataError(
+        raise DataError(code="feature-count-of-training", owner=owner).says(
             f"the items have {X.shape[1]} features, but the model was fitted on {wanted}",
             "Give the same columns in the same order as in training",
-            code="feature-count-of-training",
-            owner=owner,
         )
     return X
 
@@ -170,21 +151,17 @@ def items_of_comparisons(model: Any, X: Comparisons, used: IntArray) -> Items:
         if not model.featureless_ and X.names is not None and model.item_names_ is not None:
             return items_of_comparisons(model, model.comparisons_, _rows_of_names(model, X.names[used]))
         if not model.featureless_:
-            raise DataError(
+            raise DataError(code="asked-items-without-features", owner=owner).says(
                 f"the items have no features, but the model was fitted on {model.n_features_in_}",
                 "Give Comparisons an item table",
                 "names in training and here",
-                code="asked-items-without-features",
-                owner=owner,
             )
         if X.names is not None:
             return _by_name(model, X.names[used])
         return _by_row(model, used)
     if model.featureless_:
-        raise DataError(
-            "the model was fitted on items without features; give the same kind of items.",
-            code="asked-items-with-features",
-            owner=owner,
+        raise DataError(code="asked-items-with-features", owner=owner).says(
+            "the model was fitted on items without features; give the same kind of items."
         )
     return _with_features(model, match_columns(model, X.items, X.feature_names), X.names, used)
 
@@ -198,11 +175,8 @@ def items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
 
 
 def _no_items(model: Any) -> DataError:
-    return DataError(
-        "there are no items",
-        "Give at least one, or None for those of training",
-        code="no-items-asked",
-        owner=type(model).__name__,
+    return DataError(code="no-items-asked", owner=type(model).__name__).says(
+        "there are no items", "Give at least one, or None for those of training"
     )
 
 
@@ -230,11 +204,9 @@ def _items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
     if model.featureless_ or table.values is None:
         if table.names is not None and model.featureless_:
             return _by_name(model, table.names), table.names
-        raise DataError(
+        raise DataError(code="asked-items-of-another-kind", owner=owner).says(
             f"the model was fitted on items {'without' if model.featureless_ else 'with'} features; give "
-            f"{'names or row numbers of its items' if model.featureless_ else 'their feature rows'}.",
-            code="asked-items-of-another-kind",
-            owner=owner,
+            f"{'names or row numbers of its items' if model.featureless_ else 'their feature rows'}."
         )
     rows = match_columns(model, table.values, table.feature_names)
     every = np.arange(rows.shape[0])
@@ -273,12 +245,10 @@ def _is_labels(owner: str, items: Any) -> bool:
     except ValueError:  # rows of different lengths, or arrays of different shapes
         ndim = -1
     if ndim < 0 or ndim > 2:
-        raise DataError(
+        raise DataError(code="asked-items-shape", owner=owner).says(
             "items must be rows of features, all of the same length; got "
             f"{'rows of different lengths' if ndim < 0 else f'{ndim} dimensions'}",
             "If every item is a sample of rows, pass Bags(items)",
-            code="asked-items-shape",
-            owner=owner,
         )
     return ndim == 1
 
@@ -296,11 +266,9 @@ def _is_integer(value: Any) -> bool:
 
 def _by_name(model: Any, names: Any) -> Items:
     if model.item_names_ is None:
-        raise DataError(
+        raise DataError(code="asked-names-of-numbered-items", owner=type(model).__name__).says(
             "the model was fitted on numbered items and these have names, so which is which is not known",
             "Give names in training, or row numbers here",
-            code="asked-names-of-numbered-items",
-            owner=type(model).__name__,
         )
     return _by_row(model, _rows_of_names(model, names))
 
@@ -310,12 +278,10 @@ def _rows_of_names(model: Any, names: Any) -> IntArray:
     unknown = [name for name in names if name not in place]
     if unknown:
         hint = nearest_names(str(unknown[0]), map(str, model.item_names_))
-        raise DataError(
+        raise DataError(code="asked-items-unknown", owner=type(model).__name__).says(
             f"{len(unknown)} items are not among the {len(place)} of training (names "
             f"{first_few(unknown)}{'; ' + hint if hint else ''})",
             "Only items seen in training are known by name",
-            code="asked-items-unknown",
-            owner=type(model).__name__,
         )
     return np.array([place[name] for name in names], dtype=np.intp)
 
@@ -324,22 +290,18 @@ def _check_rows(model: Any, labels: list[Any]) -> IntArray:
     n = model.n_items_
     bad = [row for row in labels if not _is_integer(row) or not 0 <= row < n]
     if bad:
-        raise DataError(
+        raise DataError(code="asked-row-not-a-number", owner=type(model).__name__).says(
             f"{first_few(bad)} is no row number of the {n} items of training",
             f"Pass whole numbers from 0 to {n - 1}, or a table with one row of features per item",
-            code="asked-row-not-a-number",
-            owner=type(model).__name__,
         )
     return np.array(labels, dtype=np.intp)
 
 
 def _by_row(model: Any, rows: IntArray) -> Items:
     if rows.max(initial=0) >= model.n_items_:
-        raise DataError(
+        raise DataError(code="asked-row-out-of-range", owner=type(model).__name__).says(
             f"item number {int(rows.max())} is not among the {model.n_items_} of training",
             "Without features only items seen in training can be compared",
-            code="asked-row-out-of-range",
-            owner=type(model).__name__,
         )
     return Items(None, _numbers(model, rows))
 
@@ -410,12 +372,10 @@ def covariates_of(model: Any, X: Comparisons) -> FloatArray | None:
         return np.asarray(X.covariates[:, [names.index(name) for name in wanted]])
     if X.covariates.shape[1] != known.shape[1] or (names is not None and wanted is not None):
         what = f"{known.shape[1]} columns" if wanted is None else ", ".join(f'"{name}"' for name in wanted)
-        raise DataError(
+        raise DataError(code="covariates-of-training-lacking", owner=type(model).__name__).says(
             f"give the covariates of training ({what}); these comparisons have "
             f"{X.covariates.shape[1] if names is None else first_few(list(names))}",
             "Or give none, for equal ones",
-            code="covariates-of-training-lacking",
-            owner=type(model).__name__,
         )
     return X.covariates
 
@@ -431,11 +391,9 @@ def asked_of(model: Any, X: Comparisons) -> Who | None:
     written = {str(name): name for name in model.judges_}
     alike = [label for label in labels if label not in place and str(label) in written]
     if alike:
-        raise DataError(
+        raise DataError(code="judge-written-differently", owner=type(model).__name__).says(
             f"judge {alike[0]!r} is not among those of training, but {written[str(alike[0])]!r} is",
             "Write judges as words or as numbers, the same way as in training",
-            code="judge-written-differently",
-            owner=type(model).__name__,
         )
     features = None
     if _by_features(model) and X.judges is not None:
@@ -464,11 +422,9 @@ def asked_by(model: Any, judge: Any, count: int, owner: str) -> Who | None:
         number = model._choice.n_judges + list(table.names).index(judge)  # known by its features alone
         return Who(np.full(count, number), table.values)
     hint = nearest_names(str(judge), [repr(name) for name in names])
-    raise DataError(
+    raise DataError(code="judge-unknown", owner=owner).says(
         f"judge {judge!r} is not among the {len(names)} of training{'; ' + hint if hint else ''}",
         "Leave judge=None for the population that judges come from",
-        code="judge-unknown",
-        owner=owner,
     )
 
 

@@ -117,11 +117,9 @@ class Judge:
             entry, truth = plan.entry, data.margin
             group = None if data.code is None else data.code[entry]
         if np.ptp(truth) == 0 and (isinstance(data, RowData) or truth[0] == 0):
-            raise DataError(
+            raise DataError(code="all-tied-nothing-to-choose", owner=owner).says(
                 "all scores or outcomes are tied, so there is nothing to choose by",
                 "Check that the scores or outcomes are in the right column",
-                code="all-tied-nothing-to-choose",
-                owner=owner,
             )
         weight = None if data.weight is None else data.weight[entry]
         return cls(plan, scorer, closeness, truth[entry], group, weight)
@@ -160,10 +158,8 @@ def row_plan(owner: str, data: RowData, cv: Any, precomputed: bool, folds: int |
     if n_groups > 1:
         cv = min(folds, n_groups) if cv is None and folds is not None else cv
         if cv is not None and cv > n_groups:
-            raise DataError(
-                f"cv={cv} folds of groups need as many groups; there are {n_groups}.",
-                code="fewer-groups-than-folds",
-                owner=owner,
+            raise DataError(code="fewer-groups-than-folds", owner=owner).says(
+                f"cv={cv} folds of groups need as many groups; there are {n_groups}."
             )
         if cv is None:
             tests = np.split(np.argsort(data.code, kind="stable"), np.cumsum(np.bincount(data.code))[:-1])
@@ -176,15 +172,13 @@ def row_plan(owner: str, data: RowData, cv: Any, precomputed: bool, folds: int |
     n_units = int(unit.max()) + 1
     n_folds = min(5, n_units // 2) if cv is None else cv
     if n_folds < 2 or n_folds > n_units // 2:
-        raise DataError(
+        raise DataError(code="too-few-rows-for-folds", owner=owner).says(
             f"{n_units} distinct rows in one group are too few for cross-validation with {max(n_folds, 2)} "
             "folds of at least two rows",
             "Give more rows",
             "groups (qid)",
             "fewer folds with " + Setting("cv"),
             "fix the regularisation with " + Setting("fixed_alpha", 1.0) + " or " + Setting("fixed_components", 10),
-            code="too-few-rows-for-folds",
-            owner=owner,
         )
     plan = Plan([np.flatnonzero(unit % n_folds == k) for k in range(n_folds)])
     return plan, unit[plan.entry] % n_folds
@@ -221,12 +215,10 @@ def pair_plan(owner: str, data: PairData, cv: Any, given: Any, precomputed: bool
     if cv is None and folds is not None and n_units > 1:
         cv = min(folds, n_units)
     if n_units < 2 or (cv is not None and cv > n_units):
-        raise DataError(
+        raise DataError(code="too-few-comparisons-for-folds", owner=owner).says(
             f"cross-validation{'' if cv is None else f' with cv={cv}'} needs at least {cv or 2} {what} of "
             f"comparisons; there {'is' if n_units == 1 else 'are'} {n_units}",
             "Give more comparisons, or fix the parameters and use the estimator without CV",
-            code="too-few-comparisons-for-folds",
-            owner=owner,
         )
     if cv is None:
         order = np.argsort(unit, kind="stable")
@@ -246,11 +238,9 @@ def _translate(cv: Any, X: Any, y: Any, groups: Any, kept: IntArray, n_given: in
 def _plan(owner: str, splits: list[tuple[IntArray, IntArray]], n: int) -> Plan:
     splits = [(train, test) for train, test in splits if len(test)]
     if not splits or any(len(train) == 0 for train, _ in splits):
-        raise DataError(
+        raise DataError(code="split-leaves-nothing", owner=owner).says(
             f"cv leaves {'nothing to test on' if not splits else 'nothing to train on in some fold'}",
             "Every split needs training and test rows (of positive weight)",
-            code="split-leaves-nothing",
-            owner=owner,
         )
     tests = [test for _, test in splits]
     plain = all(len(np.union1d(train, test)) == n and not np.isin(train, test).any() for train, test in splits)
@@ -456,8 +446,8 @@ def _fold_sums(space: Space, data: RowData, plan: Plan, alphas: FloatArray) -> H
     rest = np.setdiff1d(np.arange(data.n_items), plan.entry)
     parts: list[IntArray] = [*plan.tests, *([rest] if rest.shape[0] else [])]
     if len(parts) == 1:
-        raise DataError(
-            "There are no rows to train on", "Check cv: every training set needs some", code="no-training-rows-in-fold"
+        raise DataError(code="no-training-rows-in-fold").says(
+            "There are no rows to train on", "Check cv: every training set needs some"
         )
     sums = [scatter(data.operator(part), space.of(part), space.n_features) for part in parts]
     held = []

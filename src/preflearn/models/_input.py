@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 from preflearn.data import Comparisons, Ratings
 from preflearn.data.fields import check_labels, check_real, check_weight
 from preflearn.data.pair_table import codes, warn_before_learning
-from preflearn.exceptions import DataError, DataWarning, Setting, first_few, warn_user
+from preflearn.exceptions import DataError, DataWarning, Setting, first_few
 from preflearn.items import ItemSet, as_items
 from preflearn.operators import Edges, FloatArray, Groups, IntArray
 
@@ -62,8 +62,8 @@ class RowData:
         """Return the operator that sees the pairs of all rows, or of some."""
         y, code, weight = self.y, self.code, self.weight
         if rows is not None and rows.shape[0] == 0:
-            raise DataError(
-                "There are no rows to train on", "Check cv: every training set needs some", code="no-training-rows"
+            raise DataError(code="no-training-rows").says(
+                "There are no rows to train on", "Check cv: every training set needs some"
             )
         if rows is not None:
             y, code = y[rows], np.unique(code[rows], return_inverse=True)[1]
@@ -115,24 +115,20 @@ class PairData:
         """
         keep = self.counted
         if keep.shape[0] == 0:
-            raise DataError(
-                "There are no comparisons to train on",
-                "Check cv: every training set needs some",
-                code="no-training-comparisons",
+            raise DataError(code="no-training-comparisons").says(
+                "There are no comparisons to train on", "Check cv: every training set needs some"
             )
         if not keep.any():
-            raise DataError(
+            raise DataError(code="all-ties-excluded").says(
                 "all comparisons are ties, and " + Setting("ties", "exclude") + " drops them",
                 "Use " + Setting("ties", "include"),
-                code="all-ties-excluded",
             )
         weight = None if self.weight is None else self.weight[keep]
         if self.weighting == "groups":
             if self.code is None:
-                raise DataError(
+                raise DataError(code="weighting-without-groups").says(
                     'weighting="groups" weighs groups of comparisons, and these have none',
                     'Build Comparisons with group=..., or use weighting="pairs"',
-                    code="weighting-without-groups",
                 )
             weight = np.ones(int(keep.sum())) if weight is None else weight
             weight = weight / np.bincount(self.code[keep], weight)[self.code[keep]]
@@ -231,11 +227,8 @@ def _read_pairs(estimator: Any, data: Comparisons, pairwise: bool) -> PairData:
     first, second = data.first[rows], data.second[rows]
     X = identity(data.n_items) if data.items is None else data.items
     if rows.shape[0] == 0:
-        raise DataError(
-            f"all {len(data)} comparisons have weight zero",
-            "Give some of them a positive weight",
-            code="all-comparisons-weigh-zero",
-            owner=type(estimator).__name__,
+        raise DataError(code="all-comparisons-weigh-zero", owner=type(estimator).__name__).says(
+            f"all {len(data)} comparisons have weight zero", "Give some of them a positive weight"
         )
     _note_bags(estimator, X, pairwise)
     estimator.n_features_in_ = X.shape[1]
@@ -267,19 +260,17 @@ def _note_bags(estimator: Any, X: Any, pairwise: bool) -> None:
     """Set ``on_bags_``, whether items are bags of points."""
     estimator.on_bags_ = not as_items(X).one_row_each
     if estimator.on_bags_ and pairwise:
-        raise DataError(
+        raise DataError(code="precomputed-of-bags", owner=type(estimator).__name__).says(
             'kernel="precomputed" needs a kernel matrix and got Bags',
             'Use a kernel, such as "rbf", or pass preflearn.kernels.gram(kernel, bags)',
-            code="precomputed-of-bags",
-            owner=type(estimator).__name__,
         )
 
 
 def _bags_with_scores(estimator: Any, given: ItemSet, y: Any) -> tuple[Any, FloatArray]:
     owner, X = type(estimator).__name__, given.bare()
     if len(X) < 2:
-        raise DataError(
-            "there is one bag, and learning needs at least two", "Give more items", code="one-bag", owner=owner
+        raise DataError(code="one-bag", owner=owner).says(
+            "there is one bag, and learning needs at least two", "Give more items"
         )
     estimator.n_features_in_ = X.shape[1]
     return X, check_real(y, len(X), "y", owner, "item")
@@ -308,30 +299,23 @@ def _check_row_weight(sample_weight: Any, n: int, owner: str) -> FloatArray | No
     if weight.ndim == 0:  # scikit-learn's way to say that all weigh the same
         weight = np.full(n, weight)
     if weight.ndim != 1:
-        raise DataError(
-            f"sample_weight has shape {weight.shape}",
-            f"Give one weight per row, shape ({n},)",
-            code="sample-weight-shape",
-            owner=owner,
+        raise DataError(code="sample-weight-shape", owner=owner).says(
+            f"sample_weight has shape {weight.shape}", f"Give one weight per row, shape ({n},)"
         )
     return check_weight(weight, n, owner, "row")
 
 
 def _check_kernel_matrix(owner: str, K: Any) -> None:
     if K.shape[0] != K.shape[1]:
-        raise DataError(
+        raise DataError(code="precomputed-not-square", owner=owner).says(
             f'kernel="precomputed" needs the square kernel matrix of the training rows; got shape {K.shape}',
             "Give K(train, train) to fit and K(new, train) to predict",
-            code="precomputed-not-square",
-            owner=owner,
         )
     gap = abs(K - K.T).max()
     if gap > 1e-8 * max(abs(K).max(), 1e-300):
-        raise DataError(
+        raise DataError(code="precomputed-not-symmetric", owner=owner).says(
             f"the precomputed kernel matrix is not symmetric (largest difference {gap:.3g})",
             "Pass (K + K.T) / 2 if the difference is rounding, or check the order of rows and columns",
-            code="precomputed-not-symmetric",
-            owner=owner,
         )
     dense = np.array(K.toarray() if hasattr(K, "toarray") else K, dtype=np.float64)
     dense.flat[:: K.shape[0] + 1] += 1e-8 * max(float(np.abs(dense).max()), 1e-300)
@@ -339,11 +323,9 @@ def _check_kernel_matrix(owner: str, K: Any) -> None:
         scipy.linalg.cholesky(dense, lower=True, overwrite_a=False, check_finite=False)
     except np.linalg.LinAlgError:
         least = float(scipy.linalg.eigvalsh(dense, subset_by_index=[0, 0])[0])
-        raise DataError(
+        raise DataError(code="precomputed-not-a-kernel", owner=owner).says(
             f"the precomputed matrix is no kernel: it has negative eigenvalues (smallest {least:.3g})",
             "Use a positive semi-definite kernel, or clip its negative eigenvalues to zero first",
-            code="precomputed-not-a-kernel",
-            owner=owner,
         ) from None
 
 
@@ -359,10 +341,8 @@ def _read_graph(X: Any, y: FloatArray, weight: FloatArray | None, W: Any) -> Pai
         v = v * weight[first] * weight[second]
     edges = np.flatnonzero(v > 0)
     if edges.shape[0] == 0:
-        raise DataError(
-            "The graph has no edge left to learn from",
-            "Give W at least one positive entry W[i, j]",
-            code="graph-without-edges",
+        raise DataError(code="graph-without-edges").says(
+            "The graph has no edge left to learn from", "Give W at least one positive entry W[i, j]"
         )
     first, second = first[edges], second[edges]
     rows = np.arange(edges.shape[0])
@@ -374,25 +354,16 @@ def _check_graph(owner: str, graph: Any, n: int, qid: Any) -> Any:
         raise TypeError(f"{owner}: give the preference graph by qid or by graph, not by both.")
     W = sp.csr_array(graph, dtype=np.float64)
     if W.shape != (n, n):
-        raise DataError(
-            f"graph has shape {W.shape} for {n} rows",
-            "Give one weight W[i, j] per pair of rows",
-            code="graph-shape",
-            owner=owner,
+        raise DataError(code="graph-shape", owner=owner).says(
+            f"graph has shape {W.shape} for {n} rows", "Give one weight W[i, j] per pair of rows"
         )
     if not np.isfinite(W.data).all() or (W.data < 0).any():
-        raise DataError(
-            "graph has negative or non-finite weights",
-            "Give W[i, j] >= 0, 0 for no comparison",
-            code="graph-weights",
-            owner=owner,
+        raise DataError(code="graph-weights", owner=owner).says(
+            "graph has negative or non-finite weights", "Give W[i, j] >= 0, 0 for no comparison"
         )
     if abs(W - W.T).max() > 1e-10 * max(W.data.max(initial=0.0), 1e-300):
-        raise DataError(
-            "graph is not symmetric",
-            "A pair has one weight: pass (W + W.T) / 2",
-            code="graph-not-symmetric",
-            owner=owner,
+        raise DataError(code="graph-not-symmetric", owner=owner).says(
+            "graph is not symmetric", "A pair has one weight: pass (W + W.T) / 2"
         )
     return W
 
@@ -400,18 +371,12 @@ def _check_graph(owner: str, graph: Any, n: int, qid: Any) -> Any:
 def warn_if_nothing_to_learn(owner: str, data: RowData | PairData, operator: Groups | Edges) -> None:
     """Raise where no pair is left, warn where all pairs are tied."""
     if isinstance(data, RowData) and np.bincount(data.code).max() < 2:
-        raise DataError(
+        raise DataError(code="no-group-of-two", owner=owner).says(
             f"none of the {data.n_items} groups has two rows, so there is no pair to learn from. qid names "
-            "the group (query, sentence) of each row: check that it is not the row's own id.",
-            code="no-group-of-two",
-            owner=owner,
+            "the group (query, sentence) of each row: check that it is not the row's own id."
         )
     if not operator.target.any():
-        warn_user(
-            DataWarning(
-                "all pairs are tied, so nothing can be learned and every utility will be equal",
-                "Check that the scores or outcomes are in the right column",
-                code="all-pairs-tied",
-                owner=owner,
-            )
+        DataWarning(code="all-pairs-tied", owner=owner).warn(
+            "all pairs are tied, so nothing can be learned and every utility will be equal",
+            "Check that the scores or outcomes are in the right column",
         )

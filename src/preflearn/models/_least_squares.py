@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.data.tables import frame_of
-from preflearn.exceptions import DataError, GroupsLostWarning, NumericalWarning, Setting, warn_user
+from preflearn.exceptions import DataError, GroupsLostWarning, NumericalWarning, Setting
 from preflearn.inference.exact import iterate, solve
 from preflearn.items import as_items
 from preflearn.kernels import gram, linear_map, resolve_kernel
@@ -135,10 +135,9 @@ class Space:
             return np.array(self.X.toarray() if hasattr(self.X, "toarray") else self.X, dtype=np.float64, order="C")
         K = np.ascontiguousarray(gram(self.kernel, self.X))
         if not np.isfinite(K).all():
-            raise DataError(
+            raise DataError(code="kernel-overflows").says(
                 f"The kernel {self.kernel} overflows on these features",
                 "Scale them to ordinary size first, for example with sklearn.preprocessing.StandardScaler",
-                code="kernel-overflows",
             )
         return K
 
@@ -184,12 +183,10 @@ def _memory() -> int:
 def _guard(owner: str, size: int, what: str, cure: Setting) -> None:
     needed = 8 * size * size
     if needed > _memory() // 2:
-        raise DataError(
+        raise DataError(code="matrix-beyond-memory", owner=owner).says(
             f"{size} {what} need a matrix of {needed / 2**30:.0f} GiB, and this machine has "
             f"{_memory() / 2**30:.0f} GiB",
             "Use " + cure,
-            code="matrix-beyond-memory",
-            owner=owner,
         )
 
 
@@ -276,14 +273,11 @@ class LeastSquares(RegressorMixin, BaseEstimator, ABC):
             return score_of_margins(X, margin)
         _, y, qid, sample_weight = read_rows(type(self).__name__, X, y, qid, sample_weight)
         if qid is None and getattr(self, "n_groups_", 1) > 1:
-            warn_user(
-                GroupsLostWarning(
-                    f"{type(self).__name__}.score got no qid, though fit had {self.n_groups_} groups: all rows are "
-                    "judged as one group",
-                    "In cross-validation use sklearn.set_config(enable_metadata_routing=True) and pass "
-                    "params={'qid': qid}, or pass Ratings(X, y, group=qid) as X, which carries the groups",
-                    code="score-without-qid",
-                )
+            GroupsLostWarning(code="score-without-qid").warn(
+                f"{type(self).__name__}.score got no qid, though fit had {self.n_groups_} groups: all rows are "
+                "judged as one group",
+                "In cross-validation use sklearn.set_config(enable_metadata_routing=True) and pass "
+                "params={'qid': qid}, or pass Ratings(X, y, group=qid) as X, which carries the groups",
             )
         return 1.0 - float(disagreement_error(y, margin, qid=qid, sample_weight=sample_weight))
 
@@ -297,12 +291,10 @@ class LeastSquares(RegressorMixin, BaseEstimator, ABC):
         owner = type(self).__name__
         space = Space.build(owner, data.X, kernel, self.approximation, self.solver, data.row_weight)
         if decomposed and space.solver == "cg":
-            raise DataError(
+            raise DataError(code="too-many-rows-to-decompose", owner=owner).says(
                 f"{data.n_items} rows with {space.n_features} features are too many for one decomposition",
                 "Use " + Setting("nystroem", 1000),
                 "choose the regularisation yourself with " + Setting("fixed_alpha", 1.0),
-                code="too-many-rows-to-decompose",
-                owner=owner,
             )
         return space
 
@@ -312,15 +304,11 @@ class LeastSquares(RegressorMixin, BaseEstimator, ABC):
         coefficients, residual = fit_least_squares(space, operator, self.alpha)
         self._store(data, space, coefficients)
         if residual > 1e-8:
-            warn_user(
-                NumericalWarning(
-                    f"conjugate gradients stopped with relative residual {residual:.1e} (wanted 1e-10); predictions "
-                    "are approximate",
-                    "Standardise the features",
-                    "use a larger " + Setting("fixed_alpha"),
-                    code="cg-unfinished",
-                    owner=type(self).__name__,
-                )
+            NumericalWarning(code="cg-unfinished", owner=type(self).__name__).warn(
+                f"conjugate gradients stopped with relative residual {residual:.1e} (wanted 1e-10); predictions "
+                "are approximate",
+                "Standardise the features",
+                "use a larger " + Setting("fixed_alpha"),
             )
 
     def _store(self, data: RowData | PairData, space: Space, coefficients: FloatArray) -> None:

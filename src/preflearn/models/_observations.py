@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import lsqr
 
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.exceptions import quiet as keep_back
 from preflearn.inference.contract import Observed
 from preflearn.operators import FloatArray, IntArray
@@ -197,11 +197,8 @@ def read(model: Any, X: Comparisons, *, exact: bool, quiet: bool = False) -> Sta
 def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
     owner = type(model).__name__
     if not len(X):
-        raise DataError(
-            "there are no comparisons to learn from",
-            "Give at least one",
-            code="no-comparisons-to-learn-from",
-            owner=owner,
+        raise DataError(code="no-comparisons-to-learn-from", owner=owner).says(
+            "there are no comparisons to learn from", "Give at least one"
         )
     judges: list[Any] = []
     clusters: list[Any] = []
@@ -217,14 +214,10 @@ def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
             _warn_one_judge(owner, X, judges)
     apart = model.judge_kernel is not None or model.side == "judge"
     if model.judge_reliability and len(judges) == 1 and len(judges) == n_judges:
-        warn_user(
-            DataWarning(
-                f"all comparisons are by one judge ({first_few(judges)}): how reliable it is cannot be told from "
-                "how much items differ",
-                "The model is learned without judge_reliability",
-                code="reliability-of-one-judge",
-                owner=owner,
-            )
+        DataWarning(code="reliability-of-one-judge", owner=owner).warn(
+            f"all comparisons are by one judge ({first_few(judges)}): how reliable it is cannot be told from "
+            "how much items differ",
+            "The model is learned without judge_reliability",
         )
         reliable = False
         judge, judges, n_judges = (judge, judges, n_judges) if apart else (None, [], 0)
@@ -232,25 +225,17 @@ def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
         clusters = _cluster_names(owner, X)
         cluster = label_numbers(X.cluster, clusters)
         if np.bincount(cluster).max(initial=0) < 2:
-            warn_user(
-                DataWarning(
-                    f"each of the {len(X)} comparisons is in a cluster of its own, so that what a cluster has in "
-                    "common cannot be told from noise",
-                    "The model is learned without cluster=True",
-                    code="clusters-of-one-comparison",
-                    owner=owner,
-                )
+            DataWarning(code="clusters-of-one-comparison", owner=owner).warn(
+                f"each of the {len(X)} comparisons is in a cluster of its own, so that what a cluster has in "
+                "common cannot be told from noise",
+                "The model is learned without cluster=True",
             )
             cluster, clusters = None, []
         elif len(clusters) == 1 and cluster.max(initial=0) == 0:
-            warn_user(
-                DataWarning(
-                    f"all comparisons are in one cluster ({first_few(clusters)}), so that what is its own cannot be "
-                    "told from what holds in others",
-                    "The model is learned without cluster=True",
-                    code="one-cluster",
-                    owner=owner,
-                )
+            DataWarning(code="one-cluster", owner=owner).warn(
+                f"all comparisons are in one cluster ({first_few(clusters)}), so that what is its own cannot be "
+                "told from what holds in others",
+                "The model is learned without cluster=True",
             )
             cluster, clusters = None, []
     side = bool(model.side) and _sides_differ(owner, X)
@@ -273,34 +258,24 @@ def _sides_differ(owner: str, X: Comparisons) -> bool:
     signs = np.sign(X.outcome if X.weight is None else X.outcome[X.weight > 0])
     signs = signs[signs != 0]
     if len(signs) > 1 and abs(signs.sum()) == len(signs):
-        raise DataError(
+        raise DataError(code="one-side-won-all", owner=owner).says(
             "side=True asks for the advantage of the first side, but the "
             f"{'first' if signs[0] > 0 else 'second'} item won all {len(signs)} decided comparisons: sides "
             "seem to be sorted by the result",
             "Give first and second as they stood, or leave side=False",
-            code="one-side-won-all",
-            owner=owner,
         )
     if len(signs) >= MANY and abs(signs.mean()) > SORTED:
         side, share = ("first", np.mean(signs > 0)) if signs.sum() > 0 else ("second", np.mean(signs < 0))
-        warn_user(
-            DataWarning(
-                f"the {side} item won {share:.1%} of {len(signs)} decided comparisons",
-                "If sides were sorted by the result, the advantage of a side takes what is the items'. Give "
-                "first and second as they stood, or leave side=False",
-                code="one-side-won-most",
-                owner=owner,
-            )
+        DataWarning(code="one-side-won-most", owner=owner).warn(
+            f"the {side} item won {share:.1%} of {len(signs)} decided comparisons",
+            "If sides were sorted by the result, the advantage of a side takes what is the items'. Give "
+            "first and second as they stood, or leave side=False",
         )
     if _is_difference(X, np.ones(len(X))):
-        warn_user(
-            DataWarning(
-                "who stood on the first side follows from which items were compared, so that the side's "
-                "advantage cannot be told from theirs",
-                "The model is learned without side=True",
-                code="side-follows-from-items",
-                owner=owner,
-            )
+        DataWarning(code="side-follows-from-items", owner=owner).warn(
+            "who stood on the first side follows from which items were compared, so that the side's "
+            "advantage cannot be told from theirs",
+            "The model is learned without side=True",
         )
         return False
     return True
@@ -313,40 +288,26 @@ def _check_covariates(owner: str, X: Comparisons) -> bool:
     names = [f"column {k}" for k in range(table.shape[1])] if X.covariate_names is None else list(X.covariate_names)
     zero = [name for name, column in zip(names, table.T, strict=True) if not column.any()]
     if len(zero) == len(names):
-        warn_user(
-            DataWarning(
-                f"all covariates are 0 in every row ({first_few(zero)}), so they say nothing",
-                "The model is learned without them",
-                code="covariates-all-zero",
-                owner=owner,
-            )
+        DataWarning(code="covariates-all-zero", owner=owner).warn(
+            f"all covariates are 0 in every row ({first_few(zero)}), so they say nothing",
+            "The model is learned without them",
         )
         return False
     for name, column in zip(names, table.T, strict=True):
         if name in zero:
-            warn_user(
-                DataWarning(
-                    f'covariate "{name}" is 0 in every row, so it has no effect.', code="covariate-zero", owner=owner
-                )
+            DataWarning(code="covariate-zero", owner=owner).warn(
+                f'covariate "{name}" is 0 in every row, so it has no effect.'
             )
         elif len(column) > 1 and np.ptp(column) == 0:
-            warn_user(
-                DataWarning(
-                    f'covariate "{name}" is {column[0]:g} in every row: its effect is an advantage of the first side',
-                    "Use side=True in its place",
-                    code="covariate-constant",
-                    owner=owner,
-                )
+            DataWarning(code="covariate-constant", owner=owner).warn(
+                f'covariate "{name}" is {column[0]:g} in every row: its effect is an advantage of the first side',
+                "Use side=True in its place",
             )
         elif _is_difference(X, column):
-            warn_user(
-                DataWarning(
-                    f'covariate "{name}" is a difference of one number of each item, so that its effect cannot be '
-                    "told from the items' utilities, which share it between them",
-                    "Give it as a feature of the items, or leave it out",
-                    code="covariate-of-items",
-                    owner=owner,
-                )
+            DataWarning(code="covariate-of-items", owner=owner).warn(
+                f'covariate "{name}" is a difference of one number of each item, so that its effect cannot be '
+                "told from the items' utilities, which share it between them",
+                "Give it as a feature of the items, or leave it out",
             )
     return True
 
@@ -362,11 +323,9 @@ def _is_difference(X: Comparisons, column: FloatArray) -> bool:
 def _judge_names(owner: str, X: Comparisons, parameter: str) -> list[Any]:
     """Return the names of those who judged, sorted; "" is nobody in particular."""
     if X.judge is None:
-        raise DataError(
+        raise DataError(code="judges-not-said", owner=owner).says(
             f"{parameter} asks how judges differ, but the comparisons do not say who judged",
             f"Give Comparisons judge=..., or leave {parameter} out",
-            code="judges-not-said",
-            owner=owner,
         )
     return sorted_labels(X.judge)
 
@@ -374,11 +333,9 @@ def _judge_names(owner: str, X: Comparisons, parameter: str) -> list[Any]:
 def _cluster_names(owner: str, X: Comparisons) -> list[Any]:
     """Return the names of the clusters, sorted; "" is a cluster of its own for each comparison."""
     if X.cluster is None:
-        raise DataError(
+        raise DataError(code="clusters-not-said", owner=owner).says(
             "cluster=True asks for the prompt, task or session of each comparison, but the comparisons do not say",
             "Give Comparisons cluster=..., or leave cluster=False",
-            code="clusters-not-said",
-            owner=owner,
         )
     return sorted_labels(X.cluster)
 
@@ -386,14 +343,10 @@ def _cluster_names(owner: str, X: Comparisons) -> list[Any]:
 def _warn_one_judge(owner: str, X: Comparisons, names: list[Any]) -> None:
     """Warn if there is nobody to tell a judge apart from."""
     if len(names) == 1 and "" not in np.asarray(X.judge, dtype=object):
-        warn_user(
-            DataWarning(
-                f"all comparisons are by one judge ({first_few(names)}): what is its own and what all share "
-                "cannot be told apart, so answers for others are guesses",
-                "Leave judge_kernel=None",
-                code="tastes-of-one-judge",
-                owner=owner,
-            )
+        DataWarning(code="tastes-of-one-judge", owner=owner).warn(
+            f"all comparisons are by one judge ({first_few(names)}): what is its own and what all share "
+            "cannot be told apart, so answers for others are guesses",
+            "Leave judge_kernel=None",
         )
 
 
@@ -406,12 +359,10 @@ def check_maximum(owner: str, data: Statements, names: Any) -> None:
     beats = sp.csr_array((np.ones(winner.shape[0]), (winner, loser)), shape=(n, n))
     if connected_components(beats, directed=True, connection="strong")[0] == 1:
         if not outcome.any():
-            raise DataError(
+            raise DataError(code="all-ties-no-maximum", owner=owner).says(
                 "all comparisons are ties, so the likelihood (prior=None) has no maximum: the wider the "
                 "threshold the better",
                 "Add comparisons with a winner",
-                code="all-ties-no-maximum",
-                owner=owner,
             )
         return
     label = np.arange(n) if names is None else names
@@ -427,8 +378,8 @@ def check_maximum(owner: str, data: Statements, names: Any) -> None:
             else f"the items fall into {sizes.shape[0]} parts that were never compared with each other (the smallest: "
             f"{first_few(label[least].tolist())})"
         )
-        raise DataError(
-            f"maximum likelihood (prior=None) does not exist: {who}", cure, code="no-maximum-parts", owner=owner
+        raise DataError(code="no-maximum-parts", owner=owner).says(
+            f"maximum likelihood (prior=None) does not exist: {who}", cure
         )
     wins, losses = np.bincount(winner, minlength=n), np.bincount(loser, minlength=n)
     ends = [
@@ -438,12 +389,10 @@ def check_maximum(owner: str, data: Statements, names: Any) -> None:
     ]
     if not ends:
         ends = [f"some never lost to any of the others ({first_few(label[_top(beats)].tolist())})"]
-    raise DataError(
+    raise DataError(code="no-maximum-ends", owner=owner).says(
         f"maximum likelihood (prior=None) does not exist, utilities would be infinite: of {n} items "
         f"{' and '.join(ends)}",
         cure,
-        code="no-maximum-ends",
-        owner=owner,
     )
 
 

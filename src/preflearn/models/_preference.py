@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.data.join import concatenate
 from preflearn.data.pair_table import warn_before_learning
-from preflearn.exceptions import DataWarning, PreflearnWarning, Setting, warn_user
+from preflearn.exceptions import DataWarning, PreflearnWarning, Setting
 from preflearn.inference.contract import Method, Warm
 from preflearn.inference.ep import EP
 from preflearn.inference.evidence import (
@@ -288,15 +288,11 @@ def warn_unfinished(owner: str, inference: str, infos: list[Any], likelihood: An
     if unfinished:
         worst = max(unfinished, key=lambda info: info.residual)
         other = inference == EP.name and likelihood.log_concave
-        warn_user(
-            UnfinishedWarning(
-                f"{inference} stopped after {worst.steps} steps with residual {worst.residual:.1e} (wanted "
-                f"{worst.wanted:.0e}); probabilities are approximate",
-                "Check for extreme weights or bounds of the kernel",
-                *(("use " + Setting("inference", Laplace.name),) if other else ()),
-                code="inference-unfinished",
-                owner=owner,
-            )
+        UnfinishedWarning(code="inference-unfinished", owner=owner).warn(
+            f"{inference} stopped after {worst.steps} steps with residual {worst.residual:.1e} (wanted "
+            f"{worst.wanted:.0e}); probabilities are approximate",
+            "Check for extreme weights or bounds of the kernel",
+            *(("use " + Setting("inference", Laplace.name),) if other else ()),
         )
 
 
@@ -304,26 +300,18 @@ def warn_only_noise(owner: str, inference: str, sigma: float, count: str, averag
     """Warn if the noise that was learned is much larger than all differences of utilities."""
     if sigma > NOTHING_BUT_NOISE:
         better = 'inference="ep" (more accurate where there are few), ' if inference == Laplace.name else ""
-        warn_user(
-            DataWarning(
-                f"by {get_method(inference).words} the evidence of these {count} is highest where all utilities "
-                "are equal: they show no differences that noise would not",
-                f"Probabilities are close to 1/2. Collect more, or use {better}{average}a kernel with a fixed variance",
-                code="no-differences-found",
-                owner=owner,
-            )
+        DataWarning(code="no-differences-found", owner=owner).warn(
+            f"by {get_method(inference).words} the evidence of these {count} is highest where all utilities "
+            "are equal: they show no differences that noise would not",
+            f"Probabilities are close to 1/2. Collect more, or use {better}{average}a kernel with a fixed variance",
         )
 
 
 def warn_few_points(owner: str, n_points: int, effective_size: float) -> None:
     """Warn if an average over hyperparameters rests on a few points."""
     if effective_size < 5:
-        warn_user(
-            UnfinishedWarning(
-                f"the average over {n_points} points of the hyperparameters is worth only {effective_size:.1f} draws",
-                "Raise " + Setting("n_points"),
-                "use fewer free parameters",
-                code="few-effective-points",
-                owner=owner,
-            )
+        UnfinishedWarning(code="few-effective-points", owner=owner).warn(
+            f"the average over {n_points} points of the hyperparameters is worth only {effective_size:.1f} draws",
+            "Raise " + Setting("n_points"),
+            "use fewer free parameters",
         )

@@ -27,7 +27,7 @@ from sklearn.gaussian_process.kernels import (
 )
 
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.inference.evidence import Evidence, Starts
 from preflearn.inference.independent import DENSE
 from preflearn.inference.problem import Problem
@@ -143,12 +143,10 @@ class Choice:
         asked = rows.who.number[np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))] * A.shape[1] + A.indices
         judge, latent = np.divmod(np.unique(asked), A.shape[1])
         if latent.shape[0] > MOST_TOGETHER:
-            raise DataError(
+            raise DataError(code="judges-asked-too-much", owner="PreferenceGP").says(
                 f"judges with features are learned together, and they were asked about {latent.shape[0]} things "
                 f"(at most {MOST_TOGETHER}: a matrix of that size squared is held)",
                 'Use judge_kernel="identity", which has no such limit, or fewer comparisons',
-                code="judges-asked-too-much",
-                owner="PreferenceGP",
             )
         return TastesByFeatures(base, share, kernel, self.judge_features, latent, judge)
 
@@ -202,23 +200,19 @@ def _kind(
         return ("pairs" if few else "items"), None
     if model.judge_kernel is not None:
         if n_pairs > MANY_PAIRS:
-            raise DataError(
+            raise DataError(code="too-many-pairs-for-judges", owner="PreferenceGP").says(
                 f"{n_pairs} distinct pairs were compared; with judge_kernel and cyclic_kernel together at most "
                 f"{MANY_PAIRS} can be learned",
                 "Leave one of the two out, or use fewer items",
-                code="too-many-pairs-for-judges",
-                owner="PreferenceGP",
             )
         return "pairs", None
     if circles.X is None:
         return ("effects" if utility is None or n_pairs > FEW_PAIRS * n else "pairs"), None
     if n_pairs <= BASIS_FROM or model.exact:
         if n_pairs > MANY_PAIRS:
-            raise DataError(
+            raise DataError(code="too-many-pairs-for-exact", owner="PreferenceGP").says(
                 f"exact=True holds a matrix of all {n_pairs} distinct pairs (at most {MANY_PAIRS})",
                 "Leave exact=False, which takes skew functions in their place",
-                code="too-many-pairs-for-exact",
-                owner="PreferenceGP",
             )
         return "pairs", None
     basis = _basis(circles, m, LOST, MOST_FUNCTIONS)
@@ -265,11 +259,9 @@ def _item_kernel(
         if isinstance(kernel, ConstantKernel):
             own = start_kernel("PreferenceGP", kernel, np.zeros((2, 1)), unit, parameter=parameter)
         elif kernel is not None:
-            raise DataError(
+            raise DataError(code="kernel-without-features", owner="PreferenceGP").says(
                 "the items have no features, so a kernel over features cannot be used",
                 "Give Comparisons an item table, or use kernel=None, or ConstantKernel() beside a cyclic_kernel",
-                code="kernel-without-features",
-                owner="PreferenceGP",
             )
         return ItemKernel(None, None, own, used.shape[0])
     items = X.items[used]
@@ -337,20 +329,16 @@ def _judge_features(X: Comparisons, names: Any, n_judges: int) -> Any:
     """Return the features of the judges in their order; those whom nobody knows are average."""
     table = X.judges
     if table is None or table.values is None or table.names is None:
-        raise DataError(
+        raise DataError(code="judge-kernel-without-features", owner="PreferenceGP").says(
             "judge_kernel is a kernel between features of judges, and they have none",
             'Give Comparisons judges=table, or use judge_kernel="identity"',
-            code="judge-kernel-without-features",
-            owner="PreferenceGP",
         )
     place = {name: row for row, name in enumerate(table.names)}
     missing = [name for name in names if name not in place]
     if missing:
-        raise DataError(
+        raise DataError(code="judges-not-in-table", owner="PreferenceGP").says(
             f"{len(missing)} judges have no row in the table of judges ({first_few(missing)})",
             "Give Comparisons judges=table with a row for each",
-            code="judges-not-in-table",
-            owner="PreferenceGP",
         )
     known = np.asarray(table.values)[[place[name] for name in names]]
     return np.concatenate([known, np.tile(known.mean(axis=0), (n_judges - len(known), 1))])
@@ -470,11 +458,9 @@ def _sizes(owner: str, items: Any) -> tuple[float, float, FloatArray, FloatArray
     items = given.points
     size = float(abs(items).max()) if items.shape[1] else 0.0
     if size > 1e100:
-        raise DataError(
+        raise DataError(code="features-overflow", owner=owner).says(
             f"features reach {size:.0e}, whose squares overflow",
             "Scale them, for example by OnItems(StandardScaler()), or take logarithms",
-            code="features-overflow",
-            owner=owner,
         )
     if hasattr(items, "tocsc"):
         mean = np.asarray(items.mean(axis=0)).ravel()
@@ -507,14 +493,10 @@ def _parts(kernel: Any) -> list[Any]:
 def warn_if_equal(owner: str, items: Any) -> None:
     """Warn if all items have the same features."""
     if items.shape[0] > 1 and as_items(items).all_equal():
-        warn_user(
-            DataWarning(
-                f"all {items.shape[0]} items that occur have the same features, so no difference between them "
-                "can be learned",
-                "Give features that differ, or leave the item table out: items are then known by name",
-                code="features-all-equal",
-                owner=owner,
-            )
+        DataWarning(code="features-all-equal", owner=owner).warn(
+            f"all {items.shape[0]} items that occur have the same features, so no difference between them "
+            "can be learned",
+            "Give features that differ, or leave the item table out: items are then known by name",
         )
 
 

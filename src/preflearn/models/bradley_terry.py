@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.pair_table import warn_before_learning
-from preflearn.exceptions import DataError, DataWarning, first_few, warn_user
+from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.inference.contract import Method
 from preflearn.inference.evidence import (
     METHODS,
@@ -220,45 +220,34 @@ class BradleyTerry(PreferenceModel):
                 "Build Comparisons(None, first, second, outcome), or use RankRLS for rows with scores."
             )
         if X.items is not None:
-            raise DataError(
+            raise DataError(code="features-not-used", owner=owner).says(
                 f"the items have {X.n_features} features, which it does not use",
                 "Use PreferenceGP, or leave them out: X.with_items(X.n_items)",
-                code="features-not-used",
-                owner=owner,
             )
         if X.weight is not None and not X.weight.any():
-            raise DataError(
-                f"all {len(X)} comparisons have weight zero",
-                "Give some of them a positive weight",
-                code="all-comparison-weights-zero",
-                owner=owner,
+            raise DataError(code="all-comparison-weights-zero", owner=owner).says(
+                f"all {len(X)} comparisons have weight zero", "Give some of them a positive weight"
             )
         tied = np.flatnonzero(X.outcome == 0)
         if tied.shape[0] and not self.ties:
-            raise DataError(
+            raise DataError(code="ties-not-modelled", owner=owner).says(
                 f"{tied.shape[0]} of {len(X)} comparisons are ties (rows {first_few(tied)}), which have "
                 "probability zero without a threshold",
                 f"Use {owner}(ties=True), or drop them",
-                code="ties-not-modelled",
-                owner=owner,
             )
         if X.n_items <= self._dense:
             return
         if self._method.exact_only:
-            raise DataError(
+            raise DataError(code="too-many-items-for-inference", owner=owner).says(
                 f'inference="{self.inference}" factors a matrix of all items at every sweep; {X.n_items} items '
                 f"are more than {self._dense}",
                 'Use inference="laplace"',
-                code="too-many-items-for-inference",
-                owner=owner,
             )
         if self.cluster or self.side == "judge":
             which = "cluster=True" if self.cluster else 'side="judge"'
-            raise DataError(
+            raise DataError(code="too-many-items-for-terms", owner=owner).says(
                 f"with {which} a matrix of all items is held; {X.n_items} items are more than {self._dense}",
                 "Leave that out, or use fewer items",
-                code="too-many-items-for-terms",
-                owner=owner,
             )
 
     def _start(self, X: Comparisons, data: Statements, choice: Choice) -> Evidence:
@@ -319,26 +308,20 @@ class BradleyTerry(PreferenceModel):
         """Raise DataError if effects of columns have no maximum."""
         effects = solution.posterior.u[solution.problem.layout.n_many :]
         if np.abs(effects).max(initial=0.0) > ENDLESS * solution.likelihood.noise_deviation:
-            raise DataError(
+            raise DataError(code="effect-unbounded", owner=type(self).__name__).says(
                 "maximum likelihood (prior=None) does not exist: the comparisons do not bound the effect of the "
                 "side or of a covariate, which tells all winners",
                 'Use prior="auto" (or a number), or leave it out',
-                code="effect-unbounded",
-                owner=type(self).__name__,
             )
 
     def _warn(self, points: Any) -> None:
         owner, sigma = type(self).__name__, self.sigma_
         warn_unfinished(owner, self.inference, [self.info_], self.likelihood_)
         if self.optima_ and isinstance(self.prior, str) and sigma is not None and sigma > NOTHING_BUT_NOISE:
-            warn_user(
-                DataWarning(
-                    f"the evidence of these {len(self.comparisons_)} comparisons is highest where all utilities are "
-                    "equal: they show no differences that noise would not",
-                    "Probabilities are close to 1/2. Collect more, or give the variance: prior=1.0",
-                    code="no-differences-shown",
-                    owner=owner,
-                )
+            DataWarning(code="no-differences-shown", owner=owner).warn(
+                f"the evidence of these {len(self.comparisons_)} comparisons is highest where all utilities are "
+                "equal: they show no differences that noise would not",
+                "Probabilities are close to 1/2. Collect more, or give the variance: prior=1.0",
             )
 
     def _file_state(self) -> dict[str, Any]:
@@ -354,9 +337,8 @@ class BradleyTerry(PreferenceModel):
         choice = self._choose(X, data, None)
         evidence = self._start(X, data, replace(choice, scale=scale_again(state["scale"], choice)))
         if state["hyperposterior"] is not None and (self.hyperparameters != "average" or evidence.problem.estimated):
-            raise DataError(
-                "there are points of the hyperparameters, which the parameters do not speak of",
-                code="points-without-parameters",
+            raise DataError(code="points-without-parameters").says(
+                "there are points of the hyperparameters, which the parameters do not speak of"
             )
         self._keep(X, data, learned_again(evidence, state))
 

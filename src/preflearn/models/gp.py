@@ -291,12 +291,10 @@ class PreferenceGP(PreferenceModel):
         evidence = super()._evidence_of(data, choice, likelihood)
         if self.judge_reliability and data.reliable and data.judge is not None and data.judges:
             if evidence.problem.estimated:
-                raise DataError(
+                raise DataError(code="reliability-needs-exact-variances", owner="PreferenceGP").says(
                     f"judge_reliability needs exact variances, and so many latents ({evidence.problem.n_latents:,}) "
                     "have estimates only",
                     "Leave out judge_reliability, or cluster or judge_kernel, or use fewer items",
-                    code="reliability-needs-exact-variances",
-                    owner="PreferenceGP",
                 )
             known = np.where(data.judge < len(data.judges), data.judge, -1)
             evidence.reliability = Reliability(known, np.ones(len(data.judges)), RELIABILITY)

@@ -73,11 +73,8 @@ def merged_edges(owner: str, data: LabelPreferences, *, exact: bool) -> Edges:
     """Turn every edge so that the lower label comes first, merge equal ones into weights, drop items without any."""
     rows = np.arange(data.n_edges) if data.weight is None else np.flatnonzero(data.weight)
     if rows.shape[0] == 0:
-        raise DataError(
-            f"there are no edges to learn from (items: {len(data)})",
-            "Give some a positive weight",
-            code="no-edges-to-learn-from",
-            owner=owner,
+        raise DataError(code="no-edges-to-learn-from", owner=owner).says(
+            f"there are no edges to learn from (items: {len(data)})", "Give some a positive weight"
         )
     weight = np.ones(rows.shape[0]) if data.weight is None else data.weight[rows]
     first, second = data.first[rows], data.second[rows]
@@ -125,8 +122,8 @@ def edge_list(estimator: Any, X: Any, edges: Any, n_items: int) -> tuple[IntArra
         )
     listed = [tuple(edge) for edge in edges]
     if not listed or any(len(edge) != 3 for edge in listed):
-        raise DataError(
-            f"edges must be (row of X, first label, second label); got {listed[:1]}.", code="edges-shape", owner=owner
+        raise DataError(code="edges-shape", owner=owner).says(
+            f"edges must be (row of X, first label, second label); got {listed[:1]}."
         )
     new = LabelPreferences._from_fields(items=np.zeros((n_items, 1)))  # messages as for data
     asked = LabelPreferences(new.items, [edge[0] for edge in listed], *_sides(listed), labels=known)

@@ -128,11 +128,8 @@ class OnItems(TransformerMixin, BaseEstimator):
             return items
         missing = sorted(set(known) - set(names))
         if missing:
-            raise DataError(
-                f"columns {first_few(missing)} of training are missing",
-                "Give the same columns as in training",
-                code="columns-of-training-missing",
-                owner="OnItems",
+            raise DataError(code="columns-of-training-missing", owner="OnItems").says(
+                f"columns {first_few(missing)} of training are missing", "Give the same columns as in training"
             )
         return items[:, [names.index(name) for name in known]]
 
@@ -140,11 +137,8 @@ class OnItems(TransformerMixin, BaseEstimator):
         """Return the feature rows of the items that occur, each once."""
         if isinstance(X, Comparisons):
             if X.items is None:
-                raise DataError(
-                    "the items have no features to transform",
-                    "Give Comparisons an item table",
-                    code="nothing-to-transform",
-                    owner="OnItems",
+                raise DataError(code="nothing-to-transform", owner="OnItems").says(
+                    "the items have no features to transform", "Give Comparisons an item table"
                 )
             used = X.used_items()
         elif isinstance(X, LabelPreferences):

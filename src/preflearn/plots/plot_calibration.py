@@ -152,11 +152,9 @@ def _first(probability: Any, caller: str) -> Any:
     if given.ndim != 2:
         return given
     if given.shape[1] != 2 or not np.allclose(given.sum(axis=1), 1):
-        raise DataError(
+        raise DataError(code="probabilities-shape", owner=caller).says(
             f"probabilities have shape {given.shape} and must sum to 1 in every row",
             "Pass what predict_proba returns, or one column with P(first preferred)",
-            code="probabilities-shape",
-            owner=caller,
         )
     return given[:, 1]
 

@@ -156,43 +156,32 @@ def _folds(data: Comparisons, by: str, n_folds: int, random_state: int) -> tuple
     count, what = len(data.pairs), "the same two items"
     if by == "item":
         if data.items is None:
-            raise DataError(
+            raise DataError(code="held-out-items-need-features", owner="held_out").says(
                 "by item needs features: a model that knows items by name alone cannot predict new ones",
                 "Give a table of items, or hold out pairs",
-                code="held-out-items-need-features",
-                owner="held_out",
             )
         splitter, count, what = ItemFolds, len(data.used_items()), "one item"
     elif by == "judge":
         if data.judge is None:
-            raise DataError(
-                "by judge needs to know who judged",
-                "Name the column of the judges",
-                code="held-out-judges-not-said",
-                owner="held_out",
+            raise DataError(code="held-out-judges-not-said", owner="held_out").says(
+                "by judge needs to know who judged", "Name the column of the judges"
             )
         groups = np.unique(np.asarray(data.judge).astype(str), return_inverse=True)[1].astype(np.intp)
         unit, splitter, count, what = groups, GroupFolds, int(groups.max()) + 1, "one judge"
     elif by == "cluster":
         if data.cluster is None:
-            raise DataError(
-                "by cluster needs to know the cluster of each comparison",
-                "Build with cluster=...",
-                code="held-out-clusters-not-said",
-                owner="held_out",
+            raise DataError(code="held-out-clusters-not-said", owner="held_out").says(
+                "by cluster needs to know the cluster of each comparison", "Build with cluster=..."
             )
         unit = data.clusters()
         splitter, count, what = ClusterFolds, int(unit.max()) + 1, "one cluster"
     elif by != "pair":
         raise ValueError(f'held_out: by={by!r} is not one of "pair", "item", "judge", "cluster".')
     if n_folds < 2:
-        raise DataError(f"{n_folds} folds; at least 2 are needed.", code="too-few-folds", owner="held_out")
+        raise DataError(code="too-few-folds", owner="held_out").says(f"{n_folds} folds; at least 2 are needed.")
     if count < 2:
-        raise DataError(
-            f"the comparisons are all of {what}, so nothing is left to learn from when these are held out",
-            "Give more",
-            code="nothing-left-to-learn-from",
-            owner="held_out",
+        raise DataError(code="nothing-left-to-learn-from", owner="held_out").says(
+            f"the comparisons are all of {what}, so nothing is left to learn from when these are held out", "Give more"
         )
     folds = splitter(min(n_folds, count), random_state=random_state)
     bare = data._take(slice(None), group=None) if by == "judge" else data

@@ -27,8 +27,8 @@ class _Folds:
         if isinstance(n_splits, bool) or not isinstance(n_splits, int | np.integer):
             raise TypeError(f"{type(self).__name__}: n_splits must be an integer; got {type(n_splits).__name__}.")
         if n_splits < 2:
-            raise DataError(
-                f"n_splits must be at least 2; got {n_splits}.", code="n-splits-below-two", owner=type(self).__name__
+            raise DataError(code="n-splits-below-two", owner=type(self).__name__).says(
+                f"n_splits must be at least 2; got {n_splits}."
             )
         self.n_splits = int(n_splits)
         self.shuffle = shuffle
@@ -47,11 +47,9 @@ class _Folds:
 
         n_units = len(sizes)
         if n_units < self.n_splits:
-            raise DataError(
+            raise DataError(code="too-few-units-for-folds", owner=type(self).__name__).says(
                 f"{n_units} {what} cannot fill {self.n_splits} folds",
                 f"Use at most n_splits={n_units}, or more data; with fewer than 2 {what} nothing can be held out",
-                code="too-few-units-for-folds",
-                owner=type(self).__name__,
             )
         order = np.arange(n_units)
         if self.shuffle:
@@ -103,21 +101,16 @@ class GroupFolds(_Folds):
         if isinstance(X, Ratings | Comparisons) and X.group is not None:
             labels = X.group
         if labels is None:
-            raise DataError(
+            raise DataError(code="no-groups-to-split", owner="GroupFolds").says(
                 "there are no groups",
                 "Give X with groups (Ratings or Comparisons), or pass qid=... (in a search or cross_validate: "
                 "turn on metadata routing and pass params={'qid': qid})",
-                code="no-groups-to-split",
-                owner="GroupFolds",
             )
         given = _as_array(labels)
         n_rows = int(X.shape[0]) if hasattr(X, "shape") else len(X)
         if len(given) != n_rows:
-            raise DataError(
-                f"groups has {len(given)} values for {n_rows} rows",
-                "Give one per row",
-                code="group-count",
-                owner="GroupFolds",
+            raise DataError(code="group-count", owner="GroupFolds").says(
+                f"groups has {len(given)} values for {n_rows} rows", "Give one per row"
             )
         unit, sizes = _numbered(given)
         yield from self._splits_of(self._deal(sizes, "groups")[unit])
@@ -166,11 +159,8 @@ class ClusterFolds(_Folds):
         """Yield train and test row numbers."""
         _check_comparisons(X, "ClusterFolds")
         if X.cluster is None:
-            raise DataError(
-                "the comparisons have no clusters",
-                "Build Comparisons with cluster=...",
-                code="no-clusters-to-split",
-                owner="ClusterFolds",
+            raise DataError(code="no-clusters-to-split", owner="ClusterFolds").says(
+                "the comparisons have no clusters", "Build Comparisons with cluster=..."
             )
         unit, sizes = _numbered(X.cluster)
         own = np.flatnonzero([label == "" for label in X.cluster.tolist()])
@@ -255,7 +245,9 @@ class ItemFolds(_Folds):
     ) -> None:
         super().__init__(n_splits, shuffle=shuffle, random_state=random_state)
         if test not in ("any", "both"):
-            raise DataError(f'test must be "any" or "both"; got {test!r}.', code="item-folds-test", owner="ItemFolds")
+            raise DataError(code="item-folds-test", owner="ItemFolds").says(
+                f'test must be "any" or "both"; got {test!r}.'
+            )
         self.test = test
 
     def split(self, X: Comparisons, y: Any = None, groups: Any = None) -> Iterator[Split]:
@@ -272,12 +264,10 @@ class ItemFolds(_Folds):
             splits.append((np.flatnonzero(~(first | second)), np.flatnonzero(test)))
             for rows, part in zip(splits[-1], ("training", "test"), strict=True):
                 if not len(rows):
-                    raise DataError(
+                    raise DataError(code="item-fold-empty", owner="ItemFolds").says(
                         f'fold {fold} of {self.n_splits} has no {part} comparisons (test="{self.test}", {len(used)} '
                         f"items, {len(X)} comparisons)",
                         f"Use another n_splits or random_state, {any_side if self.test == 'both' else ''}or PairFolds",
-                        code="item-fold-empty",
-                        owner="ItemFolds",
                     )
         yield from splits
 

@@ -204,12 +204,10 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
             model = self.model
             if model is None:
                 if X.items is None:
-                    raise DataError(
+                    raise DataError(code="clusters-need-features", owner="ComparableClusters").says(
                         'the items have no features, which the model of method="gpgp" learns from',
                         'Use method="svd" or "partial", or model=PreferenceGP(cyclic_kernel=ConstantKernel()), which '
                         "knows items by name; or give Comparisons an item table",
-                        code="clusters-need-features",
-                        owner="ComparableClusters",
                     )
                 model = PreferenceGP(cyclic_kernel="rbf", ties=ties, random_state=self.random_state)
             return np.asarray(model.fit(X).preference_matrix().mean)

@@ -174,18 +174,12 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
 def _model(X: Any) -> PreferenceGP:
     if isinstance(X, Comparisons):
         if X.judge is None:
-            raise DataError(
-                "the comparisons do not say who judged",
-                "Give Comparisons judge=...",
-                code="no-judges-to-report",
-                owner="judge_report",
+            raise DataError(code="no-judges-to-report", owner="judge_report").says(
+                "the comparisons do not say who judged", "Give Comparisons judge=..."
             )
         if not (X.judge != "").any():
-            raise DataError(
-                'every judge is "", nobody in particular',
-                "Name the judges",
-                code="nameless-judges",
-                owner="judge_report",
+            raise DataError(code="nameless-judges", owner="judge_report").says(
+                'every judge is "", nobody in particular', "Name the judges"
             )
         ties = bool((X.outcome == 0).any())
         return PreferenceGP(judge_kernel="identity", ties=ties, random_state=0).fit(X)

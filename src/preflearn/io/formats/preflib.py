@@ -29,29 +29,23 @@ def preflib_rankings(text: str, source: str) -> tuple[Table, Rankings, list[str]
         where = Place(source, number)
         match = _PREFLIB_LINE.fullmatch(line)
         if match is None or not match[2].strip():
-            raise FileFormatError(
-                f'"{line[:60]}" is not a count and a ranking',
-                "Write it as in 3: 1,2,{4,5}",
-                code="preflib-line",
-                where=where,
+            raise FileFormatError(code="preflib-line", where=where).says(
+                f'"{line[:60]}" is not a count and a ranking', "Write it as in 3: 1,2,{4,5}"
             )
         if len(match[1]) > 12:
-            raise FileFormatError(
-                f"the count {match[1][:20]} is too large", "Correct it", code="preflib-count-too-large", where=where
+            raise FileFormatError(code="preflib-count-too-large", where=where).says(
+                f"the count {match[1][:20]} is too large", "Correct it"
             )
         ranks.append([[_alternative(n, names, where) for n in rank] for rank in _preflib_ranks(match[2], where)])
         counts.append(float(match[1]))
         lines.append(number)
     if not ranks:
-        raise FileFormatError(
-            "there are no rankings below the header",
-            "Add lines such as 3: 1,2,{4,5}",
-            code="preflib-no-rankings",
-            where=Place(source),
+        raise FileFormatError(code="preflib-no-rankings", where=Place(source)).says(
+            "there are no rankings below the header", "Add lines such as 3: 1,2,{4,5}"
         )
     if not any(counts):
-        raise FileFormatError(
-            "every ranking has the count 0", "Raise some of them", code="preflib-all-counts-zero", where=Place(source)
+        raise FileFormatError(code="preflib-all-counts-zero", where=Place(source)).says(
+            "every ranking has the count 0", "Raise some of them"
         )
     table = Table(source, (), lambda name: [], lines, "line")
     how = f"counts before the rankings are weights, {sum(counts):g} in total; braces are ties"
@@ -66,11 +60,8 @@ def _preflib_lines(text: str, names: dict[str, str], source: str) -> Iterator[tu
     for number, line in lines:
         kind = re.fullmatch(r"#\s*DATA TYPE\s*:\s*(\w+)", line)
         if kind and kind[1].lower() not in ("soc", "soi", "toc", "toi"):
-            raise FileFormatError(
-                f'the data type is "{kind[1][:20]}", and rankings are soc, soi, toc or toi',
-                "Give a file with rankings",
-                code="preflib-data-type",
-                where=Place(source, number),
+            raise FileFormatError(code="preflib-data-type", where=Place(source, number)).says(
+                f'the data type is "{kind[1][:20]}", and rankings are soc, soi, toc or toi', "Give a file with rankings"
             )
     for number, match in head:
         _add_name(names, match[1], match[2], Place(source, number))
@@ -83,11 +74,8 @@ def _preflib_lines(text: str, names: dict[str, str], source: str) -> Iterator[tu
         for number, line in body[1 : n_names + 1]:
             key, comma, name = line.partition(",")
             if not comma or not key.strip().isdecimal():
-                raise FileFormatError(
-                    f'"{line[:60]}" is not "number,name"',
-                    "Correct the line",
-                    code="preflib-alternative-line",
-                    where=Place(source, number),
+                raise FileFormatError(code="preflib-alternative-line", where=Place(source, number)).says(
+                    f'"{line[:60]}" is not "number,name"', "Correct the line"
                 )
             _add_name(names, key.strip(), name, Place(source, number))
         body = body[n_names + 2 :]  # a line with the numbers of voters and rankings follows the names
@@ -98,19 +86,16 @@ def _add_name(names: dict[str, str], key: str, name: str, where: Place) -> None:
     name = name.strip() or key
     key = str(int(key)) if len(key) < 10 else key
     if key in names:
-        raise FileFormatError(
-            f"alternative {key} was named already",
-            "Name every alternative once",
-            code="preflib-alternative-repeated",
-            where=where,
+        raise FileFormatError(code="preflib-alternative-repeated", where=where).says(
+            f"alternative {key} was named already", "Name every alternative once"
         )
     names[key] = f"{name} ({key})" if name in names.values() else name
 
 
 def _preflib_ranks(text: str, where: Place) -> list[list[str]]:
     if not re.fullmatch(r"(\{[^{}]*\}|[^{},]*)(,(\{[^{}]*\}|[^{},]*))*", text.strip()):
-        raise FileFormatError(
-            "the braces of a tie do not match", "Write ties as in 1,{2,3},4", code="preflib-braces", where=where
+        raise FileFormatError(code="preflib-braces", where=where).says(
+            "the braces of a tie do not match", "Write ties as in 1,{2,3},4"
         )
     ranks = []
     for match in re.finditer(r"\{([^{}]*)\}|[^{},]+", text):
@@ -124,10 +109,8 @@ def _preflib_ranks(text: str, where: Place) -> list[list[str]]:
 def _alternative(number: str, names: dict[str, str], where: Place) -> str:
     key = str(int(number)) if number.isdecimal() and len(number) < 10 else number
     if names and key not in names:
-        raise FileFormatError(
+        raise FileFormatError(code="preflib-unknown-alternative", where=where).says(
             f'"{number[:40]}" is not among the {len(names)} alternatives of the header',
             "Correct the number, or add a line # ALTERNATIVE NAME",
-            code="preflib-unknown-alternative",
-            where=where,
         )
     return names.get(key, key)
