@@ -40,7 +40,8 @@ def by_grid(system, seen, likelihood):
 
 def errors(posterior, exact):
     evidence, mean, covariance = exact
-    C = posterior.curve.among(np.arange(len(mean)))
+    few = posterior.curve.touched(posterior.u, np.arange(len(mean)))
+    C = few.A @ (few.A @ few.covariance).T
     deviation = np.sqrt(covariance.diagonal())
     return (
         abs(posterior.log_evidence - evidence),

@@ -15,7 +15,7 @@ from likelihood_table import LOG_CONCAVE, drawn_outcomes
 from preflearn.inference.contract import Observed, Query
 from preflearn.inference.dense import DenseSystem, Design, Factor
 from preflearn.inference.ep import ep, ep_gradient
-from preflearn.inference.independent import IndependentSystem, PairDesign
+from preflearn.inference.independent import IndependentSystem
 from preflearn.inference.laplace import laplace, laplace_gradient
 from preflearn.inference.search import maximise, starts
 from preflearn.kernels import gram, gram_and_pullback, gram_diag
@@ -256,7 +256,7 @@ def test_independent_latents_have_a_posterior_like_others(border):
     D = rng.normal(size=(4, len(border)))
     seen = Observed(np.array([1.0, -1.0, 1.0, 1.0]), np.array([1.0, 2.0, 0.5, 1.0]))
     E = sp.csr_array(np.round(rng.normal(size=(3, len(k)))))
-    system = IndependentSystem(PairDesign(A, D), 2.5, k[6:])
+    system = IndependentSystem(Design(A, D), 2.5, k[6:])
     posterior, _, sites = ep(system, seen, Logit())
     wanted, _, others = ep(DenseSystem(Design(A, D), Factor.build(np.diag(k))), seen, Logit())
     assert posterior.log_evidence == pytest.approx(wanted.log_evidence, abs=1e-10)
@@ -306,6 +306,6 @@ def test_latents_that_are_seen_one_by_one_have_the_same_precision_matrix(monkeyp
 
 def test_negative_precisions_that_leave_no_posterior_are_refused_whatever_the_prior():
     A = pair_operator(np.array([0]), np.array([1]), 2)
-    for system in (IndependentSystem(PairDesign(A, np.zeros((1, 0))), 1.0, np.zeros(0)), DenseSystem.of(A, np.eye(2))):
+    for system in (IndependentSystem(Design(A, np.zeros((1, 0))), 1.0, np.zeros(0)), DenseSystem.of(A, np.eye(2))):
         with pytest.raises(np.linalg.LinAlgError):
             system.curve(np.array([-2.0]), semidefinite=False)

@@ -8,7 +8,7 @@ from hostile_problems import problem
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
-from preflearn.inference.contract import RootCurve
+from preflearn.inference.contract import Curve
 from preflearn.inference.dense import DenseCurve
 from preflearn.likelihoods import Flipped, Probit
 from preflearn.terms import Items, Rows
@@ -28,7 +28,7 @@ def both(model, X):
     new = Items(X, model.n_items_ + np.arange(len(X)))
     posterior, query = solution.posterior, solution.problem.query(Rows.of_items(new, "nothing")).combined()
     curve, u = posterior.curve, posterior.u
-    return curve._moments_of_many(u, posterior.g, query), RootCurve.moments(curve, u, posterior.g, query)
+    return curve._moments_of_many(u, posterior.g, query), Curve.moments(curve, u, posterior.g, query)
 
 
 @pytest.mark.parametrize("likelihood", [Probit(), Flipped(Probit(), 0.1)])

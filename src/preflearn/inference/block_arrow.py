@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from preflearn.inference.contract import Curve, Query, RootCurve, System, Touched
+from preflearn.inference.contract import Curve, Query, System, Touched
 from preflearn.inference.dense import Curvature, Design, Factor, products_of_rows
 from preflearn.linalg import (
     EPS,
@@ -39,8 +39,6 @@ from preflearn.linalg import (
 from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["GroupCurve", "GroupDesign", "GroupSystem", "Sensitivity", "Stack", "block_diagonal"]
-
-BLOCK = 2**22  # numbers held at a time
 
 Blocks = list[FloatArray]  # for every stack: (G, k, k)
 
@@ -155,12 +153,6 @@ class GroupDesign:
         data = np.concatenate([np.ravel(part) for part in parts] or [np.zeros(0)])
         return sp.csr_array((data, self._columns, self._indptr), shape=(self.n_own, self.n_local))
 
-    @property
-    def single(self) -> bool:
-        """Whether every row has one latent of its own, that no other row sees."""
-        alone = all(one.what.shape[1] == 1 for one in self.stacks)
-        return bool(alone and self.own.nnz == self.n_rows == self.n_own and (np.diff(self.own.indptr) == 1).all())
-
     def blocks(self, tau: FloatArray) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
         """Return precisions of every stack, Σ τ over the rows of each group.
 
@@ -242,8 +234,6 @@ class GroupSystem(System):
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> GroupCurve:
         """Eliminate the groups, and factor what is left; see `System.curve`."""
-        if self.design.single:
-            return self._single(tau, semidefinite=semidefinite)
         design, n, D = self.design, self.design.n_local, self.design.dense
         stacks = self.eliminated(tau, semidefinite=semidefinite)
         local = np.zeros(n * n)
@@ -275,19 +265,6 @@ class GroupSystem(System):
             Y_D = times(times(inverse, RT), E_D) if D.shape[1] else E_D
             stacks.append(_Eliminated(one, R, Lam, E, E_D, Lam_l, inverse, times(inverse, RE), Y_D))
         return stacks
-
-    def _single(self, tau: FloatArray, *, semidefinite: bool) -> GroupCurve:
-        """Eliminate a latent of each row: what is left of a precision is τ / (1 + s² τ)."""
-        design = self.design
-        roots = [
-            np.broadcast_to(R, (*one.what.shape, 1)).ravel() for R, one in zip(self.roots, design.stacks, strict=True)
-        ]
-        deviation = np.concatenate([*roots, np.zeros(0)])[design.own.indices] * design.own.data
-        gain = 1.0 + deviation**2 * tau
-        if not gain.min(initial=1.0) > 0.0:
-            raise np.linalg.LinAlgError("B is not positive definite")
-        Lam: Any = design.rows.laplacian(tau / gain) if design.n_shared else np.zeros((0, 0))
-        return SingleCurve(self, tau, self.factor.curvature(Lam, semidefinite=semidefinite), deviation, gain)
 
 
 @dataclass(frozen=True)
@@ -328,7 +305,7 @@ class _Eliminated:
 
 
 @dataclass(frozen=True)
-class GroupCurve(RootCurve):
+class GroupCurve(Curve):
     """B = I + S'TS with the groups eliminated."""
 
     system: GroupSystem
@@ -375,12 +352,11 @@ class GroupCurve(RootCurve):
         """-V E of all groups: how their latents move with shared ones."""
         return _wide(self.system.design, [(one.stack, *one.passed) for one in self.stacks])
 
-    def _lifted(self, own: Any, local: Any, dense: FloatArray) -> FloatArray:
-        """Return how rows move with f, their groups following, A - C V E, times a root of its covariance, (rows, r).
-
-        Squares of it are variances.
-        """
-        return Design(local + own @ self._moves.A, dense + own @ self._moves.D).forward(self._root)
+    def _lifted(self, rows: Any) -> Design:
+        """Return how rows move with f, their groups following: A - C V E."""
+        design = self.system.design
+        own = design.own[rows]
+        return Design(design.local[rows] + own @ self._moves.A, design.dense[rows] + own @ self._moves.D)
 
     @cached_property
     def variances(self) -> FloatArray:
@@ -388,13 +364,7 @@ class GroupCurve(RootCurve):
         design = self.system.design
         if design.mirrored and not design.n_dense:
             return design.forms([self._together(one) for one in self.stacks])
-        total = _row_forms(design.own, self._given)
-        step = max(1, BLOCK // max(1, self._root.shape[1]))
-        for start in range(0, design.n_rows, step):
-            rows = slice(start, start + step)
-            part = self._lifted(design.own[rows], design.local[rows], design.dense[rows])
-            total[rows] += np.einsum("ij,ij->i", part, part)
-        return total
+        return _row_forms(design.own, self._given) + self.point.spread(self._lifted(slice(None)))
 
     def _together(self, one: _Eliminated) -> FloatArray:
         """Return the covariance of f + h_g of a stack that mirrors f: V + (I - VΛ) C (I - VΛ)'."""
@@ -402,29 +372,19 @@ class GroupCurve(RootCurve):
         C = self.point.C[local[:, :, None], local[:, None, :]]
         return one.V + times(times(W, C), turned(W))
 
-    def among(self, cells: IntArray) -> FloatArray:
-        """Return the posterior covariance of x at some rows."""
-        design = self.system.design
-        own = design.own[cells]
-        part = self._lifted(own, design.local[cells], design.dense[cells])
-        return np.asarray(part @ part.T + (own @ self._given @ own.T).toarray())
-
     def touched(self, u: FloatArray, cells: IntArray) -> Touched:
         """Return what some rows see: latents of their groups, local ones, and all of the dense ones."""
         design, system = self.system.design, self.system
         own, local = design.own[cells], design.local[cells]
-        few, near = np.unique(own.nonzero()[1]), np.unique(local.nonzero()[1])
+        few, near = np.unique(own.indices), np.unique(local.indices)
         r, n = system.factor.rank, design.n_local
-        f = system.factor.forward(u[:r])
-        h = system.own(u[r:])
         seen = np.concatenate([near, n + np.arange(design.n_dense)])
-        chosen = sp.csr_array((np.ones(len(few)), few, np.arange(len(few) + 1)), shape=(len(few), design.n_own))
-        part = self._lifted(chosen, sp.csr_array((len(few), n)), np.zeros((len(few), design.n_dense)))
-        rows = np.vstack([part, self._root[seen]])
+        moves = Design(self._moves.A[few], self._moves.D[few])
+        rows = np.vstack([moves.forward(self._root), self._root[seen]])
         C = rows @ rows.T
-        C[: len(few), : len(few)] += (chosen @ self._given @ chosen.T).toarray()
+        C[: len(few), : len(few)] += self._given[few][:, few].toarray()
         A = sp.csr_array(sp.hstack([own[:, few], local[:, near], sp.csr_array(design.dense[cells])]))
-        return Touched(A, np.concatenate([h[few], f[seen]]), C)
+        return Touched(A, np.concatenate([system.own(u[r:])[few], system.factor.forward(u[:r])[seen]]), C)
 
     def draw(self, u: FloatArray, count: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Return draws of the shared latents (count, n) and of those of groups (count, N), jointly."""
@@ -460,7 +420,7 @@ class GroupCurve(RootCurve):
     def answer(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, list[Any], list[Any]]:
         """Return means, and rows of shared latents and of groups: R⁻¹ and LB⁻¹ R⁻¹ times the covariances with these.
 
-        For shared latents that is done for few rows, and combined; see `RootCurve.answer`.
+        For shared latents that is done for few rows, and combined; see `Curve.answer`.
         """
         design, factor = self.system.design, self.system.factor
         mean = np.asarray(query.shared @ design.rows.back(g))
@@ -497,58 +457,6 @@ class GroupCurve(RootCurve):
     def inverse_roots(self) -> Any:
         """The same times R_g'."""
         return block_diagonal([(one.stack, one.half) for one in self.stacks], self.system.design.n_own)
-
-
-@dataclass(frozen=True)
-class SingleCurve(GroupCurve):
-    """B where every row has one latent of its own (effects of pairs): all of it is a number for each row.
-
-    With s² the variance of a row's own latent and G = 1 + s² τ, what is left of a precision is τ / G, and the variance
-    of x is that of A f over G², plus s² / G.
-    """
-
-    deviation: FloatArray  # s of each row
-    gain: FloatArray  # G
-
-    @property
-    def log_det(self) -> float:
-        """Return log |B|."""
-        return self.point.log_det + float(np.log1p(self.deviation**2 * self.tau).sum())
-
-    def solve(self, b: FloatArray) -> FloatArray:
-        """Return B⁻¹ b, for one vector or for columns."""
-        factor, design, r = self.system.factor, self.system.design, self.system.factor.rank
-        where = design.own.indices
-        st, gain = (x if b.ndim == 1 else x[:, None] for x in (self.deviation * self.tau, self.gain))
-        own = b[r:][where]
-        v = self.point.solve(b[:r] - factor.back(design.rows.back(st / gain * own)))
-        f = factor.forward(v)
-        x = np.empty_like(b)
-        x[:r] = v
-        x[r + where] = (own - st * design.rows.forward(f)) / gain
-        return x
-
-    @cached_property
-    def _differences(self) -> FloatArray:
-        """Posterior variances of A f."""
-        design = self.system.design
-        return np.asarray(self.point.spread(design.rows)) if design.n_shared else np.zeros(design.n_rows)
-
-    @property
-    def variances(self) -> FloatArray:
-        """Posterior variances of x at the rows; both parts are non-negative."""
-        return np.asarray(self._differences / self.gain**2 + self.deviation**2 / self.gain)
-
-    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Sensitivity:
-        """Return the derivatives of the evidence by K and by the variance of each own latent."""
-        design = self.system.design
-        left = self.tau / self.gain
-        S = left * (left * self._differences - 1.0) + plus**2 - minus**2
-        own = np.empty_like(S)
-        own[design.own.indices] = 0.5 * S * design.own.data**2
-        none = np.zeros((0, 0))
-        M = self.point.sensitivity(*map(design.rows.back, (plus, minus))) if design.n_shared else none
-        return M, [(one, own[one.own].reshape(*one.what.shape, 1)) for one in design.stacks]
 
 
 def _wide(design: GroupDesign, parts: list[tuple[Stack, FloatArray, FloatArray]]) -> Design:

@@ -10,10 +10,9 @@ that answers `Method` in a module of its own, and list it in `preflearn.inferenc
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from preflearn.linalg import draw_normal
 from preflearn.linalg.iterative import conjugate
@@ -27,7 +26,6 @@ __all__ = [
     "Observed",
     "Posterior",
     "Query",
-    "RootCurve",
     "Slopes",
     "System",
     "Touched",
@@ -83,78 +81,32 @@ class Touched:
     covariance: FloatArray
 
 
-class Curve(Protocol):
+class Curve:
     """B = I + S'TS, factored; see the module."""
 
     system: Any  # that B belongs to
-    tau: FloatArray  # precisions of the cells
-
-    @property
-    def log_det(self) -> float:
-        """Log determinant of B."""
-        ...
+    log_det: Any  # log |B|, a number
+    variances: Any  # posterior variances of x at the cells
 
     def solve(self, b: FloatArray) -> FloatArray:
         """Return B⁻¹ b."""
-        ...
+        raise NotImplementedError
 
     def precondition(self, b: FloatArray) -> FloatArray:
         """Return B⁻¹ b, or something like it that costs less."""
         return self.solve(b)
 
-    @property
-    def variances(self) -> FloatArray:
-        """Posterior variances of x at the cells."""
-        ...
-
     def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Any:
         """Return ½ A'(TVT - T + pp' - qq')A in the form that the pullback of the system's priors takes."""
-        ...
-
-    def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return posterior means and variances of what is asked."""
-        ...
-
-    def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return posterior means and the covariance of what is asked."""
-        ...
-
-    def draws(self, u: FloatArray, g: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
-        """Return joint draws (count, p) of what is asked."""
-        return draw_normal(*self.joint(u, g, query), count, rng)
-
-    def relative(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return means and variances of what is asked, relative to the mean of all of it."""
-        mean, C = self.joint(u, g, query)
-        rows = C.mean(axis=1)
-        return mean - mean.mean(), np.maximum(C.diagonal() - 2 * rows + rows.mean(), 0.0)
+        raise NotImplementedError
 
     def touched(self, u: FloatArray, cells: IntArray) -> Touched:
-        """Return what some cells see, for leaving them out; unless it knows fewer latents, the cells themselves."""
-        return Touched(sp.eye_array(len(cells), format="csr"), self.system.forward(u)[cells], self.among(cells))
-
-    def among(self, cells: IntArray) -> FloatArray:
-        """Return the posterior covariance of x at some cells."""
-        ...
-
-
-def square_norms(rows: Any) -> FloatArray:
-    """Return the squared norms of the rows of an array or a sparse array."""
-    if isinstance(rows, np.ndarray):
-        return np.asarray(np.einsum("ij,ij->i", rows, rows))
-    return np.asarray(rows.power(2).sum(axis=1), dtype=np.float64).ravel()
-
-
-def _gram(rows: Any) -> FloatArray:
-    return np.asarray(rows @ rows.T if isinstance(rows, np.ndarray) else (rows @ rows.T).toarray())
-
-
-class RootCurve(Curve, Protocol):
-    """B by whose factor values have rows, the squares of which are what they explain."""
+        """Return what some cells see, for leaving them out; where no latents are few, the cells themselves."""
+        raise NotImplementedError
 
     def answer(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, list[Any], list[Any]]:
         """Return means, and rows (arrays or sparse) whose squares are what u explains of values, and what is left."""
-        ...
+        raise NotImplementedError
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return posterior means and variances of what is asked: var(f | u) + var of its mean, both non-negative."""
@@ -169,8 +121,23 @@ class RootCurve(Curve, Protocol):
         C += sum(map(_gram, left))
         return mean, np.asarray((C + C.T) / 2)
 
+    def draws(self, u: FloatArray, g: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return joint draws (count, p) of what is asked."""
+        return draw_normal(*self.joint(u, g, query), count, rng)
 
-class System(Protocol):
+
+def square_norms(rows: Any) -> FloatArray:
+    """Return the squared norms of the rows of an array or a sparse array."""
+    if isinstance(rows, np.ndarray):
+        return np.asarray(np.einsum("ij,ij->i", rows, rows))
+    return np.asarray(rows.power(2).sum(axis=1), dtype=np.float64).ravel()
+
+
+def _gram(rows: Any) -> FloatArray:
+    return np.asarray(rows @ rows.T if isinstance(rows, np.ndarray) else (rows @ rows.T).toarray())
+
+
+class System:
     """S at some parameters; see the module."""
 
     size: int  # number of columns of S
@@ -181,11 +148,11 @@ class System(Protocol):
 
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
-        ...
+        raise NotImplementedError
 
     def back(self, g: FloatArray) -> FloatArray:
         """Return S'g."""
-        ...
+        raise NotImplementedError
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> Curve:
         """Factor B for precisions of the cells.
@@ -193,7 +160,7 @@ class System(Protocol):
         ``semidefinite`` says that none is negative, as for log-concave likelihoods; otherwise B need not be positive
         definite, and a `LinAlgError` says so. ``near`` is that of a nearby problem, whose estimates are a start.
         """
-        ...
+        raise NotImplementedError
 
     def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
         """Return roughly where the mode is, from ``g`` of a posterior of other parameters and its B if it is known."""
@@ -283,7 +250,7 @@ class Posterior:
     @property
     def log_evidence(self) -> float:
         """Log evidence of the outcomes."""
-        return self.value - 0.5 * self.curve.log_det
+        return float(self.value - 0.5 * self.curve.log_det)
 
     @property
     def x(self) -> FloatArray:
@@ -303,8 +270,9 @@ class Posterior:
         return self.curve.draws(self.u, self.g, query, count, rng)
 
     def relative(self, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return means and variances of what is asked, relative to the mean of all of it."""
-        return self.curve.relative(self.u, self.g, query)
+        """Return means and variances of direct questions, relative to the mean of all of them."""
+        direct: Any = self.curve
+        return direct.relative(self.u, self.g, query)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ import scipy.sparse as sp
 
 from preflearn.exceptions import DataError
 from preflearn.inference.block_arrow import GroupCurve, GroupSystem, Stack
-from preflearn.inference.contract import Curve, Query, System
+from preflearn.inference.contract import Curve, Query, System, Touched
 from preflearn.linalg import times, turned
 from preflearn.linalg.iterative import conjugate, trace_of
 from preflearn.operators import FloatArray, IntArray
@@ -228,9 +228,9 @@ class CrossedCurve(Curve):
         covariance = query.prior - less
         return mean, np.asarray((covariance + covariance.T) / 2)
 
-    def among(self, cells: IntArray) -> FloatArray:
-        """Return the posterior covariance of x at some rows."""
+    def touched(self, u: FloatArray, cells: IntArray) -> Touched:
+        """Return some rows themselves."""
         few = np.zeros((self.tau.shape[0], len(cells)))
         few[cells, np.arange(len(cells))] = 1.0
-        solved = self.solve(self.system.back(few))
-        return np.asarray(self.system.forward(solved)[cells])
+        C = self.system.forward(self.solve(self.system.back(few)))[cells]
+        return Touched(sp.eye_array(len(cells), format="csr"), self.system.forward(u)[cells], C)

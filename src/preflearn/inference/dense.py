@@ -24,8 +24,9 @@ import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
 from scipy.linalg.blas import dgemm, dtrmm, dtrsm, dtrsv
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
-from preflearn.inference.contract import Curve, Query, RootCurve, System, Touched, square_norms
+from preflearn.inference.contract import Curve, Query, System, Touched, square_norms
 from preflearn.linalg import EPS, SMALL, cholesky_one_plus, cholesky_pivoted, cross_product, weighted_square
 from preflearn.operators import FloatArray, IntArray
 
@@ -34,6 +35,7 @@ __all__ = ["Curvature", "DenseCurve", "DenseSystem", "Design", "Factor", "lower"
 WIDE = 16  # possible places for each one that is taken, up to which a table of all beats sorting
 DENSE_SHARE = 0.03  # above this share of non-zeros a dense product is quicker than a sparse one
 FEW_COLUMNS = 4  # of D, whose part of Λ costs next to nothing
+MANY_PRODUCTS = 8  # of two entries of one row, for each entry
 BLOCK = 2**20  # numbers held at a time for combinations of rows
 
 
@@ -69,41 +71,73 @@ class Design:
         return sp.csr_array(sp.hstack([self.A[cells], sp.csr_array(self.D[cells])])) if self.D.size else self.A[cells]
 
     @cached_property
-    def _products(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+    def products(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
+        """Products of two entries of one row of A, see `products_of_rows`."""
         return products_of_rows(self.A)
 
     @cached_property
-    def _pattern(self) -> tuple[IntArray, Any, Any]:
-        """Place of every product in Λ: in the whole, or among its entries, with their columns and where rows start."""
-        _, left, right, _ = self._products
-        n = self.n
-        key: IntArray = np.asarray(left.astype(np.intp) * n + right)
-        distinct, where = _distinct(key, n * n)
-        if distinct.shape[0] > DENSE_SHARE * n * n or self.D.shape[1]:
-            return key, None, None
-        starts = np.searchsorted(distinct, np.arange(n + 1, dtype=np.int64) * n).astype(np.int32)
-        return where, (distinct % n).astype(np.int32), starts
+    def _pattern(self) -> tuple[IntArray, IntArray]:
+        """Places in A'A that are not zero, in ascending order, and which of them every product is a part of."""
+        _, left, right, _ = self.products
+        return _distinct(np.asarray(left.astype(np.intp) * self.n + right), self.n * self.n)
+
+    @cached_property
+    def _rows_of_pattern(self) -> tuple[Any, Any]:
+        """The same as columns, and where rows start, of a sparse array."""
+        starts = np.searchsorted(self._pattern[0], np.arange(self.n + 1, dtype=np.int64) * self.n)
+        return (self._pattern[0] % self.n).astype(np.int32), starts.astype(np.int32)
+
+    def local_laplacian(self, tau: FloatArray, *, sparse: bool) -> Any:
+        """Return A'diag(τ)A."""
+        (row, _, _, value), (place, where) = self.products, self._pattern
+        data = np.bincount(where, value * tau[row], minlength=place.shape[0])
+        if sparse:
+            return sp.csr_array((data, *self._rows_of_pattern), shape=(self.n, self.n))
+        flat = np.zeros(self.n * self.n)
+        flat[place] = data
+        return flat.reshape(self.n, self.n)
 
     def laplacian(self, tau: FloatArray) -> Any:
         """Return Λ: an array, or a sparse array where most of it is zero; m + m q²."""
-        (row, _, _, value), (place, indices, indptr) = self._products, self._pattern
         n, D = self.n, self.D
-        products = value * tau[row]
-        if indices is not None:
-            data = np.bincount(place, products, minlength=indices.shape[0])
-            return sp.csr_array((data, indices, indptr), shape=(n, n))
-        local = np.bincount(place, products, minlength=n * n).reshape(n, n)
         if not D.shape[1]:
-            return local
+            return self.local_laplacian(tau, sparse=self._pattern[0].shape[0] <= DENSE_SHARE * n * n)
         Lam = np.empty((self.shape[1], self.shape[1]))
-        Lam[:n, :n], Lam[n:, n:] = local, weighted_square(D, tau)
+        Lam[:n, :n], Lam[n:, n:] = self.local_laplacian(tau, sparse=False), weighted_square(D, tau)
         Lam[n:, :n] = (self.AT @ (tau[:, None] * D)).T
         Lam[:n, n:] = Lam[n:, :n].T
         return Lam
 
+    @cached_property
+    def _graph(self) -> Any:
+        indices, starts = self._rows_of_pattern
+        return sp.csr_array((np.ones(len(indices)), indices, starts), shape=(self.n, self.n))
+
+    @cached_property
+    def parts(self) -> tuple[IntArray, FloatArray]:
+        """Connected part of each latent that rows compare, and the number of latents in that part."""
+        part = np.asarray(connected_components(self._graph, directed=False)[1], dtype=np.intp)
+        return part, np.bincount(part)[part].astype(np.float64)
+
+    def without_level(self, x: FloatArray) -> FloatArray:
+        """Return x, (n,) or (n, k), less its mean over each connected part."""
+        part, size = self.parts
+        return np.asarray(x - np.asarray(sp.csr_array((1.0 / size, (part, np.arange(self.n)))) @ x)[part])
+
+    @cached_property
+    def narrow_order(self) -> tuple[IntArray, int]:
+        """Order of latents that keeps compared ones close together, and a bound on the entries of a factor in it."""
+        order = np.asarray(reverse_cuthill_mckee(self._graph, symmetric_mode=True), dtype=np.intp)
+        place = np.empty_like(order)
+        place[order] = np.arange(self.n)
+        least = np.arange(self.n)
+        entries = self._graph.tocoo()
+        np.minimum.at(least, place[entries.row], place[entries.col])
+        return order, int((np.arange(self.n) - least).sum())
+
     def spread(self, C: FloatArray) -> FloatArray:
         """Return diag([A D]C[A D]') from the few entries of C that the rows of A touch, and m q of them for D."""
-        (row, left, right, value), n = self._products, self.n
+        (row, left, right, value), n = self.products, self.n
         total = np.bincount(row, value * C[left, right], minlength=self.shape[0])
         if self.D.shape[1]:
             total = total + np.einsum("ij,ij->i", 2 * (self.A @ C[:n, n:]) + self.D @ C[n:, n:], self.D)
@@ -288,8 +322,10 @@ class Curvature:
 
     def spread(self, design: Design) -> FloatArray:
         """Return diag(A C A'); m r from T, of which differences of rows lose half the digits that those of C lose."""
-        m, n = design.shape
-        return design.spread(self.C) if 4 * m > n * n else design.square_norms(np.ascontiguousarray(self.T.T))
+        size, n = np.diff(design.A.indptr), design.shape[1]
+        if 2 * size.sum() > n * n and np.square(size).sum() <= MANY_PRODUCTS * size.sum():
+            return design.spread(self.C)
+        return design.square_norms(np.ascontiguousarray(self.T.T))
 
     def sensitivity(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
         """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
@@ -329,15 +365,14 @@ class DenseSystem(System):
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> DenseCurve:
         """Factor B; see `System.curve`."""
-        return DenseCurve(self, tau, self.factor.curvature(self.design.laplacian(tau), semidefinite=semidefinite))
+        return DenseCurve(self, self.factor.curvature(self.design.laplacian(tau), semidefinite=semidefinite))
 
 
 @dataclass(frozen=True)
-class DenseCurve(RootCurve):
+class DenseCurve(Curve):
     """B factored as one matrix, or in the shape that the factor of the prior knows."""
 
     system: DenseSystem
-    tau: FloatArray
     inner: Any
 
     @property
@@ -358,11 +393,6 @@ class DenseCurve(RootCurve):
         """Return the derivative of the evidence by K; see `Curve.sensitivity`."""
         return self.inner.sensitivity(*map(self.system.design.back, (plus, minus)))
 
-    def among(self, cells: IntArray) -> FloatArray:
-        """Return the posterior covariance of x at some cells."""
-        rows = self.system.design.rows(cells)
-        return np.asarray(rows @ (rows @ self.inner.C).T)
-
     def touched(self, u: FloatArray, cells: IntArray) -> Touched:
         """Return what some cells see."""
         rows: Any = self.system.design.rows(cells)
@@ -370,7 +400,7 @@ class DenseCurve(RootCurve):
         return Touched(rows[:, few], self.system.factor.forward(u)[few], self.inner.C[np.ix_(few, few)])
 
     def answer(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, list[Any], list[Any]]:
-        """Return means, and rows W', V' with cov(f, u) = W' and V = LB⁻¹ W; see `RootCurve.answer`."""
+        """Return means, and rows W', V' with cov(f, u) = W' and V = LB⁻¹ W; see `Curve.answer`."""
         W = self.system.factor.whiten(query.shared)
         found = W.T @ u, W.T, self.inner.whiten(W).T
         mean, seen, left = found if query.operator is None else (query.operator @ part for part in found)

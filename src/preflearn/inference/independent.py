@@ -31,17 +31,15 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 import scipy.sparse.linalg
-from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from preflearn.exceptions import DataError, Message, Setting
-from preflearn.inference.contract import FACTOR_ALWAYS, Curve, Query, System
+from preflearn.inference.contract import FACTOR_ALWAYS, Curve, Query, System, Touched
 from preflearn.inference.dense import Design, lower, products_of_rows
 from preflearn.linalg import cholesky_at_least_one, cholesky_one_plus
 from preflearn.linalg.iterative import conjugate, trace_of
 from preflearn.operators import FloatArray, IntArray
-from preflearn.terms import pair_operator
 
-__all__ = ["DENSE", "FEW", "Factored", "IndependentCurve", "IndependentSystem", "PairDesign", "Precision"]
+__all__ = ["DENSE", "FEW", "Factored", "IndependentCurve", "IndependentSystem", "Precision"]
 
 DENSE = 3_000  # latents up to which a dense factor is the quickest, whatever the graph
 FEW = 256  # latents whose joint covariance is solved for, one system each
@@ -63,109 +61,27 @@ LOOSE = Message(
 )
 
 
-class PairDesign(Design):
-    """A (cells, n), sparse with two entries +1 and -1 in each row, and D (cells, q), an array."""
-
-    def __init__(self, A: Any, D: FloatArray) -> None:
-        super().__init__(A, D)
-        self.A.sort_indices()
-        ends = self.A.indices.reshape(-1, 2).astype(np.intp)
-        self.low, self.high = ends[:, 0], ends[:, 1]
-        key = self.low * self.n + self.high
-        if (np.diff(key) > 0).all():  # every cell is a pair of its own
-            self.keys, self.pair = key, None
-        else:
-            self.keys, pair = np.unique(key, return_inverse=True)
-            self.pair = pair.ravel()
-        self.pairs = self.keys // self.n, self.keys % self.n
-
-    def pair_sums(self, tau: FloatArray) -> FloatArray:
-        """Return the sum of one number for each cell over the cells of each distinct pair."""
-        if self.pair is None:
-            return tau
-        return np.asarray(np.bincount(self.pair, tau, minlength=self.keys.shape[0]), dtype=np.float64)
-
-    def degrees(self, pairs: FloatArray) -> FloatArray:
-        """Return the diagonal of the Laplacian with one weight for each pair."""
-        low, high = self.pairs
-        return np.asarray(np.bincount(low, pairs, self.n) + np.bincount(high, pairs, self.n), dtype=np.float64)
-
-    def matrix(self, pairs: FloatArray, diagonal: FloatArray) -> Any:
-        """Return the sparse matrix with -``pairs`` beside ``diagonal``."""
-        indptr, indices, source = self._pattern
-        values = np.concatenate([-pairs, diagonal])[source]
-        return sp.csr_array((values, indices, indptr), shape=(self.n, self.n))
-
-    @cached_property
-    def pair_differences(self) -> Any:
-        """A with one row for each distinct pair, (pairs, n)."""
-        return pair_operator(*self.pairs, self.n)
-
-    @cached_property
-    def _pattern(self) -> tuple[Any, Any, IntArray]:
-        n, (low, high) = self.n, self.pairs
-        p = low.shape[0]
-        rows, columns = np.concatenate([low, high, np.arange(n)]), np.concatenate([high, low, np.arange(n)])
-        source = np.concatenate([np.tile(np.arange(p), 2), p + np.arange(n)])
-        order = np.argsort(rows * n + columns, kind="stable")
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))]).astype(np.int32)
-        return indptr, columns[order].astype(np.int32), np.asarray(source[order])
-
-    @cached_property
-    def _graph(self) -> Any:
-        return self.matrix(np.ones(self.keys.shape[0]), np.ones(self.n))
-
-    @cached_property
-    def parts(self) -> tuple[IntArray, FloatArray]:
-        """Connected part of each item, and the number of items in that part."""
-        part = np.asarray(connected_components(self._graph, directed=False)[1], dtype=np.intp)
-        return part, np.bincount(part)[part].astype(np.float64)
-
-    def without_level(self, x: FloatArray) -> FloatArray:
-        """Return x, (n,) or (n, k), less its mean over each connected part."""
-        return np.asarray(x - np.asarray(self._to_part @ x)[self.parts[0]])
-
-    @cached_property
-    def _to_part(self) -> Any:
-        part, size = self.parts
-        return sp.csr_array((1.0 / size, (part, np.arange(self.n))))
-
-    @cached_property
-    def narrow_order(self) -> tuple[IntArray, int]:
-        """Order of items that keeps compared ones close together, and a bound on the entries of a factor in it."""
-        order = np.asarray(reverse_cuthill_mckee(self._graph, symmetric_mode=True), dtype=np.intp)
-        place = np.empty_like(order)
-        place[order] = np.arange(self.n)
-        least = np.arange(self.n)
-        a, b = place[self.pairs[0]], place[self.pairs[1]]
-        np.minimum.at(least, np.maximum(a, b), np.minimum(a, b))
-        return order, int((np.arange(self.n) - least).sum())
-
-
 class Inverse:
     """What is asked of C = P⁻¹, which both answers have in common; ``ridge`` is 1/v, 0 without a prior."""
 
     ridge: float
-    design: PairDesign
+    design: Design
 
     def _centred(self, x: FloatArray) -> FloatArray:
         """Return x, without a prior less its mean over each connected part, whose level is not known."""
         return x if self.ridge else self.design.without_level(x)
 
-    def relative(self, E: Any) -> FloatArray | None:
-        """Return the variances of rows E f relative to their mean; None where `among` has to say it."""
-        return None
-
 
 class Precision(Inverse):
     """P = I/v + Λ, and what is asked of its inverse C; see the module for what is exact and what is estimated."""
 
-    def __init__(self, design: PairDesign, tau: FloatArray, variance: float, n_draws: int) -> None:
+    def __init__(self, design: Design, tau: FloatArray, variance: float, n_draws: int) -> None:
         self.design, self.variance, self.n_draws = design, variance, n_draws
-        self.pairs = design.pair_sums(tau)
         self.ridge = 1.0 / variance  # 0 without a prior
-        self.diagonal = np.maximum(design.degrees(self.pairs) + self.ridge, 1e-300)
-        self.P = design.matrix(self.pairs, self.diagonal)
+        self.root = sp.csr_array(sp.diags_array(np.sqrt(tau)) @ design.A)  # Λ = root'root
+        Lam = design.local_laplacian(tau, sparse=True)
+        self.diagonal = np.maximum(Lam.diagonal() + self.ridge, 1e-300)
+        self.P = sp.csr_array(Lam + sp.diags_array(self.diagonal - Lam.diagonal()))
         self.start: FloatArray | None = None  # draws of a nearby precision
 
     def __getstate__(self) -> dict[str, Any]:
@@ -209,9 +125,7 @@ class Precision(Inverse):
         """Return draws without the levels of parts."""
         n = self.design.n
         b = rng.standard_normal((n, count)) * np.sqrt(self.ridge) if self.ridge else np.zeros((n, count))
-        root = np.sqrt(self.pairs)
-        noise = np.stack([root * rng.standard_normal(root.shape[0]) for _ in range(count)], axis=1)
-        b += self.design.pair_differences.T @ noise
+        b += self.root.T @ np.stack([rng.standard_normal(self.root.shape[0]) for _ in range(count)], axis=1)
         known = start if start is not None and start.shape == b.shape else None
         return self.design.without_level(self.solve(self.design.without_level(b), ROUGH, known))
 
@@ -251,7 +165,7 @@ class Precision(Inverse):
         step = max(1, BLOCK // (8 * count))
         for start in range(0, low.shape[0], step):
             i, j = low[start : start + step], high[start : start + step]
-            p, q, r = self.diagonal[i], self.diagonal[j], self._entries(i, j)
+            p, q, r = self.diagonal[i], self.diagonal[j], self.P[i, j]
             det = np.maximum(p * q - r * r, 1e-14 * p * q)
             a, b = (q + r) / det, (p + r) / det
             xi, xj = self.draws[i], self.draws[j]
@@ -291,23 +205,6 @@ class Precision(Inverse):
         C = some @ (some @ self.solve(b, CLOSE)[few]).T
         return np.asarray((C + C.T) / 2)
 
-    def relative(self, E: Any) -> FloatArray | None:
-        """Return the variances of many single items, each a row of E, relative to their mean; None for others."""
-        if E.shape[0] <= FEW or (np.diff(E.indptr) != 1).any():
-            return None
-        items = E.indices
-        x, part = self.draws[items], self.design.parts[0][items]
-        mean, levels = x.mean(axis=0), self.levels[items]
-        share = np.bincount(part) / items.shape[0]
-        level = levels * (1.0 - 2.0 * share[part]) + float(levels @ share[part]) / items.shape[0]
-        return np.asarray(self.variances[items] - levels - 2 * (x @ mean) / mean.shape[0] + np.mean(mean**2) + level)
-
-    def _entries(self, i: IntArray, j: IntArray) -> FloatArray:
-        key = np.minimum(i, j) * self.design.n + np.maximum(i, j)
-        known = self.design.keys
-        place = np.minimum(np.searchsorted(known, key), known.shape[0] - 1)
-        return np.asarray(np.where(known[place] == key, -self.pairs[place], 0.0))
-
     @cached_property
     def log_det(self) -> float:
         """Log determinant of vP: exact from a sparse factor, else estimated; 0 without a prior.
@@ -317,19 +214,19 @@ class Precision(Inverse):
         """
         if not self.ridge:
             return 0.0
-        n, (low, high) = self.design.n, self.design.pairs
+        n = self.design.n
         if self._factor is not None:
             return float(np.log(np.abs(self._factor[1].U.diagonal())).sum() + n * np.log(self.variance))
         root = 1.0 / np.sqrt(self.diagonal)
         exact = float(np.log(self.variance * self.diagonal).sum())
-        square = 2.0 * float(np.sum(np.square(self.pairs * root[low] * root[high])))
+        M = sp.csr_array(sp.diags_array(root) @ self.P @ sp.diags_array(root))
+        square = float(np.sum(np.square(M.data))) - float(np.sum(np.square(M.diagonal())))
 
         def rest(x: FloatArray) -> FloatArray:
             gap = 1.0 - x
             return np.asarray(np.log(x) + gap + 0.5 * gap * gap)
 
         signs = np.random.default_rng(1).choice([-1.0, 1.0], (n, PROBES))
-        M = sp.csr_array(sp.diags_array(root) @ self.P @ sp.diags_array(root))
         return float(exact - 0.5 * square + trace_of(lambda x: M @ x, signs, rest))
 
 
@@ -339,16 +236,15 @@ class Factored(Inverse):
     Without a prior LL' = Λ/s + ee', e the level of unit length and s the typical size of Λ, and C = (LL')⁻¹/s - ee'/s.
     """
 
-    def __init__(self, design: PairDesign, tau: FloatArray, variance: float, *, semidefinite: bool) -> None:
+    def __init__(self, design: Design, tau: FloatArray, variance: float, *, semidefinite: bool) -> None:
         self.design, n = design, design.n
-        pairs, (low, high) = design.pair_sums(tau), design.pairs
-        degrees = design.degrees(pairs)
+        B = design.local_laplacian(tau, sparse=False).T
         self.ridge = 1.0 / variance
-        self.variance = variance if self.ridge else n / max(float(degrees.sum()), 1e-300)
-        B = np.zeros((n, n), order="F")
-        B[high, low] = -self.variance * pairs
-        B.flat[:: n + 1] = self.variance * degrees + (1.0 if self.ridge else 0.0)
-        if not self.ridge:
+        self.variance = variance if self.ridge else n / max(float(np.trace(B)), 1e-300)
+        B *= self.variance
+        if self.ridge:
+            B.flat[:: n + 1] += 1.0
+        else:
             B += 1.0 / n
         self.L, failed = scipy.linalg.lapack.dpotrf(B, lower=1, clean=1)
         if failed and not self.ridge:
@@ -383,27 +279,17 @@ class Factored(Inverse):
         """Variances of the items."""
         return np.asarray(self.lower.diagonal())
 
-    def spreads(self, low: IntArray, high: IntArray) -> FloatArray:
-        """Return the variances of f_low - f_high."""
-        v = self.variances
-        size = v[low] + v[high]
-        found = np.asarray(size - 2.0 * self.lower[high, low])
-        return self._checked(found, size, lambda rows: pair_operator(low[rows], high[rows], self.design.n))
-
     def forms(self, E: Any) -> FloatArray:
         """Return the variances of rows E f."""
-        row, left, right, value = products_of_rows(E)
+        row, left, right, value = self.design.products if E is self.design.A else products_of_rows(E)
         products = value * self.lower[np.maximum(left, right), np.minimum(left, right)]
         found = np.asarray(np.bincount(row, products, minlength=E.shape[0]), dtype=np.float64)
-        return self._checked(found, np.asarray(abs(E) @ self.variances), lambda rows: E[rows])
-
-    def _checked(self, found: FloatArray, size: FloatArray, rows_of: Any) -> FloatArray:
-        """Return variances of rows, those that are small differences of large numbers from the factor instead."""
-        unsure = np.flatnonzero(found <= CANCELLED * size)
+        # small differences of large numbers are worked out from the factor instead
+        unsure = np.flatnonzero(found <= CANCELLED * np.asarray(abs(E) @ self.variances))
         step = max(1, BLOCK // max(1, self.design.n))
         for start in range(0, unsure.shape[0], step):
             rows = unsure[start : start + step]
-            half = lower(self.L, self._centred(rows_of(rows).T.toarray()))
+            half = lower(self.L, self._centred(E[rows].T.toarray()))
             found[rows] = self.variance * np.einsum("ij,ij->j", half, half)
         return found
 
@@ -425,7 +311,7 @@ class IndependentSystem(System):
     smooth = True
 
     def __init__(
-        self, design: PairDesign, variance: float, border: FloatArray, dense: bool = True, n_draws: int = N_DRAWS
+        self, design: Design, variance: float, border: FloatArray, dense: bool = True, n_draws: int = N_DRAWS
     ) -> None:
         self.design, self.variance, self.border, self.dense, self.n_draws = design, variance, border, dense, n_draws
         self.size = self.order = design.n + len(border)
@@ -443,13 +329,15 @@ class IndependentSystem(System):
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> IndependentCurve:
         """Return B, ready to solve systems with."""
+        weighted = tau[:, None] * self.design.D
+        columns, squares = np.asarray(self.design.AT @ weighted), self.design.D.T @ weighted
         if self.dense:
             dense = Factored(self.design, tau, self.variance, semidefinite=semidefinite)
-            return IndependentCurve(self, tau, dense, semidefinite)
+            return IndependentCurve(self, dense, columns, squares, semidefinite)
         sparse = Precision(self.design, tau, self.variance, self.n_draws)
         if isinstance(near, IndependentCurve) and near.precision.n_draws == self.n_draws:
             sparse.start = near.precision.__dict__.get("draws")
-        return IndependentCurve(self, tau, sparse)
+        return IndependentCurve(self, sparse, columns, squares)
 
     def start(self, g: FloatArray, near: Curve | None) -> FloatArray:
         """Return roughly where the mode is: to first order f = ka moves by C (a dlog k) with the prior variances k."""
@@ -468,7 +356,7 @@ class IndependentSystem(System):
             return self.curve(tau).solve(b, max(tol, EXACT)), near
         if self.size > FACTOR_ALWAYS:
             # in a graph without bottlenecks a few products will do, with the diagonal of B as preconditioner
-            squares = np.append(self.design.degrees(self.design.pair_sums(tau)), np.square(self.design.D).T @ tau)
+            squares = np.append(self.design.AT.power(2) @ tau, np.square(self.design.D).T @ tau)
             diagonal = np.maximum(self.ridge + self.roots**2 * squares, 1e-300)
             x, left = conjugate(
                 lambda x: self.ridge * x + self.back(tau * self.forward(x)),
@@ -492,20 +380,15 @@ class IndependentCurve(Curve):
     """B = R'PR, P with the columns of D as its border."""
 
     system: IndependentSystem
-    tau: FloatArray
     precision: Any  # `Factored` or `Precision`
+    columns: FloatArray  # A'TD
+    squares: FloatArray  # D'TD
     semidefinite: bool = True  # see `System.curve`
-
-    @cached_property
-    def _columns(self) -> FloatArray:
-        """A'TD."""
-        design = self.system.design
-        return np.asarray(design.AT @ (self.tau[:, None] * design.D))
 
     @cached_property
     def _moves(self) -> FloatArray:
         """X = P⁻¹A'TD, (n, q)."""
-        return self.precision.solve(self._columns) if self._columns.size else self._columns
+        return self.precision.solve(self.columns) if self.columns.size else self.columns
 
     @cached_property
     def _border(self) -> FloatArray:
@@ -513,8 +396,7 @@ class IndependentCurve(Curve):
         return self._schur(self._moves)
 
     def _schur(self, X: FloatArray) -> FloatArray:
-        D, root = self.system.design.D, np.sqrt(self.system.border)
-        G = D.T @ (self.tau[:, None] * D) - self._columns.T @ X
+        root, G = np.sqrt(self.system.border), self.squares - self.columns.T @ X
         if self.system.ridge:
             return cholesky_one_plus(root[:, None] * G * root, semidefinite=self.semidefinite) / root[:, None]
         try:
@@ -532,10 +414,10 @@ class IndependentCurve(Curve):
         """Return B⁻¹ b for one vector, to the last digits but a few or up to a relative error."""
         n, roots = self.system.design.n, self.system.roots
         b = b / roots
-        if not self._columns.shape[1]:
+        if not self.columns.shape[1]:
             return np.asarray(self.precision.solve(b, tol) / roots)
         if tol > EXACT and "_moves" not in self.__dict__:
-            solved = self.precision.solve(np.column_stack([b[:n], self._columns]), tol)
+            solved = self.precision.solve(np.column_stack([b[:n], self.columns]), tol)
             x, X = solved[:, 0], solved[:, 1:]
             L = self._schur(X)
         else:
@@ -561,13 +443,12 @@ class IndependentCurve(Curve):
     def variances(self) -> FloatArray:
         """Posterior variances of x at the cells."""
         design = self.system.design
-        spread = self.precision.spreads(*design.pairs)
         lifted = lower(self._border, (design.D - design.A @ self._moves).T)
-        return np.asarray((spread if design.pair is None else spread[design.pair]) + np.square(lifted).sum(axis=0))
+        return np.asarray(self.precision.forms(design.A) + np.square(lifted).sum(axis=0))
 
     def sensitivity(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
         """Return the diagonal of the derivative of the evidence by the prior covariance; see the module."""
-        n, q = self.system.design.n, self._columns.shape[1]
+        n, q = self.system.design.n, self.columns.shape[1]
         if not self.precision.ridge:
             return np.zeros(n + q)
         k, roots = np.square(self.system.roots), self.system.roots
@@ -576,9 +457,10 @@ class IndependentCurve(Curve):
         squares = np.square(self.system.back(plus) / roots) - np.square(self.system.back(minus) / roots)
         return np.asarray(0.5 * ((C / k - 1.0) / k + squares))
 
-    def among(self, cells: IntArray) -> FloatArray:
-        """Return the posterior covariance of x at some cells."""
-        return self.covariance(self.system.design.rows(cells))
+    def touched(self, u: FloatArray, cells: IntArray) -> Touched:
+        """Return some cells themselves."""
+        C = self.covariance(self.system.design.rows(cells))
+        return Touched(sp.eye_array(len(cells), format="csr"), self.system.forward(u)[cells], C)
 
     def covariance(self, E: Any) -> FloatArray:
         """Return E C E' for rows E of all latents."""
@@ -596,11 +478,8 @@ class IndependentCurve(Curve):
 
     def draws(self, u: FloatArray, g: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
         """Return joint draws (count, p) of what is asked."""
-        if not self.system.dense and query.shared.shape[0] <= FEW:
-            mean, C = self.joint(u, g, query)
-            values, vectors = np.linalg.eigh(C)
-            root = vectors * np.sqrt(np.maximum(values, 0.0))
-            return np.asarray(mean + rng.standard_normal((count, len(mean))) @ root.T)
+        if self._exact(query):
+            return super().draws(u, g, query, count, rng)
         latent, step = self.system.roots * u, count if self.system.dense else AT_ONCE
         found = []
         for start in range(0, count, step):
@@ -612,14 +491,18 @@ class IndependentCurve(Curve):
     def _draw(self, count: int, rng: np.random.Generator) -> FloatArray:
         """Return draws (n + q, count) of the latents around their means."""
         f = self.precision.draw(count, rng)
-        own = lower(self._border, rng.standard_normal((self._columns.shape[1], count)), transposed=True)
+        own = lower(self._border, rng.standard_normal((self.columns.shape[1], count)), transposed=True)
         return np.concatenate([f - self._moves @ own, own])
 
     def relative(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return means and variances of what is asked, relative to the mean of all."""
-        variance = self.precision.relative(query.shared[:, : self.system.design.n])
-        if variance is None:
-            return super().relative(u, g, query)
-        mean, lifted = query.shared @ (self.system.roots * u), self._lifted(query.shared)
-        variance += np.square(lifted - lifted.mean(axis=1, keepdims=True)).sum(axis=0)
-        return mean - mean.mean(), np.maximum(variance, 0.0)
+        """Return means and variances of what is asked, relative to the mean of all of it."""
+        mean, variance = self.joint(u, g, query) if self._exact(query) else self.moments(u, g, query)
+        E, rest, roots = query.shared, query.rest, self.system.roots
+        # covariances with the mean
+        shared = np.asarray(E @ (roots * self.solve(roots * np.asarray(E.mean(axis=0)))) + rest @ rest.mean(axis=0))
+        own = variance.diagonal() if variance.ndim > 1 else variance
+        return mean - mean.mean(), np.maximum(own - 2.0 * shared + shared.mean(), 0.0)
+
+    def _exact(self, query: Query) -> bool:
+        """Return whether few enough values are asked for to solve for their covariance where others are estimated."""
+        return not self.system.dense and query.shared.shape[0] <= FEW

@@ -92,7 +92,7 @@ def laplace_gradient(posterior: Posterior, seen: Observed, likelihood: Any, deri
     g, spread = seen.sums(weight * d.first), seen.spread(curve.variances)
     h = 0.5 * seen.sums(spread * weight * d.third)
     Vh = system.forward(curve.solve(system.back(h)))
-    t = h - curve.tau * Vh
+    t = h - seen.squares(-weight * d.second) * Vh
     moved = seen.see(Vh)
     own = [
         float(weight @ (value + 0.5 * spread * second)) + float(moved @ (weight * first))

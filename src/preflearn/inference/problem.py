@@ -28,7 +28,7 @@ from preflearn.inference.block_arrow import GroupDesign, GroupSystem, Stack
 from preflearn.inference.contract import Query, System, square_norms
 from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem, Design, Factor
-from preflearn.inference.independent import DENSE, N_DRAWS, IndependentSystem, PairDesign
+from preflearn.inference.independent import DENSE, N_DRAWS, IndependentSystem
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Asked, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term
 
@@ -145,7 +145,7 @@ class Layout:
         """The prepared design of the elimination."""
         if self.main is not None:
             return self.main.design(self.local, self.dense)
-        return (PairDesign if self.direct else Design)(self.local, self.dense)
+        return Design(self.local, self.dense)
 
     def rough(self) -> Layout:
         """Return the same with fewer draws, where variances are estimated from such."""

@@ -17,6 +17,7 @@ from preflearn.data import Comparisons
 from preflearn.data.pair_table import warn_before_learning
 from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.inference.contract import Method
+from preflearn.inference.dense import Design
 from preflearn.inference.evidence import (
     METHODS,
     Evidence,
@@ -28,7 +29,7 @@ from preflearn.inference.evidence import (
     maximise_evidence,
     search_by_gradients,
 )
-from preflearn.inference.independent import FEW, PairDesign, Precision
+from preflearn.inference.independent import FEW, Precision
 from preflearn.inference.laplace import Laplace, MaximumLikelihood
 from preflearn.inference.search import HyperPrior, Optimum
 from preflearn.likelihoods.resolve import likelihood_of
@@ -402,6 +403,6 @@ def utilities_by_least_squares(A: Any, weight: FloatArray) -> Callable[[FloatArr
     >>> (f[:, 0] - f[2, 0]).round(6)
     array([2., 1., 0.])
     """
-    design = PairDesign(A, np.zeros((A.shape[0], 0)))
+    design = Design(A)
     precision = Precision(design, weight, math.inf, 0)
     return lambda b: precision.solve(np.asarray(design.AT @ b), CLOSE)
