@@ -82,7 +82,7 @@ def test_neighbours_that_cannot_be_told_apart():
         [*mixed.outcome, *[1.0] * 20],
         names=NAMES[:7],
     )
-    assert "1 of 6 neighbours" in kinds(level)["alike"].text
+    assert "1 of 6 pairs of neighbours" in kinds(level)["alike"].text
     assert "places 1 and 2" in kinds(level)["alike"].text
 
 

@@ -5,6 +5,7 @@ import pytest
 from ranking_data import by_utility, circular
 
 from preflearn import BradleyTerry, Comparisons, rank
+from preflearn.analysis.limits import Limits
 from preflearn.analysis.suggestions import model_to_ask, next_comparisons
 
 
@@ -31,10 +32,9 @@ def test_where_preferences_run_in_circles_the_least_sure_pair_is_asked_about():
 
 
 @pytest.mark.slow
-def test_of_many_items_in_circles_the_best_are_looked_at(monkeypatch):
+def test_of_many_items_in_circles_the_best_are_looked_at():
     result = rank(circular(0))
-    monkeypatch.setattr("preflearn.analysis.suggestions.MOST_PAIRED", 4)
-    found = next_comparisons(result.model, 50)
+    found = next_comparisons(result.model, 50, limits=Limits(paired_items=4))
     assert len(found) == 6
     best = np.argsort(-result.model.predict_utility())[:4]
     assert set(found.first) | set(found.second) == set(best)

@@ -194,7 +194,7 @@ def _verdict(found: Circles, ladder: Ladder, random_state: Any) -> Rankability:
     return verdict
 
 
-SAID: dict[str, tuple[str, str]] = {  # what there is, and what there is no sign of
+CHECKED: dict[str, tuple[str, str]] = {  # what there is, and what there is no sign of
     "side": ("one side has an advantage", "an advantage of the first side"),
     "covariates": ("covariates have effects", "effects of the covariates"),
     "clusters": ("answers of one cluster have something in common", "anything in common of answers of one cluster"),
@@ -203,7 +203,6 @@ SAID: dict[str, tuple[str, str]] = {  # what there is, and what there is no sign
 }
 CIRCLES = "circles"
 JUDGES = ("reliability", "tastes")
-EVEN = math.log(1.05)  # log odds below which odds are even
 
 
 @dataclass(frozen=True)
@@ -244,7 +243,9 @@ def checks_of(analysis: Analysis) -> tuple[Check, ...]:
     judges = [one for one in made if one.term in JUDGES]
     if len(judges) == len(JUDGES) and all(one.found is False for one in judges):
         odds = max(one.log_odds or 0.0 for one in judges)
-        agree = Check("judges", False, odds, f"judges agree{_odds(odds, 'against differences between them')}")
+        agree = Check(
+            "judges", False, odds, f"judges agree{_odds(odds, analysis.limits, 'against differences between them')}"
+        )
         made = [*(one for one in made if one.term not in JUDGES), agree]
     return (*_circles(analysis), *made)
 
@@ -266,14 +267,14 @@ def _circles(analysis: Analysis) -> list[Check]:
 
 def _term(ladder: Ladder, term: str) -> Check | None:
     """Return what a ladder found out about one term; None if nothing in the data speaks of it."""
-    there, sign = SAID[term]
+    there, sign = CHECKED[term]
     left_out = next((one for one in ladder.left_out if one.term == term), None)
     if left_out is not None:
         return Check(term, None, None, f"not examined: {BESIDE[term]} ({left_out.reason})")
     if term in ladder.terms:
         rest = [one.penalised_evidence for one in ladder.steps if term not in one.terms]
         odds = ladder.chosen.penalised_evidence - max(rest) if rest else None
-        return Check(term, True, odds, f"{there}{'' if odds is None else _odds(odds, '')}")
+        return Check(term, True, odds, f"{there}{'' if odds is None else _odds(odds, ladder.limits)}")
     waiting = next((one for one in ladder.no_sign if one.term == term), None)
     tried = [one.penalised_evidence for one in ladder.steps if term in one.terms]
     if waiting is not None and waiting.gain is not None:
@@ -283,13 +284,13 @@ def _term(ladder: Ladder, term: str) -> Check | None:
     else:
         return None
     if odds > 0:  # of a model that was asked for, or that too little speaks for
-        return Check(term, None, odds, f"signs of {sign}, which the model leaves out{_odds(odds, '')}")
-    return Check(term, False, odds, f"no sign of {sign}{_odds(odds, 'against')}")
+        return Check(term, None, odds, f"signs of {sign}, which the model leaves out{_odds(odds, ladder.limits)}")
+    return Check(term, False, odds, f"no sign of {sign}{_odds(odds, ladder.limits, 'against')}")
 
 
-def _odds(log_odds: float, what: str) -> str:
+def _odds(log_odds: float, limits: Limits, what: str = "") -> str:
     """Return odds in brackets, with a blank before them."""
-    if abs(log_odds) < EVEN:
+    if abs(log_odds) < math.log(limits.even_odds):
         return " (even odds)"
     odds = math.exp(min(abs(log_odds), 50.0))
     number = "beyond a million" if odds >= MILLION else f"{odds:,.0f}" if odds >= 10 else f"{odds:.1f}"

@@ -35,9 +35,7 @@ __all__ = [
 ]
 
 POINTS_OF_MANY, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: where each costs much, or little
-LOPSIDED = 0.02  # share of outcomes on one side below which sides were sorted by outcome
 OTHER = {"reliability": "tastes", "tastes": "reliability"}  # what judges differ in is said in one way
-CLEARLY = 5.0  # nats
 
 Progress = Callable[[str, float], None]
 
@@ -104,6 +102,8 @@ class Ladder:
         Terms that would cost too much, or that the data cannot tell.
     asked : bool
         Whether the model was asked for, which leaves no choice.
+    limits : Limits
+        How far it went.
     """
 
     steps: tuple[Step, ...]
@@ -111,6 +111,7 @@ class Ladder:
     no_sign: tuple[NotTried, ...] = ()
     left_out: tuple[NotTried, ...] = ()
     asked: bool = False
+    limits: Limits = LIMITS
 
     @property
     def terms(self) -> Terms:
@@ -143,22 +144,22 @@ class Ladder:
         ahead = chosen.penalised_evidence - rest[0].penalised_evidence
         if ahead < 0:
             return f"{words}: {rest[0].terms.words} is {-ahead:.1f} nats ahead, too little to decide{over_all}"
-        sure = "clearly " if ahead > CLEARLY else "" if ahead > SURE else "narrowly "
+        sure = "clearly " if ahead > self.limits.clearly_ahead else "" if ahead > SURE else "narrowly "
         return (
             f"{words}: {sure}the highest evidence of {len(self.steps)} models, {ahead:.1f} nats ahead of "
             f"{rest[0].terms.words}{over_all}"
         )
 
     def table(self) -> str:
-        """Return the steps as text, the best first: evidence, price and what the terms are."""
+        """Return the steps as text, the best first: log evidence, price, the difference, and how far that is behind."""
         top = self.chosen.penalised_evidence
-        lines = [f"{'evidence':>10}  {'price':>5}  {'behind':>6}  model"]
+        lines = [f"{'evidence':>10}  {'price':>5}  {'less price':>10}  {'behind':>6}  model"]
         for one in self.ordered:
-            behind = top - one.penalised_evidence
+            numbers = f"{one.log_evidence:10.1f}  {one.price:5.1f}  {one.penalised_evidence:10.1f}"
             mark = " (chosen)" if one is self.chosen else ""
-            lines.append(f"{one.log_evidence:10.1f}  {one.price:5.1f}  {behind:6.1f}  {one.terms.words}{mark}")
-        lines += [f"{'no sign of':>25}  {BESIDE[one.term]} ({one.gain:+.1f} nats)" for one in self.no_sign]
-        lines += [f"{'not tried':>25}  {one}" for one in self.left_out]
+            lines.append(f"{numbers}  {top - one.penalised_evidence:6.1f}  {one.terms.words}{mark}")
+        lines += [f"{'no sign of':>37}  {BESIDE[one.term]} ({one.gain:+.1f} nats)" for one in self.no_sign]
+        lines += [f"{'not tried':>37}  {one}" for one in self.left_out]
         return "\n".join(lines)
 
 
@@ -208,7 +209,7 @@ def build_ladder(
         waiting = [] if "circles" in terms else [term for term in _candidates(data, limits)[0] if term not in terms]
         waiting = [term for term in waiting if OTHER.get(term, "") not in terms]
         worth = _expected_worth(only, waiting)
-        return Ladder((only,), only, tuple(NotTried(term, worth[term]) for term in waiting), asked=True)
+        return Ladder((only,), only, tuple(NotTried(term, worth[term]) for term in waiting), asked=True, limits=limits)
     steps, left_out = _utilities(data, limits, random_state, tell)
     chosen = max(steps, key=lambda one: one.penalised_evidence)
     waiting, more = _candidates(data, limits)
@@ -227,7 +228,7 @@ def build_ladder(
         if steps[-1].penalised_evidence > chosen.penalised_evidence:
             chosen = steps[-1]
             waiting = [term for term in waiting if term != OTHER.get(best)]
-    return Ladder(tuple(steps), chosen, tuple(no_sign), tuple(left_out))
+    return Ladder(tuple(steps), chosen, tuple(no_sign), tuple(left_out), limits=limits)
 
 
 def _expected_worth(step: Step, terms: list[str]) -> dict[str, float]:
@@ -260,7 +261,7 @@ def _utilities(
         steps.append(fit_step(data, terms, None, random_state, limits))
     if data.items is None:
         with quiet():
-            steps[0] = replace(steps[0], model=for_matched_pairs(data, steps[0].model))
+            steps[0] = replace(steps[0], model=for_matched_pairs(data, steps[0].model, limits))
     return steps, left_out
 
 
@@ -268,7 +269,9 @@ def _candidates(data: Comparisons, limits: Limits) -> tuple[list[str], list[NotT
     """Return the terms beside a utility that the columns of the data speak of, but for circles."""
     found, left_out = [], []
     decided = data.outcome[data.outcome != 0]
-    if len(decided) and LOPSIDED < np.mean(decided > 0) < 1 - LOPSIDED:  # else sides were written down by who won
+    if (
+        len(decided) and limits.lopsided < np.mean(decided > 0) < 1 - limits.lopsided
+    ):  # else sides were written down by who won
         if side_follows_from_items(data) > limits.side_from_items:
             reason = "who stands first mostly follows from which items were compared"
             left_out.append(NotTried("side", reason=reason))

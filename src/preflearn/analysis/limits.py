@@ -1,4 +1,4 @@
-"""How far an analysis goes: every threshold that decides what is tried, in one place."""
+"""How far an analysis goes, and from where on it says so: every threshold that decides what is tried or said."""
 
 from __future__ import annotations
 
@@ -45,6 +45,43 @@ class Limits:
         Items up to which it is.
     heavy : float
         Weight of one statement up to which it is.
+    pairs_of_scores : int
+        Pairs that rows with scores are turned into.
+    categories : int
+        Rankings of one call of `rank_by`.
+    paired_items : int
+        Items all of whose pairs are looked at for what to compare next, where preferences run in circles.
+    lopsided : float
+        Share of outcomes on one side below which sides were sorted by outcome, and say nothing of an advantage.
+    clearly_ahead : float
+        Nats from which one model is clearly ahead of another.
+    missed_term : float
+        Nats that a term is expected to be worth from which a model that was asked for misses it.
+    even_odds : float
+        Odds below which odds are called even.
+    best : float
+        Probability to be the best from which an item is called the best.
+    told_apart : float
+        Probability of the order of two items from which they are told apart.
+    few_comparisons : int
+        Comparisons of an item below which its place is mostly the prior's.
+    many_comparisons : int
+        Comparisons from which it means something that none contradicts another.
+    top_places : int
+        Places that warnings look at in a long ranking.
+    items_grouped : int
+        Items up to which groups that can be ranked within are looked for in passing.
+    tastes_apart : float
+        Variance of judges' own preferences, in units of what all share, above which they have little in common.
+    judges_in_camps, camps_opposed : int, float
+        Judges up to which camps are looked for, and the mean likeness (cosine) of tastes within camps, less that
+        across, from which they are opposed.
+    matched_items, matched_share, matched_deviations : int, float, float
+        Items up to which it is examined whether pairs were chosen by strength; squared differences of items that met,
+        by those of all, below which they were; and by how many deviations of simulations a prior then holds back too
+        much.
+    off_calibration : float
+        p-value below which probabilities of held-out comparisons are called off.
     """
 
     items_on_features: int = 1_500
@@ -68,6 +105,26 @@ class Limits:
     items_by_moments_on_features: int = 300
     items_by_moments_in_circles: int = 60
     heavy: float = 1e6
+    pairs_of_scores: int = 20_000
+    categories: int = 50
+    paired_items: int = 300
+    lopsided: float = 0.02
+    clearly_ahead: float = 5.0
+    missed_term: float = 3.0
+    even_odds: float = 1.05
+    best: float = 0.9
+    told_apart: float = 0.75
+    few_comparisons: int = 3
+    many_comparisons: int = 10
+    top_places: int = 10
+    items_grouped: int = 60
+    tastes_apart: float = 1.5
+    judges_in_camps: int = 200
+    camps_opposed: float = 0.3
+    matched_items: int = 500
+    matched_share: float = 0.4
+    matched_deviations: float = 3.0
+    off_calibration: float = 0.01
 
 
 LIMITS = Limits()

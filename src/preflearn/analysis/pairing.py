@@ -11,18 +11,17 @@ from typing import Any, cast
 
 import numpy as np
 
+from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.data import Comparisons
 from preflearn.models import BradleyTerry
 
 __all__ = ["for_matched_pairs", "is_widened"]
 
-MOST_ITEMS = 500  # beyond, simulations would take long
 WIDE = 100.0  # variance of a prior that decides nothing but that there is a maximum
-ALIKE = 0.4  # squared differences of items that met, by those of all, below which pairs were chosen by strength
-SIMULATIONS, DEVIATIONS = 19, 3.0  # of what a prior holds back, and by how many of these it is too much
+SIMULATIONS = 19  # of what a prior holds back
 
 
-def for_matched_pairs(data: Comparisons, model: BradleyTerry) -> BradleyTerry:
+def for_matched_pairs(data: Comparisons, model: BradleyTerry, limits: Limits = LIMITS) -> BradleyTerry:
     """Return the model, or one with a wider prior if pairs were chosen by strength and the learned one is too narrow.
 
     Parameters
@@ -31,6 +30,8 @@ def for_matched_pairs(data: Comparisons, model: BradleyTerry) -> BradleyTerry:
         Of items without features.
     model : BradleyTerry
         Fitted to them, with a variance that was learned.
+    limits : Limits
+        Up to how many items, and what counts as chosen by strength.
 
     Returns
     -------
@@ -59,7 +60,7 @@ def for_matched_pairs(data: Comparisons, model: BradleyTerry) -> BradleyTerry:
     >>> bool(np.ptp(narrow.utility_) < 1 < 5 < np.ptp(wide.utility_))
     True
     """
-    if not isinstance(model.prior, str) or not 2 < data.n_items <= MOST_ITEMS:
+    if not isinstance(model.prior, str) or not 2 < data.n_items <= limits.matched_items:
         return model
     free = BradleyTerry(model.link, WIDE, ties=model.ties).fit(data)
     part = data.parts()
@@ -68,9 +69,9 @@ def for_matched_pairs(data: Comparisons, model: BradleyTerry) -> BradleyTerry:
     met = np.bincount(data.first, weight, data.n_items) + np.bincount(data.second, weight, data.n_items)
     spread = 2 * float(met @ f**2) / float(met.sum())  # mean square of differences, had pairs been drawn at random
     seen = float(weight @ np.square(f[data.first] - f[data.second])) / float(weight.sum())
-    if seen >= ALIKE * spread:
+    if seen >= limits.matched_share * spread:
         return model
-    variance, too_much = cast(float, model.prior_variance_), DEVIATIONS
+    variance, too_much = cast(float, model.prior_variance_), limits.matched_deviations
     while variance < WIDE / 4 and _excess(data, model, variance, free.log_likelihood_) > too_much:
         variance, too_much = 4 * variance, 0.0
         model = BradleyTerry(model.link, variance, ties=model.ties).fit(data)

@@ -19,11 +19,10 @@ from preflearn.exceptions import DataError, Place, Setting, first_few, quiet
 from preflearn.io import ItemEncoder, read_preferences
 from preflearn.io.reading import check_feature_numbers
 from preflearn.models.ranking import Ranking
-from preflearn.table_format import Column, TextTable
+from preflearn.table_format import Column, TextTable, plural
 
 __all__ = ["RankingsBy", "from_rows", "rank", "rank_by", "rank_categories", "rank_comparisons"]
 
-MOST_PAIRS = 20_000  # that scores are turned into
 DRAWN = 10**7  # utilities drawn for places and P(best)
 
 
@@ -107,14 +106,14 @@ def rank(
                 "rank: Comparisons have their items already; give items and columns with a table or a file."
             )
     elif isinstance(data, Ratings):
-        data, told = from_rows(data, "rank")
+        data, told = from_rows(data, "rank", limits)
     else:
         if progress is not None:
             progress("Reading", 0.0)
         read = read_preferences(data, items, columns=columns, **reading)
         data, told, encoder = read.data, read.notes, read.encoder
         if isinstance(data, Ratings):
-            data, more = from_rows(data, read.source)
+            data, more = from_rows(data, read.source, limits)
             told = (*told, *more)
     return rank_comparisons(
         data,
@@ -157,24 +156,25 @@ def rank_comparisons(
     return RankResult(ranking, found, tuple(advice), told, encoder)
 
 
-def from_rows(data: Ratings, source: str) -> tuple[Comparisons, tuple[str, ...]]:
+def from_rows(data: Ratings, source: str, limits: Limits = LIMITS) -> tuple[Comparisons, tuple[str, ...]]:
     """Return comparisons of rows within their groups by their scores, and a sentence about it."""
     check_feature_numbers(data.n_features, source)
-    if len(data) > LIMITS.items_on_features:
+    if len(data) > limits.items_on_features:
         raise DataError(code="too-many-rows-to-rank", where=Place(source)).says(
             f"{len(data):,} rows with scores are too many to rank with their uncertainty (at most "
-            f"{LIMITS.items_on_features:,}, as the cost grows with the cube of their number)",
+            f"{limits.items_on_features:,}, as the cost grows with the cube of their number)",
             "Give fewer queries",
             "learn scores without uncertainty with " + Setting("least_squares"),
         )
+    most = limits.pairs_of_scores
     names = [f"row {number}" for number in range(1, len(data) + 1)]
-    pairs = from_scores(
-        data.items, data.score, data.group, names=names, max_pairs=MOST_PAIRS, margins=False, random_state=0
-    )
-    drawn = " (drawn from all, and together as heavy as one vote for each row)" if len(pairs) == MOST_PAIRS else ""
-    if drawn:  # what is left of the pairs that scores imply is still no more than a vote for each row but one
-        pairs = pairs._take(slice(None), weight=np.full(MOST_PAIRS, min(1.0, (len(data) - data.n_groups) / MOST_PAIRS)))
-    return pairs, (f"Rows of the same group are compared by their scores: {len(pairs):,} pairs{drawn}.",)
+    pairs = from_scores(data.items, data.score, data.group, names=names, max_pairs=most, margins=False, random_state=0)
+    drawn = ""
+    if len(pairs) == most:
+        # what is left of the pairs that scores imply is still no more than a vote for each row but one
+        drawn = " (drawn from all, and together as heavy as one vote for each row)"
+        pairs = pairs._take(slice(None), weight=np.full(most, min(1.0, (len(data) - data.n_groups) / most)))
+    return pairs, (f"Rows of the same group are compared by their scores: {plural(len(pairs), 'pair')}{drawn}.",)
 
 
 def _ranking(analysis: Analysis, level: float, random_state: int) -> Ranking:
@@ -197,7 +197,6 @@ def _ranking(analysis: Analysis, level: float, random_state: int) -> Ranking:
     return replace(found, row=ranked[found.row])
 
 
-MOST_CATEGORIES = 50  # rankings of one call: each costs a choice of a model
 FIELDS = ("judge", "cluster", "group")  # labels that comparisons may have
 
 
@@ -377,10 +376,11 @@ def rank_categories(
 ) -> RankingsBy:
     """Rank comparisons that were read already, once for each label; options as of `rank_by`."""
     values, counts = _count(labels)
-    if len(values) > MOST_CATEGORIES:
+    most = options.get("limits", LIMITS).categories
+    if len(values) > most:
         raise DataError(code="too-many-categories", owner="rank_by").says(
             f'"{name}" has {len(values):,} different values ({first_few(values, 5)}), and at most '
-            f"{MOST_CATEGORIES} rankings are made",
+            f"{most} rankings are made",
             "Name a column of fewer categories",
         )
     tell = progress or (lambda what, share: None)

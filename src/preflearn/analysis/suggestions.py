@@ -10,11 +10,10 @@ from preflearn.active import Suggestions, suggest
 from preflearn.active._outcome_information import information
 from preflearn.analysis.analyse import Analysis, analyse
 from preflearn.analysis.ladder import refined
+from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.data import Comparisons
 
 __all__ = ["model_to_ask", "next_comparisons", "runs_in_circles"]
-
-MOST_PAIRED = 300  # items all of whose pairs are looked at where preferences run in circles
 
 
 def runs_in_circles(model: Any) -> bool:
@@ -45,6 +44,7 @@ def next_comparisons(
     best: int | None = None,
     judges: list[str] | None = None,
     answered: Comparisons | None = None,
+    limits: Limits = LIMITS,
     random_state: int = 0,
 ) -> Suggestions:
     """Return the comparisons that are expected to tell most, of the items that a model was fitted on.
@@ -72,8 +72,8 @@ def next_comparisons(
         )
     data: Comparisons = model.comparisons_
     used = data.used_items()
-    if len(used) > MOST_PAIRED:
-        used = np.sort(used[np.argsort(-model.predict_utility()[used], kind="stable")[:MOST_PAIRED]])
+    if len(used) > limits.paired_items:
+        used = np.sort(used[np.argsort(-model.predict_utility()[used], kind="stable")[: limits.paired_items]])
     names = used if data.names is None else data.names[used]
     found = model.preference_matrix(names)
     low, high = np.triu_indices(len(used), 1)

@@ -112,7 +112,6 @@ def compare(
 
 def _all_models(X: Comparisons) -> list[str]:
     """Return the models that the data allow: utilities, the usual one with one term more, and least squares."""
-    from preflearn.analysis.ladder import LOPSIDED
     from preflearn.analysis.limits import LIMITS
     from preflearn.analysis.model_names import BESIDE, has_judges
     from preflearn.cli import held_out_comparisons as cv
@@ -121,7 +120,7 @@ def _all_models(X: Comparisons) -> list[str]:
     utilities += ["gp-ard-own"] if 1 < X.n_features <= LIMITS.relevances else []
     won = (X.outcome[X.outcome != 0] > 0).mean()
     there = {
-        "side": LOPSIDED < won < 1 - LOPSIDED,
+        "side": LIMITS.lopsided < won < 1 - LIMITS.lopsided,
         "covariates": X.covariates is not None,
         "clusters": X.cluster is not None,
         "reliability": has_judges(X),

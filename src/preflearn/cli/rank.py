@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MODEL_COLUMN", "USAGE", "print_result", "rank"]
 
 USAGE = "preflearn rank DATA [OPTIONS]"
-MODEL_COLUMN = 27  # where the words of a model start in the table of a ladder
+MODEL_COLUMN = 39  # where the words of a model start in the table of a ladder
 
 
 def rank(
