@@ -24,7 +24,6 @@ from preflearn.inference.search import quasi_newton
 from preflearn.kernels.pair_kernels import difference_gram, skew_gram
 from preflearn.likelihoods import Logit, Probit
 from preflearn.models import _sum_of_terms
-from preflearn.models._asked import items_of_table
 from preflearn.models._observations import Statements
 from preflearn.models._sum_of_terms import Choice
 from preflearn.terms import ItemKernel, Items, PairPreferences, Rows, SkewBasis, SkewFunctions, Utility
@@ -216,7 +215,7 @@ def test_utilities_of_the_combined_model_are_those_of_its_rankable_part():
 
 
 def _everyone(model):
-    return items_of_table(model, None)[0]
+    return model._items_of_table(None)[0]
 
 
 @pytest.mark.slow

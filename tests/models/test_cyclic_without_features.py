@@ -19,7 +19,6 @@ from preflearn.inference.contract import Query
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.evidence import learn
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
-from preflearn.models._asked import items_of_table
 from preflearn.terms import PairPreferences, Rows, pair_operator
 
 PARTS = {
@@ -226,7 +225,7 @@ def test_draws_have_the_moments_of_the_matrix_and_the_same_pair_is_drawn_once(na
 
 
 def _everyone(model):
-    return items_of_table(model, None)[0]
+    return model._items_of_table(None)[0]
 
 
 @pytest.mark.parametrize("name", PARTS)

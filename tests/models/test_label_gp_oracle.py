@@ -140,7 +140,7 @@ def test_everything_is_as_with_all_latents_at_once(graph, kernel, shared, form, 
     way(monkeypatch, form)
     data = GRAPHS[graph]
     model = LabelPreferenceGP(kernel, shared=shared, hyperparameters="fixed").fit(data)
-    assert model._posterior.posterior.system.factor.cover.all() == (form == "dense")
+    assert model._solution.posterior.system.factor.cover.all() == (form == "dense")
     truth = Dense(data, [kernel] * data.n_labels).solve()
     assert model.log_evidence_ == pytest.approx(truth.evidence, abs=1e-8)
     mode = model.predict_utility(data.items)
@@ -224,7 +224,7 @@ def test_two_labels_are_a_binary_process_with_twice_the_kernel(likelihood):
         outcome[:4] = 0
     data = LabelPreferences(X, range(20), ["yes"] * 20, ["no"] * 20, outcome, labels=["yes", "no"])
     model = LabelPreferenceGP(FULL, likelihood, hyperparameters="fixed").fit(data)
-    assert model._posterior.posterior.system.factor.rank == 20
+    assert model._solution.posterior.system.factor.rank == 20
     posterior, _ = laplace(DenseSystem.of(np.eye(20), 2 * FULL(X)), Observed(outcome, np.ones(20)), likelihood)
     mean, variance = posterior.moments(Query(2 * FULL(NEW, X), np.full(5, 4.0)))
     assert model.log_evidence_ == pytest.approx(posterior.log_evidence, abs=1e-9)
@@ -263,10 +263,10 @@ def test_the_cheaper_form_is_taken():
     X = np.random.default_rng(0).normal(size=(12, 2))
     for n_labels, dense in ((2, True), (4, True), (5, False), (6, False)):
         model = LabelPreferenceGP(FULL, hyperparameters="fixed").fit(X, np.arange(12) % n_labels)
-        assert model._posterior.posterior.system.factor.cover.all() == dense
+        assert model._solution.posterior.system.factor.cover.all() == dense
     orders = np.array([np.random.default_rng(i).permutation(5) for i in range(12)])
     model = LabelPreferenceGP(FULL, hyperparameters="fixed").fit(from_label_rankings(X, orders))
-    assert model._posterior.posterior.system.factor.n_blocks == 4
+    assert model._solution.posterior.system.factor.n_blocks == 4
 
 
 @pytest.mark.parametrize("form", ["arrow", "dense"])

@@ -5,7 +5,6 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
-from preflearn.models._asked import asked_by, items_of_table
 from preflearn.terms import Rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
@@ -63,7 +62,7 @@ def test_it_is_the_mean_over_all_pairs(parts, kind, monkeypatch):
     assert model._choice.kind == kind
     new = rng.normal(size=(6, 2))
     for items in (new, None, data.items[[0, 3, 3]]):
-        asked, _ = items_of_table(model, items)
+        asked, _ = model._items_of_table(items)
         n = len(asked.number)
         pairs, S = means_of_pairs(n)
         mean, covariance = pair_joint(model._solution, asked, pairs, None)
@@ -83,11 +82,11 @@ def test_of_one_judge_it_is_the_mean_over_what_that_judge_prefers():
     model = PreferenceGP(
         smooth(), cyclic_kernel=smooth(1.3), judge_kernel=ConstantKernel(0.5), hyperparameters="fixed"
     ).fit(data)
-    asked, _ = items_of_table(model, rng.normal(size=(5, 2)))
+    asked, _ = model._items_of_table(rng.normal(size=(5, 2)))
     pairs, S = means_of_pairs(5)
     for judge in (None, "j1"):
-        mean, covariance = pair_joint(model._solution, asked, pairs, asked_by(model, judge, len(pairs[0]), "rank"))
-        found = mean_joint(model._solution, asked, asked_by(model, judge, 5, "rank"))
+        mean, covariance = pair_joint(model._solution, asked, pairs, model._judge(judge, len(pairs[0]), "rank"))
+        found = mean_joint(model._solution, asked, model._judge(judge, 5, "rank"))
         np.testing.assert_allclose(found[0], S @ mean, atol=1e-10)
         np.testing.assert_allclose(found[1], S @ covariance @ S.T, atol=1e-10)
 
@@ -102,7 +101,7 @@ def test_pairs_with_effects_of_their_own_are_those_of_items_that_have_nothing_in
     by_feature = PreferenceGP(apart[0], cyclic_kernel=apart[1], hyperparameters="fixed").fit(data)
     for items in (None, [0, 3, 4, 7], [2, 2, 5, 8, 5]):
         found, wanted = (
-            mean_joint(model._solution, items_of_table(model, asked)[0], None)
+            mean_joint(model._solution, model._items_of_table(asked)[0], None)
             for model, asked in ((by_name, items), (by_feature, items if items is None else data.items[items]))
         )
         np.testing.assert_allclose(found[0], wanted[0], atol=1e-7)
@@ -129,7 +128,7 @@ def test_an_average_over_hyperparameters_is_a_mixture_of_them():
         smooth(), cyclic_kernel=smooth(), hyperparameters="average", n_points=8, n_restarts=0, random_state=0
     ).fit(data)
     ranking = model.rank()
-    asked, _ = items_of_table(model, None)
+    asked, _ = model._items_of_table(None)
     parts = [(w, *mean_joint(s, asked, None)) for w, s in model._mixture]
     mean = np.sum([w * m for w, m, _ in parts], axis=0)
     variance = np.sum([w * (C.diagonal() + (m - mean) ** 2) for w, m, C in parts], axis=0)

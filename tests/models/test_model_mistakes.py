@@ -125,7 +125,7 @@ MISTAKES = {
     "other items without features": (
         lambda: RankRLS().fit(bare).predict(Comparisons(5, [0, 1, 2, 3], [1, 2, 3, 4])),
         ValueError,
-        ["5 items without features", "fitted on 4"],
+        ["4 is no row number of the 4 items of training"],
     ),
     "score without truth": (lambda: RankRLS().fit(X, y).score(X), ValueError, ["true scores", "score(X, y)"]),
     "alphas negative": (lambda: RankRLSCV([-1.0, 1.0]).fit(X, y), ValueError, ["alphas", "positive"]),
@@ -200,7 +200,7 @@ MISTAKES = {
     "unknown item without features": (
         lambda: RankRLS().fit(Comparisons(None, ["ann"], ["bob"])).predict(Comparisons(None, ["anne"], ["bob"])),
         ValueError,
-        ["not seen in training", '"anne"', '"ann"'],
+        ["not among the 2 of training", '"anne"', '"ann"'],
     ),
     "no splits": (lambda: RankRLSCV(cv=[]).fit(X, y, qid=qid), ValueError, ["nothing to test on"]),
     "nothing to train on": (

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import Kernel
 from sklearn.svm import SVC
@@ -20,7 +19,7 @@ from preflearn.exceptions import DataError, quiet
 from preflearn.items import as_items
 from preflearn.kernels import gram, resolve_kernel
 from preflearn.metrics.pairwise import score_of_margins
-from preflearn.models._asked import item_table, match_columns
+from preflearn.models._asked import OfItems
 from preflearn.models._preference import UnfinishedWarning
 
 __all__ = ["ConstraintSVM", "Wins", "difference_gram", "solve"]
@@ -101,7 +100,7 @@ def solve(D: FloatArray, weight: FloatArray, C: float, tol: float, max_iter: int
     return beta, svm.fit_status_ == 0
 
 
-class ConstraintSVM(BaseEstimator):
+class ConstraintSVM(OfItems):
     """Support vector machine on differences of compared items (constraint classification).
 
     Answers: who is better, judged by the largest margin? It has no probabilities.
@@ -241,7 +240,7 @@ class ConstraintSVM(BaseEstimator):
             raise DataError(code="svm-items-not-a-table", owner=type(self).__name__).says(
                 f"items must be a table of one row per item; got {rows.ndim}-d data."
             )
-        return self._utilities(match_columns(self, rows, None))
+        return self._utilities(self._match_columns(rows, None))
 
     def decision_function(self, X: Comparisons) -> FloatArray:
         """Return predicted margins of comparisons, utility of first minus utility of second.
@@ -256,9 +255,8 @@ class ConstraintSVM(BaseEstimator):
         ndarray (n_comparisons,)
             Margins.
         """
-        table = item_table(self, X)
         used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
-        f = self._utilities(table[used])
+        f = self._utilities(self._features_of(X, used))
         return np.asarray(f[place[: len(X)]] - f[place[len(X) :]])
 
     def predict(self, X: Comparisons) -> FloatArray:

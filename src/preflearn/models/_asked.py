@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import narwhals as nw
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons, ItemTable, Ratings
@@ -15,124 +16,322 @@ from preflearn.data.tables import check_items, frame_of
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.items import as_items
 from preflearn.models._input import identity
-from preflearn.models._sum_of_terms import judge_parts
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import POPULATION, UNKNOWN, Items, Who
 
-__all__ = [
-    "asked_by",
-    "asked_of",
-    "asked_pairs",
-    "check_kind",
-    "clusters_of",
-    "covariates_of",
-    "item_table",
-    "items_of_comparisons",
-    "items_of_table",
-    "match_columns",
-]
+__all__ = ["OfItems", "OfStatements"]
 
 
-def item_table(estimator: Any, comparisons: Comparisons) -> Any:
-    """Return the features of the items of comparisons that are to be predicted, matched by name."""
-    check_is_fitted(estimator)
-    owner = type(estimator).__name__
-    X, wanted = comparisons.items, estimator.n_features_in_
-    known = getattr(estimator, "item_names_", None)
-    if X is not None:
-        if getattr(estimator, "featureless_", False):
-            raise DataError(code="trained-without-features", owner=owner).says(
-                "the model was fitted on items without features; give the same kind of items."
+class OfItems(BaseEstimator):
+    """Base of estimators that were fitted on items, and are asked about others; not public."""
+
+    n_features_in_: int
+    n_items_: int
+    item_names_: Any
+    featureless_: bool  # whether items of training were known by name or number alone
+    on_bags_: bool
+    _keeps_items: ClassVar[bool] = False  # whether it still has the features of items that are given by name
+
+    def _check_kind(self, X: Any) -> None:
+        """Raise unless new items are bags where those of training were, and rows where they were rows."""
+        bags, rows = getattr(self, "on_bags_", False), as_items(X).one_row_each
+        if bags and rows:
+            raise DataError(code="trained-on-bags", owner=type(self).__name__).says(
+                "the model was fitted on Bags and got a table with one row per item",
+                "Give Bags; a row alone is a bag of one point: Bags(table[:, None, :])",
             )
-        return match_columns(estimator, X, comparisons.feature_names)
-    if not getattr(estimator, "featureless_", False):
-        raise DataError(code="trained-with-features", owner=owner).says(
-            f"the items have no features, but the model was fitted on {wanted}", "Give Comparisons an item table"
-        )
-    if known is None and comparisons.names is not None:
-        raise DataError(code="trained-on-numbered-items", owner=owner).says(
-            "the model was fitted on numbered items and these have names, so which is which is not known",
-            "Give names in training, or row numbers here",
-        )
-    if known is not None and comparisons.names is not None:
+        if not bags and not rows:
+            raise DataError(code="trained-on-rows", owner=type(self).__name__).says(
+                "the model was fitted on a table with one row per item and got Bags",
+                "Fit it on Bags, or give bags.means() if the rows of training were means",
+            )
+
+    def _match_columns(self, X: Any, names: Any) -> Any:
+        """Return X with its columns in the order of training, by name where both have names."""
+        self._check_kind(X)
+        known, wanted = getattr(self, "feature_names_in_", None), self.n_features_in_
+        if known is not None and names is not None and list(names) != list(known):
+            missing = [name for name in known if name not in set(names)]
+            if missing:
+                raise DataError(code="features-of-training-missing", owner=type(self).__name__).says(
+                    f"{len(missing)} of the {wanted} features of training are missing (columns {first_few(missing)})",
+                    "Give the same columns as in training",
+                )
+            place = {name: column for column, name in enumerate(names)}
+            return X[:, [place[name] for name in known]]
+        if X.shape[1] != wanted:
+            raise DataError(code="feature-count-of-training", owner=type(self).__name__).says(
+                f"the items have {X.shape[1]} features, but the model was fitted on {wanted}",
+                "Give the same columns in the same order as in training",
+            )
+        return X
+
+    def _features_of(self, X: Comparisons, used: IntArray | None = None) -> Any:
+        """Return the features of all items of comparisons, or of some."""
+        check_is_fitted(self)
+        rows = self._rows_of_training(X, np.arange(X.n_items) if used is None else used)
+        if rows is not None:
+            return identity(self.n_features_in_)[rows]
+        table = self._match_columns(X.items, X.feature_names)
+        return table if used is None else table[used]
+
+    def _rows_of_training(self, X: Comparisons, used: IntArray) -> IntArray | None:
+        """Return which items of training some items of comparisons are; None if they have features of their own."""
+        bare, known = getattr(self, "featureless_", False), getattr(self, "item_names_", None)
+        if X.items is not None:
+            if bare:
+                raise DataError(code="trained-without-features", owner=type(self).__name__).says(
+                    "the model was fitted on items without features; give the same kind of items."
+                )
+            return None
+        named = X.names is not None and known is not None
+        if not bare and not (named and self._keeps_items):
+            raise DataError(code="trained-with-features", owner=type(self).__name__).says(
+                f"the items have no features, but the model was fitted on {self.n_features_in_}",
+                "Give Comparisons an item table",
+                *(("names in training and here",) if self._keeps_items else ()),
+            )
+        return self._check_rows(used) if X.names is None else self._rows_of_names(X.names[used], known)
+
+    def _rows_of_names(self, names: Any, known: Any) -> IntArray:
+        """Return which items of training, with known names, have these names."""
+        if known is None:
+            raise DataError(code="trained-on-numbered-items", owner=type(self).__name__).says(
+                "the model was fitted on numbered items and these have names, so which is which is not known",
+                "Give names in training, or row numbers here",
+            )
         place = {name: row for row, name in enumerate(known)}
-        unknown = [name for name in comparisons.names if name not in place]
+        unknown = [name for name in names if name not in place]
         if unknown:
             hint = nearest_names(str(unknown[0]), map(str, known))
-            raise DataError(code="items-not-in-training", owner=owner).says(
-                f"{len(unknown)} of {comparisons.n_items} items were not seen in training (names "
-                f"{first_few(unknown)}{'; ' + hint if hint else ''})",
-                "Without features only items seen in training can be compared",
+            raise DataError(code="items-not-in-training", owner=type(self).__name__).says(
+                f"{len(unknown)} items are not among the {len(place)} of training (names {first_few(unknown)}"
+                f"{'; ' + hint if hint else ''})",
+                "Only items seen in training are known by name",
             )
-        return identity(wanted)[[place[name] for name in comparisons.names]]
-    if comparisons.n_items != wanted:
-        raise DataError(code="item-count-of-training", owner=owner).says(
-            f"the comparisons have {comparisons.n_items} items without features, but the model was fitted on {wanted}",
-            "Without features only the items seen in training can be compared",
-        )
-    return identity(wanted)
+        return np.array([place[name] for name in names], dtype=np.intp)
 
-
-def check_kind(estimator: Any, X: Any) -> None:
-    """Raise unless new items are bags where those of training were, and rows where they were rows."""
-    owner, bags = type(estimator).__name__, getattr(estimator, "on_bags_", False)
-    rows = as_items(X).one_row_each
-    if bags and rows:
-        raise DataError(code="trained-on-bags", owner=owner).says(
-            "the model was fitted on Bags and got a table with one row per item",
-            "Give Bags; a row alone is a bag of one point: Bags(table[:, None, :])",
-        )
-    if not bags and not rows:
-        raise DataError(code="trained-on-rows", owner=owner).says(
-            "the model was fitted on a table with one row per item and got Bags",
-            "Fit it on Bags, or give bags.means() if the rows of training were means",
-        )
-
-
-def match_columns(estimator: Any, X: Any, names: Any) -> Any:
-    """Return X with its columns in the order of training, by name where both have names."""
-    owner, wanted = type(estimator).__name__, estimator.n_features_in_
-    check_kind(estimator, X)
-    known = getattr(estimator, "feature_names_in_", None)
-    if known is not None and names is not None and list(names) != list(known):
-        missing = [name for name in known if name not in set(names)]
-        if missing:
-            raise DataError(code="features-of-training-missing", owner=owner).says(
-                f"{len(missing)} of the {wanted} features of training are missing (columns {first_few(missing)})",
-                "Give the same columns as in training",
+    def _check_rows(self, labels: Any) -> IntArray:
+        """Return row numbers of training as an array."""
+        n = self.n_items_ if self._keeps_items else self.n_features_in_
+        bad = [row for row in labels if not _is_integer(row) or not 0 <= row < n]
+        if bad:
+            raise DataError(code="asked-row-not-a-number", owner=type(self).__name__).says(
+                f"{first_few(bad)} is no row number of the {n} items of training",
+                f"Pass whole numbers from 0 to {n - 1}"
+                f"{'' if self.featureless_ else ', or a table with one row of features per item'}",
             )
-        place = {name: column for column, name in enumerate(names)}
-        return X[:, [place[name] for name in known]]
-    if X.shape[1] != wanted:
-        raise DataError(code="feature-count-of-training", owner=owner).says(
-            f"the items have {X.shape[1]} features, but the model was fitted on {wanted}",
-            "Give the same columns in the same order as in training",
+        return np.array(labels, dtype=np.intp)
+
+
+class OfStatements(OfItems):
+    """Base of estimators that keep the comparisons they learned from; not public."""
+
+    comparisons_: Comparisons
+    judges_: Any
+    clusters_: Any
+    _used: IntArray  # rows of the items of training that have latents
+    _choice: Any
+    _keeps_items = True
+    # What a model may have: estimators have parameters of these names, or do without.
+    kernel: Any = None
+    cyclic_kernel: Any = None
+    judge_kernel: Any = None
+    judge_reliability: bool = False
+    own_effect: bool = False
+    exact: bool = False
+    side: Any = False
+    cluster: bool = False
+    covariates: bool = True
+
+    @property
+    def _knows_judges(self) -> bool:
+        return self.judge_kernel is not None or self.side == "judge" or bool(self.judge_reliability)
+
+    @property
+    def _items_matter(self) -> bool:
+        """Whether which item it is counts beside its features."""
+        return bool(self.own_effect or self.cluster)
+
+    def _pairs_of(self, X: Any) -> Comparisons:
+        """Return the pairs that are asked about: Comparisons, or two items of training on each row.
+
+        Rows are a list or array of pairs, of names or row numbers, or a data frame with two columns.
+        """
+        if isinstance(X, Comparisons):
+            return X
+        owner, train = type(self).__name__, self.comparisons_
+        frame = frame_of(X, owner)
+        if frame is not None and len(frame.columns) == 2:
+            sides = [frame[name].to_list() for name in frame.columns]
+        elif frame is None and _are_pairs(X):
+            sides = [[pair[side] for pair in X] for side in (0, 1)]
+        else:
+            got = f"a frame with {len(frame.columns)} columns" if frame is not None else type(X).__name__
+            raise TypeError(
+                f"{owner}: expected Comparisons of two items each; got {got}. Pass Comparisons(items, first, second), "
+                'or, for items of training, pairs of names such as [("ann", "bob")] or a frame with two columns.'
+            )
+        items = train.n_items if train.items is None else train.items
+        return Comparisons._build(items, sides[0], sides[1], 1, names=train.names)
+
+    def _items_of(self, X: Comparisons, used: IntArray) -> Items:
+        """Return the items of comparisons with these row numbers."""
+        rows = self._rows_of_training(X, used)
+        if rows is not None:
+            return self._items_of_training(rows)
+        return self._new_items(self._match_columns(X.items, X.feature_names), X.names, used)
+
+    def _items_of_table(self, items: Any) -> tuple[Items, Any]:
+        """Return items and their names from a table of features, from names or from row numbers of training."""
+        owner = type(self).__name__
+        if items is None:
+            rows = np.arange(self.n_items_)
+            return self._items_of_training(rows), rows if self.item_names_ is None else self.item_names_
+        if isinstance(items, Comparisons | Ratings):
+            items = ItemTable(items.items, items.names, items.feature_names, items.n_items)
+        if not isinstance(items, ItemTable) and _is_labels(owner, items):
+            labels = list(items)
+            self._check_some(labels)
+            if self.item_names_ is not None and not _are_rows(self.item_names_, labels):
+                return self._items_of_training(self._rows_of_names(labels, self.item_names_)), np.array(
+                    labels, dtype=object
+                )
+            rows = self._check_rows(labels)
+            return self._items_of_training(rows), rows if self.item_names_ is None else self.item_names_[rows]
+        table = items if isinstance(items, ItemTable) else self._read_table(items)
+        self._check_some(range(table.n_items))
+        if table.names is not None and self.featureless_:
+            return self._items_of_training(self._rows_of_names(table.names, self.item_names_)), table.names
+        if self.featureless_ or table.values is None:
+            raise DataError(code="asked-items-of-another-kind", owner=owner).says(
+                f"the model was fitted on items {'without' if self.featureless_ else 'with'} features; give "
+                f"{'names or row numbers of its items' if self.featureless_ else 'their feature rows'}."
+            )
+        every = np.arange(table.n_items)
+        new = self._new_items(self._match_columns(table.values, table.feature_names), table.names, every)
+        return new, every if table.names is None else table.names
+
+    def _check_some(self, items: Any) -> None:
+        if not len(items):
+            raise DataError(code="no-items-asked", owner=type(self).__name__).says(
+                "there are no items", "Give at least one, or None for those of training"
+            )
+
+    def _read_table(self, items: Any) -> ItemTable:
+        known = getattr(self, "feature_names_in_", None)
+        frame = frame_of(items, type(self).__name__)
+        if known is not None and frame is not None:
+            # the frame that the items came from: other columns than features and names are left out
+            keep = [c for c in frame.columns if c in set(known) or c.lower() in ("item", "name", "id")]
+            if set(known) <= set(keep):
+                items = frame.select(keep).to_native()
+        return check_items(items, type(self).__name__)
+
+    def _items_of_training(self, rows: IntArray) -> Items:
+        X = self.comparisons_.items
+        if X is None:
+            return Items(None, self._numbers(rows))
+        return Items(X[rows], self._numbers(rows) if self._items_matter else self._new_numbers(len(rows)))
+
+    def _new_items(self, X: Any, names: Any, used: IntArray) -> Items:
+        """Return some items of a table of features; which ones are of training is known by name, row or features."""
+        number, train = self._new_numbers(len(used)), self.comparisons_.items
+        if not self._items_matter:
+            return Items(X[used], number)
+        if names is not None and self.item_names_ is not None:
+            place = {name: row for row, name in enumerate(self.item_names_)}
+            known = np.array([place.get(name, -1) for name in names[used]], dtype=np.intp)
+        elif X is train or (sparse.issparse(X) == sparse.issparse(train) and as_items(X).equal(train)):
+            known = used
+        elif sparse.issparse(X):
+            known = np.full(len(used), -1)
+        else:  # exactly one item of training has these features (bags: this distribution)
+            alike: dict[Any, int] = {}
+            keys, asked = as_items(train).keys(), as_items(X[used]).keys()
+            for row, key in enumerate(keys):
+                alike[key] = -1 if key in alike else row
+            known = np.array([alike.get(key, -1) for key in asked], dtype=np.intp)
+        return Items(X[used], np.where(known >= 0, self._numbers(known), number))
+
+    def _numbers(self, rows: IntArray) -> IntArray:
+        """Return rows of training as numbers of latents; items that were never compared have numbers of their own."""
+        place = np.full(self.n_items_, -1, dtype=np.intp)
+        place[self._used] = np.arange(self._used.shape[0])
+        return np.asarray(np.where(place[rows] >= 0, place[rows], self._used.shape[0] + rows))
+
+    def _new_numbers(self, count: int) -> IntArray:
+        return np.asarray(self._used.shape[0] + self.n_items_ + np.arange(count))
+
+    def _clusters_of(self, X: Comparisons) -> IntArray | None:
+        """Return the cluster of each of some comparisons; None where the model does not tell clusters apart."""
+        if not self.cluster:
+            return None
+        if X.cluster is None:
+            return np.full(len(X), UNKNOWN)
+        place = {name: number for number, name in enumerate(self.clusters_)}
+        return np.array([place.get(name, UNKNOWN) for name in X.cluster.tolist()], dtype=np.intp)
+
+    def _covariates_of(self, X: Comparisons) -> FloatArray | None:
+        """Return covariates with columns as in training; None where they are equal on both sides, or do not count."""
+        known = self.comparisons_.covariates
+        if X.covariates is None or known is None or not self.covariates:
+            return None
+        names, wanted = X.covariate_names, self.comparisons_.covariate_names
+        if names is not None and wanted is not None and set(names) == set(wanted):
+            return np.asarray(X.covariates[:, [names.index(name) for name in wanted]])
+        if X.covariates.shape[1] != known.shape[1] or (names is not None and wanted is not None):
+            what = f"{known.shape[1]} columns" if wanted is None else ", ".join(f'"{name}"' for name in wanted)
+            raise DataError(code="covariates-of-training-lacking", owner=type(self).__name__).says(
+                f"give the covariates of training ({what}); these comparisons have "
+                f"{X.covariates.shape[1] if names is None else first_few(list(names))}",
+                "Or give none, for equal ones",
+            )
+        return X.covariates
+
+    def _judges_of(self, X: Comparisons) -> Who | None:
+        """Return who is asked in each of some comparisons; None where the model does not tell judges apart."""
+        if not self._knows_judges:
+            return None
+        if X.judge is None:
+            return Who(np.full(len(X), UNKNOWN))
+        place: dict[Any, int] = {name: number for number, name in enumerate(self.judges_)}
+        written = {str(name): name for name in self.judges_}
+        alike = [label for label in dict.fromkeys(X.judge.tolist()) if label not in place and str(label) in written]
+        if alike:
+            raise DataError(code="judge-written-differently", owner=type(self).__name__).says(
+                f"judge {alike[0]!r} is not among those of training, but {written[str(alike[0])]!r} is",
+                "Write judges as words or as numbers, the same way as in training",
+            )
+        features = None
+        if self._choice.judge_features is not None and X.judges is not None:
+            table: Any = join_judges(self.comparisons_.judges, X.judges, type(self).__name__)
+            features, first = table.values, self._choice.n_judges
+            for row, name in enumerate(table.names):
+                place.setdefault(name, first + row)
+        return Who(np.array([place.get(name, UNKNOWN) for name in X.judge.tolist()], dtype=np.intp), features)
+
+    def _judge(self, judge: Any, count: int, caller: str) -> Who | None:
+        """Return one judge, or without a name the population, as the one who is asked about everything."""
+        if judge is None:
+            return Who(np.full(count, POPULATION)) if self._knows_judges else None
+        if not self._knows_judges:
+            raise ValueError(
+                f"{caller}: judge={judge!r}: the model does not tell judges apart. Fit it with "
+                'PreferenceGP(judge_kernel="identity").'
+            )
+        names = list(self.judges_)
+        if judge in names:
+            return Who(np.full(count, names.index(judge)))
+        table: Any = self.comparisons_.judges
+        if self._choice.judge_features is not None and table is not None and judge in list(table.names):
+            number = self._choice.n_judges + list(table.names).index(judge)  # known by its features alone
+            return Who(np.full(count, number), table.values)
+        hint = nearest_names(str(judge), [repr(name) for name in names])
+        raise DataError(code="judge-unknown", owner=caller).says(
+            f"judge {judge!r} is not among the {len(names)} of training{'; ' + hint if hint else ''}",
+            "Leave judge=None for the population that judges come from",
         )
-    return X
-
-
-def asked_pairs(model: Any, X: Any) -> Comparisons:
-    """Return the pairs that a fitted model is asked about: Comparisons, or two items of training on each row.
-
-    Rows are a list or array of pairs, of names or row numbers, or a data frame with two columns.
-    """
-    if isinstance(X, Comparisons):
-        return X
-    owner, train = type(model).__name__, model.comparisons_
-    frame = frame_of(X, owner)
-    if frame is not None and len(frame.columns) == 2:
-        sides = [frame[name].to_list() for name in frame.columns]
-    elif frame is None and _are_pairs(X):
-        sides = [[pair[side] for pair in X] for side in (0, 1)]
-    else:
-        got = f"a frame with {len(frame.columns)} columns" if frame is not None else type(X).__name__
-        raise TypeError(
-            f"{owner}: expected Comparisons of two items each; got {got}. Pass Comparisons(items, first, second), or, "
-            'for items of training, pairs of names such as [("ann", "bob")] or a frame with two columns.'
-        )
-    items = train.n_items if train.items is None else train.items
-    first, second = sides
-    return Comparisons._build(items, first, second, 1, names=train.names)
 
 
 def _are_pairs(X: Any) -> bool:
@@ -142,100 +341,8 @@ def _are_pairs(X: Any) -> bool:
     return pairs and all(isinstance(pair, list | tuple | np.ndarray) and len(pair) == 2 for pair in X)
 
 
-def items_of_comparisons(model: Any, X: Comparisons, used: IntArray) -> Items:
-    """Return the items of comparisons with these row numbers."""
-    owner = type(model).__name__
-    if not isinstance(X, Comparisons):
-        raise TypeError(f"{owner}: expected Comparisons of two items each; got {type(X).__name__}.")
-    if X.items is None:
-        if not model.featureless_ and X.names is not None and model.item_names_ is not None:
-            return items_of_comparisons(model, model.comparisons_, _rows_of_names(model, X.names[used]))
-        if not model.featureless_:
-            raise DataError(code="asked-items-without-features", owner=owner).says(
-                f"the items have no features, but the model was fitted on {model.n_features_in_}",
-                "Give Comparisons an item table",
-                "names in training and here",
-            )
-        if X.names is not None:
-            return _by_name(model, X.names[used])
-        return _by_row(model, used)
-    if model.featureless_:
-        raise DataError(code="asked-items-with-features", owner=owner).says(
-            "the model was fitted on items without features; give the same kind of items."
-        )
-    return _with_features(model, match_columns(model, X.items, X.feature_names), X.names, used)
-
-
-def items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
-    """Return items and their names from a table of features, from names or from row numbers of training."""
-    found, names = _items_of_table(model, items)
-    if not len(found.number):
-        raise _no_items(model)
-    return found, names
-
-
-def _no_items(model: Any) -> DataError:
-    return DataError(code="no-items-asked", owner=type(model).__name__).says(
-        "there are no items", "Give at least one, or None for those of training"
-    )
-
-
-def _items_of_table(model: Any, items: Any) -> tuple[Items, Any]:
-    owner = type(model).__name__
-    if items is None:
-        train = model.comparisons_
-        rows = np.arange(train.n_items)
-        names = rows if train.names is None else train.names
-        return items_of_comparisons(model, train, rows), names
-    if isinstance(items, Comparisons | Ratings):
-        items = ItemTable(items.items, items.names, items.feature_names, items.n_items)
-    known_by_name = not isinstance(items, ItemTable) and _is_labels(owner, items)
-    if known_by_name:
-        labels = list(items)
-        if not labels:
-            raise _no_items(model)
-        if _are_rows(model.item_names_, labels):
-            numbers = _check_rows(model, labels)
-            names = numbers if model.item_names_ is None else model.item_names_[numbers]
-        else:
-            numbers, names = _rows_of_names(model, labels), np.array(labels, dtype=object)
-        return items_of_comparisons(model, model.comparisons_, numbers), names
-    table = items if isinstance(items, ItemTable) else _read(model, items)
-    if model.featureless_ or table.values is None:
-        if table.names is not None and model.featureless_:
-            return _by_name(model, table.names), table.names
-        raise DataError(code="asked-items-of-another-kind", owner=owner).says(
-            f"the model was fitted on items {'without' if model.featureless_ else 'with'} features; give "
-            f"{'names or row numbers of its items' if model.featureless_ else 'their feature rows'}."
-        )
-    rows = match_columns(model, table.values, table.feature_names)
-    every = np.arange(rows.shape[0])
-    return _with_features(model, rows, table.names, every), every if table.names is None else table.names
-
-
-def _with_features(model: Any, rows: Any, names: Any, used: IntArray) -> Items:
-    """Return some items of a table of features; who is who is known by name, by row, or by features."""
-    if names is not None and model.item_names_ is not None:
-        number = _numbers_of_names(model, names[used])
-    elif model._items_matter and _same_table(model, rows):
-        number = _numbers(model, used)
-    else:
-        number = _numbers_of_rows(model, rows[used])
-    return Items(rows[used], number)
-
-
-def _read(model: Any, items: Any) -> ItemTable:
-    known = getattr(model, "feature_names_in_", None)
-    frame = frame_of(items, type(model).__name__)
-    if known is not None and frame is not None:
-        # the frame that the items came from: other columns than features and names are left out
-        keep = [c for c in frame.columns if c in set(known) or c.lower() in ("item", "name", "id")]
-        if set(known) <= set(keep):
-            items = frame.select(keep).to_native()
-    return check_items(items, type(model).__name__)
-
-
 def _is_labels(owner: str, items: Any) -> bool:
+    """Return whether items are given by names or numbers, one-dimensional."""
     if isinstance(items, str) or sparse.issparse(items) or not as_items(items).one_row_each:
         return False
     if hasattr(items, "columns") or isinstance(nw.from_native(items, pass_through=True), nw.DataFrame):
@@ -255,178 +362,8 @@ def _is_labels(owner: str, items: Any) -> bool:
 
 def _are_rows(names: Any, labels: list[Any]) -> bool:
     # as everywhere: integers are row numbers unless the names are integers themselves
-    if names is None:
-        return True
     return all(_is_integer(label) for label in labels) and not any(_is_integer(name) for name in names)
 
 
 def _is_integer(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
-
-
-def _by_name(model: Any, names: Any) -> Items:
-    if model.item_names_ is None:
-        raise DataError(code="asked-names-of-numbered-items", owner=type(model).__name__).says(
-            "the model was fitted on numbered items and these have names, so which is which is not known",
-            "Give names in training, or row numbers here",
-        )
-    return _by_row(model, _rows_of_names(model, names))
-
-
-def _rows_of_names(model: Any, names: Any) -> IntArray:
-    place = {name: row for row, name in enumerate(model.item_names_)}
-    unknown = [name for name in names if name not in place]
-    if unknown:
-        hint = nearest_names(str(unknown[0]), map(str, model.item_names_))
-        raise DataError(code="asked-items-unknown", owner=type(model).__name__).says(
-            f"{len(unknown)} items are not among the {len(place)} of training (names "
-            f"{first_few(unknown)}{'; ' + hint if hint else ''})",
-            "Only items seen in training are known by name",
-        )
-    return np.array([place[name] for name in names], dtype=np.intp)
-
-
-def _check_rows(model: Any, labels: list[Any]) -> IntArray:
-    n = model.n_items_
-    bad = [row for row in labels if not _is_integer(row) or not 0 <= row < n]
-    if bad:
-        raise DataError(code="asked-row-not-a-number", owner=type(model).__name__).says(
-            f"{first_few(bad)} is no row number of the {n} items of training",
-            f"Pass whole numbers from 0 to {n - 1}, or a table with one row of features per item",
-        )
-    return np.array(labels, dtype=np.intp)
-
-
-def _by_row(model: Any, rows: IntArray) -> Items:
-    if rows.max(initial=0) >= model.n_items_:
-        raise DataError(code="asked-row-out-of-range", owner=type(model).__name__).says(
-            f"item number {int(rows.max())} is not among the {model.n_items_} of training",
-            "Without features only items seen in training can be compared",
-        )
-    return Items(None, _numbers(model, rows))
-
-
-def _numbers(model: Any, rows: IntArray) -> IntArray:
-    # Rows of the training table as numbers of latents; items that were never compared get numbers of their own.
-    used = model._used
-    place = np.full(model.n_items_, -1, dtype=np.intp)
-    place[used] = np.arange(used.shape[0])
-    return np.asarray(np.where(place[rows] >= 0, place[rows], used.shape[0] + rows))
-
-
-def _new_numbers(model: Any, count: int) -> IntArray:
-    return np.asarray(model._used.shape[0] + model.n_items_ + np.arange(count))
-
-
-def _numbers_of_names(model: Any, names: Any) -> IntArray:
-    number = _new_numbers(model, len(names))
-    if not model._items_matter:
-        return number
-    place = {name: row for row, name in enumerate(model.item_names_)}
-    known = np.array([row for row, name in enumerate(names) if name in place], dtype=np.intp)
-    if len(known):
-        number[known] = _numbers(model, np.array([place[names[row]] for row in known], dtype=np.intp))
-    return number
-
-
-def _numbers_of_rows(model: Any, rows: Any) -> IntArray:
-    """Find items of training by their features: an item is known if exactly one training item has its features.
-
-    Bags have the same features if they have the same distribution.
-    """
-    number = _new_numbers(model, rows.shape[0])
-    if not model._items_matter or sparse.issparse(rows):
-        return number
-    place: dict[Any, int] = {}
-    for row, key in enumerate(as_items(model.comparisons_.items).keys()):
-        place[key] = -1 if key in place else row
-    for index, key in enumerate(as_items(rows).keys()):
-        row = place.get(key, -1)
-        if row >= 0:
-            number[index] = _numbers(model, np.array([row]))[0]
-    return number
-
-
-def _same_table(model: Any, rows: Any) -> bool:
-    known = model.comparisons_.items
-    return rows is known or (sparse.issparse(rows) == sparse.issparse(known) and as_items(rows).equal(known))
-
-
-def clusters_of(model: Any, X: Comparisons) -> IntArray | None:
-    """Return the cluster of each of some comparisons; None where the model does not tell clusters apart."""
-    if not model.cluster:
-        return None
-    if X.cluster is None:
-        return np.full(len(X), UNKNOWN)
-    place = {name: number for number, name in enumerate(model.clusters_)}
-    return np.array([place.get(name, UNKNOWN) for name in X.cluster.tolist()], dtype=np.intp)
-
-
-def covariates_of(model: Any, X: Comparisons) -> FloatArray | None:
-    """Return the covariates of some comparisons, columns as in training; None where they are equal, or do not count."""
-    known = model.comparisons_.covariates
-    if X.covariates is None or known is None or not getattr(model, "covariates", False):
-        return None
-    names, wanted = X.covariate_names, model.comparisons_.covariate_names
-    if names is not None and wanted is not None and set(names) == set(wanted):
-        return np.asarray(X.covariates[:, [names.index(name) for name in wanted]])
-    if X.covariates.shape[1] != known.shape[1] or (names is not None and wanted is not None):
-        what = f"{known.shape[1]} columns" if wanted is None else ", ".join(f'"{name}"' for name in wanted)
-        raise DataError(code="covariates-of-training-lacking", owner=type(model).__name__).says(
-            f"give the covariates of training ({what}); these comparisons have "
-            f"{X.covariates.shape[1] if names is None else first_few(list(names))}",
-            "Or give none, for equal ones",
-        )
-    return X.covariates
-
-
-def asked_of(model: Any, X: Comparisons) -> Who | None:
-    """Return who is asked in each of some comparisons; None where the model does not tell judges apart."""
-    if not model._knows_judges:
-        return None
-    if X.judge is None:
-        return Who(np.full(len(X), UNKNOWN))
-    place: dict[Any, int] = {name: number for number, name in enumerate(model.judges_)}
-    labels = list(dict.fromkeys(X.judge.tolist()))
-    written = {str(name): name for name in model.judges_}
-    alike = [label for label in labels if label not in place and str(label) in written]
-    if alike:
-        raise DataError(code="judge-written-differently", owner=type(model).__name__).says(
-            f"judge {alike[0]!r} is not among those of training, but {written[str(alike[0])]!r} is",
-            "Write judges as words or as numbers, the same way as in training",
-        )
-    features = None
-    if _by_features(model) and X.judges is not None:
-        table: Any = join_judges(model.comparisons_.judges, X.judges, type(model).__name__)
-        features, first = table.values, model._choice.n_judges
-        for row, name in enumerate(table.names):
-            place.setdefault(name, first + row)
-    return Who(np.array([place.get(name, UNKNOWN) for name in X.judge.tolist()], dtype=np.intp), features)
-
-
-def asked_by(model: Any, judge: Any, count: int, owner: str) -> Who | None:
-    """Return one judge, or without a name the population, as the one who is asked about everything."""
-    knows = model._knows_judges
-    if judge is None:
-        return Who(np.full(count, POPULATION)) if knows else None
-    if not knows:
-        raise ValueError(
-            f"{owner}: judge={judge!r}: the model does not tell judges apart. Fit it with "
-            'PreferenceGP(judge_kernel="identity").'
-        )
-    names = list(model.judges_)
-    if judge in names:
-        return Who(np.full(count, names.index(judge)))
-    table = model.comparisons_.judges
-    if _by_features(model) and table is not None and judge in list(table.names):
-        number = model._choice.n_judges + list(table.names).index(judge)  # known by its features alone
-        return Who(np.full(count, number), table.values)
-    hint = nearest_names(str(judge), [repr(name) for name in names])
-    raise DataError(code="judge-unknown", owner=owner).says(
-        f"judge {judge!r} is not among the {len(names)} of training{'; ' + hint if hint else ''}",
-        "Leave judge=None for the population that judges come from",
-    )
-
-
-def _by_features(model: Any) -> bool:
-    return model.judge_kernel is not None and judge_parts(model.judge_kernel)[1] is not None

@@ -1,4 +1,4 @@
-"""The one gate through which training data enters the least-squares estimators."""
+"""Training data of the least-squares estimators: scored rows in groups, and listed comparisons or a graph."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
-from sklearn.utils.validation import validate_data
 
 from preflearn.data import Comparisons, Ratings
-from preflearn.data.fields import check_labels, check_real, check_weight
-from preflearn.data.pair_table import codes, warn_before_learning
+from preflearn.data.fields import check_labels, check_weight
+from preflearn.data.pair_table import codes
 from preflearn.exceptions import DataError, DataWarning, Setting, first_few
-from preflearn.items import ItemSet, as_items
 from preflearn.operators import Edges, FloatArray, Groups, IntArray
 
 __all__ = [
@@ -22,10 +20,15 @@ __all__ = [
     "RowData",
     "Ties",
     "Weighting",
+    "check_kernel_matrix",
+    "check_row_weight",
+    "given_alone",
+    "graph_data",
     "identity",
     "is_precomputed",
-    "read_rows",
-    "read_training",
+    "pair_data",
+    "row_data",
+    "warn_if_nothing_to_learn",
 ]
 
 Ties = Literal["include", "exclude"]
@@ -144,108 +147,53 @@ class PairData:
         return items, replace(self, X=self.X[items], **ends).operator()
 
 
-def read_training(
-    estimator: Any, X: Any, y: Any, qid: Any, sample_weight: Any, graph: Any = None, *, pairs: bool = True
-) -> RowData | PairData:
-    """Return checked training data; sets ``n_features_in_`` on the estimator."""
-    owner = type(estimator).__name__
-    pairwise = is_precomputed(estimator.kernel)
-    for name in ("feature_names_in_", "item_names_", "featureless_"):  # of an earlier fit
-        estimator.__dict__.pop(name, None)
-    if isinstance(X, Comparisons):
-        if not pairs:
-            raise TypeError(
-                f"{owner} regresses scores and got Comparisons, which have none. "
-                "Use RankRLS or KPCRank, or give rows with scores: fit(X, y) or fit(Ratings)."
-            )
-        _no_extras(owner, "Comparisons", y=y, qid=qid, sample_weight=sample_weight, graph=graph)
-        warn_before_learning(X, owner)
-        return _read_pairs(estimator, X, pairwise)
-    names = X.feature_names if isinstance(X, Ratings) else as_items(X).feature_names
-    X, y, qid, sample_weight = _unpack(owner, X, y, qid, sample_weight)
-    X = _unmask(X)
-    if y is None:
-        raise ValueError(
-            f"{owner} requires y to be passed, but the target y is None. "
-            "Call fit(X, y) with one score per row, or fit(Comparisons) or fit(Ratings)."
-        )
-    _note_bags(estimator, X, pairwise)
-    if estimator.on_bags_:
-        X, y = _bags_with_scores(estimator, as_items(X), y)
-    else:
-        given: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "y_numeric": True}
-        X, y = validate_data(estimator, X, y, ensure_min_samples=2, reset=True, **given)
-    _keep_names(estimator, names)
-    y = np.asarray(y, dtype=np.float64)
-    n = y.shape[0]
-    if pairwise:
-        _check_kernel_matrix(owner, X)
-    weight = _check_row_weight(sample_weight, n, owner)
-    if graph is not None:
-        return _read_graph(X, y, weight, _check_graph(owner, graph, n, qid))
-    code = group_codes(qid, n, owner)
-    kept: IntArray | None = None
-    if weight is not None and not weight.all():
-        kept = np.flatnonzero(weight)
-        X = X[kept][:, kept] if pairwise else X[kept]
-        y, weight = y[kept], weight[kept]
-        code = np.unique(code[kept], return_inverse=True)[1]
-    return RowData(X, y, code, weight, qid is not None, kept, n)
-
-
 def is_precomputed(kernel: Any) -> bool:
     """Return whether rows are kernel values."""
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
-def read_rows(owner: str, X: Any, y: Any, qid: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
-    """Return rows to be judged as (X, y, qid, weight), from arrays or from Ratings."""
-    X, y, qid, sample_weight = _unpack(owner, X, y, qid, sample_weight)
-    if y is None:
-        raise ValueError(f"{owner}.score needs the true scores y, Ratings or Comparisons. Call score(X, y).")
-    return X, y, qid, sample_weight
+def given_alone(
+    owner: str, X: Any, y: Any, qid: Any, sample_weight: Any, graph: Any = None
+) -> tuple[Any, Any, Any, Any]:
+    """Return rows, scores, groups and weights, of Ratings where these are given; data objects are given alone."""
+    if isinstance(X, Comparisons | Ratings):
+        kind, given = type(X).__name__, {"y": y, "qid": qid, "sample_weight": sample_weight, "graph": graph}
+        extra = [name for name, value in given.items() if value is not None]
+        if extra:
+            raise TypeError(
+                f"{owner}: {kind} carry their own scores, groups and weights, but {first_few(extra)} was given as "
+                f"well. Pass the {kind} alone, or plain arrays."
+            )
+    return (X.items, X.score, X.group, X.weight) if isinstance(X, Ratings) else (X, y, qid, sample_weight)
 
 
-def _keep_names(estimator: Any, names: Any) -> None:
-    if names is not None:
-        estimator.feature_names_in_ = np.asarray(names, dtype=object)
+def row_data(owner: str, X: Any, y: FloatArray, qid: Any, weight: FloatArray | None, *, pairwise: bool) -> RowData:
+    """Return scored rows without those of weight zero; labels of groups are of any kind."""
+    n, kept = y.shape[0], None
+    code = np.zeros(n, dtype=np.intp) if qid is None else codes(check_labels(qid, n, "qid", owner, "row"), n)
+    if weight is not None and not weight.all():
+        kept = np.flatnonzero(weight)
+        X = X[kept][:, kept] if pairwise else X[kept]
+        y, weight, code = y[kept], weight[kept], np.unique(code[kept], return_inverse=True)[1]
+    return RowData(X, y, code, weight, qid is not None, kept, n)
 
 
-def group_codes(qid: Any, n: int, owner: str) -> IntArray:
-    """Return group numbers 0, 1, ... for labels of any kind; one group if there are none."""
-    if qid is None:
-        return np.zeros(n, dtype=np.intp)
-    if isinstance(qid, np.ndarray) and qid.ndim == 1 and qid.dtype.kind in "iu" and qid.shape[0] == n:
-        if (qid[1:] >= qid[:-1]).all():  # sorted already: no need to sort a million labels
-            return np.concatenate([[0], np.cumsum(qid[1:] != qid[:-1])]).astype(np.intp)
-        return np.unique(qid, return_inverse=True)[1].astype(np.intp)
-    return codes(check_labels(qid, n, "qid", owner, "row"), n)
-
-
-def _read_pairs(estimator: Any, data: Comparisons, pairwise: bool) -> PairData:
+def pair_data(owner: str, data: Comparisons, X: Any, *, pairwise: bool) -> PairData:
+    """Return comparisons of positive weight over those of the items X that occur in them."""
     rows = np.arange(len(data)) if data.weight is None else np.flatnonzero(data.weight)
-    first, second = data.first[rows], data.second[rows]
-    X = identity(data.n_items) if data.items is None else data.items
     if rows.shape[0] == 0:
-        raise DataError(code="all-comparisons-weigh-zero", owner=type(estimator).__name__).says(
+        raise DataError(code="all-comparisons-weigh-zero", owner=owner).says(
             f"all {len(data)} comparisons have weight zero", "Give some of them a positive weight"
         )
-    _note_bags(estimator, X, pairwise)
-    estimator.n_features_in_ = X.shape[1]
-    estimator.featureless_ = data.items is None
-    _keep_names(estimator, data.feature_names)
-    if data.items is None and data.names is not None:
-        estimator.item_names_ = data.names
+    first, second = data.first[rows], data.second[rows]
     used = np.unique(np.concatenate([first, second]))
     kept: IntArray | None = None
     if used.shape[0] < data.n_items:
         kept = used
-        X = X[used]
-        if pairwise:
-            X = X[:, used]
+        X = X[used][:, used] if pairwise else X[used]
         first, second = np.searchsorted(used, first), np.searchsorted(used, second)
     if pairwise:
-        _check_kernel_matrix(type(estimator).__name__, X)
+        check_kernel_matrix(owner, X)
     weight = None if data.weight is None else data.weight[rows]
     code = None if data.group is None else codes(data.group[rows], rows.shape[0])
     return PairData(X, first, second, data.outcome[rows], weight, code, kept, rows, len(data))
@@ -256,47 +204,12 @@ def identity(n: int) -> Any:
     return sp.eye_array(n, format="csr")
 
 
-def _note_bags(estimator: Any, X: Any, pairwise: bool) -> None:
-    """Set ``on_bags_``, whether items are bags of points."""
-    estimator.on_bags_ = not as_items(X).one_row_each
-    if estimator.on_bags_ and pairwise:
-        raise DataError(code="precomputed-of-bags", owner=type(estimator).__name__).says(
-            'kernel="precomputed" needs a kernel matrix and got Bags',
-            'Use a kernel, such as "rbf", or pass preflearn.kernels.gram(kernel, bags)',
-        )
-
-
-def _bags_with_scores(estimator: Any, given: ItemSet, y: Any) -> tuple[Any, FloatArray]:
-    owner, X = type(estimator).__name__, given.bare()
-    if len(X) < 2:
-        raise DataError(code="one-bag", owner=owner).says(
-            "there is one bag, and learning needs at least two", "Give more items"
-        )
-    estimator.n_features_in_ = X.shape[1]
-    return X, check_real(y, len(X), "y", owner, "item")
-
-
-def _unpack(owner: str, X: Any, y: Any, qid: Any, sample_weight: Any) -> tuple[Any, Any, Any, Any]:
-    if not isinstance(X, Ratings):
-        return X, y, qid, sample_weight
-    _no_extras(owner, "Ratings", y=y, qid=qid, sample_weight=sample_weight)
-    return X.items, X.score, X.group, X.weight
-
-
-def _no_extras(owner: str, kind: str, **given: Any) -> None:
-    extra = [name for name, value in given.items() if value is not None]
-    if extra:
-        raise TypeError(
-            f"{owner}: {kind} carry their own scores, groups and weights, but {first_few(extra)} was given as well. "
-            f"Pass the {kind} alone, or plain arrays."
-        )
-
-
-def _check_row_weight(sample_weight: Any, n: int, owner: str) -> FloatArray | None:
+def check_row_weight(sample_weight: Any, n: int, owner: str) -> FloatArray | None:
+    """Return weights of rows; a single number is scikit-learn's way to say that all weigh the same."""
     if sample_weight is None:
         return None
     weight = np.asarray(sample_weight)
-    if weight.ndim == 0:  # scikit-learn's way to say that all weigh the same
+    if weight.ndim == 0:
         weight = np.full(n, weight)
     if weight.ndim != 1:
         raise DataError(code="sample-weight-shape", owner=owner).says(
@@ -305,7 +218,8 @@ def _check_row_weight(sample_weight: Any, n: int, owner: str) -> FloatArray | No
     return check_weight(weight, n, owner, "row")
 
 
-def _check_kernel_matrix(owner: str, K: Any) -> None:
+def check_kernel_matrix(owner: str, K: Any) -> None:
+    """Raise unless a precomputed matrix of kernel values is square, symmetric and positive semi-definite."""
     if K.shape[0] != K.shape[1]:
         raise DataError(code="precomputed-not-square", owner=owner).says(
             f'kernel="precomputed" needs the square kernel matrix of the training rows; got shape {K.shape}',
@@ -329,19 +243,16 @@ def _check_kernel_matrix(owner: str, K: Any) -> None:
         ) from None
 
 
-def _unmask(X: Any) -> Any:
-    # scikit-learn would read what is under the mask; masked values are missing.
-    return np.ma.filled(X.astype(np.float64), np.nan) if isinstance(X, np.ma.MaskedArray) else X
-
-
-def _read_graph(X: Any, y: FloatArray, weight: FloatArray | None, W: Any) -> PairData:
+def graph_data(owner: str, X: Any, y: FloatArray, weight: FloatArray | None, graph: Any, qid: Any) -> PairData:
+    """Return the edges of an explicit preference graph over scored rows."""
+    W = _check_graph(owner, graph, y.shape[0], qid)
     upper = sp.coo_array(sp.triu(W, 1))
     first, second, v = upper.coords[0].astype(np.intp), upper.coords[1].astype(np.intp), upper.data
     if weight is not None:
         v = v * weight[first] * weight[second]
     edges = np.flatnonzero(v > 0)
     if edges.shape[0] == 0:
-        raise DataError(code="graph-without-edges").says(
+        raise DataError(code="graph-without-edges", owner=owner).says(
             "The graph has no edge left to learn from", "Give W at least one positive entry W[i, j]"
         )
     first, second = first[edges], second[edges]

@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preflearn.data import Comparisons, ItemTable, Ratings
+from preflearn.data.fields import check_real, unmask
+from preflearn.data.pair_table import warn_before_learning
 from preflearn.data.tables import frame_of
 from preflearn.exceptions import DataError, GroupsLostWarning, NumericalWarning, Setting
 from preflearn.inference.exact import iterate, solve
@@ -23,14 +25,19 @@ from preflearn.items import as_items
 from preflearn.kernels import gram, linear_map, resolve_kernel
 from preflearn.metrics import disagreement_error
 from preflearn.metrics.pairwise import score_of_margins
-from preflearn.models._asked import check_kind, item_table, match_columns
+from preflearn.models._asked import OfItems
 from preflearn.models._input import (
     PairData,
     RowData,
     Weighting,
+    check_kernel_matrix,
+    check_row_weight,
+    given_alone,
+    graph_data,
+    identity,
     is_precomputed,
-    read_rows,
-    read_training,
+    pair_data,
+    row_data,
     warn_if_nothing_to_learn,
 )
 from preflearn.operators import (
@@ -190,7 +197,7 @@ def _guard(owner: str, size: int, what: str, cure: Setting) -> None:
         )
 
 
-class LeastSquares(RegressorMixin, BaseEstimator, ABC):
+class LeastSquares(RegressorMixin, OfItems, ABC):
     """Base of the least-squares estimators; not public.
 
     A fitted estimator has either ``coef_`` (weights of features, ``map_`` makes them) or ``dual_coef_`` with
@@ -227,20 +234,77 @@ class LeastSquares(RegressorMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         if isinstance(X, Comparisons):
             used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
-            f = self._utilities(item_table(self, X)[used])
+            f = self._utilities(self._features_of(X, used))
             return f[place[: len(X)]] - f[place[len(X) :]]
         return self._utilities(self._read_items(X))
+
+    def _read(
+        self, X: Any, y: Any, qid: Any, sample_weight: Any, graph: Any = None, *, pairs: bool = True
+    ) -> RowData | PairData:
+        """Return checked training data, and keep what the items looked like."""
+        owner, pairwise = type(self).__name__, is_precomputed(self.kernel)
+        for name in ("feature_names_in_", "item_names_", "featureless_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        names = (X if isinstance(X, Comparisons | Ratings) else as_items(X)).feature_names
+        if isinstance(X, Comparisons) and not pairs:
+            raise TypeError(
+                f"{owner} regresses scores and got Comparisons, which have none. "
+                "Use RankRLS or KPCRank, or give rows with scores: fit(X, y) or fit(Ratings)."
+            )
+        rows, y, qid, sample_weight = given_alone(owner, X, y, qid, sample_weight, graph)
+        if isinstance(X, Comparisons):
+            warn_before_learning(X, owner)
+            self.featureless_ = X.items is None
+            if X.items is None and X.names is not None:
+                self.item_names_ = X.names
+            rows = identity(X.n_items) if X.items is None else X.items
+        elif y is None:
+            raise ValueError(
+                f"{owner} requires y to be passed, but the target y is None. "
+                "Call fit(X, y) with one score per row, or fit(Comparisons) or fit(Ratings)."
+            )
+        items = as_items(rows)
+        self.on_bags_ = not items.one_row_each
+        if self.on_bags_ and pairwise:
+            raise DataError(code="precomputed-of-bags", owner=owner).says(
+                'kernel="precomputed" needs a kernel matrix and got Bags',
+                'Use a kernel, such as "rbf", or pass preflearn.kernels.gram(kernel, bags)',
+            )
+        if isinstance(X, Comparisons):
+            data = pair_data(owner, X, rows, pairwise=pairwise)
+            self.n_features_in_ = rows.shape[1]
+        elif self.on_bags_:
+            if len(rows) < 2:
+                raise DataError(code="one-bag", owner=owner).says(
+                    "there is one bag, and learning needs at least two", "Give more items"
+                )
+            rows, y = items.bare(), check_real(y, len(rows), "y", owner, "item")
+            self.n_features_in_ = rows.shape[1]
+        else:
+            given: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "y_numeric": True}
+            rows, y = validate_data(self, unmask(rows), y, ensure_min_samples=2, reset=True, **given)
+        if names is not None:
+            self.feature_names_in_ = np.asarray(names, dtype=object)
+        if isinstance(X, Comparisons):
+            return data
+        y = np.asarray(y, dtype=np.float64)
+        if pairwise:
+            check_kernel_matrix(owner, rows)
+        weight = check_row_weight(sample_weight, y.shape[0], owner)
+        if graph is not None:
+            return graph_data(owner, rows, y, weight, graph, qid)
+        return row_data(owner, rows, y, qid, weight, pairwise=pairwise)
 
     def _read_items(self, X: Any) -> Any:
         """Return checked feature rows of new items, their columns matched by name."""
         if isinstance(X, Ratings):
-            return match_columns(self, X.items, X.feature_names)
+            return self._match_columns(X.items, X.feature_names)
         if isinstance(X, ItemTable) and X.values is not None:
-            return match_columns(self, X.values, X.feature_names)
+            return self._match_columns(X.values, X.feature_names)
         given = as_items(X)
         if not given.one_row_each:
-            return match_columns(self, X, given.feature_names)
-        check_kind(self, X)
+            return self._match_columns(X, given.feature_names)
+        self._check_kind(X)
         known = getattr(self, "feature_names_in_", None)
         frame = None if known is None else frame_of(X, type(self).__name__)
         if known is not None and frame is not None:
@@ -271,11 +335,13 @@ class LeastSquares(RegressorMixin, BaseEstimator, ABC):
         margin = self.predict(X)
         if isinstance(X, Comparisons):
             return score_of_margins(X, margin)
-        _, y, qid, sample_weight = read_rows(type(self).__name__, X, y, qid, sample_weight)
+        owner = type(self).__name__
+        _, y, qid, sample_weight = given_alone(owner, X, y, qid, sample_weight)
+        if y is None:
+            raise ValueError(f"{owner}.score needs the true scores y, Ratings or Comparisons. Call score(X, y).")
         if qid is None and getattr(self, "n_groups_", 1) > 1:
             GroupsLostWarning(code="score-without-qid").warn(
-                f"{type(self).__name__}.score got no qid, though fit had {self.n_groups_} groups: all rows are "
-                "judged as one group",
+                f"{owner}.score got no qid, though fit had {self.n_groups_} groups: all rows are judged as one group",
                 "In cross-validation use sklearn.set_config(enable_metadata_routing=True) and pass "
                 "params={'qid': qid}, or pass Ratings(X, y, group=qid) as X, which carries the groups",
             )
@@ -358,7 +424,7 @@ class OfScores(LeastSquares):
             Itself, fitted.
         """
         self._validate_params()
-        data: Any = read_training(self, X, y, qid, sample_weight, pairs=False)
+        data: Any = self._read(X, y, qid, sample_weight, pairs=False)
         self.n_groups_ = int(data.code.max()) + 1
         self._learn(data, X)
         return self
@@ -393,7 +459,7 @@ class OfPairs(LeastSquares):
             Itself, fitted, with what was chosen by cross-validation if anything was.
         """
         self._validate_params()
-        data = read_training(self, X, y, qid, sample_weight, graph)
+        data = self._read(X, y, qid, sample_weight, graph)
         self.n_groups_ = int(data.code.max()) + 1 if isinstance(data, RowData) else 1
         ties: Any = self.ties if isinstance(self.ties, str) else "include"
         self._learn(replace(data, ties=ties, weighting=self.weighting), X)

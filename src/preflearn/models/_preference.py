@@ -108,10 +108,6 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
     hyperparameters: str
     hyperprior_: HyperPrior | None
 
-    @property
-    def _knows_judges(self) -> bool:
-        return self.judge_kernel is not None or self.side == "judge" or bool(self.judge_reliability)
-
     @abstractmethod
     def _check_data(self, X: Any) -> None:
         """Raise an error if nothing can be learned from X."""

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
@@ -17,15 +16,7 @@ from preflearn.inference.evidence import Solution
 from preflearn.inference.independent import DENSE
 from preflearn.linalg import draw_normal, few_threads, generator
 from preflearn.metrics.pairwise import score_of_margins
-from preflearn.models._asked import (
-    asked_by,
-    asked_of,
-    asked_pairs,
-    clusters_of,
-    covariates_of,
-    items_of_comparisons,
-    items_of_table,
-)
+from preflearn.models._asked import OfStatements
 from preflearn.models._observations import Statements
 from preflearn.models.ranking import (
     DifferencePosterior,
@@ -148,27 +139,13 @@ class _OfUtilities:
         return MethodType(self.function, model)
 
 
-class UtilityPosterior(BaseEstimator):
+class UtilityPosterior(OfStatements):
     """Base of estimators with a posterior over utilities; not public.
 
-    A fitted one has ``_mixture``, weighted solutions at one or several points of the hyperparameters, ``_used``, the
-    rows of the training table that occur, and ``comparisons_``, the comparisons themselves.
+    A fitted one has ``_mixture``, weighted solutions at one or several points of the hyperparameters.
     """
 
     _mixture: list[tuple[float, Solution]]
-    _used: IntArray
-    comparisons_: Comparisons
-    _choice: Any
-    # What a model may have: estimators have parameters of these names, or do without.
-    kernel: Any = None
-    cyclic_kernel: Any = None
-    judge_kernel: Any = None
-    judge_reliability: bool = False
-    own_effect: bool = False
-    exact: bool = False
-    side: Any = False
-    cluster: bool = False
-    covariates: bool = True
     _reliability: tuple[FloatArray, FloatArray] | None = None  # of every judge, and its deviation
     _dense: float = DENSE  # independent latents up to which they are factored as one matrix
     _all_items: bool = False  # whether items that were never compared have latents
@@ -198,8 +175,8 @@ class UtilityPosterior(BaseEstimator):
         check_is_fitted(self)
         if return_std and return_cov:
             raise ValueError("predict_utility: ask for return_std or return_cov, not both.")
-        new, _ = items_of_table(self, items)
-        rows = Rows.of_items(new, "nothing", who=asked_by(self, judge, len(new.number), "predict_utility"))
+        new, _ = self._items_of_table(items)
+        rows = Rows.of_items(new, "nothing", who=self._judge(judge, len(new.number), "predict_utility"))
         if return_cov:
             return mix(self._joints(rows))
         mean, variance = mix(self._moments(rows))
@@ -222,8 +199,8 @@ class UtilityPosterior(BaseEstimator):
         """Return draws of the utilities of items from their joint posterior, (n_samples, n_items)."""
         check_is_fitted(self)
         rng = generator(random_state, "sample_utilities")
-        new = items_of_table(self, items)[0]
-        return self._draw(new, n_samples, rng, asked_by(self, judge, len(new.number), "sample_utilities"))
+        new = self._items_of_table(items)[0]
+        return self._draw(new, n_samples, rng, self._judge(judge, len(new.number), "sample_utilities"))
 
     def _draw(
         self,
@@ -278,9 +255,9 @@ class UtilityPosterior(BaseEstimator):
         """
         check_is_fitted(self)
         rng = generator(random_state, "sample_preferences")
-        new, _ = items_of_table(self, items)
+        new, _ = self._items_of_table(items)
         n = len(new.number)
-        asked = asked_by(self, judge, n, "sample_preferences")
+        asked = self._judge(judge, n, "sample_preferences")
         if self.cyclic_kernel is None:
             f = self._draw(new, n_samples, rng, asked)
             return np.asarray(f[:, :, None] - f[:, None, :])
@@ -337,8 +314,8 @@ class UtilityPosterior(BaseEstimator):
         if not 0 < level < 1:
             raise ValueError(f"rank: level={level!r} must be between 0 and 1, for example 0.9.")
         rng = generator(random_state, "rank")
-        new, names = items_of_table(self, items)
-        asked = asked_by(self, judge, len(new.number), "rank")
+        new, names = self._items_of_table(items)
+        asked = self._judge(judge, len(new.number), "rank")
         n_samples = self._n_draws(len(new.number)) if n_samples is None else n_samples
         if self.cyclic_kernel is None:
             parts, draws = self._relative(new, asked), self._draw(new, n_samples, rng, asked)
@@ -420,9 +397,9 @@ class UtilityPosterior(BaseEstimator):
             Latent preferences with deviations and probabilities, (n_items, n_items) each.
         """
         check_is_fitted(self)
-        new, names = items_of_table(self, items)
+        new, names = self._items_of_table(items)
         low, high = (side.astype(np.intp) for side in np.triu_indices(len(new.number), 1))
-        asked = asked_by(self, judge, low.shape[0], "preference_matrix")
+        asked = self._judge(judge, low.shape[0], "preference_matrix")
         parts = self._moments(Rows(new, low, high, who=asked), len(low))
         return preference_matrix_of(np.asarray(names), low, high, parts, self._mixture)
 
@@ -472,15 +449,15 @@ class UtilityPosterior(BaseEstimator):
         """Return the means of a `preference_matrix` of the items of training, at the price of no variances."""
         if not self._pair_latents:
             return self.preference_matrix().mean
-        new, _ = items_of_table(self, None)
+        new, _ = self._items_of_table(None)
         with few_threads(len(new.number)):
             return np.asarray(sum(w * s.problem.means(new, s.posterior.g) for w, s in self._mixture))
 
     def _pair_probabilities(self, first: IntArray, second: IntArray) -> FloatArray:
         """Return P(first is preferred to second) of a `preference_matrix` of the items of training, for some pairs."""
-        new, _ = items_of_table(self, None)
+        new, _ = self._items_of_table(None)
         low, high = np.minimum(first, second), np.maximum(first, second)
-        asked = asked_by(self, None, len(low), "preference_matrix")
+        asked = self._judge(None, len(low), "preference_matrix")
         parts = self._moments(Rows(new, low, high, who=asked), len(low))
         p = probability_of(parts, self._mixture)
         return np.where(first == low, p[0], p[1])
@@ -512,21 +489,21 @@ class UtilityPosterior(BaseEstimator):
                 f"{type(self).__name__}: side=True asks for the advantage of the first side, which the model does not "
                 f"know. Fit it with {type(self).__name__}(side=True), or leave side=False."
             )
-        X = asked_pairs(self, X)
+        X = self._pairs_of(X)
         used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
         m = len(X)
         # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.
         first, second = place[:m], place[m:]
         low, high = np.minimum(first, second).astype(np.intp), np.maximum(first, second).astype(np.intp)
         sign = np.where(first == low, 1.0, -1.0)
-        numbers, asked = covariates_of(self, X), asked_of(self, X)
+        numbers, asked = self._covariates_of(X), self._judges_of(X)
         rows = Rows(
-            items_of_comparisons(self, X, used),
+            self._items_of(X, used),
             low,
             high,
             side=sign if side else None,
             who=asked,
-            cluster=clusters_of(self, X),
+            cluster=self._clusters_of(X),
             covariates=None if numbers is None else sign[:, None] * numbers,
         )
         answers = self._moments(rows, m)

@@ -379,11 +379,6 @@ class PreferenceGP(PreferenceModel):
                 "Build Comparisons(items, first, second, outcome), or use RankRLS for rows with scores."
             )
 
-    @property
-    def _items_matter(self) -> bool:
-        """Whether which item it is counts beside its features."""
-        return bool(self.own_effect or self.cluster)
-
     def _file_state(self) -> dict[str, Any]:
         """Return what model files keep: comparisons, kernels, parameters, and a few numbers for each comparison."""
         return {

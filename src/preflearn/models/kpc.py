@@ -17,7 +17,6 @@ from preflearn.data import Comparisons
 from preflearn.inference.exact import component_path
 from preflearn.kernels import centre_cross, centre_gram, gram
 from preflearn.linalg import eigh_full, eigh_leading, numerical_rank
-from preflearn.models._asked import item_table
 from preflearn.models._cross_validation import Held, Judge, refit, settle
 from preflearn.models._input import PairData, RowData, Ties, Weighting, is_precomputed
 from preflearn.models._least_squares import LeastSquares, OfPairs, OfScores, Space
@@ -150,7 +149,7 @@ class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquar
         """
         check_is_fitted(self)
         if isinstance(X, Comparisons):
-            return self.projection_.transform(item_table(self, X))
+            return self.projection_.transform(self._features_of(X))
         return self.projection_.transform(self._read_items(X))
 
     def _utilities(self, X: Any) -> FloatArray:

@@ -16,7 +16,7 @@ from preflearn.data.label_preferences import label_codes
 from preflearn.data.tables import check_items
 from preflearn.exceptions import DataError
 from preflearn.inference.blocks import BlockDesign, BlockFactor, between, cover_cost, vertex_cover
-from preflearn.inference.contract import Observed, Posterior
+from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.evidence import METHODS, Evidence, Learned, Starts, get_method, learn, learned_again, numbers
 from preflearn.inference.search import starts
@@ -24,24 +24,16 @@ from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import generator
 from preflearn.metrics import pairwise_accuracy
-from preflearn.models._asked import match_columns
+from preflearn.models._asked import OfItems
 from preflearn.models._model_state import edges_again
 from preflearn.models._preference import OfEvidence, warn_only_noise, warn_unfinished
 from preflearn.models._sum_of_terms import ITEM_KERNELS, start_kernel
+from preflearn.models.ranking import probability_of
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import ItemKernel, Items, Parameters
 from preflearn.terms.labels import Labels, contrasts, selection
 
-__all__ = [
-    "Edges",
-    "LabelPosterior",
-    "LabelPreferenceGP",
-    "LabelProblem",
-    "edge_list",
-    "label_data",
-    "merged_edges",
-    "new_items",
-]
+__all__ = ["LabelPreferenceGP"]
 
 
 class Edges(NamedTuple):
@@ -92,46 +84,6 @@ def merged_edges(owner: str, data: LabelPreferences, *, exact: bool) -> Edges:
         distinct[:, 3],
         np.asarray(total, dtype=np.float64),
     )
-
-
-def new_items(estimator: Any, X: Any) -> Any:
-    """Return checked features of new items, with columns matched by name."""
-    check_is_fitted(estimator)
-    if isinstance(X, LabelPreferences):
-        return match_columns(estimator, X.items, X.feature_names)
-    table = check_items(X, type(estimator).__name__)
-    if table.values is None:
-        raise TypeError(f"{type(estimator).__name__}: give a table of features, one row per item; got {X!r}.")
-    return match_columns(estimator, table.values, table.feature_names)
-
-
-def edge_list(estimator: Any, X: Any, edges: Any, n_items: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Return (item, first, second) of edges to predict, labels as places among those of training."""
-    owner = type(estimator).__name__
-    known = np.asarray(estimator.labels_, dtype=object)
-    if isinstance(X, LabelPreferences):
-        if edges is not None:
-            raise TypeError(f"{owner}: LabelPreferences carry their own edges, but edges were given as well. Pass one.")
-        used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
-        code = label_codes(X.labels[used], known, "labels", owner)[place.ravel()]
-        return X.item, code[: X.n_edges], code[X.n_edges :]
-    if edges is None:
-        raise TypeError(
-            f"{owner}: which labels are to be compared? Give edges=[(row, first label, second label), ...], pass "
-            "LabelPreferences, or use preference_matrix(X) for all pairs of labels."
-        )
-    listed = [tuple(edge) for edge in edges]
-    if not listed or any(len(edge) != 3 for edge in listed):
-        raise DataError(code="edges-shape", owner=owner).says(
-            f"edges must be (row of X, first label, second label); got {listed[:1]}."
-        )
-    new = LabelPreferences._from_fields(items=np.zeros((n_items, 1)))  # messages as for data
-    asked = LabelPreferences(new.items, [edge[0] for edge in listed], *_sides(listed), labels=known)
-    return asked.item, asked.first, asked.second
-
-
-def _sides(edges: list[tuple[Any, ...]]) -> tuple[list[Any], list[Any]]:
-    return [edge[1] for edge in edges], [edge[2] for edge in edges]
 
 
 BLOCK = 2**22  # numbers held at a time
@@ -196,43 +148,7 @@ class LabelProblem:
         return DenseSystem(self.design, BlockFactor(grams, self.cover)), pull
 
 
-@dataclass(frozen=True)
-class LabelPosterior:
-    """Utilities f = H g + rest of labels, with g known up to N(mean, covariance) and the rest as it was a priori."""
-
-    prior: Labels
-    posterior: Posterior
-
-    def mean(self, new: Any) -> FloatArray:
-        """Return the expected utilities (p, L): E f_a(x) = k_a(x, X) β_a."""
-        a = self.posterior.system.latents(self.posterior.g).reshape(self.prior.basis.shape[1], -1)
-        Q = self.prior.cross(new)
-        g = a @ Q[0].T if len(Q) == 1 else np.stack([q @ row for q, row in zip(Q, a, strict=True)])
-        return np.asarray((self.prior.basis @ g).T)
-
-    def covariance(self, new: Any) -> FloatArray:
-        """Return the posterior covariance (p, L, L) of the utilities of labels at each of the new items."""
-        n_new, n_labels = new.shape[0], self.prior.basis.shape[0]
-        C = np.empty((n_new, n_labels, n_labels))
-        factor: Any = self.posterior.system.factor
-        curve: Any = self.posterior.curve
-        step = max(1, BLOCK // max(1, factor.rank * self.prior.basis.shape[1]))
-        for start in range(0, n_new, step):
-            rows = new[start : start + step]
-            g = factor.variances(curve.inner, self.prior.cross(rows), self.prior.variance(rows))
-            f = between(self.prior.basis, g) + self.prior.unseen(rows)
-            C[start : start + step] = f.transpose(2, 0, 1)
-        return C
-
-    def differences(self, new: Any, item: IntArray, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return means and variances of f_first(x) - f_second(x) of edges; swapping sides flips the sign exactly."""
-        mean, C = self.mean(new), self.covariance(new)
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        variance = C[item, low, low] + C[item, high, high] - 2 * C[item, low, high]
-        return mean[item, first] - mean[item, second], np.maximum(variance, 0.0)
-
-
-class LabelPreferenceGP(OfEvidence):
+class LabelPreferenceGP(OfEvidence, OfItems):
     """Gaussian processes over the utilities of labels, one function of the item for each label.
 
     Answers: which label suits this item best, in what order do the others follow, and how sure are we?
@@ -380,7 +296,7 @@ class LabelPreferenceGP(OfEvidence):
         warn_unfinished(owner, self.inference, [self.info_], self.likelihood_)
         if self.optima_:
             one = Items(edges.X[:1], np.zeros(1, np.intp))
-            variance = np.mean([part.variance(one) for part in self._posterior.prior.parts])
+            variance = np.mean([part.variance(one) for part in self._prior.parts])
             sigma = self.likelihood_.noise_deviation / np.sqrt(2 * variance)
             warn_only_noise(owner, self.inference, float(sigma), f"{edges.item.shape[0]} preferences")
         return self
@@ -397,7 +313,7 @@ class LabelPreferenceGP(OfEvidence):
         solution: Any = learned.solution
         prior = solution.problem.labels
         self._keep_learned(learned, edges.X, feature_names)
-        self._edges, self._posterior = edges, LabelPosterior(prior, solution.posterior)
+        self._edges, self._prior = edges, prior
         self.__dict__.pop("kernel_", None)  # of an earlier fit
         if prior.rest is None:
             self.kernel_ = prior.parts[0].kernel
@@ -467,13 +383,13 @@ class LabelPreferenceGP(OfEvidence):
             Standard deviations (n_items, n_labels), or covariances between labels (n_items, n_labels, n_labels). Edges
             see differences only, so the level that all labels of an item share stays as uncertain as it was.
         """
-        new = new_items(self, X)
+        new = self._items(X)
         if return_std and return_cov:
             raise ValueError("predict_utility: ask for return_std or return_cov, not both.")
-        mean = self._posterior.mean(new)
+        mean = self._mean(new)
         if not (return_std or return_cov):
             return mean
-        covariance = self._posterior.covariance(new)
+        covariance = self._covariance(new)
         return mean, covariance if return_cov else np.sqrt(np.einsum("iaa->ia", covariance))
 
     def predict_proba(self, X: Any, edges: Any = None) -> FloatArray:
@@ -491,23 +407,21 @@ class LabelPreferenceGP(OfEvidence):
         ndarray (n_edges, 2)
             Probabilities, ties shared equally; swapping first and second swaps the columns exactly.
         """
-        new = new_items(self, X)
-        p = self.likelihood_.probability(*self._posterior.differences(new, *edge_list(self, X, edges, new.shape[0])))
-        return np.column_stack([p[:, 2] + p[:, 1] / 2, p[:, 0] + p[:, 1] / 2])
+        new = self._items(X)
+        first, second = self._probabilities(new, *self._edges_of(X, edges, new.shape[0]))
+        return np.column_stack([second, first])
 
     def preference_matrix(self, X: Any) -> FloatArray:
         """Return P(label a is preferred to label b) for all labels of each item, (n_items, n_labels, n_labels).
 
         The two probabilities of a pair sum to 1 exactly, and the diagonal is 1/2.
         """
-        new = new_items(self, X)
-        n_labels = len(self.labels_)
+        new, n_labels = self._items(X), len(self.labels_)
         low, high = np.triu_indices(n_labels, 1)
         item, pair = np.divmod(np.arange(new.shape[0] * low.shape[0]), low.shape[0])
-        p = self.likelihood_.probability(*self._posterior.differences(new, item, low[pair], high[pair]))
         P = np.full((new.shape[0], n_labels, n_labels), 0.5)
-        P[item, low[pair], high[pair]] = p[:, 0] + p[:, 1] / 2
-        P[item, high[pair], low[pair]] = p[:, 2] + p[:, 1] / 2
+        first, second = self._probabilities(new, item, low[pair], high[pair])
+        P[item, low[pair], high[pair]], P[item, high[pair], low[pair]] = first, second
         return P
 
     def score(self, X: Any, y: Any = None) -> float:
@@ -520,15 +434,77 @@ class LabelPreferenceGP(OfEvidence):
         y : array-like (n_items,), default=None
             With rows: the right label of each.
         """
-        new = new_items(self, X)
-        mean = self._posterior.mean(new)
+        mean = self.predict_utility(X)
         if y is None or isinstance(X, LabelPreferences):
             data = label_data(type(self).__name__, X, y)
-            item, first, second = edge_list(self, X, None, len(data))
+            item, first, second = self._edges_of(X, None, len(data))
             margin = mean[item, first] - mean[item, second]
             return float(pairwise_accuracy(data.outcome, margin, sample_weight=data.weight))
-        known = np.asarray(self.labels_, dtype=object)
-        right = label_codes(
-            check_labels(y, new.shape[0], "y", "LabelPreferenceGP", "item"), known, "y", "LabelPreferenceGP"
-        )
+        owner, known = type(self).__name__, np.asarray(self.labels_, dtype=object)
+        right = label_codes(check_labels(y, len(mean), "y", owner, "item"), known, "y", owner)
         return float(np.mean(np.argmax(mean, axis=1) == right))
+
+    def _items(self, X: Any) -> Any:
+        """Return checked features of items, with columns matched by name."""
+        check_is_fitted(self)
+        if isinstance(X, LabelPreferences):
+            return self._match_columns(X.items, X.feature_names)
+        table = check_items(X, type(self).__name__)
+        if table.values is None:
+            raise TypeError(f"{type(self).__name__}: give a table of features, one row per item; got {X!r}.")
+        return self._match_columns(table.values, table.feature_names)
+
+    def _edges_of(self, X: Any, edges: Any, n_items: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Return (item, first, second) of edges to predict, labels as places among those of training."""
+        owner = type(self).__name__
+        known = np.asarray(self.labels_, dtype=object)
+        if isinstance(X, LabelPreferences):
+            if edges is not None:
+                raise TypeError(
+                    f"{owner}: LabelPreferences carry their own edges, but edges were given as well. Pass one."
+                )
+            used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
+            code = label_codes(X.labels[used], known, "labels", owner)[place.ravel()]
+            return X.item, code[: X.n_edges], code[X.n_edges :]
+        if edges is None:
+            raise TypeError(
+                f"{owner}: which labels are to be compared? Give edges=[(row, first label, second label), ...], pass "
+                "LabelPreferences, or use preference_matrix(X) for all pairs of labels."
+            )
+        listed = [tuple(edge) for edge in edges]
+        if not listed or any(len(edge) != 3 for edge in listed):
+            raise DataError(code="edges-shape", owner=owner).says(
+                f"edges must be (row of X, first label, second label); got {listed[:1]}."
+            )
+        # messages as for data
+        asked = LabelPreferences(np.zeros((n_items, 1)), *map(list, zip(*listed, strict=True)), labels=known)
+        return asked.item, asked.first, asked.second
+
+    def _mean(self, new: Any) -> FloatArray:
+        """Return the expected utilities (p, L): E f_a(x) = k_a(x, X) β_a."""
+        posterior: Any = self._solution.posterior
+        a = posterior.system.latents(posterior.g).reshape(self._prior.basis.shape[1], -1)
+        Q = self._prior.cross(new)
+        g = a @ Q[0].T if len(Q) == 1 else np.stack([q @ row for q, row in zip(Q, a, strict=True)])
+        return np.asarray((self._prior.basis @ g).T)
+
+    def _covariance(self, new: Any) -> FloatArray:
+        """Return the posterior covariance (p, L, L) of the utilities of labels at each of the new items."""
+        n_new, n_labels = new.shape[0], self._prior.basis.shape[0]
+        C = np.empty((n_new, n_labels, n_labels))
+        posterior: Any = self._solution.posterior
+        factor = posterior.system.factor
+        step = max(1, BLOCK // max(1, factor.rank * self._prior.basis.shape[1]))
+        for start in range(0, n_new, step):
+            rows = new[start : start + step]
+            g = factor.variances(posterior.curve.inner, self._prior.cross(rows), self._prior.variance(rows))
+            f = between(self._prior.basis, g) + self._prior.unseen(rows)
+            C[start : start + step] = f.transpose(2, 0, 1)
+        return C
+
+    def _probabilities(self, new: Any, item: IntArray, first: Any, second: Any) -> tuple[FloatArray, FloatArray]:
+        """Return P(first is preferred) and P(second is preferred); swapping sides swaps them exactly."""
+        mean, C = self._mean(new), self._covariance(new)
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        variance = np.maximum(C[item, low, low] + C[item, high, high] - 2 * C[item, low, high], 0.0)
+        return probability_of([(1.0, mean[item, first] - mean[item, second], variance)], [(1.0, self._solution)])
