@@ -56,6 +56,13 @@ class CrossedSystem(System):
         """Return S'g."""
         return np.concatenate([self.outer.back(g), self.inner.back(g)])
 
+    @cached_property
+    def noise(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Standard normal numbers of all draws: for the outer latents, the rows, and the inner latents."""
+        rng = np.random.default_rng(0)
+        sizes = self.outer.size, self.outer.design.n_rows, self.inner.size
+        return tuple(rng.standard_normal((size, DRAWS)) for size in sizes)  # type: ignore[return-value]
+
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> CrossedCurve:
         """Eliminate the inner groups, and factor the preconditioner; see `System.curve`."""
         if not semidefinite:
@@ -118,20 +125,15 @@ class CrossedCurve(Curve):
         """Return about B⁻¹ b."""
         return self._around(b, self.point.solve)
 
-    def _noise(self, count: int, seed: int) -> FloatArray:
-        """Return columns with covariance T̃."""
-        rng = np.random.default_rng(seed)
-        m, N = self.tau.shape[0], self.system.inner.size
-        e = np.sqrt(self.tau)[:, None] * rng.standard_normal((m, count))
-        # e - TCR B₁⁻¹ (R'C'e + h) has covariance T - Z'Z
-        return np.asarray(e - self.Z.T @ (self.Y @ e + self.inner.inverses @ rng.standard_normal((N, count))))
-
     @cached_property
     def _drawn(self) -> FloatArray:
         """Draws of the outer latents in the coordinates u, (size, draws)."""
         outer = self.system.outer
-        b = np.random.default_rng(0).standard_normal((outer.size, DRAWS))
-        return self._solve_outer(b + outer.back(self._noise(DRAWS, 1)), ROUGH)
+        b, e, h = self.system.noise
+        e = np.sqrt(self.tau)[:, None] * e
+        # e - TCR B₁⁻¹ (R'C'e + h) has covariance T̃ = T - Z'Z
+        rows = e - self.Z.T @ (self.Y @ e + self.inner.inverses @ h)
+        return self._solve_outer(b + outer.back(rows), ROUGH)
 
     @cached_property
     def _seen(self) -> FloatArray:

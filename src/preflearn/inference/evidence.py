@@ -320,6 +320,7 @@ FIRST_STEP, LONGEST_STEP = 0.3, 2.0  # in a log parameter at the start of a sear
 TURNS, SETTLED = 40, 0.01  # of learning reliabilities and parameters, and the change of the first that ends them
 # Its shortest step, and the nats that the last one promises: where gradients are exact, and where they are estimated.
 EXACT, ESTIMATED = (3e-6, 1e-16), (0.005, 1e-3)
+ROUGH = 1e-4  # tolerance of the method in a search by estimates
 
 Search = Callable[[Evidence, "Starts"], tuple[Evidence, list[Optimum]]]
 
@@ -380,7 +381,7 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
         found += maximise(evidence.penalised_jointly, [turned], bounds, gain=gain, max_evaluations=2_000)
         found.sort(key=lambda one: -one.evidence)
         evidence.take(evidence.reliability.at(found[0].theta[n:]))
-        if evidence.reliability.family in evidence.problem.layout.families:
+        if evidence.problem.layout.families:
             # a judge's reliability and own latents, such as tastes, are too entangled for turns: modes are kept
             value, slope = evidence.penalised(found[0].theta[:n])  # without the prior of reliabilities
             return evidence, [replace(found[0], theta=found[0].theta[:n], evidence=value, gradient=slope)]
@@ -412,7 +413,9 @@ def search_by_gradients(
     """
     exact = not evidence.problem.estimated
     tol, gain = EXACT if exact else ESTIMATED
-    rough = evidence if exact else evidence.over(evidence.problem.rough(), evidence.likelihood)
+    rough = evidence
+    if not exact:  # estimates are noisier than what a method leaves
+        rough = evidence.over(evidence.problem.rough(), evidence.likelihood, tol=max(evidence.method.tol, ROUGH))
     with few_threads(evidence.order):
         start = np.clip(first.points[0], *first.bounds.T)
         here = rough.slope(start)

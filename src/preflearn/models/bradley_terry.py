@@ -64,9 +64,10 @@ class BradleyTerry(PreferenceModel):
         few comparisons may then be said to show no differences at all, and flawless ones differences without limit. A
         number is that variance. None is maximum likelihood, which exists only where chains of wins lead from every item
         to every other.
-    inference : {"laplace", "ep"}, default="laplace"
+    inference : {"auto", "laplace", "ep"}, default="auto"
         Laplace's method, quick at any size, or expectation propagation, up to 3,000 items: closer to the exact answer
-        where items met a few times or differ by much more than the noise, with wider intervals there.
+        where items met a few times or differ by much more than the noise, with wider intervals there. "auto" is EP
+        beside clusters, of whose variance Laplace's method would find a part only, and Laplace's method elsewhere.
     hyperparameters : {"maximise", "average"}, default="maximise"
         Whether to take the most probable variance and threshold, or to average over their posterior: with few
         comparisons intervals are then as wide as they should be. Beyond 3,000 items they are known well enough.
@@ -136,7 +137,7 @@ class BradleyTerry(PreferenceModel):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "link": [StrOptions({"logit", "probit"})],
-        "inference": [StrOptions(set(METHODS))],
+        "inference": [StrOptions({"auto", *METHODS})],
         "hyperparameters": [StrOptions({"maximise", "average"})],
         "prior": [StrOptions({"auto", "evidence"}), Interval(Real, 0, None, closed="neither"), None],
         "ties": ["boolean"],
@@ -158,7 +159,7 @@ class BradleyTerry(PreferenceModel):
         link: Literal["logit", "probit"] = "logit",
         prior: Literal["auto", "evidence"] | float | None = "auto",
         *,
-        inference: str = "laplace",
+        inference: str = "auto",
         hyperparameters: Literal["maximise", "average"] = "maximise",
         ties: bool = False,
         side: bool | Literal["judge"] = False,
@@ -238,7 +239,7 @@ class BradleyTerry(PreferenceModel):
             )
         if X.n_items <= self._dense:
             return
-        if self._method.exact_only:
+        if self._method().exact_only:
             raise DataError(code="too-many-items-for-inference", owner=owner).says(
                 f'inference="{self.inference}" factors a matrix of all items at every sweep; {X.n_items} items '
                 f"are more than {self._dense}",
@@ -263,9 +264,8 @@ class BradleyTerry(PreferenceModel):
         evidence.hyperprior = self.hyperprior_
         return evidence
 
-    @property
-    def _method(self) -> Method:
-        return MaximumLikelihood() if self.prior is None else super()._method
+    def _method(self, data: Statements | None = None) -> Method:
+        return MaximumLikelihood() if self.prior is None else super()._method(data)
 
     def _choose(self, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
         if known is not None:
@@ -317,7 +317,7 @@ class BradleyTerry(PreferenceModel):
 
     def _warn(self, points: Any) -> None:
         owner, sigma = type(self).__name__, self.sigma_
-        warn_unfinished(owner, self.inference, [self.info_], self.likelihood_)
+        warn_unfinished(owner, self._learned.evidence.method.name, [self.info_], self.likelihood_)
         if self.optima_ and isinstance(self.prior, str) and sigma is not None and sigma > NOTHING_BUT_NOISE:
             DataWarning(code="no-differences-shown", owner=owner).warn(
                 f"the evidence of these {len(self.comparisons_)} comparisons is highest where all utilities are "

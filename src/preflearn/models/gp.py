@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.data import Comparisons
 from preflearn.data.pair_table import warn_before_learning
 from preflearn.exceptions import DataError
-from preflearn.inference.contract import Method, Observed, Query
+from preflearn.inference.contract import Observed, Query
 from preflearn.inference.ep import EP
 from preflearn.inference.evidence import (
     METHODS,
@@ -23,12 +23,10 @@ from preflearn.inference.evidence import (
     Learned,
     Search,
     Starts,
-    get_method,
     hyperprior_of,
     learned_again,
     maximise_evidence,
 )
-from preflearn.inference.laplace import Laplace
 from preflearn.inference.search import starts
 from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
@@ -66,9 +64,10 @@ class PreferenceGP(PreferenceModel):
         "davidson" always has ties, whose weight it learns, without a threshold;
         ``Flipped()`` learns what share of outcomes is reversed whatever the difference, and needs ``inference="ep"``.
     inference : {"auto", "laplace", "ep"}, default="auto"
-        Approximation of the posterior. EP is the more accurate one where comparisons are few, and slower. "auto" is
-        Laplace's method; with ``judge_reliability`` it learns parameters and reliabilities, and answers are then those
-        of one solution by EP there, as Laplace's method puts utilities too close together.
+        Approximation of the posterior. EP is the more accurate one where comparisons are few for each latent, and two
+        to four times slower. "auto" is EP beside clusters and tastes, of whose variance Laplace's method would find a
+        part only, and Laplace's method elsewhere; with ``judge_reliability`` that learns parameters and reliabilities,
+        and answers are then those of one solution by EP there, as it puts utilities too close together.
     hyperparameters : {"maximise", "average", "fixed"}, default="maximise"
         What to do with the free parameters of kernel and likelihood: take those of the highest evidence, average
         predictions over their posterior (for few of them), or keep the given ones.
@@ -314,11 +313,6 @@ class PreferenceGP(PreferenceModel):
     def _n_points(self, evidence: Evidence) -> int:
         return self.n_points if self.hyperparameters == "average" and evidence.theta.shape[0] else 0
 
-    @property
-    def _method(self) -> Method:
-        """The method that parameters are learned by."""
-        return Laplace() if self.inference == "auto" else get_method(self.inference)
-
     def _search(self, X: Comparisons, data: Statements, evidence: Evidence) -> Search:
         def rebuild(choice: Choice, likelihood: Any) -> Evidence:
             new = self._evidence_of(data, choose(self, X, data, choice), likelihood)
@@ -392,7 +386,7 @@ class PreferenceGP(PreferenceModel):
 
     def _from_file_state(self, state: dict[str, Any]) -> None:
         self._validate_params()
-        X, likelihood, self._unit = comparisons_again(state, self._method)
+        X, likelihood, self._unit = comparisons_again(state, self._method())
         data = read(self, X, exact=likelihood.margins, quiet=True)
         evidence = self._evidence_of(data, choice_again(self, X, data, state), likelihood)
         evidence.hyperprior = self.hyperprior_ = hyperprior_again(state["hyperprior"], self.hyperprior, evidence)
@@ -400,12 +394,13 @@ class PreferenceGP(PreferenceModel):
 
     def _warn(self, points: Any) -> None:
         owner = type(self).__name__
-        warn_unfinished(owner, self._method.name, [s.info for _, s in self._mixture], self.likelihood_)
+        warn_unfinished(owner, self._learned.evidence.method.name, [s.info for _, s in self._mixture], self.likelihood_)
         if points is not None:
             warn_few_points(owner, self.n_points, points.effective_size)
         elif self.optima_:
             count = f"{len(self.comparisons_)} comparisons"
-            warn_only_noise(owner, self._method.name, self.sigma_, count, 'hyperparameters="average" or ')
+            name = self._learned.evidence.method.name
+            warn_only_noise(owner, name, self.sigma_, count, 'hyperparameters="average" or ')
 
     @property
     def reliability_(self) -> FloatArray:
