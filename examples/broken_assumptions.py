@@ -97,6 +97,17 @@ def judges(rng, s, n=20, answers=40):
     return Drawn(data, u, data[good] if good.any() else None, reliability=s)
 
 
+def prompts_and_careless(rng, n=15, prompts=150, n_judges=16, careless=4):
+    """Ten votes about each prompt by judges of whom some do not look; a prompt has effects of deviation 1.2."""
+    u, effect = rng.normal(size=n), 1.2 * rng.normal(size=(prompts, n))
+    s = np.where(np.arange(n_judges) < careless, 0.0, 1.0)
+    prompt, judge = np.repeat(np.arange(prompts), 10), rng.integers(0, n_judges, 10 * prompts)
+    first, second = pairs(rng, n, len(prompt))
+    z = s[judge] * (u[first] - u[second] + effect[prompt, first] - effect[prompt, second])
+    votes = vote(z, rng.logistic(size=len(z)))
+    return Drawn(Comparisons(n, first, second, votes, cluster=prompt, judge=judge), u, reliability=s)
+
+
 def kinds(rng, n_judges=20, deviation=0.5):
     """Return reliabilities of careful, careless and contrary judges, of the distribution that the model has."""
     return rng.choice([1.0, 0.0, -1.0], p=[0.8, 0.1, 0.1], size=n_judges) + deviation * rng.normal(size=n_judges)
@@ -119,8 +130,8 @@ OF_JUDGES: dict[str, dict[str, Any]] = {
 }
 OF_CLUSTERS: dict[str, dict[str, Any]] = {
     "without": {},
-    "with clusters, Laplace": {"cluster": True},
-    "with clusters, EP": {"cluster": True, "inference": "ep"},
+    "with clusters, Laplace": {"cluster": True, "inference": "laplace"},
+    "with clusters": {"cluster": True},
 }
 SITUATIONS: dict[str, tuple[str, Any, dict[str, dict[str, Any]]]] = {
     "side": ("newer item first", side, {"without": {}, "with the side": {"side": True}, "oracle": {}}),
@@ -143,6 +154,11 @@ SITUATIONS: dict[str, tuple[str, Any, dict[str, dict[str, Any]]]] = {
         "reliabilities drawn from the prior, 200 answers",
         lambda rng: judges(rng, kinds(rng), answers=200),
         {name: options for name, options in OF_JUDGES.items() if name != "oracle"},
+    ),
+    "prompts-and-careless": (
+        "ten votes a prompt, a quarter of the judges careless",
+        prompts_and_careless,
+        {"without": {}, "clusters alone": {"cluster": True}, "both": {"cluster": True, "judge_reliability": True}},
     ),
     "together": (
         "tastes, reliabilities and side biases",

@@ -24,10 +24,8 @@ def problem(seed=0, n=7, n_clusters=50, n_judges=20, m=400):
 
 
 def fitted(data, **more):
-    model = PreferenceGP(
-        likelihood="logit", cluster=True, judge_kernel="identity", side=True, hyperparameters="fixed", **more
-    )
-    return model.fit(data)
+    model = PreferenceGP(likelihood="logit", cluster=True, judge_kernel="identity", side=True, hyperparameters="fixed")
+    return model.set_params(**{"inference": "laplace", **more}).fit(data)
 
 
 @pytest.fixture
@@ -56,6 +54,17 @@ def test_answers_are_exact(both):
         one, other = (m.predict_difference(asked, return_std=True, side=side) for m in (exact, apart))
         np.testing.assert_allclose(one, other, atol=1e-8)
     np.testing.assert_allclose(apart.side_effect_[1:], exact.side_effect_[1:], atol=1e-8)
+
+
+def test_moments_are_close(monkeypatch):
+    # Variances of rows are estimated from 32 draws, and sites follow them.
+    exact = fitted(problem(), inference="ep")
+    monkeypatch.setattr("preflearn.inference.problem.MOST_SHARED", 0)
+    apart = fitted(problem(), inference="ep")
+    assert isinstance(apart._solution.posterior.curve, CrossedCurve)
+    (mean, std), (about, deviation) = (m.predict_utility(return_std=True) for m in (exact, apart))
+    assert np.abs(about - mean).max() < 0.05 * std.min()
+    np.testing.assert_allclose(deviation, std, rtol=0.02)
 
 
 @pytest.mark.slow

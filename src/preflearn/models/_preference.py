@@ -143,12 +143,9 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         """
         if self.inference != "auto":
             return get_method(self.inference)
-        grouped = data is not None and (data.rows.cluster is not None or self._has_tastes)
-        return EP() if grouped and data.seen.weight.max(initial=0.0) <= HEAVY else Laplace()
-
-    @property
-    def _has_tastes(self) -> bool:
-        return self.judge_kernel is not None
+        if data is None or (data.rows.cluster is None and self.judge_kernel is None):
+            return Laplace()
+        return EP() if data.seen.weight.max(initial=0.0) <= HEAVY else Laplace()
 
     def update(self, X: Comparisons, *, hyperparameters: Literal["keep", "improve"] = "keep") -> Self:
         """Add comparisons to what the model has learned from, starting from what it knows.
