@@ -155,6 +155,11 @@ def test_a_transformer_on_items_sees_only_training_items(comparisons):
     np.testing.assert_allclose(step.transformer_.mean_, comparisons.items[used].mean(axis=0))
 
 
+def test_a_transformer_of_tables_is_refused_with_the_cure(comparisons):
+    with pytest.raises(TypeError, match=r"OnItems\(StandardScaler\(\)\)"):
+        make_pipeline(StandardScaler(), RankRLS()).fit(comparisons)
+
+
 @pytest.mark.parametrize("estimator", ALL, ids=repr)
 def test_clones_and_pickles_predict_the_same(problem, estimator):
     X, y, qid = problem

@@ -54,20 +54,21 @@ def test_unusable_rows_are_refused_with_a_reason(metric, truth, score, message):
 @pytest.mark.parametrize(
     ("qid", "message"),
     [
-        ([0, 1], "qid has 2 rows but y_true has 3"),
-        ([0, np.nan, 1], r"1 of 3 values of qid are missing \(rows 1\)"),
-        (["a", None, "a"], r"1 of 3 values of qid are missing \(rows 1\)"),
-        (["a", "a", float("nan")], r"missing \(rows 2\)"),
-        (pd.array([1, 2, None], dtype="Int64"), r"missing \(rows 2\)"),
-        (pd.Series(["a", "b", None]), r"missing \(rows 2\)"),
-        (np.array(["a", "b", pd.NA], dtype=object), r"missing \(rows 2\)"),
-        (np.array(["2020", "NaT", "2021"], dtype="datetime64[Y]"), r"missing \(rows 1\)"),
-        ([[1], [2], [3]], r"shape \(3, 1\)"),
-        (np.array([{1}, {2}, {3}], dtype=object), "cannot be hashed"),
+        ([0, 1], "qid has 2 values for 3 rows"),
+        ([0, np.nan, 1], r"qid is missing for 1 of 3 rows \(row 1\)"),
+        (["a", None, "a"], r"qid is missing for 1 of 3 rows \(row 1\)"),
+        (["a", "a", float("nan")], r"missing for 1 of 3 rows \(row 2\)"),
+        (pd.array([1, 2, None], dtype="Int64"), r"missing for 1 of 3 rows \(row 2\)"),
+        (pd.Series(["a", "b", None]), r"missing for 1 of 3 rows \(row 2\)"),
+        (np.array(["a", "b", pd.NA], dtype=object), r"missing for 1 of 3 rows \(row 2\)"),
+        (np.array(["2020", "NaT", "2021"], dtype="datetime64[Y]"), r"missing for 1 of 3 rows \(row 1\)"),
+        (np.array(["2020", "NaT", "2021"], dtype="datetime64[ns]"), r"missing for 1 of 3 rows \(row 1\)"),
+        (np.array([[1], [2], [3]]), r"shape \(3, 1\)"),
+        (np.array([{1}, {2}, {3}], dtype=object), "labels must be strings, numbers or tuples"),
     ],
 )
 def test_unusable_groups_are_refused_with_a_reason(metric, qid, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises((DataError, TypeError), match=message):
         metric([1, 2, 3], [1, 2, 3], qid=qid)
 
 

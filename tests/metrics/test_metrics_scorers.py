@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_s
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from preflearn import OnItems, RankRLSCV
+from preflearn import OnItems, PreferenceGP, RankRLSCV
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataWarning, GroupsLostWarning
 from preflearn.metrics import (
@@ -304,6 +304,15 @@ def test_probabilities_of_comparisons_are_judged_and_searched_by(name, compariso
         scorer(Sure(1), comparisons.items, comparisons.items[:, 0])
     with pytest.raises(TypeError, match=r"RankRLSCV: .*judges probabilities, and RankRLSCV predicts utilities"):
         RankRLSCV(scoring=name).fit(comparisons)
+
+
+def test_scorers_of_scikit_learn_judge_comparisons_that_come_with_their_outcomes():
+    X, (first, second) = np.linspace(0, 1, 8)[:, None], np.triu_indices(8, 1)
+    data = Comparisons(X, first, second, np.where(first % 3 == 0, 1, -1))
+    model, cv = PreferenceGP(hyperparameters="fixed"), KFold(3)
+    ours = cross_val_score(model, data, scoring=get_scorer("log_loss"), cv=cv)
+    assert np.isfinite(ours).all()
+    np.testing.assert_allclose(cross_val_score(model, data, data.outcome, scoring="neg_log_loss", cv=cv), ours)
 
 
 def test_options_of_probabilities_are_kept_and_known_ties_need_no_warning(comparisons):

@@ -1,18 +1,20 @@
 """The gate through which labels, scores, groups and weights enter a metric.
 
-Everything is checked here once, with messages that name the offending rows, and trusted below. Group labels of any
-hashable kind leave as codes ``0 .. n_groups - 1`` in sorted order of the labels.
+Everything is checked here once, with messages that name the wrong rows, and trusted below. Group labels of any
+hashable kind leave as numbers ``0 .. n_groups - 1`` in sorted order of the labels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import InvalidParameterError
 
+from preflearn.data.fields import check_labels
+from preflearn.data.pair_table import codes
 from preflearn.exceptions import DataError, first_few, nearest_names
 
 __all__ = ["Rows", "average_groups", "check_count", "check_option", "check_rows", "divide"]
@@ -39,10 +41,7 @@ def check_rows(
     weight: ArrayLike | None = None,
     names: tuple[str, str, str] = ("y_true", "y_score", "qid"),
 ) -> Rows:
-    """Check the rows of a metric and number its groups; ``names`` are the words of the caller's signature.
-
-    Cost O(n log n) for numeric group labels, O(n + q log q) for q labels of other kinds.
-    """
+    """Check the rows of a metric and number its groups; ``names`` are the words of the caller's signature."""
     true_values = _vector(caller, names[0], truth)
     scores = _vector(caller, names[1], score)
     n_rows = len(true_values)
@@ -63,11 +62,8 @@ def check_rows(
             )
         # Every metric is a ratio, so the scale is free; a power of two changes no digit and rules out overflow.
         weights = np.ldexp(weights, -int(np.frexp(weights.max())[1]))
-    codes, n_groups = np.zeros(n_rows, dtype=np.intp), 1
-    if group is not None:
-        codes, n_groups = _group_codes(caller, names[2], group)
-        _check_length(caller, names[2], len(codes), names[0], n_rows)
-    return Rows(true_values, scores, codes, n_groups, weights)
+    number = codes(None if group is None else check_labels(group, n_rows, names[2], caller, "row"), n_rows)
+    return Rows(true_values, scores, number, int(number.max()) + 1, weights)
 
 
 def check_option(caller: str, name: str, value: object, options: Sequence[str | None]) -> None:
@@ -148,57 +144,3 @@ def _check_length(caller: str, name: str, length: int, other: str, expected: int
         raise DataError(code="metric-lengths-differ", owner=caller).says(
             f"{name} has {length} rows but {other} has {expected}", "Pass one value per row in both"
         )
-
-
-def _group_codes(caller: str, name: str, labels: ArrayLike) -> tuple[Indices, int]:
-    """Return numbers of the groups in sorted order of their labels."""
-    array = labels if isinstance(labels, np.ndarray) else _as_labels(labels)
-    if array.ndim != 1:
-        raise DataError(code="metric-labels-shape", owner=caller).says(
-            f"{name} has shape {array.shape}; one label per row is wanted",
-            "Pass a 1-D array (several columns can be joined into one label per row, such as a tuple)",
-        )
-    if array.dtype.kind in "biufmM":
-        if array.dtype.kind in "fmM":
-            bad = np.isnan(array) if array.dtype.kind == "f" else np.isnat(array)
-            _refuse(caller, name, bad, "are missing", "Give every row a group, or drop these rows")
-        unique, codes = np.unique(array, return_inverse=True)
-        return codes, len(unique)
-    # Labels of other kinds are hashed, then only the distinct ones are sorted: much faster than sorting rows.
-    listed = array.tolist()
-    try:
-        distinct = list(dict.fromkeys(listed))
-    except TypeError:
-        raise DataError(code="metric-labels-unhashable", owner=caller).says(
-            f"{name} holds labels which cannot be hashed (first: {first_few(listed)})",
-            "Use numbers, strings or tuples as group labels",
-        ) from None
-    if any(_is_missing(label) for label in distinct):
-        bad = np.fromiter(map(_is_missing, listed), dtype=np.bool_, count=len(listed))
-        _refuse(caller, name, bad, "are missing", "Give every row a group, or drop these rows")
-    position = {label: code for code, label in enumerate(_sorted(distinct))}
-    codes = np.fromiter(map(position.__getitem__, listed), dtype=np.intp, count=len(listed))
-    return codes, len(distinct)
-
-
-def _as_labels(labels: ArrayLike) -> NDArray[Any]:
-    """Turn a list, a column of a data frame and so on into an array without changing any label."""
-    if isinstance(labels, list | tuple):
-        # numpy would turn [1, "a", nan] into strings and tuples into a matrix; objects keep what was given.
-        kinds = set(map(type, labels))
-        if len(kinds) != 1 or tuple in kinds:
-            return np.fromiter(labels, dtype=object, count=len(labels))
-    return np.asarray(labels)
-
-
-def _is_missing(label: object) -> bool:
-    # pandas.NA refuses to be compared with itself; every other missing value is None or differs from itself.
-    return label is None or type(label).__name__ == "NAType" or bool(label != label)
-
-
-def _sorted(labels: Iterable[Any]) -> list[Any]:
-    listed = list(labels)
-    try:
-        return sorted(listed)
-    except TypeError:  # labels of several kinds: any order will do, as long as it does not depend on the rows
-        return sorted(listed, key=lambda label: (type(label).__name__, str(label)))

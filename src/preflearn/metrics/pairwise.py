@@ -6,12 +6,14 @@ rows, however large the groups. Ties are where such metrics differ, so each one 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from preflearn.data import Comparisons
 from preflearn.metrics._counts import average_ranks, block_starts, pair_sums
-from preflearn.metrics._inputs import Floats, average_groups, check_option, check_rows, divide
+from preflearn.metrics._inputs import Floats, Rows, average_groups, check_option, check_rows, divide
 
 __all__ = [
     "concordance_index",
@@ -293,11 +295,7 @@ def pairwise_accuracy(
     caller = "pairwise_accuracy"
     check_option(caller, "average", average, ("pairs", "groups", None))
     rows = check_rows(caller, outcome, margin, group, sample_weight, ("outcome", "margin", "group"))
-    right = (1 + np.sign(rows.truth) * np.sign(rows.score)) / 2
-    weight = (rows.truth != 0).astype(np.float64) if rows.weight is None else rows.weight * (rows.truth != 0)
-    codes, n_groups = (np.zeros_like(rows.group), 1) if average == "pairs" else (rows.group, rows.n_groups)
-    hits = np.bincount(codes, weight * right, minlength=n_groups)
-    values = divide(hits, np.bincount(codes, weight, minlength=n_groups))
+    values = _listed_means(rows, (1 + np.sign(rows.truth) * np.sign(rows.score)) / 2, rows.truth != 0, average)
     why = "every comparison (with positive weight) is a tie"
     return average_groups(caller, values, average, why, "Pass comparisons with an outcome other than 0")
 
@@ -323,12 +321,8 @@ def squared_difference_error(
 
     Parameters
     ----------
-    y_true, y_score : array-like of shape (n,)
-        True and predicted scores.
-    qid : array-like of shape (n,), default=None
-        Group of each row; None is one group.
-    sample_weight : array-like of shape (n,), default=None
-        Weights of rows; a pair weighs the product.
+    y_true, y_score, qid, sample_weight
+        As for `disagreement_error`, but the sizes of the scores matter.
     average : {"groups", "pairs", None}, default="groups"
         Mean over groups with at least two rows, over all pairs, or one value per group (NaN where undefined).
 
@@ -380,14 +374,8 @@ def squared_margin_error(
     ----------
     outcome : array-like of shape (m,)
         Given margins, 0 for a tie.
-    margin : array-like of shape (m,)
-        Predicted utility of the first item less that of the second.
-    sample_weight : array-like of shape (m,), default=None
-        Weights of the comparisons.
-    group : array-like of shape (m,), default=None
-        Group of each comparison; only used by the averages over groups.
-    average : {"pairs", "groups", None}, default="pairs"
-        Over all comparisons, over groups, or one value per group.
+    margin, sample_weight, group, average
+        As for `pairwise_accuracy`.
 
     Returns
     -------
@@ -407,8 +395,14 @@ def squared_margin_error(
     caller = "squared_margin_error"
     check_option(caller, "average", average, ("pairs", "groups", None))
     rows = check_rows(caller, outcome, margin, group, sample_weight, ("outcome", "margin", "group"))
-    weight = np.ones(len(rows.truth)) if rows.weight is None else rows.weight
-    codes, n_groups = (np.zeros_like(rows.group), 1) if average == "pairs" else (rows.group, rows.n_groups)
-    loss = np.bincount(codes, weight * (rows.truth - rows.score.astype(np.float64)) ** 2, minlength=n_groups)
-    values = divide(loss, np.bincount(codes, weight, minlength=n_groups))
+    loss = (rows.truth - rows.score.astype(np.float64)) ** 2
+    values = _listed_means(rows, loss, np.ones(len(loss)), average)
     return average_groups(caller, values, average, "no comparison has a positive weight", "Raise some weights")
+
+
+def _listed_means(rows: Rows, value: Floats, counted: Any, average: str | None) -> Floats:
+    """Return the weighted means of the values that count, one for each group or, for "pairs", a single one."""
+    weight = np.where(counted, 1.0 if rows.weight is None else rows.weight, 0.0)
+    group, n_groups = (np.zeros_like(rows.group), 1) if average == "pairs" else (rows.group, rows.n_groups)
+    sums = np.bincount(group, weight * value, minlength=n_groups)
+    return divide(sums, np.bincount(group, weight, minlength=n_groups))

@@ -74,14 +74,10 @@ def calibration_curve(
 
     Parameters
     ----------
-    outcome : array-like of shape (m,)
-        Positive where the first item was preferred, negative where the second was, 0 for a tie (half a win each).
-    probability : array-like of shape (m,)
-        Predicted probability that the first item is preferred.
+    outcome, probability, sample_weight
+        As for `comparison_log_loss`.
     n_bins : int, default=10
         Bins between 0 and 1.
-    sample_weight : array-like of shape (m,), default=None
-        Weights of the comparisons.
 
     Returns
     -------
@@ -143,14 +139,10 @@ def expected_calibration_error(
 
     Parameters
     ----------
-    outcome : array-like of shape (m,)
-        Positive where the first item was preferred, negative where the second was, 0 for a tie (half a win each).
-    probability : array-like of shape (m,)
-        Predicted probability that the first item is preferred.
+    outcome, probability, sample_weight
+        As for `comparison_log_loss`.
     n_bins : int, default=10
         Bins of equal width between 0 and 1.
-    sample_weight : array-like of shape (m,), default=None
-        Weights of the comparisons.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from numpy.typing import ArrayLike
 from sklearn import get_config
@@ -18,7 +18,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from preflearn.data.comparisons import Comparisons
 from preflearn.data.ratings import Ratings
-from preflearn.exceptions import DataError, GroupsLostWarning, nearest_names
+from preflearn.exceptions import DataError, DataWarning, GroupsLostWarning, nearest_names, quiet
 from preflearn.metrics.pairwise import (
     concordance_index,
     disagreement_error,
@@ -28,19 +28,52 @@ from preflearn.metrics.pairwise import (
     squared_difference_error,
     squared_margin_error,
 )
-from preflearn.metrics.probabilities import (
-    calibration_error,
-    check_probabilities,
-    comparison_log_loss,
-    curve_of,
-    expected_calibration_error,
-    log_loss,
-)
+from preflearn.metrics.probabilities import comparison_log_loss, expected_calibration_error
 from preflearn.metrics.rankings import mean_average_precision, ndcg, precision_at_k
 
 __all__ = ["RankingScorer", "get_scorer", "get_scorer_names", "make_ranking_scorer"]
 
 Metric = Callable[..., Any]
+
+
+def _comparison_error(
+    outcome: ArrayLike,
+    margin: ArrayLike,
+    *,
+    sample_weight: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    average: str = "groups",
+) -> float:
+    """Share of the listed comparisons which are predicted wrongly."""
+    return 1 - float(pairwise_accuracy(outcome, margin, sample_weight=sample_weight, group=group, average=average))
+
+
+class _Known(NamedTuple):
+    """What a scorer asks about a metric."""
+
+    metric: Metric
+    error: bool = False  # smaller is better
+    listed: Metric | None = None  # the metric of listed comparisons that answers the same question
+    of_rows: bool = True  # judges rows with scores
+    of_probabilities: bool = False  # judges probabilities, so that a model needs predict_proba
+
+
+_NAMED = {
+    "disagreement": _Known(disagreement_error, error=True, listed=_comparison_error),
+    "squared_error": _Known(squared_difference_error, error=True, listed=squared_margin_error),
+    "concordance": _Known(concordance_index, listed=pairwise_accuracy),
+    "kendall_tau_b": _Known(kendall_tau_b),
+    "spearman": _Known(spearman),
+    "map": _Known(mean_average_precision),
+    "ndcg": _Known(ndcg),
+    "pairwise_accuracy": _Known(pairwise_accuracy, listed=pairwise_accuracy, of_rows=False),
+    "log_loss": _Known(comparison_log_loss, True, comparison_log_loss, of_rows=False, of_probabilities=True),
+    "calibration_error": _Known(
+        expected_calibration_error, True, expected_calibration_error, of_rows=False, of_probabilities=True
+    ),
+}
+_NAMED_AT_K: dict[str, Metric] = {"ndcg": ndcg, "precision": precision_at_k}
+_KNOWN = (*_NAMED.values(), _Known(squared_margin_error, error=True, listed=squared_margin_error, of_rows=False))
 
 
 class RankingScorer:
@@ -64,6 +97,8 @@ class RankingScorer:
     given to ``GridSearchCV.fit`` reach it; `set_score_request` changes that. Without routing scikit-learn hands a
     scorer no groups: all rows are then one group, and a `GroupsLostWarning` is given if the estimator (by its
     ``n_groups_``) was fitted with several. `Ratings` and `Comparisons` bring their groups along in either case.
+    Scorers of scikit-learn do not look into them: without ``y`` their scores are NaN. Pass a name of `get_scorer`
+    (``"log_loss"``, not ``"neg_log_loss"``) through it, or the outcomes: ``cross_val_score(model, X, X.outcome, ...)``.
 
     On `Comparisons` predictions are margins, and only the metrics of pairs apply: the error is the share of wrongly
     predicted comparisons, ties left out. Log loss and calibration error judge probabilities instead, and only of
@@ -110,27 +145,15 @@ class RankingScorer:
             True scores (outcomes for Comparisons).
         qid, sample_weight : array-like of shape (n,), default=None
             Groups and weights of the rows.
-
-        Returns
-        -------
-        float
-            The value of the metric, negated for errors.
         """
-        if isinstance(X, Comparisons):
-            judge = self.for_comparisons()
-            y = X.outcome if y is None else y
+        judge = self.for_comparisons() if isinstance(X, Comparisons) else self.for_rows()
+        if isinstance(X, Comparisons | Ratings):
+            y = (X.outcome if isinstance(X, Comparisons) else X.score) if y is None else y
             qid = X.group if qid is None else qid
             sample_weight = X.weight if sample_weight is None else sample_weight
-            return judge.evaluate(y, judge._predict(estimator, X), qid, sample_weight)
-        self.for_rows()
-        if isinstance(X, Ratings):
-            y = X.score if y is None else y
-            qid = X.group if qid is None else qid
-            sample_weight = X.weight if sample_weight is None else sample_weight
-            # estimators of preflearn match columns by name; others want the table alone
-            first = estimator[0] if hasattr(estimator, "steps") else estimator
-            ours = type(first).__module__.split(".")[0] == "preflearn"
-            return self.evaluate(y, estimator.predict(X if ours else X.items), qid, sample_weight)
+            predicted = judge._predict(estimator, X)
+            with quiet(DataWarning):  # of outcomes 0 and 1, which Comparisons has given
+                return judge.evaluate(y, predicted, qid, sample_weight)
         if y is None:
             raise TypeError(
                 f"{self!r} needs the true scores, but y is None and X is a {type(X).__name__}.\n"
@@ -139,8 +162,13 @@ class RankingScorer:
         self._warn_if_groups_are_lost(estimator, qid)
         return self.evaluate(y, estimator.predict(X), qid, sample_weight)
 
-    def _predict(self, estimator: Any, X: Comparisons) -> Any:
-        """Return margins of comparisons or, where they are judged, probabilities that the first item is preferred."""
+    def _predict(self, estimator: Any, X: Comparisons | Ratings) -> Any:
+        """Return scores of rows, margins of comparisons or probabilities that the first item is preferred."""
+        if isinstance(X, Ratings):
+            # estimators of preflearn match columns by name; others want the table alone
+            first = estimator[0] if hasattr(estimator, "steps") else estimator
+            ours = type(first).__module__.split(".")[0] == "preflearn"
+            return estimator.predict(X if ours else X.items)
         if not self.probabilistic:
             return estimator.predict(X)
         if not hasattr(estimator, "predict_proba"):
@@ -163,15 +191,9 @@ class RankingScorer:
         Parameters
         ----------
         y_true, y_score : array-like of shape (n,)
-            True and predicted scores (outcomes and margins for `pairwise_accuracy`, outcomes and probabilities of
-            ``first`` for `comparison_log_loss` and `expected_calibration_error`).
+            True and predicted scores; of comparisons outcomes, and margins or probabilities of ``first``.
         qid, sample_weight : array-like of shape (n,), default=None
             Groups and weights, passed on to metrics which accept them.
-
-        Returns
-        -------
-        float
-            The value of the metric, negated for errors.
 
         Examples
         --------
@@ -189,13 +211,17 @@ class RankingScorer:
         return value if self.greater_is_better else -value
 
     @property
+    def _known(self) -> _Known:
+        return next((known for known in _KNOWN if known.metric is self.metric), _Known(self.metric))
+
+    @property
     def probabilistic(self) -> bool:
         """Whether probabilities are judged, so that a model needs ``predict_proba``."""
-        return self.metric in _OF_PROBABILITIES or self.metric in _OF_PROBABILITIES.values()
+        return self._known.of_probabilities
 
     def for_rows(self) -> RankingScorer:
         """Return this scorer if it judges rows with scores; metrics of listed comparisons raise."""
-        if self.metric in (pairwise_accuracy, squared_margin_error) or self.probabilistic:
+        if not self._known.of_rows:
             raise TypeError(
                 f"{self!r} judges listed comparisons, not rows with scores.\n"
                 "  Pass a Comparisons as X, or use the scorer 'concordance' or 'squared_error' for rows."
@@ -204,26 +230,21 @@ class RankingScorer:
 
     def for_comparisons(self) -> RankingScorer:
         """Return the scorer of listed comparisons which asks the same question."""
-        if self.metric is pairwise_accuracy:
+        listed = self._known.listed
+        if listed is self.metric:
             return self
-        if self.metric in _OF_PROBABILITIES:  # the outcomes of Comparisons are known to use 0 for ties
-            return RankingScorer(_OF_PROBABILITIES[self.metric], greater_is_better=False, kwargs=self.kwargs)
-        if self.metric is concordance_index:
-            return RankingScorer(pairwise_accuracy)
-        if self.metric is squared_difference_error:
-            return RankingScorer(squared_margin_error, greater_is_better=False)
-        if self.metric is not disagreement_error:
+        if listed is None:
             raise TypeError(
                 f"{self!r} ranks whole groups and cannot judge a Comparisons, which only lists pairs.\n"
                 "  Use the scorer 'disagreement', 'squared_error', 'concordance', 'pairwise_accuracy' or 'log_loss'."
             )
-        if self.kwargs.get("ties", "exclude") != "exclude":
+        kwargs = dict(self.kwargs)
+        if kwargs.pop("ties", "exclude") != "exclude":
             raise ValueError(
                 f"{self!r} counts ties, but comparisons with outcome 0 are left out.\n"
                 "  Use ties='exclude' (the default) for Comparisons."
             )
-        average = self.kwargs.get("average", "groups")
-        return RankingScorer(_comparison_error, greater_is_better=False, kwargs={"average": average})
+        return RankingScorer(listed, greater_is_better=self.greater_is_better, kwargs=kwargs)
 
     def _warn_if_groups_are_lost(self, estimator: Any, qid: ArrayLike | None) -> None:
         final = estimator[-1] if hasattr(estimator, "steps") else estimator
@@ -242,8 +263,7 @@ class RankingScorer:
             raise TypeError(
                 f"RankingScorer: metric is {self.metric!r}, not a function.\n  For a name use get_scorer(name)."
             )
-        errors = (disagreement_error, squared_difference_error, squared_margin_error)
-        if (self.metric in errors or self.probabilistic) and self.greater_is_better:
+        if self._known.error and self.greater_is_better:
             raise ValueError(
                 f"RankingScorer: {self.metric.__name__} is an error, and a search would look for the largest.\n"
                 "  Pass greater_is_better=False, or use get_scorer, as in get_scorer('disagreement')."
@@ -322,55 +342,6 @@ class RankingScorer:
         return f"RankingScorer({', '.join(parts)})"
 
 
-def _comparison_error(
-    outcome: ArrayLike,
-    margin: ArrayLike,
-    *,
-    sample_weight: ArrayLike | None = None,
-    group: ArrayLike | None = None,
-    average: str = "groups",
-) -> float:
-    """Share of the listed comparisons which are predicted wrongly."""
-    return 1 - float(pairwise_accuracy(outcome, margin, sample_weight=sample_weight, group=group, average=average))
-
-
-def _log_loss(outcome: ArrayLike, probability: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Log loss of outcomes in which 0 is known to be a tie."""
-    return log_loss(check_probabilities("log_loss", outcome, probability, sample_weight))
-
-
-def _calibration_error(
-    outcome: ArrayLike, probability: ArrayLike, *, n_bins: int = 10, sample_weight: ArrayLike | None = None
-) -> float:
-    """Calibration error of outcomes in which 0 is known to be a tie."""
-    rows = check_probabilities("calibration_error", outcome, probability, sample_weight)
-    return calibration_error(curve_of("calibration_error", rows, n_bins))
-
-
-_OF_PROBABILITIES: dict[Metric, Metric] = {
-    comparison_log_loss: _log_loss,
-    expected_calibration_error: _calibration_error,
-}
-
-
-# --- by name ---------------------------------------------------------------------------------------------------------
-
-_METRICS: dict[str, Callable[..., Any]] = {
-    "disagreement": disagreement_error,
-    "squared_error": squared_difference_error,
-    "concordance": concordance_index,
-    "kendall_tau_b": kendall_tau_b,
-    "spearman": spearman,
-    "map": mean_average_precision,
-    "ndcg": ndcg,
-    "pairwise_accuracy": pairwise_accuracy,
-    "log_loss": comparison_log_loss,
-    "calibration_error": expected_calibration_error,
-}
-_ERRORS = ("disagreement", "squared_error", "log_loss", "calibration_error")
-_METRICS_AT_K: dict[str, Callable[..., Any]] = {"ndcg": ndcg, "precision": precision_at_k}
-
-
 def get_scorer_names() -> list[str]:
     """Return the names `get_scorer` knows; ``@k`` stands for any number of ranks.
 
@@ -380,7 +351,7 @@ def get_scorer_names() -> list[str]:
     >>> get_scorer_names()[-2:]
     ['ndcg@k', 'precision@k']
     """
-    return [*_METRICS, *(f"{name}@k" for name in _METRICS_AT_K)]
+    return [*_NAMED, *(f"{name}@k" for name in _NAMED_AT_K)]
 
 
 def get_scorer(name: str | RankingScorer) -> RankingScorer:
@@ -416,12 +387,12 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
             f"get_scorer: a name or a RankingScorer is wanted, not a {type(name).__name__}.\n"
             "  For a metric of your own use make_ranking_scorer(metric)."
         )
-    if name in _METRICS:
-        return RankingScorer(_METRICS[name], greater_is_better=name not in _ERRORS)
+    if name in _NAMED:
+        return RankingScorer(_NAMED[name].metric, greater_is_better=not _NAMED[name].error)
     at_k = re.fullmatch(r"(\w+)@([1-9][0-9]*)", name)
-    if at_k and at_k[1] in _METRICS_AT_K:
-        return RankingScorer(_METRICS_AT_K[at_k[1]], kwargs={"k": int(at_k[2])})
-    if name.partition("@")[0] in _METRICS_AT_K and "@" in name:
+    if at_k and at_k[1] in _NAMED_AT_K:
+        return RankingScorer(_NAMED_AT_K[at_k[1]], kwargs={"k": int(at_k[2])})
+    if name.partition("@")[0] in _NAMED_AT_K and "@" in name:
         raise DataError(code="scorer-without-k", owner="get_scorer").says(
             f'"{name}" needs a number for k, the ranks that count: a whole number of at least 1, as in '
             f'"{name.partition("@")[0]}@5".'
