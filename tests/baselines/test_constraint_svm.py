@@ -12,8 +12,9 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from preflearn import Comparisons
 from preflearn.baselines import ConstraintSVM, ConstraintSVMCV
-from preflearn.baselines.constraint_svm import Wins, difference_gram
+from preflearn.baselines.constraint_svm import Wins
 from preflearn.exceptions import DataError
+from preflearn.kernels.pair_kernels import difference_gram
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 
@@ -70,7 +71,9 @@ def test_margins_are_those_of_the_machine_without_intercept(C, weighted):
 def test_inner_products_are_those_of_differences(matches):
     wins = Wins.read(matches, "test")
     Z = matches.items[wins.winner] - matches.items[wins.loser]
-    np.testing.assert_allclose(difference_gram(matches.items @ matches.items.T, wins), Z @ Z.T, atol=1e-12)
+    np.testing.assert_allclose(
+        difference_gram(matches.items @ matches.items.T, wins.pairs, wins.pairs), Z @ Z.T, atol=1e-12
+    )
     model = ConstraintSVM("linear", 0.3).fit(matches)
     w = model.X_fit_.T @ model.dual_coef_
     np.testing.assert_allclose(

@@ -54,5 +54,5 @@ def test_mistakes_are_explained():
         PairAugmented().fit(Comparisons(3, [0], [1]))
     with pytest.raises(DataError, match=r"1 of 3 comparisons are ties \(rows 1\)"):
         PairAugmented().fit(Comparisons(data.items, [0, 1, 2], [1, 2, 3], [1, 0, -1]))
-    with pytest.raises(TypeError, match="expected Comparisons"):
+    with pytest.raises(TypeError, match="learns from Comparisons"):
         PairAugmented().fit(data.items)

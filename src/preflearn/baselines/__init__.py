@@ -1,7 +1,6 @@
 """Methods that the papers compare with, for comparisons in the same terms."""
 
-from preflearn.baselines.constraint_svm import ConstraintSVM
-from preflearn.baselines.constraint_svm_cv import ConstraintSVMCV
+from preflearn.baselines.constraint_svm import ConstraintSVM, ConstraintSVMCV
 from preflearn.baselines.pair_augmented import PairAugmented
 
 __all__ = ["ConstraintSVM", "ConstraintSVMCV", "PairAugmented"]

@@ -5,23 +5,19 @@ from __future__ import annotations
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from preflearn.baselines._rival import FloatArray, Rival, check_comparisons, check_decided
 from preflearn.data import Comparisons
-from preflearn.exceptions import DataError, first_few
-from preflearn.items import as_items
-from preflearn.metrics.pairwise import score_of_margins
+from preflearn.exceptions import DataError
 
 __all__ = ["PairAugmented"]
 
-FloatArray = NDArray[np.float64]
 
-
-class PairAugmented(BaseEstimator):
+class PairAugmented(Rival):
     """Predict outcomes by a classifier of concatenated features, trained on both orders of every pair.
 
     Answers: who is preferred, when all that is assumed of preferences is that some classifier can learn them?
@@ -65,13 +61,7 @@ class PairAugmented(BaseEstimator):
         """Learn from comparisons without ties, of items with features."""
         self._validate_params()
         rows = self._rows(X)
-        tied = np.flatnonzero(X.outcome == 0)
-        if tied.size:
-            raise DataError(code="classifier-takes-no-ties", owner="PairAugmented").says(
-                f"{tied.size} of {len(X)} comparisons are ties (rows {first_few(tied)}), and a classifier of two "
-                "classes has no place for them",
-                "Drop them",
-            )
+        check_decided(X, "PairAugmented")
         self.estimator_ = LogisticRegression() if self.estimator is None else clone(self.estimator)
         extra: dict[str, Any] = {}
         if X.weight is not None:
@@ -103,26 +93,8 @@ class PairAugmented(BaseEstimator):
         """Return P(first preferred) minus 1/2."""
         return np.asarray(self.predict_proba(X)[:, 1] - 0.5)
 
-    def predict(self, X: Comparisons) -> FloatArray:
-        """Return +1 where the first item is predicted to be preferred, -1 where the second."""
-        return np.asarray(np.sign(self.decision_function(X)))
-
-    def score(self, X: Comparisons, y: None = None) -> float:
-        """Return the share of comparisons whose winner is predicted; ties are left out, equal predictions count 1/2."""
-        return score_of_margins(X, self.decision_function(X))
-
     def _rows(self, X: Any) -> tuple[FloatArray, FloatArray]:
-        if not isinstance(X, Comparisons):
-            raise TypeError(f"PairAugmented: expected Comparisons of two items each; got {type(X).__name__}.")
-        if X.items is None:
-            raise DataError(code="classifier-needs-features", owner="PairAugmented").says(
-                "the items have no features", "Give Comparisons an item table"
-            )
-        if not as_items(X.items).one_row_each:
-            raise DataError(code="classifier-takes-no-bags", owner="PairAugmented").says(
-                "the items are Bags and this baseline takes rows",
-                "Use PreferenceGP, or the means of the bags: comparisons.with_items(bags.means())",
-            )
+        check_comparisons(X, "PairAugmented")
         items: Any = X.items.toarray() if hasattr(X.items, "toarray") else X.items
         first, second = items[X.first], items[X.second]
         return np.hstack([first, second]), np.hstack([second, first])

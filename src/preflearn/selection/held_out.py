@@ -164,7 +164,7 @@ def _folds(data: Comparisons, by: str, n_folds: int, random_state: int) -> tuple
     elif by == "judge":
         if data.judge is None:
             raise DataError(code="held-out-judges-not-said", owner="held_out").says(
-                "by judge needs to know who judged", "Name the column of the judges"
+                "by judge needs to know who judged", "Build with judge=..."
             )
         groups = np.unique(np.asarray(data.judge).astype(str), return_inverse=True)[1].astype(np.intp)
         unit, splitter, count, what = groups, GroupFolds, int(groups.max()) + 1, "one judge"

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data import Comparisons, Ratings
+from preflearn.data.fields import check_labels
+from preflearn.data.pair_table import codes
 from preflearn.exceptions import DataError
 
 __all__ = ["ClusterFolds", "GroupFolds", "ItemFolds", "PairFolds"]
@@ -62,9 +64,11 @@ class _Folds:
             load[fold[unit]] += sizes[unit]
         return fold
 
-    def _splits_of(self, fold_of_row: NDArray[np.intp]) -> Iterator[Split]:
-        for fold in range(self.n_splits):
-            yield np.flatnonzero(fold_of_row != fold), np.flatnonzero(fold_of_row == fold)
+    def _split(self, unit: NDArray[np.intp], what: str) -> Iterator[Split]:
+        """Yield the splits of rows of these units, numbered in sorted order."""
+        fold = self._deal(np.bincount(unit), what)[unit]
+        for k in range(self.n_splits):
+            yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
 
 class GroupFolds(_Folds):
@@ -106,14 +110,8 @@ class GroupFolds(_Folds):
                 "Give X with groups (Ratings or Comparisons), or pass qid=... (in a search or cross_validate: "
                 "turn on metadata routing and pass params={'qid': qid})",
             )
-        given = _as_array(labels)
         n_rows = int(X.shape[0]) if hasattr(X, "shape") else len(X)
-        if len(given) != n_rows:
-            raise DataError(code="group-count", owner="GroupFolds").says(
-                f"groups has {len(given)} values for {n_rows} rows", "Give one per row"
-            )
-        unit, sizes = _numbered(given)
-        yield from self._splits_of(self._deal(sizes, "groups")[unit])
+        yield from self._split(codes(check_labels(labels, n_rows, "groups", "GroupFolds", "row"), n_rows), "groups")
 
     def get_metadata_routing(self) -> Any:
         """Return what scikit-learn's routing should hand to `split`: groups, under either name."""
@@ -133,12 +131,8 @@ class ClusterFolds(_Folds):
 
     Parameters
     ----------
-    n_splits : int, default=5
-        Number of folds.
-    shuffle : bool, default=True
-        Whether clusters are dealt in random order; False deals them in sorted order.
-    random_state : int, RandomState or None, default=0
-        Seed of the order.
+    n_splits, shuffle, random_state
+        As for `GroupFolds`.
 
     Notes
     -----
@@ -162,13 +156,7 @@ class ClusterFolds(_Folds):
             raise DataError(code="no-clusters-to-split", owner="ClusterFolds").says(
                 "the comparisons have no clusters", "Build Comparisons with cluster=..."
             )
-        unit, sizes = _numbered(X.cluster)
-        own = np.flatnonzero([label == "" for label in X.cluster.tolist()])
-        if len(own):
-            unit[own] = len(sizes) + np.arange(len(own))
-            unit = np.unique(unit, return_inverse=True)[1].astype(np.intp)
-            sizes = np.bincount(unit)
-        yield from self._splits_of(self._deal(sizes, "clusters")[unit])
+        yield from self._split(X.clusters(), "clusters")
 
 
 class PairFolds(_Folds):
@@ -178,12 +166,8 @@ class PairFolds(_Folds):
 
     Parameters
     ----------
-    n_splits : int, default=5
-        Number of folds.
-    shuffle : bool, default=True
-        Whether pairs are dealt in random order; False deals them in sorted order.
-    random_state : int, RandomState or None, default=0
-        Seed of the order.
+    n_splits, shuffle, random_state
+        As for `GroupFolds`.
 
     Examples
     --------
@@ -199,8 +183,7 @@ class PairFolds(_Folds):
     def split(self, X: Comparisons, y: Any = None, groups: Any = None) -> Iterator[Split]:
         """Yield train and test row numbers."""
         _check_comparisons(X, "PairFolds")
-        unit = X.pairs.row
-        yield from self._splits_of(self._deal(np.bincount(unit), "distinct pairs")[unit])
+        yield from self._split(X.pairs.row, "distinct pairs")
 
 
 class ItemFolds(_Folds):
@@ -215,10 +198,8 @@ class ItemFolds(_Folds):
     test : {"any", "both"}, default="any"
         Test comparisons have at least one held-out item, or two. With "both", comparisons between a held-out and a
         training item are in neither part.
-    shuffle : bool, default=True
-        Whether items are dealt in random order; False deals them in sorted order.
-    random_state : int, RandomState or None, default=0
-        Seed of the order.
+    shuffle, random_state
+        As for `GroupFolds`.
 
     Notes
     -----
@@ -275,23 +256,3 @@ class ItemFolds(_Folds):
 def _check_comparisons(X: object, owner: str) -> None:
     if not isinstance(X, Comparisons):
         raise TypeError(f"{owner}: X must be Comparisons; got {type(X).__name__}. For rows in groups use GroupFolds.")
-
-
-def _as_array(labels: Any) -> NDArray[Any]:
-    array = np.asarray(labels)
-    if array.ndim != 1:
-        raise TypeError(f"GroupFolds: groups must have one dimension; got shape {array.shape}.")
-    return array
-
-
-def _numbered(labels: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the number of each row's unit, in sorted order of units, and the size of each unit."""
-    try:
-        found, unit = np.unique(labels, return_inverse=True)
-        n_units = len(found)
-    except TypeError:  # labels of several kinds have no order of their own
-        ordered = sorted(set(labels.tolist()), key=lambda label: (type(label).__name__, repr(label)))
-        number = {label: place for place, label in enumerate(ordered)}
-        unit = np.array([number[label] for label in labels.tolist()], dtype=np.intp)
-        n_units = len(ordered)
-    return unit.astype(np.intp), np.bincount(unit, minlength=n_units).astype(np.intp)
