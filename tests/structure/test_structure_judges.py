@@ -8,7 +8,7 @@ from preflearn import Comparisons, PreferenceGP
 from preflearn.data.pair_table import contradictions
 from preflearn.exceptions import DataError
 from preflearn.structure import judge_report
-from preflearn.structure.graph import Flow, cyclic_triads
+from preflearn.structure.graph import cyclic_triads, net_preferences
 from preflearn.structure.judges import _Answers, _verdict
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")
@@ -109,7 +109,7 @@ def test_symmetric_judges_are_like_nobody():
 
 @pytest.mark.slow
 def test_mistakes():
-    with pytest.raises(DataError, match="nobody in particular"):
+    with pytest.raises(DataError, match="no judge has a name"):
         judge_report(Comparisons(None, ["a", "b"], ["b", "c"], judge=["", ""]))
     data = crowd(0)
     tied = judge_report(data._take(slice(None), outcome=np.where(np.arange(len(data)) % 5, data.outcome, 0.0)))
@@ -144,7 +144,7 @@ def test_a_judge_is_judged_the_same_whoever_else_is_there():
     for i, name in enumerate(report.judge):
         own = data[np.flatnonzero(data.judge == name)]
         assert report.contradictions[i] == contradictions(own)
-        circles, triples = cyclic_triads(Flow.of(own))
+        circles, triples = cyclic_triads(*net_preferences(own))
         np.testing.assert_equal(report.circles[i], circles / triples if triples else np.nan)
         p = model.leave_one_out("judge")[data.judge == name, 1]
         np.testing.assert_allclose(report.expected[i], np.maximum(p, 1 - p).mean())

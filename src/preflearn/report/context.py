@@ -12,7 +12,6 @@ from preflearn.analysis import RankResult
 from preflearn.data import Comparisons
 from preflearn.operators import FloatArray, IntArray
 from preflearn.report.markup import clean
-from preflearn.structure.graph import Flow
 
 __all__ = ["Shown"]
 
@@ -53,11 +52,6 @@ class Shown:
         place = np.full(self.result.data.n_items, -1, dtype=np.intp)
         place[self.rows] = np.arange(len(self.rows))
         return place
-
-    @cached_property
-    def flow(self) -> Flow:
-        """Pairs that were compared, by rows of the item table, with their net preferences."""
-        return Flow.of(self.result.data)
 
     @cached_property
     def verdict(self) -> str:

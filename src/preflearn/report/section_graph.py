@@ -11,6 +11,7 @@ from preflearn.operators import FloatArray
 from preflearn.report.context import Shown
 from preflearn.report.markup import details, isolated, name, number, paragraph, table
 from preflearn.report.svg import Drawing
+from preflearn.structure.graph import net_preferences
 from preflearn.table_format import plural, shortened
 
 __all__ = ["graph"]
@@ -47,10 +48,10 @@ def graph(shown: Shown) -> str:
 
 def _edges(shown: Shown) -> tuple[Any, Any, FloatArray, FloatArray]:
     """Return pairs of places, the better first, with the net preference for it and the number of comparisons."""
-    flow = shown.flow
-    one, other = shown.place[flow.low], shown.place[flow.high]
+    pairs, net = net_preferences(shown.result.data)
+    one, other = shown.place[pairs.low], shown.place[pairs.high]
     seen = (one >= 0) & (other >= 0)
-    one, other, net, weight = one[seen], other[seen], flow.net[seen], flow.weight[seen]
+    one, other, net, weight = one[seen], other[seen], net[seen], pairs.count[seen]
     net = np.where(one < other, net, -net) + 0.0
     low, high = np.minimum(one, other), np.maximum(one, other)
     order = np.lexsort((high, low))

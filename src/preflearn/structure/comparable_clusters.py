@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, quiet
 from preflearn.models import PreferenceGP
-from preflearn.structure.graph import FloatArray, Flow, shares
+from preflearn.structure.graph import FloatArray, net_preferences, shares
 
 __all__ = ["ComparableClusters"]
 
@@ -211,14 +211,13 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
                     )
                 model = PreferenceGP(cyclic_kernel="rbf", ties=ties, random_state=self.random_state)
             return np.asarray(model.fit(X).preference_matrix().mean)
-        flow = Flow.of(X)
-        net = flow.net
+        pairs, net = net_preferences(X)
         if self.method == "partial":
             P = PreferenceGP(ties=ties, random_state=self.random_state).fit(X).preference_matrix().probability
-            sure = np.maximum(P, 1 - P)[flow.low, flow.high]
+            sure = np.maximum(P, 1 - P)[pairs.low, pairs.high]
             net = np.where(sure < ABSTAIN, 0.0, net)
         G = np.zeros((X.n_items, X.n_items))
-        G[flow.low, flow.high], G[flow.high, flow.low] = net, -net
+        G[pairs.low, pairs.high], G[pairs.high, pairs.low] = net, -net
         return G
 
 

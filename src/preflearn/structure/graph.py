@@ -27,14 +27,14 @@ from preflearn.data import Comparisons
 from preflearn.data.pair_table import PairTable
 
 __all__ = [
-    "Flow",
     "Hodge",
     "average_clustering",
     "cyclic_triads",
     "hodge",
+    "net_preferences",
     "pairs_in_circles",
     "shares",
-    "smith_sizes",
+    "smith_sets",
     "strongest_cycles",
     "triads_by_item",
     "triangles",
@@ -47,42 +47,20 @@ IntArray = NDArray[np.intp]
 MOST_TRIANGLES = 1_000_000
 
 
-@dataclass(frozen=True)
-class Flow:
-    """Net preferences of the pairs that were compared: lower item against higher, with the weight of what was seen."""
+def net_preferences(X: Comparisons) -> tuple[PairTable, FloatArray]:
+    """Return the pairs that were compared, and the mean outcome of each, seen from its lower item.
 
-    low: IntArray
-    high: IntArray
-    net: FloatArray
-    weight: FloatArray
-    n_items: int
-
-    @classmethod
-    def of(cls, X: Comparisons) -> Flow:
-        """Return the mean outcome of every pair.
-
-        Examples
-        --------
-        >>> from preflearn import Comparisons
-        >>> flow = Flow.of(Comparisons(None, ["a", "b", "a"], ["b", "a", "b"]))
-        >>> flow.net.round(3), flow.weight
-        (array([0.333]), array([3.]))
-        """
-        return cls.of_pairs(X.pairs, X.outcome, X.weight)
-
-    @classmethod
-    def of_pairs(cls, pairs: PairTable, outcome: FloatArray, weight: FloatArray | None) -> Flow:
-        """Return the same from a table of pairs, with the outcome and the weight of each comparison in it."""
-        value = pairs.sign * outcome
-        total, net = pairs.count, pairs.sums(value if weight is None else weight * value)
-        seen = total > 0
-        return cls(pairs.low[seen], pairs.high[seen], net[seen] / total[seen], total[seen], pairs.n_items)
-
-    def directed(self) -> Any:
-        """Return the sparse matrix (n, n) with a one where the row beat the column more often than not."""
-        first = np.where(self.net > 0, self.low, self.high)[self.net != 0]
-        second = np.where(self.net > 0, self.high, self.low)[self.net != 0]
-        return sp.csr_array((np.ones(first.shape[0]), (first, second)), shape=(self.n_items, self.n_items))
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> pairs, net = net_preferences(Comparisons(None, ["a", "b", "a"], ["b", "a", "b"]))
+    >>> net.round(3), pairs.count
+    (array([0.333]), array([3.]))
+    """
+    if X.weight is not None and not X.weight.all():
+        X = X[np.flatnonzero(X.weight)]
+    value = X.pairs.sign * X.outcome
+    return X.pairs, X.pairs.sums(value if X.weight is None else X.weight * value) / X.pairs.count
 
 
 def pairs_in_circles(low: IntArray, high: IntArray, n_items: int) -> NDArray[np.bool_]:
@@ -124,45 +102,50 @@ def wins_in_order(X: Comparisons) -> bool:
         return False
     won = X.outcome > 0
     winner, loser = np.where(won, X.first, X.second), np.where(won, X.second, X.first)
-    beats = sp.csr_array((np.ones(len(X)), (winner, loser)), shape=(X.n_items, X.n_items))
+    beats = _graph(winner, loser, X.n_items)
     return int(connected_components(beats, directed=True, connection="strong")[0]) == X.n_items
 
 
-def cyclic_triads(flow: Flow) -> tuple[int, int]:
-    """Return how many triples of items run in a circle, and how many have been compared with each other, without draws.
+def cyclic_triads(pairs: PairTable, net: FloatArray) -> tuple[int, int]:
+    """Return how many triples of items run in a circle, and how many were compared with each other, without draws.
 
     Examples
     --------
     >>> from preflearn import Comparisons
-    >>> cyclic_triads(Flow.of(Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"])))
+    >>> data = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"])
+    >>> cyclic_triads(*net_preferences(data))
     (1, 1)
     """
-    circles, triples = triads_by_item(flow)
+    circles, triples = triads_by_item(pairs, net)
     return round(circles.sum() / 3), round(triples.sum() / 3)
 
 
-def triads_by_item(flow: Flow) -> tuple[FloatArray, FloatArray]:
+def triads_by_item(pairs: PairTable, net: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the same two counts for the triples that each item is part of, (n,) each."""
-    D = flow.directed()
+    winner, loser = np.where(net > 0, pairs.low, pairs.high), np.where(net > 0, pairs.high, pairs.low)
+    D = _graph(winner[net != 0], loser[net != 0], pairs.n_items)
     U = D + D.T
     circles, triples = (D @ D).multiply(D.T).sum(axis=1), (U @ U).multiply(U).sum(axis=1) / 2
     return np.asarray(circles, dtype=np.float64), np.asarray(triples, dtype=np.float64)
 
 
-def average_clustering(flow: Flow) -> float:
+def average_clustering(pairs: PairTable) -> float:
     """Return the average clustering coefficient of the comparison graph, over items that were compared.
 
     The coefficient of an item is the share of pairs of its opponents that have been compared with each other, 0 for
     items with one opponent.
     """
-    m = flow.low.shape[0]
-    half = sp.csr_array((np.ones(m), (flow.low, flow.high)), shape=(flow.n_items, flow.n_items))
+    half = _graph(pairs.low, pairs.high, pairs.n_items)
     U = half + half.T
     degree: FloatArray = np.asarray(U.sum(axis=1)).ravel()
     closed: FloatArray = np.asarray((U @ U).multiply(U).sum(axis=1)).ravel()
     possible = degree * (degree - 1)
     share = np.divide(closed, possible, out=np.zeros_like(degree), where=possible > 0)
     return float(share[degree > 0].mean()) if (degree > 0).any() else 0.0
+
+
+def _graph(start: IntArray, end: IntArray, n_items: int) -> Any:
+    return sp.csr_array((np.ones(start.shape[0]), (start, end)), shape=(n_items, n_items))
 
 
 def strongest_cycles(
@@ -217,18 +200,18 @@ def _shortest(after: dict[int, list[int]], start: int, end: int) -> list[int]:
     raise AssertionError("no way")
 
 
-def smith_sizes(beats: NDArray[np.bool_]) -> tuple[IntArray, NDArray[np.bool_]]:
-    """Return the size of the Smith set of tournaments (s, n, n), and who is in it, (s, n).
+def smith_sets(beats: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return who is in the Smith set of tournaments (s, n, n): the smallest set that beats everybody outside; (s, n).
 
-    The Smith set is the smallest set whose members beat everybody outside. Sorted by the number of items beaten, it is
-    the first k for the smallest k whose wins add up to all within and all against the rest.
+    Sorted by the number of items beaten, it is the first k for the smallest k whose wins add up to all within and all
+    against the rest.
 
     Examples
     --------
     >>> import numpy as np
     >>> circle = np.array([[0, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [0, 0, 0, 0]], dtype=bool)
-    >>> smith_sizes(circle[None])
-    (array([3]), array([[ True,  True,  True, False]]))
+    >>> smith_sets(circle[None])
+    array([[ True,  True,  True, False]])
     """
     wins = beats.sum(axis=2)
     n = wins.shape[1]
@@ -238,7 +221,7 @@ def smith_sizes(beats: NDArray[np.bool_]) -> tuple[IntArray, NDArray[np.bool_]]:
     size = np.argmax(total == k * (k - 1) // 2 + k * (n - k), axis=1) + 1
     member = np.zeros(wins.shape, dtype=bool)
     np.put_along_axis(member, order, k[None, :] <= size[:, None], axis=1)
-    return size, member
+    return member
 
 
 @dataclass(frozen=True)
@@ -255,60 +238,53 @@ class Hodge:
     complete: bool
 
 
-def hodge(flow: Flow) -> Hodge:
+def hodge(pairs: PairTable, net: FloatArray) -> Hodge:
     """Decompose net preferences.
 
     Examples
     --------
     >>> from preflearn import Comparisons
-    >>> from preflearn.structure.graph import Flow
-    >>> h = hodge(Flow.of(Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"])))
+    >>> throws = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"])
+    >>> h = hodge(*net_preferences(throws))
     >>> round(h.gradient, 6), round(h.curl, 6), round(h.harmonic, 6)
     (0.0, 1.0, 0.0)
     """
-    m, n = flow.low.shape[0], flow.n_items
-    root = np.sqrt(flow.weight)
+    m, n, weight = len(pairs), pairs.n_items, pairs.count
+    root = np.sqrt(weight)
     rows = np.tile(np.arange(m), 2)
-    A = sp.csr_array((np.repeat([1.0, -1.0], m), (rows, np.concatenate([flow.low, flow.high]))), shape=(m, n))
-    scores = _least_squares(sp.diags_array(root) @ A, root * flow.net)
+    A = sp.csr_array((np.repeat([1.0, -1.0], m), (rows, np.concatenate([pairs.low, pairs.high]))), shape=(m, n))
+    scores = _least_squares(sp.diags_array(root) @ A, root * net)
     gradient = A @ scores
-    rest = flow.net - gradient
-    i, j, k, complete = triangles(flow)
+    triples, complete = triangles(pairs)
     curl = np.zeros(m)
-    if i.shape[0]:
+    if len(triples):
         # a flow of the curl part is W⁻¹C'φ for a potential φ of the triangles i < j < k
-        code = flow.low * n + flow.high  # in this order
+        i, j, k = triples.T
+        code = pairs.low * n + pairs.high  # in this order
         sides = [np.searchsorted(code, a * n + b) for a, b in ((i, j), (j, k), (i, k))]
-        t = np.arange(i.shape[0])
-        C = sp.csr_array(
-            (np.repeat([1.0, 1.0, -1.0], t.shape[0]), (np.concatenate(sides), np.tile(t, 3))), shape=(m, t.shape[0])
-        )
-        curl = (C @ _least_squares(sp.diags_array(1 / root) @ C, root * rest)) / flow.weight
-    total = float(flow.weight @ flow.net**2)
+        t = len(triples)
+        columns = np.tile(np.arange(t), 3)
+        C = sp.csr_array((np.repeat([1.0, 1.0, -1.0], t), (np.concatenate(sides), columns)), shape=(m, t))
+        curl = (C @ _least_squares(sp.diags_array(1 / root) @ C, root * (net - gradient))) / weight
+    total = float(weight @ net**2)
     if total == 0:
         return Hodge(1.0, 0.0, 0.0, scores, complete)
-    shares = [float(flow.weight @ part**2) / total for part in (gradient, curl)]
+    shares = [float(weight @ part**2) / total for part in (gradient, curl)]
     return Hodge(shares[0], shares[1], max(0.0, 1.0 - sum(shares)), scores, complete)
 
 
-def triangles(flow: Flow) -> tuple[IntArray, IntArray, IntArray, bool]:
-    """Return triples i < j < k that were all compared with each other, at most a million, and whether these are all."""
-    n, m = flow.n_items, flow.low.shape[0]
-    U = sp.csr_array((np.ones(m), (flow.low, flow.high)), shape=(n, n))  # from lower to higher
-    found: list[Any] = []
-    count = 0
-    for e in range(m):
-        i, j = int(flow.low[e]), int(flow.high[e])
-        third = np.intersect1d(
-            U.indices[U.indptr[i] : U.indptr[i + 1]], U.indices[U.indptr[j] : U.indptr[j + 1]], assume_unique=True
-        )
+def triangles(pairs: PairTable) -> tuple[IntArray, bool]:
+    """Return rows i < j < k of items that were all compared with each other, at most a million; whether it is all."""
+    higher = np.split(pairs.high, np.searchsorted(pairs.low, np.arange(1, pairs.n_items)))  # than each item
+    found, count = [np.zeros((0, 3), dtype=np.intp)], 0
+    for i, j in zip(pairs.low.tolist(), pairs.high.tolist(), strict=True):
+        third = np.intersect1d(higher[i], higher[j], assume_unique=True)
         if third.shape[0]:
             found.append(np.column_stack([np.full(third.shape, i), np.full(third.shape, j), third]))
             count += third.shape[0]
             if count > MOST_TRIANGLES:
                 break
-    listed = np.concatenate(found).astype(np.intp) if found else np.zeros((0, 3), dtype=np.intp)
-    return listed[:, 0], listed[:, 1], listed[:, 2], count <= MOST_TRIANGLES
+    return np.concatenate(found), count <= MOST_TRIANGLES
 
 
 def _least_squares(A: Any, b: FloatArray) -> FloatArray:

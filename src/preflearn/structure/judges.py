@@ -1,4 +1,4 @@
-"""How far each judge can be relied upon: whether it answers as the others would lead one to expect."""
+"""How far each judge can be trusted: whether the answers of the others predict its answers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from preflearn.data.fields import object_array
 from preflearn.data.pair_table import PairTable
 from preflearn.exceptions import DataError
 from preflearn.models import PreferenceGP
-from preflearn.structure.graph import FloatArray, Flow, IntArray, triads_by_item
+from preflearn.structure.graph import FloatArray, IntArray, triads_by_item
+from preflearn.table_format import Column, TextTable, decimal
 
 __all__ = ["JudgeReport", "judge_report"]
 
-PRIOR_DEVIATION = 1.0  # of a reliability around 1, before a judge has said anything
-SURE = 2.0  # deviations by which a reliability differs from what it is called not to be
+PRIOR_DEVIATION = 1.0  # of a reliability around 1, before a judge has answered
+SURE = 2.0  # deviations between a reliability and a value that it is said not to have
 
 
 @dataclass(frozen=True)
@@ -33,23 +34,22 @@ class JudgeReport:
     n_comparisons : ndarray (n_judges,)
         Comparisons with a winner.
     reliability, std : ndarray (n_judges,)
-        By how much a judge's answers follow from what the other judges lead one to expect: 1 as much as those of any
-        judge from this population, 0 not at all, below 0 the contrary; with its standard deviation.
+        How far the answers of the others predict those of the judge: 1 as well as for any judge of this population,
+        0 not at all, below 0 the opposite; with its standard deviation.
     consistency, consistency_std : ndarray (n_judges,)
-        The same for what the others and the judge's own other answers lead one to expect: 1 for a judge with a taste of
-        its own who is as careful as the others, 0 for answers by chance.
+        The same for predictions from the judge's own other answers as well: 1 for a judge with a taste of its own who
+        is as careful as the others, 0 for random answers.
     agreement, expected : ndarray (n_judges,)
-        Share of answers that are those expected from the others, and what share would be of a judge like the others.
+        Share of answers that are as predicted from the others, and the share expected of a judge like the others.
     likeness : ndarray (n_judges,)
-        Correlation of what the judge is believed to prefer with what the population does, over the pairs it compared;
-        NaN if the model has no tastes of judges.
+        Correlation of the estimated preferences of the judge and of the population, over the pairs that the judge
+        compared; NaN if the model has no tastes of judges.
     circles : ndarray (n_judges,)
         Share of the triples that the judge compared with each other which run in a circle; NaN without triples.
     contradictions : ndarray (n_judges,)
         Pairs that the judge decided both ways.
     verdict : ndarray (n_judges,)
-        "as expected", "like chance", "contrary", "on its own" (follows neither the others nor chance), or "undecided":
-        what was answered does not tell.
+        "as expected", "like chance", "contrary", "on its own" (a taste of its own), or "undecided" (too few answers).
     """
 
     judge: Any
@@ -77,27 +77,40 @@ class JudgeReport:
 
     def text(self, top: int | None = None) -> str:
         """Return a table of the first ``top`` judges, the least reliable, and how many more there are; None: of all."""
-        shown = len(self) if top is None else min(top, len(self))
-        wide = max(5, *(len(str(name)) for name in self.judge[:shown]))
-        lines = [
-            f"{'judge':<{wide}}  answers  reliability   consistency   agrees  expected  likeness  circles  verdict"
-        ]
-        for i, name in enumerate(self.judge[:shown]):
-            circles = "" if np.isnan(self.circles[i]) else f"{self.circles[i]:.0%}"
-            likeness = "" if np.isnan(self.likeness[i]) else f"{self.likeness[i]:.2f}"
-            slopes = f"{self.reliability[i]:5.2f} ± {self.std[i]:4.2f}  {self.consistency[i]:5.2f} ± "
-            lines.append(
-                f"{name!s:<{wide}}  {self.n_comparisons[i]:7d}  {slopes}{self.consistency_std[i]:4.2f}  "
-                f"{self.agreement[i]:6.0%}  {self.expected[i]:8.0%}  {likeness:>8}  {circles:>7}  "
-                f"{self.verdict[i]}"
-            )
-        if shown < len(self):
-            lines.append(f"... and {len(self) - shown:,} more, more reliable ones")
-        return "\n".join(lines)
+        more = 0 if top is None else max(0, len(self) - top)
+        return self.listing().top(top).text() + (f"\n... and {more:,} more, more reliable ones" if more else "")
+
+    def listing(self) -> TextTable:
+        """Return the table that is shown."""
+        slopes, own = (
+            zip(self.reliability, self.std, strict=True),
+            zip(self.consistency, self.consistency_std, strict=True),
+        )
+        return TextTable(
+            {
+                "judge": Column("judge", self.judge, kind="name"),
+                "answers": Column("answers", self.n_comparisons),
+                "reliability": Column("reliability", list(slopes), _with_deviation),
+                "consistency": Column("consistency", list(own), _with_deviation),
+                "agreement": Column("agrees", self.agreement, _percent),
+                "expected": Column("expected", self.expected, _percent),
+                "likeness": Column("likeness", self.likeness, decimal),
+                "circles": Column("circles", self.circles, _percent),
+                "verdict": Column("verdict", self.verdict, kind="text"),
+            }
+        )
+
+
+def _with_deviation(value: tuple[float, float]) -> str:
+    return f"{decimal(value[0])} ± {decimal(value[1])}"
+
+
+def _percent(share: float) -> str:
+    return "" if np.isnan(share) else f"{share:.0%}"
 
 
 def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
-    """Say how far each judge can be relied upon.
+    """Say how far each judge can be trusted.
 
     Parameters
     ----------
@@ -112,10 +125,10 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
 
     Notes
     -----
-    Every comparison is predicted without any of its judge's, in closed form. The reliability r is the slope of the log
-    odds, P(answer) = logistic(r · predicted log odds), at its posterior mode under N(1, 1). A judge whose taste differs
-    from the population's is unreliable in this sense, too; the consistency, with every comparison predicted without
-    itself only, tells it from one who answers by chance.
+    Every comparison is predicted without all comparisons of its judge, in closed form. The reliability r is the slope
+    in P(answer) = logistic(r · predicted log odds), at its posterior mode under N(1, 1). A judge whose taste differs
+    from the population's is also unreliable in this sense. The consistency, for which every comparison is predicted
+    without itself only, tells it from one who answers by chance.
 
     Examples
     --------
@@ -147,7 +160,7 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
     slope, deviation = answers.slopes(logit(p))
     own, own_deviation = answers.slopes(logit(alone))
     circles, contradicted = _own_graphs(data, decided, answers)
-    # of many judges some answer oddly by chance: none of them is to be called so, in nineteen cases of twenty
+    # of many judges some answer oddly by chance: with probability 0.95 none of them is called so
     sure = max(SURE, -float(ndtri(0.05 / max(1, n_judges))))
     verdict = [
         _verdict(*figures, sure)
@@ -179,7 +192,7 @@ def _model(X: Any) -> PreferenceGP:
             )
         if not (X.judge != "").any():
             raise DataError(code="nameless-judges", owner="judge_report").says(
-                'every judge is "", nobody in particular', "Name the judges"
+                'no judge has a name (every judge is "")', "Name the judges"
             )
         ties = bool((X.outcome == 0).any())
         return PreferenceGP(judge_kernel="identity", ties=ties, random_state=0).fit(X)
@@ -196,7 +209,7 @@ def _model(X: Any) -> PreferenceGP:
 
 @dataclass(frozen=True)
 class _Answers:
-    """Answers with a winner: whose they are, whether the first side won, and what they weigh; all judges at once."""
+    """Answers with a winner of all judges: the judge, whether the first side won, and the weight."""
 
     judge: IntArray
     won: Any
@@ -232,10 +245,7 @@ class _Answers:
 
 
 def _likeness(model: PreferenceGP) -> FloatArray:
-    """Return the correlation of what each judge is believed to prefer with what the population does.
-
-    Over the pairs that the judge compared, whose posterior means are at hand; NaN in a model without tastes.
-    """
+    """Return the correlation of each judge's posterior means with the population's, over the pairs it compared."""
     if model.judge_kernel is None:
         return np.full(len(model.judges_), np.nan)
     X, data = model.comparisons_, model._statements
@@ -246,7 +256,7 @@ def _likeness(model: PreferenceGP) -> FloatArray:
     place = np.searchsorted(pairs.first * X.n_items + pairs.second, low * X.n_items + high)
     together = model.decision_function(pairs)[place]
     n_judges, number = len(model.judges_), np.asarray(data.judge)
-    named = number < n_judges  # the last is nobody in particular
+    named = number < n_judges  # the last has no name
     judge = number[named]
     ab, aa, bb = (
         np.bincount(judge, (a * b)[named], n_judges) for a, b in ((own, together), (own, own), (together, together))
@@ -264,24 +274,22 @@ def _own_graphs(data: Comparisons, decided: IntArray, answers: _Answers) -> tupl
     first, second = answers.judge * n + data.first[decided], answers.judge * n + data.second[decided]
     nodes, place = np.unique(np.concatenate([first, second]), return_inverse=True)
     outcome = data.outcome[decided]
-    weight = None if data.weight is None else answers.weight
-    pairs = PairTable.build(place[: len(first)], place[len(first) :], outcome, weight, len(nodes))
+    pairs = PairTable.build(place[: len(first)], place[len(first) :], outcome, answers.weight, len(nodes))
     owner = nodes // n
-    circles, triples = (
-        np.bincount(owner, count, answers.n_judges) for count in triads_by_item(Flow.of_pairs(pairs, outcome, weight))
-    )
+    net = pairs.sums(pairs.sign * outcome * answers.weight)
+    circles, triples = (np.bincount(owner, count, answers.n_judges) for count in triads_by_item(pairs, net))
     share = np.where(triples > 0, circles / np.maximum(triples, 1.0), np.nan)
     both_ways = np.bincount(owner[pairs.low[pairs.contradicted(outcome)]], minlength=answers.n_judges)
     return share, both_ways
 
 
 def _verdict(slope: float, deviation: float, own: float, own_deviation: float, gain: float, sure: float) -> str:
-    # drawn towards 1 before a judge has spoken, a slope below 0 understates: what counts is the coin that it beats
+    # the prior draws a slope below 0 towards 1, so what counts is by how much it explains answers better than a coin
     if slope < 0 and 2.0 * gain > sure**2:
         return "contrary"
     if slope > SURE * deviation:
         return "as expected"
-    # less than the others would lead to expect: by a taste of its own, or by chance?
+    # less than predicted from the others: because of a taste of its own, or by chance?
     if own > SURE * own_deviation:
         return "on its own" if slope + SURE * deviation < 1 else "undecided"
     return "like chance" if min(slope + sure * deviation, own + sure * own_deviation) < 1 else "undecided"

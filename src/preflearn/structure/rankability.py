@@ -33,13 +33,13 @@ from preflearn.structure.circle_search import (
 from preflearn.structure.comparable_clusters import ComparableClusters
 from preflearn.structure.graph import (
     FloatArray,
-    Flow,
     Hodge,
     average_clustering,
     cyclic_triads,
     hodge,
+    net_preferences,
     shares,
-    smith_sizes,
+    smith_sets,
     strongest_cycles,
 )
 
@@ -196,15 +196,15 @@ def verdict_on(
     along = _feature_names(ranking, found.along)
     if verdict in ("rankable", "only noise"):  # circles of a model that is not believed are not reported
         learned, along = learned._replace(cycles=[]), ()
-    flow = Flow.of(X)
+    pairs, net = net_preferences(X)
     return Rankability(
         verdict=verdict,
         log_odds=log_odds,
         p_value=found.p_value,
         log_evidence=evidence,
-        hodge=hodge(flow),
-        triads=cyclic_triads(flow),
-        clustering=average_clustering(flow),
+        hodge=hodge(pairs, net),
+        triads=cyclic_triads(pairs, net),
+        clustering=average_clustering(pairs),
         n_parts=1 if X.items is not None else len(np.unique(X.parts()[X.used_items()])),
         n_judges=0 if X.judge is None else len(set(X.judge.tolist()) - {""}),
         models=models,
@@ -437,7 +437,7 @@ class Winners:
         table = self.names[some] if self.model.item_names_ is not None else some
         beats = self.model.sample_preferences(table, self.n_samples, self.random_state) > 0
         everybody = (beats.sum(axis=2) == len(some) - 1).mean(axis=0)
-        member = smith_sizes(beats)[1].mean(axis=0)
+        member = smith_sets(beats).mean(axis=0)
 
         def listed(share: FloatArray) -> list[tuple[Any, float]]:
             order = np.argsort(-share, kind="stable")
