@@ -132,6 +132,8 @@ class OfStatements(OfItems):
     clusters_: Any
     _used: IntArray  # rows of the items of training that have latents
     _choice: Any
+    _unit: float  # of utilities, squared
+    _all_items: bool = False  # whether items that were never compared have latents
     _keeps_items = True
     # What a model may have: estimators have parameters of these names, or do without.
     kernel: Any = None

@@ -5,7 +5,6 @@ Terms that the comparisons cannot tell apart from others are left out with a war
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -17,8 +16,8 @@ from scipy.sparse.linalg import lsqr
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning, first_few
-from preflearn.exceptions import quiet as keep_back
 from preflearn.inference.contract import Observed
+from preflearn.models._asked import OfStatements
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Items, Rows, Who, pair_operator
 
@@ -188,32 +187,38 @@ MANY, SORTED = 50, 0.95  # decided comparisons, and the share of wins less losse
 SAME = 1e-8  # relative residual up to which a column is a difference of one number of each item
 
 
-def read(model: Any, X: Comparisons, *, exact: bool, quiet: bool = False) -> Statements:
-    """Return comparisons as the model's terms see them; ``quiet`` keeps warnings back, which were given before."""
-    with keep_back(DataWarning) if quiet else nullcontext():
-        return _read(model, X, exact=exact)
-
-
-def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
+def read(model: OfStatements, X: Comparisons, *, exact: bool) -> Statements:
+    """Return comparisons as the model's terms see them; warn of terms that they cannot tell from others."""
     owner = type(model).__name__
-    if not len(X):
+    if not len(X) or (X.weight is not None and not X.weight.any()):
         raise DataError(code="no-comparisons-to-learn-from", owner=owner).says(
-            "there are no comparisons to learn from", "Give at least one"
+            f"there are no comparisons to learn from{f' (all {len(X)} have weight zero)' if len(X) else ''}",
+            "Give at least one of positive weight",
         )
     judges: list[Any] = []
     clusters: list[Any] = []
     judge = cluster = None
     n_judges, reliable = 0, True
     wanted = [name for name in ("judge_kernel", "judge_reliability") if getattr(model, name)]
-    wanted += ["side"] if model.side == "judge" else []
+    wanted += ['side="judge"'] if model.side == "judge" else []
     if wanted:
-        judges = _judge_names(owner, X, {"side": 'side="judge"'}.get(wanted[0], wanted[0]))
+        if X.judge is None:
+            raise DataError(code="judges-not-said", owner=owner).says(
+                f"{wanted[0]} asks how judges differ, but the comparisons do not say who judged",
+                f"Give Comparisons judge=..., or leave {wanted[0]} out",
+            )
+        judges = sorted_labels(X.judge)
         judge = label_numbers(X.judge, judges)
         n_judges = int(judge.max(initial=-1)) + 1
-        if model.judge_kernel is not None:
-            _warn_one_judge(owner, X, judges)
+    alone = len(judges) == 1 and n_judges == 1
+    if model.judge_kernel is not None and alone:
+        DataWarning(code="tastes-of-one-judge", owner=owner).warn(
+            f"all comparisons are by one judge ({first_few(judges)}): what is its own and what all share "
+            "cannot be told apart, so answers for others are guesses",
+            "Leave judge_kernel=None",
+        )
     apart = model.judge_kernel is not None or model.side == "judge"
-    if model.judge_reliability and len(judges) == 1 and len(judges) == n_judges:
+    if model.judge_reliability and alone:
         DataWarning(code="reliability-of-one-judge", owner=owner).warn(
             f"all comparisons are by one judge ({first_few(judges)}): how reliable it is cannot be told from "
             "how much items differ",
@@ -222,18 +227,20 @@ def _read(model: Any, X: Comparisons, *, exact: bool) -> Statements:
         reliable = False
         judge, judges, n_judges = (judge, judges, n_judges) if apart else (None, [], 0)
     if model.cluster:
-        clusters = _cluster_names(owner, X)
-        cluster = label_numbers(X.cluster, clusters)
-        if np.bincount(cluster).max(initial=0) < 2:
-            DataWarning(code="clusters-of-one-comparison", owner=owner).warn(
-                f"each of the {len(X)} comparisons is in a cluster of its own, so that what a cluster has in "
-                "common cannot be told from noise",
-                "The model is learned without cluster=True",
+        if X.cluster is None:
+            raise DataError(code="clusters-not-said", owner=owner).says(
+                "cluster=True asks for the prompt, task or session of each comparison, but the comparisons do not say",
+                "Give Comparisons cluster=..., or leave cluster=False",
             )
-            cluster, clusters = None, []
-        elif len(clusters) == 1 and cluster.max(initial=0) == 0:
-            DataWarning(code="one-cluster", owner=owner).warn(
-                f"all comparisons are in one cluster ({first_few(clusters)}), so that what is its own cannot be "
+        clusters = sorted_labels(X.cluster)
+        cluster = label_numbers(X.cluster, clusters)
+        sizes = np.bincount(cluster)
+        if sizes.max(initial=0) < 2 or len(sizes) == 1:
+            DataWarning(code="clusters-not-told-apart", owner=owner).warn(
+                f"each of the {len(X)} comparisons is in a cluster of its own, so that what a cluster has in common "
+                "cannot be told from noise"
+                if sizes.max(initial=0) < 2
+                else f"all comparisons are in one cluster ({first_few(clusters)}), so that what is its own cannot be "
                 "told from what holds in others",
                 "The model is learned without cluster=True",
             )
@@ -318,36 +325,6 @@ def _is_difference(X: Comparisons, column: FloatArray) -> bool:
     size = float(np.linalg.norm(column))
     found: Any = lsqr(A, column, atol=1e-12, btol=1e-12, iter_lim=4 * X.n_items + 100)
     return float(np.linalg.norm(A @ found[0] - column)) <= SAME * size
-
-
-def _judge_names(owner: str, X: Comparisons, parameter: str) -> list[Any]:
-    """Return the names of those who judged, sorted; "" is nobody in particular."""
-    if X.judge is None:
-        raise DataError(code="judges-not-said", owner=owner).says(
-            f"{parameter} asks how judges differ, but the comparisons do not say who judged",
-            f"Give Comparisons judge=..., or leave {parameter} out",
-        )
-    return sorted_labels(X.judge)
-
-
-def _cluster_names(owner: str, X: Comparisons) -> list[Any]:
-    """Return the names of the clusters, sorted; "" is a cluster of its own for each comparison."""
-    if X.cluster is None:
-        raise DataError(code="clusters-not-said", owner=owner).says(
-            "cluster=True asks for the prompt, task or session of each comparison, but the comparisons do not say",
-            "Give Comparisons cluster=..., or leave cluster=False",
-        )
-    return sorted_labels(X.cluster)
-
-
-def _warn_one_judge(owner: str, X: Comparisons, names: list[Any]) -> None:
-    """Warn if there is nobody to tell a judge apart from."""
-    if len(names) == 1 and "" not in np.asarray(X.judge, dtype=object):
-        DataWarning(code="tastes-of-one-judge", owner=owner).warn(
-            f"all comparisons are by one judge ({first_few(names)}): what is its own and what all share "
-            "cannot be told apart, so answers for others are guesses",
-            "Leave judge_kernel=None",
-        )
 
 
 def check_maximum(owner: str, data: Statements, names: Any) -> None:

@@ -34,7 +34,7 @@ from preflearn.inference.search import HyperPrior
 from preflearn.items import as_items
 from preflearn.linalg import few_threads
 from preflearn.models._observations import Statements, read
-from preflearn.models._sum_of_terms import Choice
+from preflearn.models._sum_of_terms import Choice, choose
 from preflearn.models._utility_answers import UtilityPosterior
 from preflearn.models.ranking import mix
 from preflearn.terms import POPULATION, Items, Rows, Who
@@ -109,16 +109,17 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
     hyperparameters: str
     hyperprior_: HyperPrior | None
 
-    @abstractmethod
     def _check_data(self, X: Any) -> None:
         """Raise an error if nothing can be learned from X."""
+        if not isinstance(X, Comparisons):
+            raise TypeError(
+                f"{type(self).__name__} learns from Comparisons; got {type(X).__name__}. "
+                "Build Comparisons(items, first, second, outcome), or use RankRLS for rows with scores."
+            )
 
-    def _check_statements(self, data: Statements, names: Any) -> None:
-        """Raise an error if these statements have no posterior."""
-
-    @abstractmethod
     def _choose(self, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
         """Return the terms over statements; ``known`` has parameters to take over."""
+        return choose(self, X, data, known)
 
     @abstractmethod
     def _search(self, X: Comparisons, data: Statements, evidence: Evidence) -> Search:
@@ -171,7 +172,6 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         together = concatenate(self.comparisons_, X)
         warn_before_learning(together, type(self).__name__, known=self.comparisons_)
         data = read(self, together, exact=self.likelihood_.margins)
-        self._check_statements(data, together.names)
         known = self._choice.at(self._solution.problem)
         evidence = self._evidence_of(data, self._choose(together, data, known), self.likelihood_)
         evidence.hyperprior = self.hyperprior_
@@ -300,14 +300,14 @@ def warn_unfinished(owner: str, inference: str, infos: list[Any], likelihood: An
         )
 
 
-def warn_only_noise(owner: str, inference: str, sigma: float, count: str, average: str = "") -> None:
+def warn_only_noise(owner: str, inference: str, sigma: float, count: str, cure: str) -> None:
     """Warn if the noise that was learned is much larger than all differences of utilities."""
     if sigma > NOTHING_BUT_NOISE:
         better = 'inference="ep" (more accurate where there are few), ' if inference == Laplace.name else ""
         DataWarning(code="no-differences-found", owner=owner).warn(
             f"by {get_method(inference).words} the evidence of these {count} is highest where all utilities "
             "are equal: they show no differences that noise would not",
-            f"Probabilities are close to 1/2. Collect more, or use {better}{average}a kernel with a fixed variance",
+            f"Probabilities are close to 1/2. Collect more, or use {better}{cure}",
         )
 
 

@@ -34,6 +34,7 @@ from preflearn.inference.problem import Problem
 from preflearn.inference.search import Optimum, quasi_newton
 from preflearn.items import as_items
 from preflearn.linalg import few_threads
+from preflearn.models._asked import OfStatements
 from preflearn.models._observations import Statements
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import (
@@ -174,11 +175,11 @@ class Choice:
         return replace(self, utility=parts.get("utility"), circles=parts.get("circles"), kernels=kernels)
 
 
-def choose(model: Any, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
+def choose(model: OfStatements, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
     """Return the terms that a model's parameters ask for, over statements; ``known`` has parameters to take over."""
     rest = beside(model, X, data)
     if known is None:
-        utility, circles = (_start(model, X, data.used, name) for name in ("utility", "circles"))
+        utility, circles = _start(model, X, data.used)
     else:  # what was learned before, and what only the new comparisons can tell
         rows, n = None if X.items is None else X.items[data.used], data.used.shape[0]
         old = (known.utility, known.circles)
@@ -190,7 +191,7 @@ def choose(model: Any, X: Comparisons, data: Statements, known: Choice | None) -
 
 
 def _kind(
-    model: Any, utility: ItemKernel | None, circles: ItemKernel | None, data: Statements
+    model: OfStatements, utility: ItemKernel | None, circles: ItemKernel | None, data: Statements
 ) -> tuple[Kind, SkewBasis | None]:
     n, m = data.used.shape[0], data.seen.y.shape[0]
     n_pairs = data.pairs[0].shape[0]
@@ -230,31 +231,26 @@ def _basis(circles: ItemKernel, n_statements: int, lost: float, most: int) -> Sk
         return SkewBasis.build(circles.gram()[0], min(LEAST_FUNCTIONS, most), most, lost * fineness)
 
 
-def _start(model: Any, X: Comparisons, used: IntArray, part: str) -> ItemKernel | None:
-    """Return the covariance of a part that the parameters describe, over the items with these rows."""
-    if part == "utility":
-        if model.kernel is None and model.cyclic_kernel is not None:
-            if model.own_effect:
-                raise ValueError(
-                    "PreferenceGP: own_effect is a part of the utility, and with cyclic_kernel and kernel=None there "
-                    'is none. Give kernel="rbf" as well.'
-                )
-            return None
-        return _item_kernel(model, X, used, model.kernel, own_effect=model.own_effect)
-    if model.cyclic_kernel is None:
-        return None
-    return _item_kernel(model, X, used, model.cyclic_kernel, own_effect=False, cyclic=True)
+def _start(model: OfStatements, X: Comparisons, used: IntArray) -> tuple[ItemKernel | None, ItemKernel | None]:
+    """Return the covariances of utilities and of circles that the parameters describe, over items with these rows."""
+    utility = circles = None
+    if model.cyclic_kernel is not None:  # circles are made of products of two covariances
+        circles = _item_kernel("cyclic_kernel", model.cyclic_kernel, X, used, float(np.sqrt(model._unit)))
+    if model.cyclic_kernel is None or model.kernel is not None:
+        utility = _item_kernel("kernel", model.kernel, X, used, model._unit, own_effect=model.own_effect)
+    elif model.own_effect:
+        raise ValueError(
+            "PreferenceGP: own_effect is a part of the utility, and with cyclic_kernel and kernel=None there is none. "
+            'Give kernel="rbf" as well.'
+        )
+    return utility, circles
 
 
 def _item_kernel(
-    model: Any, X: Comparisons, used: IntArray, kernel: Any, *, own_effect: bool, cyclic: bool = False
+    parameter: str, kernel: Any, X: Comparisons, used: IntArray, unit: float, *, own_effect: bool = False
 ) -> ItemKernel:
-    # circles are made of products of two covariances
-    unit = float(np.sqrt(model._unit)) if cyclic else model._unit
-    start = unit * (1.0 if X.items is None else 0.1)
     bounds = VARIANCE[0] * unit, VARIANCE[1] * unit
-    parameter = "cyclic_kernel" if cyclic else "kernel"
-    own = ConstantKernel(start, bounds) if own_effect or X.items is None else None
+    own = ConstantKernel(unit * (1.0 if X.items is None else 0.1), bounds) if own_effect or X.items is None else None
     if X.items is None:
         if isinstance(kernel, ConstantKernel):
             own = start_kernel("PreferenceGP", kernel, np.zeros((2, 1)), unit, parameter=parameter)
@@ -265,13 +261,17 @@ def _item_kernel(
             )
         return ItemKernel(None, None, own, used.shape[0])
     items = X.items[used]
-    if not cyclic and not own_effect:
-        warn_if_equal("PreferenceGP", items)
+    if parameter == "kernel" and not own_effect and items.shape[0] > 1 and as_items(items).all_equal():
+        DataWarning(code="features-all-equal", owner="PreferenceGP").warn(
+            f"all {items.shape[0]} items that occur have the same features, so no difference between them "
+            "can be learned",
+            "Give features that differ, or leave the item table out: items are then known by name",
+        )
     learned = start_kernel("PreferenceGP", kernel, items, unit, parameter=parameter)
     return ItemKernel(items, learned, own, used.shape[0])
 
 
-def beside(model: Any, X: Comparisons, data: Statements) -> dict[str, Any]:
+def beside(model: OfStatements, X: Comparisons, data: Statements) -> dict[str, Any]:
     """Return what is added to preferences: judges, the side, covariates, clusters."""
     kernels: dict[str, Any] = {}
     found: dict[str, Any] = {"kernels": kernels}
@@ -415,9 +415,8 @@ def _check_values(owner: str, kernel: Any, parameter: str) -> None:
     for name, value in given.items():
         if name.endswith("_bounds") and not (isinstance(value, str) and value == "fixed"):
             bounds = _numbers(value)
-            known = bounds is not None and bounds.size > 0 and bounds.shape[-1:] == (2,)
-            low, high = bounds.reshape(-1, 2).T if bounds is not None and known else (np.zeros(1), np.zeros(1))
-            if not (np.isfinite([low, high]).all() and (low > 0).all() and (low <= high).all()):
+            low, high = (bounds[..., 0], bounds[..., 1]) if bounds.shape[-1:] == (2,) and bounds.size else (np.full(1, np.nan),) * 2
+            if not ((low > 0) & (low <= high) & (high < np.inf)).all():
                 shown = value.tolist() if isinstance(value, np.ndarray) else value
                 raise ValueError(
                     f"{owner}: bounds of {name.removesuffix('_bounds')} of {parameter} are {shown!r}; they must be "
@@ -425,27 +424,22 @@ def _check_values(owner: str, kernel: Any, parameter: str) -> None:
                 )
         elif name.rpartition("__")[2] in ("nu", "exponent"):
             number = _numbers(value)
-            if number is None or number.ndim or not number > 0:
+            if number.ndim or not number > 0:
                 raise ValueError(f"{owner}: {name} of {parameter} is {value!r}; it must be a positive number.")
     for free in kernel.hyperparameters:
         value = given[free.name]
         values = _numbers(value)
-        if (
-            values is None
-            or not np.isfinite(values).all()
-            or (values < 0).any()
-            or (not free.fixed and not values.all())
-        ):
-            shown = value if values is None else values.tolist()
+        if not ((values >= 0) & (values < np.inf)).all() or not (free.fixed or values.all()):
+            shown = value.tolist() if isinstance(value, np.ndarray) else value
             raise ValueError(f"{owner}: {free.name} of {parameter} is {shown!r}; it must be positive and finite.")
 
 
-def _numbers(value: Any) -> FloatArray | None:
-    """Return a value as real numbers, or None where it is something else; NaN stays."""
+def _numbers(value: Any) -> FloatArray:
+    """Return a value as real numbers, NaN where it is something else."""
     try:
-        return np.asarray(value, dtype=np.float64) if value is not None and not isinstance(value, str) else None
+        return np.asarray(np.nan if value is None or isinstance(value, str) else value, dtype=np.float64)
     except (TypeError, ValueError):
-        return None
+        return np.full((), np.nan)
 
 
 def _sizes(owner: str, items: Any) -> tuple[float, float, FloatArray, FloatArray]:
@@ -488,16 +482,6 @@ def length_scales(kernel: Any, n_features: int) -> FloatArray | None:
 def _parts(kernel: Any) -> list[Any]:
     inner = [value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel)]
     return [part for one in inner for part in _parts(one)] if inner else [kernel]
-
-
-def warn_if_equal(owner: str, items: Any) -> None:
-    """Warn if all items have the same features."""
-    if items.shape[0] > 1 and as_items(items).all_equal():
-        DataWarning(code="features-all-equal", owner=owner).warn(
-            f"all {items.shape[0]} items that occur have the same features, so no difference between them "
-            "can be learned",
-            "Give features that differ, or leave the item table out: items are then known by name",
-        )
 
 
 # A search with skew functions that lose this share of the variance, and are chosen anew where a log parameter of the

@@ -148,7 +148,6 @@ class UtilityPosterior(OfStatements):
     _mixture: list[tuple[float, Solution]]
     _reliability: tuple[FloatArray, FloatArray] | None = None  # of every judge, and its deviation
     _dense: float = DENSE  # independent latents up to which they are factored as one matrix
-    _all_items: bool = False  # whether items that were never compared have latents
 
     @_OfUtilities
     def predict_utility(

@@ -36,7 +36,7 @@ from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.models._model_state import scale_again
 from preflearn.models._observations import Statements, check_maximum, read
 from preflearn.models._preference import NOTHING_BUT_NOISE, PreferenceModel, warn_unfinished
-from preflearn.models._sum_of_terms import VARIANCE, Choice, beside, choose
+from preflearn.models._sum_of_terms import VARIANCE, Choice, beside
 from preflearn.operators import FloatArray
 from preflearn.terms import ItemKernel
 
@@ -193,7 +193,6 @@ class BradleyTerry(PreferenceModel):
         self._validate_params()
         self._check_data(X)
         data = read(self, X, exact=False)
-        self._check_statements(data, X.names)
         if self.prior is not None:
             warn_before_learning(X, type(self).__name__)
         evidence = self._start(X, data, self._choose(X, data, None))
@@ -204,10 +203,6 @@ class BradleyTerry(PreferenceModel):
         self._learn(X, data, evidence, Starts(starts, evidence.bounds), None)
         return self
 
-    def _check_statements(self, data: Statements, names: Any) -> None:
-        if self.prior is None:
-            check_maximum(type(self).__name__, data, names)
-
     def _check_data(self, X: Any) -> None:
         owner = type(self).__name__
         wants = [said for name, value, said in self._WITH_PRIOR if getattr(self, name) == value]
@@ -216,19 +211,11 @@ class BradleyTerry(PreferenceModel):
                 f"{owner}: {' and '.join(wants)} needs a prior, and prior=None is maximum likelihood. Use "
                 'prior="auto", or leave that out.'
             )
-        if not isinstance(X, Comparisons):
-            raise TypeError(
-                f"{owner} learns from Comparisons; got {type(X).__name__}. "
-                "Build Comparisons(None, first, second, outcome), or use RankRLS for rows with scores."
-            )
+        super()._check_data(X)
         if X.items is not None:
             raise DataError(code="features-not-used", owner=owner).says(
                 f"the items have {X.n_features} features, which it does not use",
                 "Use PreferenceGP, or leave them out: X.with_items(X.n_items)",
-            )
-        if X.weight is not None and not X.weight.any():
-            raise DataError(code="all-comparison-weights-zero", owner=owner).says(
-                f"all {len(X)} comparisons have weight zero", "Give some of them a positive weight"
             )
         tied = np.flatnonzero(X.outcome == 0)
         if tied.shape[0] and not self.ties:
@@ -268,8 +255,10 @@ class BradleyTerry(PreferenceModel):
         return MaximumLikelihood() if self.prior is None else super()._method(data)
 
     def _choose(self, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
+        if self.prior is None:
+            check_maximum(type(self).__name__, data, X.names)
         if known is not None:
-            return choose(self, X, data, known)
+            return super()._choose(X, data, known)
         if isinstance(self.prior, str):
             own = ConstantKernel(1.0, VARIANCE)
         else:
@@ -333,8 +322,7 @@ class BradleyTerry(PreferenceModel):
         self._validate_params()
         X = state["comparisons"]
         self._check_data(X)
-        data = read(self, X, exact=False, quiet=True)
-        self._check_statements(data, X.names)
+        data = read(self, X, exact=False)
         choice = self._choose(X, data, None)
         evidence = self._start(X, data, replace(choice, scale=scale_again(state["scale"], choice)))
         if state["hyperposterior"] is not None and (self.hyperparameters != "average" or evidence.problem.estimated):

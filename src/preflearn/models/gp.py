@@ -283,9 +283,6 @@ class PreferenceGP(PreferenceModel):
         self._learn(X, data, evidence, first if self.hyperparameters != "fixed" else None, rng)
         return self
 
-    def _choose(self, X: Comparisons, data: Statements, known: Choice | None) -> Choice:
-        return choose(self, X, data, known)
-
     def _evidence_of(self, data: Statements, choice: Choice, likelihood: Any) -> Evidence:
         evidence = super()._evidence_of(data, choice, likelihood)
         if self.judge_reliability and data.reliable and data.judge is not None and data.judges:
@@ -366,13 +363,6 @@ class PreferenceGP(PreferenceModel):
             variance = np.maximum(variance, reliability.spread**2)
         self._reliability = reliability.value, np.sqrt(variance)
 
-    def _check_data(self, X: Any) -> None:
-        if not isinstance(X, Comparisons):
-            raise TypeError(
-                f"PreferenceGP learns from Comparisons; got {type(X).__name__}. "
-                "Build Comparisons(items, first, second, outcome), or use RankRLS for rows with scores."
-            )
-
     def _file_state(self) -> dict[str, Any]:
         """Return what model files keep: comparisons, kernels, parameters, and a few numbers for each comparison."""
         return {
@@ -387,7 +377,7 @@ class PreferenceGP(PreferenceModel):
     def _from_file_state(self, state: dict[str, Any]) -> None:
         self._validate_params()
         X, likelihood, self._unit = comparisons_again(state, self._method())
-        data = read(self, X, exact=likelihood.margins, quiet=True)
+        data = read(self, X, exact=likelihood.margins)
         evidence = self._evidence_of(data, choice_again(self, X, data, state), likelihood)
         evidence.hyperprior = self.hyperprior_ = hyperprior_again(state["hyperprior"], self.hyperprior, evidence)
         self._keep(X, data, learned_again(evidence, state))
@@ -400,7 +390,8 @@ class PreferenceGP(PreferenceModel):
         elif self.optima_:
             count = f"{len(self.comparisons_)} comparisons"
             name = self._learned.evidence.method.name
-            warn_only_noise(owner, name, self.sigma_, count, 'hyperparameters="average" or ')
+            cure = 'hyperparameters="average" or a kernel with a fixed variance'
+            warn_only_noise(owner, name, self.sigma_, count, cure)
 
     @property
     def reliability_(self) -> FloatArray:

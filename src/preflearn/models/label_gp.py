@@ -298,7 +298,13 @@ class LabelPreferenceGP(OfEvidence, OfItems):
             one = Items(edges.X[:1], np.zeros(1, np.intp))
             variance = np.mean([part.variance(one) for part in self._prior.parts])
             sigma = self.likelihood_.noise_deviation / np.sqrt(2 * variance)
-            warn_only_noise(owner, self.inference, float(sigma), f"{edges.item.shape[0]} preferences")
+            warn_only_noise(
+                owner,
+                self.inference,
+                float(sigma),
+                f"{edges.item.shape[0]} preferences",
+                "a kernel with a fixed variance",
+            )
         return self
 
     def _starts(self, evidence: Evidence, theta: FloatArray, rng: Any) -> Starts:
