@@ -415,7 +415,11 @@ def _check_values(owner: str, kernel: Any, parameter: str) -> None:
     for name, value in given.items():
         if name.endswith("_bounds") and not (isinstance(value, str) and value == "fixed"):
             bounds = _numbers(value)
-            low, high = (bounds[..., 0], bounds[..., 1]) if bounds.shape[-1:] == (2,) and bounds.size else (np.full(1, np.nan),) * 2
+            low, high = (
+                (bounds[..., 0], bounds[..., 1])
+                if bounds.shape[-1:] == (2,) and bounds.size
+                else (np.full(1, np.nan),) * 2
+            )
             if not ((low > 0) & (low <= high) & (high < np.inf)).all():
                 shown = value.tolist() if isinstance(value, np.ndarray) else value
                 raise ValueError(
