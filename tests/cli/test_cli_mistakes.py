@@ -216,7 +216,7 @@ BASIC = {
 
 
 MISTAKES = BASIC | FILES | COMMANDS
-ROLES = r"\b(role|first|second|winner|loser|judge|cluster|ranking|name|without)=\S+"  # of --columns
+ROLES = r"\b(role|first|second|winner|loser|judge|cluster|ranking|name|without|Oolong)=\S+"  # of --columns, --anchor
 
 
 @pytest.mark.parametrize("name", slow_except(MISTAKES, *(set(MISTAKES) - {"suggest: circles"})))
@@ -273,6 +273,7 @@ def test_a_write_that_is_refused_is_answered_with_path_and_reason(run, folder, m
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied", "new.preflearn")
 
+    monkeypatch.setattr("os.link", refuse)
     monkeypatch.setattr("pathlib.Path.replace", refuse)
     code, _, err = run(*FIT)
     assert code == 2

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fast_share import slow_except
-from preflearn import _files
+from preflearn import _disk
 from preflearn.io import read_preferences
 
 pytestmark = pytest.mark.skipif(not Path("/dev/fd").exists(), reason="this system does not name open streams")
@@ -70,7 +70,7 @@ def test_what_a_pipe_held_is_forgotten_after_the_command(run, pipe):
     assert run("rank", name)[0] == 0
     code, _, err = run("rank", name)
     assert (code, "the file is empty" in err) == (2, True)
-    assert _files._kept is None
+    assert _disk._kept is None
 
 
 def test_a_pipe_is_read_by_the_library_too(pipe):

@@ -164,7 +164,7 @@ def test_circles_of_unseen_pairs_are_noted(run, votes):
 def test_top_and_level(run, votes):
     out = run("rank", "votes.csv", "--no-circles", "--top", "2", "--level", "0.5")[1]
     assert "50 % interval" in out
-    assert "and 4 more items: --top 6 shows all." in out
+    assert "and 4 more items: --all shows all." in out
     assert "T2" not in out.partition("rank")[2].partition("and 4 more")[0]
 
 

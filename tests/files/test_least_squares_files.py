@@ -25,7 +25,7 @@ from sklearn.gaussian_process.kernels import (
 from sklearn.model_selection import GroupKFold, ShuffleSplit
 
 from preflearn import KPCR, RLS, Comparisons, KPCRank, KPCRankCV, Nystroem, RandomFourier, RankRLS, RankRLSCV
-from preflearn._files import atomic_file
+from preflearn._disk import atomic_file
 from preflearn.exceptions import DataError, FileFormatError
 from preflearn.files import FORMAT_VERSION, load, open_model, save
 from preflearn.files.codec import Decoder

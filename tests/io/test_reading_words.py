@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from preflearn.cli.csv_files import safe_cell, write_csv
 from preflearn.exceptions import FileFormatError
 from preflearn.io import read_preferences
+from preflearn.io.export import safe_cell, write_table
 
 JUDGES = (
     *("judge", "worker", "annotator", "rater", "user", "voter", "assessor", "evaluator", "reviewer", "respondent"),
@@ -87,7 +87,7 @@ def test_different_names_stay_different_in_a_table_and_come_back(tmp_path: Path)
     assert len(set(cells)) == len(names)
     assert not any(cell[0] in "=+@" for cell in cells)
     path = tmp_path / "m.csv"
-    write_csv(["winner", "loser"], [(name, "other") for name in names], path)
+    write_table({"winner": names, "loser": ["other"] * len(names)}, path)
     assert read_preferences(path).data.names.tolist() == [names[0], "other", *names[1:]]
 
 

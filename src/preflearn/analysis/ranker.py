@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +19,7 @@ from preflearn.analysis.result import SHOWN, RankResult
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.exceptions import DataError, Place, Setting, first_few, quiet
 from preflearn.io import ItemEncoder, read_preferences
+from preflearn.io.export import write_table
 from preflearn.io.reading import check_feature_numbers
 from preflearn.models.ranking import Ranking
 from preflearn.table_format import Column, TextTable, plural
@@ -256,20 +259,53 @@ class RankingsBy:
         titles = {"item": "item", "place": "place"} | {f"place_{value}": str(value) for value in self.results}
         order = ("place", *(key for key in titles if key != "place"))
         return TextTable(
-            {key: Column(titles[key], columns[key], kind="name" if key == "item" else "number") for key in order}
+            {
+                # where there is no room, categories of few comparisons are left out first
+                key: Column(titles[key], columns[key], kind="name" if key == "item" else "number", spare=max(0, k - 1))
+                for k, key in enumerate(order)
+            }
         )
 
     def told(self) -> list[str]:
         """Return a sentence about each category."""
         return [_told(value, one) for value, one in self.results.items()]
 
-    def summary(self) -> dict[str, Any]:
-        """Return everything that was found as plain values, ready for JSON."""
-        return {
-            "by": self.by,
-            "overall": self.overall.summary(),
-            "categories": [{"value": str(value), **one.summary()} for value, one in self.results.items()],
+    def table(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> dict[str, list[Any]]:
+        """Return all rankings below each other as lists by column, that of all comparisons, without a category, first.
+
+        Parameters as of `RankResult.table`.
+        """
+        tables = {None: self.overall.table(scale, anchor)}
+        for value, one in self.results.items():
+            with _about_category(self.by, value):
+                tables[value] = one.table(scale, anchor)
+        names = max((list(table) for table in tables.values()), key=len)  # only some may have raw places
+        sizes = {value: len(table["item"]) for value, table in tables.items()}
+        category = self.by if self.by not in names else f"by_{self.by}"
+        return {category: [value for value, n in sizes.items() for _ in range(n)]} | {
+            name: [cell for value, table in tables.items() for cell in table.get(name, [None] * sizes[value])]
+            for name in names
         }
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        scale: str = "utility",
+        anchor: Mapping[Any, float] | None = None,
+        overwrite: bool = True,
+        bom: bool = False,
+    ) -> None:
+        """Write all rankings to a file, as `RankResult.write` does; Markdown and LaTeX get places side by side."""
+        write_table(self.table(scale, anchor), path, shown=self.listing(), overwrite=overwrite, bom=bom)
+
+    def summary(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> dict[str, Any]:
+        """Return everything that was found as plain values, ready for JSON; parameters as of `RankResult.table`."""
+        found = []
+        for value, one in self.results.items():
+            with _about_category(self.by, value):
+                found.append({"value": str(value), **one.summary(scale, anchor)})
+        return {"by": self.by, "overall": self.overall.summary(scale, anchor), "categories": found}
 
     def to_pandas(self) -> Any:
         """Return the places as a pandas DataFrame."""
@@ -390,11 +426,18 @@ def rank_categories(
     for number, value in enumerate(sorted(values, key=lambda value: -counts[value])):
         tell(f"Ranking {name} {value}", (1 + number) / (1 + len(values)))
         rows = np.flatnonzero([label == value for label in labels])
-        try:
+        with _about_category(name, value):
             results[value] = rank_comparisons(data[rows], (), encoder, **options)
-        except DataError as error:
-            raise DataError(replace(error.message, what=f'{name} "{value}": ' + error.message.what)) from error
     return RankingsBy(name, overall, results)
+
+
+@contextlib.contextmanager
+def _about_category(name: str, value: Any) -> Iterator[None]:
+    """Say in messages which category they are about."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(replace(error.message, what=f'{name} "{value}": ' + error.message.what)) from error
 
 
 def _count(labels: Any) -> tuple[list[Any], dict[Any, int]]:

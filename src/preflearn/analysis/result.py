@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,6 +20,7 @@ from preflearn.analysis.prepared import Record
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, nearest_names
 from preflearn.io import ItemEncoder
+from preflearn.io.export import write_table
 from preflearn.models.ranking import Ranking
 from preflearn.operators import FloatArray, IntArray
 from preflearn.structure import JudgeReport, Rankability
@@ -27,7 +29,18 @@ from preflearn.table_format import Column, TextTable
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ADJUSTING", "AVERAGE_ELO", "ELO", "SCALES", "RankResult", "Scale", "is_adjusted", "raw_places", "scale_of"]
+__all__ = [
+    "ADJUSTING",
+    "AVERAGE_ELO",
+    "ELO",
+    "SCALES",
+    "RankResult",
+    "Scale",
+    "find_anchor",
+    "is_adjusted",
+    "raw_places",
+    "scale_of",
+]
 
 SHOWN = 30  # rows of a long table that are printed
 LISTED = ("rank", "raw_place", "tier", "item", "utility", "interval", "places", "p_best", "p_win", "record")
@@ -179,6 +192,23 @@ class RankResult:
     def to_polars(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> Any:
         """Return the table as a polars DataFrame; parameters as of `table`."""
         return polars_frame(self.table(scale, anchor))
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        scale: str = "utility",
+        anchor: Mapping[Any, float] | None = None,
+        overwrite: bool = True,
+        bom: bool = False,
+    ) -> None:
+        """Write the table to a file: CSV, TSV, Markdown, LaTeX, JSON, Parquet or Excel by the ending of its name.
+
+        Markdown and LaTeX get the table that is shown, the others that of `table`. ``scale`` and ``anchor`` as there,
+        the rest as of `preflearn.io.export.write_table`.
+        """
+        columns, shown = self.table(scale, anchor), self.listing(scale, anchor)
+        write_table(columns, path, shown=shown, overwrite=overwrite, bom=bom)
 
     def summary(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> dict[str, Any]:
         """Return everything that was found as plain values, ready for JSON; parameters as of `table`."""
@@ -380,13 +410,13 @@ def scale_of(
     unit = ELO * LOGISTIC_DEVIATION / float(likelihood.noise_deviation) if elo else 1.0
     origin, digits = (AVERAGE_ELO, 0) if elo else (0.0, 2)
     if anchor is not None:
-        where, value = _anchored(ranking, anchor)
+        where, value = find_anchor(ranking.names, anchor)
         origin = value - unit * float(ranking.utility[where])
     return Scale(name, unit, origin, digits)
 
 
-def _anchored(ranking: Ranking, anchor: Mapping[Any, float]) -> tuple[int, float]:
-    """Return the place of the anchor in the ranking, and its number."""
+def find_anchor(items: Any, anchor: Mapping[Any, float]) -> tuple[int, float]:
+    """Return the place of the anchor among the names of items, and its number."""
     if len(anchor) != 1:
         raise DataError(code="not-one-anchor", owner="rank").says(
             f"the anchor has {len(anchor)} items", "Give one with its number"
@@ -396,7 +426,7 @@ def _anchored(ranking: Ranking, anchor: Mapping[Any, float]) -> tuple[int, float
         raise DataError(code="anchor-not-finite", owner="rank").says(
             f'the anchor "{item}" has the number {value!r}', "Give a finite one"
         )
-    names = [str(name) for name in ranking.names]
+    names = [str(name) for name in items]
     if str(item) not in names:
         near = nearest_names(str(item), names, limit=3)
         raise DataError(code="unknown-anchor", owner="rank").says(

@@ -101,7 +101,7 @@ def compare(
         whole = {**cv.data_facts(read, X, by, found[best]), "best": best, "models": answer, "notes": notes}
         print_json(whole)
         return
-    facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
+    facts([*(("Read", line) for line in read.notes), ("Data", describe_data(X))])
     facts([("Folds", f"{found[best].n_folds}, the same for all; held out are {cv.UNITS[by]}")])
     right = ("accuracy", "log loss", "calibration", "behind the best", "p")
     table([("model", "left"), *((name, "right") for name in right)], rows)

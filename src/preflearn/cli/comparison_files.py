@@ -1,34 +1,26 @@
-"""Comparisons as files: tables, rankings and rows with scores, each read back before it is written."""
+"""Comparisons as the contents of files: tables, rankings and rows with scores, each read back to be sure."""
 
 from __future__ import annotations
 
-import io
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from preflearn._files import atomic_file
 from preflearn.cli.console import count
-from preflearn.cli.csv_files import csv_text, write_text
 from preflearn.cli.dialect import COMMAND_LINE
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.exceptions import DataError, first_few
+from preflearn.io.export import table_bytes
 from preflearn.io.opening import open_bytes
 from preflearn.io.read_options import Options, Scale
 from preflearn.io.reading import read_with
 
-__all__ = ["as_comparisons", "write_rankings", "write_rows", "write_table"]
+__all__ = ["RANKINGS", "as_comparisons", "ranking_content", "row_content", "table_content"]
 
 RANKINGS = (".soc", ".soi", ".toc", ".toi")
-_LAYOUTS = {
-    "winner-loser": ("winner", "loser"),
-    "first-second-outcome": ("first", "second", "outcome"),
-    "left-right-winner": ("left", "right", "winner"),
-}
 _TIES = ("tie", "draw", "equal", "same")  # the first that is no item
 # No columns named, margins and repeats kept.
 _PLAIN = Options.checked("convert", margins=True, repeated_rows="keep")
@@ -53,8 +45,8 @@ def _labels(data: Comparisons) -> list[str]:
     return [str(row) for row in range(data.n_items)] if data.names is None else [str(name) for name in data.names]
 
 
-def write_table(data: Comparisons, out: Path, kind: str, layout: str | None) -> str:
-    """Write a table of comparisons; ``kind`` is the ending of its name."""
+def table_content(data: Comparisons, out: Path, kind: str, layout: str | None) -> tuple[bytes, str]:
+    """Return a table of comparisons, and what it is; ``kind`` is the ending of its name."""
     ties = bool((data.outcome == 0).any())
     sizes = not np.isin(data.outcome, (-1.0, 0.0, 1.0)).all()
     if layout is None:
@@ -63,39 +55,32 @@ def write_table(data: Comparisons, out: Path, kind: str, layout: str | None) -> 
         count_ties = int((data.outcome == 0).sum())
         raise DataError(f"{out}: {count(count_ties, 'comparison')} ended in a tie. Use --layout left-right-winner.")
     label = _labels(data)
-    further = {name: getattr(data, name) for name in ("weight", "group", "judge")}
-    header = [*_LAYOUTS[layout], *(name for name, values in further.items() if values is not None)]
-    columns = [*_sides(data, label, layout), *(v.tolist() for v in further.values() if v is not None)]
-    rows = zip(*columns, strict=True)
-    if kind == ".jsonl":
-        lines = (json.dumps(dict(zip(header, row, strict=True)), ensure_ascii=False) for row in rows)
-        content = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
-    elif kind == ".parquet":
-        content = _parquet(header, columns, out)
-    else:
-        text = csv_text(header, rows, delimiter="\t" if kind == ".tsv" else ",")
-        content = text.encode("utf-8", "surrogatepass")
+    columns = _sides(data, label, layout)
+    columns |= {name: values for name in ("weight", "group", "judge") if (values := getattr(data, name)) is not None}
+    content = table_bytes(columns, kind, out)
     _check_back(content, data, label, out, layout)
-    with atomic_file(out) as stream:
-        stream.write(content)
-    return f"{count(len(data), 'comparison')} as {','.join(header)}"
+    return content, f"{count(len(data), 'comparison')} as {','.join(columns)}"
 
 
-def _sides(data: Comparisons, label: list[str], layout: str) -> list[list[Any]]:
+def _sides(data: Comparisons, label: list[str], layout: str) -> dict[str, Any]:
+    """Return the columns that say who was compared, and who won."""
     first, second = [label[i] for i in data.first], [label[i] for i in data.second]
     if layout == "winner-loser":
-        won = data.outcome > 0
-        pairs = [(a, b) if up else (b, a) for a, b, up in zip(first, second, won, strict=True)]
-        return [[pair[0] for pair in pairs], [pair[1] for pair in pairs]]
-    if layout == "left-right-winner":
-        tie = next((word for word in _TIES if word not in label), "tie")
-        signs = np.sign(data.outcome).tolist()
-        if {"left", "right"} & set(label):  # a name is read before a word: name the winners
-            names = {1.0: first, -1.0: second}
-            return [first, second, [names[sign][row] if sign else tie for row, sign in enumerate(signs)]]
-        word = {1.0: "left", -1.0: "right", 0.0: tie}
-        return [first, second, [word[sign] for sign in signs]]
-    return [first, second, [int(v) if float(v).is_integer() else v for v in data.outcome.tolist()]]
+        pairs = [(a, b) if up else (b, a) for a, b, up in zip(first, second, data.outcome > 0, strict=True)]
+        return {"winner": [pair[0] for pair in pairs], "loser": [pair[1] for pair in pairs]}
+    if layout == "first-second-outcome":
+        return {
+            "first": first,
+            "second": second,
+            "outcome": [int(v) if v.is_integer() else v for v in data.outcome.tolist()],
+        }
+    tie = next((word for word in _TIES if word not in label), "tie")
+    n = len(data)
+    named = bool({"left", "right"} & set(label))  # a name is read before a word: name the winners
+    words = {1.0: first, -1.0: second} if named else {1.0: ["left"] * n, -1.0: ["right"] * n}
+    words[0.0] = [tie] * n
+    won = [words[sign][row] for row, sign in enumerate(np.sign(data.outcome).tolist())]
+    return {"left": first, "right": second, "winner": won}
 
 
 def _check_back(content: bytes, data: Comparisons, label: list[str], out: Path, layout: str) -> None:
@@ -134,21 +119,8 @@ def _said(data: Comparisons, label: list[str], layout: str) -> list[tuple[str, s
     return rows if layout != "winner-loser" else [row if row[2] > 0 else (row[1], row[0], -row[2]) for row in rows]
 
 
-def _parquet(header: Sequence[str], columns: Sequence[list[Any]], out: Path) -> bytes:
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ImportError:
-        raise DataError(
-            f'{out}: Parquet files need the optional package pyarrow: pip install "preflearn[io]".'
-        ) from None
-    content = io.BytesIO()
-    parquet.write_table(pa.table(dict(zip(header, columns, strict=True))), content)
-    return content.getvalue()
-
-
-def write_rankings(data: Comparisons, out: Path, kind: str) -> str:
-    """Write each group of comparisons as one ranking; PrefLib counts alternatives from 1."""
+def ranking_content(data: Comparisons, out: Path, kind: str) -> tuple[bytes, str]:
+    """Return each group of comparisons as one ranking, and what they are; PrefLib counts alternatives from 1."""
     if data.group is None:
         raise DataError(f"{out}: single comparisons are no rankings. Give rankings, or write a table such as .csv.")
     label = _labels(data)
@@ -180,14 +152,13 @@ def write_rankings(data: Comparisons, out: Path, kind: str) -> str:
     for order, weight in sorted(counts.items(), key=lambda entry: -entry[1]):
         text = ",".join(_rank_text(rank) for rank in order)
         lines.append(f"{_number(weight)}: {text}")
-    content = "\n".join(lines) + "\n"
-    again = read_with(_PLAIN, open_bytes(content.encode("utf-8", "surrogatepass"), str(out))).data
+    content = "\n".join([*lines, ""]).encode("utf-8", "surrogatepass")
+    again = read_with(_PLAIN, open_bytes(content, str(out))).data
     assert isinstance(again, Comparisons)
     lost = sorted({label[item] for order in counts for rank in order for item in rank} - set(_labels(again)))
     if lost:
         raise DataError(f"{out}: PrefLib files do not keep names such as {first_few(lost, 2)}. Write .csv or .jsonl.")
-    write_text(content, out)
-    return f"{count(len(counts), 'different ranking')} of {count(len(label), 'item')}"
+    return content, f"{count(len(counts), 'different ranking')} of {count(len(label), 'item')}"
 
 
 def _number(value: float) -> str:
@@ -219,8 +190,8 @@ def _ranking(data: Comparisons, rows: Any) -> tuple[tuple[int, ...], ...] | None
     return tuple(tuple(items[level == value].tolist()) for value in np.unique(level)[::-1])
 
 
-def write_rows(data: Comparisons | Ratings, out: Path) -> str:
-    """Write rows with scores; a comparison is a query of two rows."""
+def row_content(data: Comparisons | Ratings, out: Path) -> tuple[bytes, str]:
+    """Return rows with scores, and what they are; a comparison is a query of two rows."""
     import scipy.sparse as sp
 
     if data.items is None or not data.n_features:
@@ -240,5 +211,4 @@ def write_rows(data: Comparisons | Ratings, out: Path) -> str:
         pairs = zip(X.indices[start:end].tolist(), X.data[start:end].tolist(), strict=True)
         cells = " ".join(f"{index + 1}:{number!r}" for index, number in pairs)
         lines.append(f"{value:.17g} qid:{query[label]} {cells}".rstrip())
-    write_text("\n".join(lines) + "\n", out)
-    return f"{count(len(lines), 'row')} in {count(len(query), 'group')}"
+    return "\n".join([*lines, ""]).encode(), f"{count(len(lines), 'row')} in {count(len(query), 'group')}"

@@ -23,11 +23,11 @@ __all__ = [
     "progress",
     "prose",
     "table",
+    "width",
     "working",
 ]
 
 _INDENT = 8
-_NAME = 8  # letters of a name below which a table is hard to read
 _PATIENCE = 2.0  # seconds of silence before a spinner appears
 
 
@@ -106,6 +106,11 @@ def _console() -> Any:
     return Console(highlight=False, markup=False, emoji=False)
 
 
+def width() -> int:
+    """Return how many letters a line of the terminal holds."""
+    return int(_console().width)
+
+
 def prose(text: str, *, heading: bool = False) -> None:
     """Print a paragraph, wrapped to the width of the terminal."""
     _console().print(visible(text), style="bold" if heading else None)
@@ -159,36 +164,22 @@ def facts(pairs: Sequence[tuple[str, str]]) -> None:
     sys.stdout.flush()
 
 
-def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]], *, spare: Sequence[str] = ()) -> list[str]:
-    """Print a table; columns are names with "left" or "right".
-
-    Of the columns in ``spare``, those that do not fit a narrow terminal are left out, in this order, and returned.
-    """
+def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose texts are wrapped; columns are names with "left" or "right"."""
     from rich import box
     from rich.table import Table
 
-    console = _console()
-    rows = [[" ".join(visible(cell).split()) for cell in row] for row in rows]  # a line for each row
-    wide = {name: max(len(name), *(len(row[k]) for row in rows)) for k, (name, _) in enumerate(columns)} if rows else {}
-    left_out: list[str] = []
-    for name in spare:
-        needed = [min(wide[one], _NAME) if one == "item" else wide[one] for one in wide if one not in left_out]
-        if sum(needed) + 3 * len(needed) - 1 > console.width:
-            left_out.append(name)
     drawn = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    kept = [k for k, (name, _) in enumerate(columns) if name not in left_out]
-    for name, side in (columns[k] for k in kept):
-        # A number that is cut off is a wrong number; a long name is known by its start.
-        whole: Any = "ellipsis" if name == "item" else "fold"
-        unbroken = side == "right" or name in spare
-        drawn.add_column(name, justify="right" if side == "right" else "left", no_wrap=unbroken, overflow=whole)
+    for name, side in columns:  # a number that is cut off is a wrong number
+        justify: Any = side
+        drawn.add_column(name, justify=justify, no_wrap=side == "right", overflow="fold")
     for row in rows:
-        drawn.add_row(*(row[k] for k in kept))
+        drawn.add_row(*(" ".join(visible(cell).split()) for cell in row))
+    console = _console()
     with console.capture() as captured:
         console.print(drawn)
     # rich fills lines with blanks up to the width of the table.
     sys.stdout.write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
-    return left_out
 
 
 def count(number: int, word: str, words: str | None = None) -> str:

@@ -51,7 +51,9 @@ def convert(
         Replace OUT if it exists.
     """
     check_targets({"OUT": out}, force, [data, reading.items])
-    from preflearn.cli.comparison_files import RANKINGS, as_comparisons, write_rankings, write_rows, write_table
+    from preflearn._disk import atomic_file
+    from preflearn.cli.comparison_files import RANKINGS, as_comparisons, ranking_content, row_content, table_content
+    from preflearn.io.export import check_ending
 
     kind = out.suffix.lower()
     if kind not in (*TABLES, *RANKINGS, *ROWS):
@@ -59,16 +61,20 @@ def convert(
             f'{out}: the ending "{kind}" says nothing about the format. Use {", ".join((*TABLES, *RANKINGS))} or '
             ".svmlight."
         )
+    if kind in TABLES:
+        check_ending(out)
     if layout is not None and kind not in TABLES:
         raise DataError(f"{out}: --layout is for tables of comparisons ({', '.join(TABLES)}). Leave it out.")
     with working(f"Converting {data}"):
         found = read_any(data, reading, margins=True)
         with about(found.source):
             if kind in ROWS:
-                what = write_rows(found.data, out)
+                content, what = row_content(found.data, out)
             elif kind in RANKINGS:
-                what = write_rankings(as_comparisons(found.data), out, kind)
+                content, what = ranking_content(as_comparisons(found.data), out, kind)
             else:
-                what = write_table(as_comparisons(found.data), out, kind, layout)
+                content, what = table_content(as_comparisons(found.data), out, kind, layout)
+        with atomic_file(out, overwrite=force) as stream:
+            stream.write(content)
     left = [] if kind in ROWS or found.data.items is None else [("Note", _WITHOUT_FEATURES)]
     facts([*(("Read", line) for line in found.notes), ("Saved", f"{out}: {what}"), *left])

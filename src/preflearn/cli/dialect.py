@@ -11,6 +11,7 @@ __all__ = ["COMMAND_LINE", "INSTEAD", "OPTIONS", "PYTHON_ONLY", "dialect_of", "o
 
 # The option of each role, with {} for its value; or a command, which every command can name.
 OPTIONS = {
+    "by": "--by {}",
     "circles": "--circles",
     "columns": "--columns {}",
     "fixed_alpha": "--alpha {}",
@@ -31,7 +32,7 @@ OPTIONS = {
     "zero_based": "--zero-based",
 }
 # Roles that only Python has: cures that need them are left out.
-PYTHON_ONLY = frozenset(("covariates", "cv", "python", "query_sizes", "solver", "by", "inference", "n_points", "prior"))
+PYTHON_ONLY = frozenset(("covariates", "cv", "python", "query_sizes", "solver", "inference", "n_points", "prior"))
 # What to do about a problem, by its code, where no cure of the library can be followed here.
 INSTEAD = {
     "feature-above-n-features": "Give the same features as in training, or train the model with a larger --n-features.",

@@ -134,7 +134,7 @@ def _cross_validate(
         }
         print_json(answer)
         return
-    facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
+    facts([*(("Read", line) for line in read.notes), ("Data", describe_data(X))])
     told = f"{used[0].words} ({model})" if chosen is None else str(chosen)
     facts([("Model", told), ("Folds", f"{found.n_folds}; held out are {cv.UNITS[by]}")])
     table(

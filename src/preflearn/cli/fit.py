@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from preflearn.cli.console import facts, progress, working
 from preflearn.cli.dialect import COMMAND_LINE
 from preflearn.cli.options import File, FitModel, Flag, Machine, ReadOptions, Source, Whole
-from preflearn.cli.sources import Read, about, describe_data, is_svmlight, read_again, read_any, save_notes, titled
+from preflearn.cli.sources import about, describe_data, is_svmlight, read_again, read_any, save_notes, titled
 from preflearn.cli.targets import check_targets
 from preflearn.exceptions import DataError
 
@@ -108,10 +108,10 @@ def fit(
         seed=machine.seed,
     )
     with read_again(data):
-        _fit(data, save, choices)
+        _fit(data, save, choices, force)
 
 
-def _fit(source: str, target: Path, choices: Choices) -> None:
+def _fit(source: str, target: Path, choices: Choices, force: bool) -> None:
     """Learn from comparisons by evidence, from scored rows (or where asked) by least squares."""
     from preflearn.analysis.ranker import rank_comparisons
     from preflearn.cli import fit_least_squares as least_squares
@@ -141,16 +141,20 @@ def _fit(source: str, target: Path, choices: Choices) -> None:
             )
         choices, squares = choices.resolved(), True
     if squares:
-        _by_least_squares(reading, target, choices, least_squares.describe_switch(asked, reading.data))
+        _by_least_squares(reading, target, choices, force, least_squares.describe_switch(asked, reading.data))
         return
     assert isinstance(reading.data, Comparisons)
-    read = Read(reading.data, reading.notes, reading.source, reading.encoder)
-    facts([*(("Read", line) for line in read.told), ("Data", describe_data(read.data))])
-    with progress("Learning") as tell, about(read.source):
+    facts([*(("Read", line) for line in reading.notes), ("Data", describe_data(reading.data))])
+    with progress("Learning") as tell, about(reading.source):
         result = rank_comparisons(
-            read.data, read.told, read.encoder, model=choices.model or "auto", random_state=choices.seed, progress=tell
+            reading.data,
+            reading.notes,
+            reading.encoder,
+            model=choices.model or "auto",
+            random_state=choices.seed,
+            progress=tell,
         )
-        save(result.model, target, notes=save_notes(read))
+        save(result.model, target, notes=save_notes(reading), overwrite=force)
     lines = [("Model", f"{result.ladder.why}."), *(("Warning", one.worded(COMMAND_LINE)) for one in result.warnings)]
     facts([*lines, ("Saved", _saved(target))])
 
@@ -161,7 +165,7 @@ def _read(source: str, choices: Choices, margins: bool) -> Reading:
     )
 
 
-def _by_least_squares(reading: Reading, target: Path, choices: Choices, note: str | None) -> None:
+def _by_least_squares(reading: Reading, target: Path, choices: Choices, force: bool, note: str | None) -> None:
     from preflearn.cli import fit_least_squares as least_squares
     from preflearn.files import save
 
@@ -171,7 +175,7 @@ def _by_least_squares(reading: Reading, target: Path, choices: Choices, note: st
     with working(f"Learning from {source}"), about(source):
         result = least_squares.train(data, choices)
     with working(f"Saving {target.name}"):
-        save(result.estimator, target, notes=_notes(reading, choices))
+        save(result.estimator, target, notes=_notes(reading, choices), overwrite=force)
     lines = [("Model", least_squares.describe_model(choices, result.estimator)), ("Chosen", result.chosen)]
     if result.score is not None:
         lines.append(("Score", least_squares.describe_score(choices.scoring or "disagreement", result.score)))

@@ -13,9 +13,10 @@ from preflearn.analysis.ladder import judged_items
 from preflearn.analysis.model_names import Terms, as_seen, build_model, terms_of
 from preflearn.analysis.prepared import prepare
 from preflearn.cli.options import ReadOptions
-from preflearn.cli.sources import Read, comparisons_of
+from preflearn.cli.sources import comparisons_of
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, quiet
+from preflearn.io import Reading
 from preflearn.models import RankRLSCV
 from preflearn.selection import HeldOut, held_out, outcome_probability
 
@@ -40,12 +41,12 @@ UNITS = {
 }
 
 
-def read_to_hold_out(data: str, reading: ReadOptions, by: str, folds: int) -> tuple[Read, Comparisons]:
+def read_to_hold_out(data: str, reading: ReadOptions, by: str, folds: int) -> tuple[Reading, Comparisons]:
     """Return comparisons of which some can be held out."""
     if folds < 2:
         raise DataError(f"--folds is {folds}; it must be 2 or more.")
-    read = comparisons_of(data, reading)
-    X = prepare(read.data, again=read.model is not None).data
+    read, given, model = comparisons_of(data, reading)
+    X = prepare(given, again=model is not None).data
     if by == "judge" and X.judge is None:
         raise DataError(f"{read.source}: --by judge needs to know who judged. Name the column: --columns judge=COLUMN.")
     if by == "item" and X.items is None:
@@ -60,7 +61,7 @@ def read_to_hold_out(data: str, reading: ReadOptions, by: str, folds: int) -> tu
     return read, X
 
 
-def data_facts(read: Read, X: Comparisons, by: str, found: HeldOut) -> dict[str, Any]:
+def data_facts(read: Reading, X: Comparisons, by: str, found: HeldOut) -> dict[str, Any]:
     """Return what was cross-validated, for JSON."""
     return {
         "data": read.source,

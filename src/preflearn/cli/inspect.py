@@ -63,8 +63,8 @@ def inspect(
     from preflearn.structure import judge_report
 
     with progress("Reading") as tell:
-        read = comparisons_of(data, reading)
-        X = prepare(read.data, again=read.model is not None).data
+        read, given, model = comparisons_of(data, reading)
+        X = prepare(given, again=model is not None).data
         if clusters is not None and not 2 <= clusters <= X.n_items:
             most = f"there are {X.n_items} items, so it must be from 2 to {X.n_items}"
             raise DataError(f"--clusters is {clusters}; {most if X.n_items > 2 else 'it needs three items or more'}.")
@@ -86,7 +86,7 @@ def inspect(
     if json:
         answer = {
             "data": read.source,
-            "read": list(read.told),
+            "read": list(read.notes),
             "verdict": verdict.verdict,
             "log_odds_of_circles": verdict.log_odds,
             "p_value": verdict.p_value,
@@ -113,7 +113,7 @@ def inspect(
         }
         print_json(answer)
         return
-    facts([*(("Read", line) for line in read.told), ("Data", describe_data(X))])
+    facts([*(("Read", line) for line in read.notes), ("Data", describe_data(X))])
     plain(f"\n{X.summary()}\n\n{verdict}\n")
     hanging(analysis.ladder.table(), MODEL_COLUMN)
     if found is not None:

@@ -104,7 +104,7 @@ def _run(tokens: list[str]) -> int:
     """Run a command and return its exit code."""
     import warnings
 
-    from preflearn._files import reading_once
+    from preflearn._disk import reading_once
     from preflearn.cli.app import app
     from preflearn.cli.console import WarningPrinter
     from preflearn.cli.dialect import dialect_of

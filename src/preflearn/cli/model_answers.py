@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.stats import rankdata
 
 from preflearn.cli.console import count
 from preflearn.cli.options import ReadOptions
@@ -19,7 +19,7 @@ from preflearn.io.opening import read_table
 
 __all__ = ["answer_about_training", "answer_for", "rank_in_groups", "read_for"]
 
-Answer = tuple[list[str], Iterable[Sequence[Any]], str]
+Answer = tuple[dict[str, Any], str]  # columns, and what they are
 MOST_RANKED = 3_000  # items whose joint covariance is held
 
 
@@ -101,8 +101,8 @@ def training_items(saved: Saved) -> ItemTable:
     """Return the items that a model was trained on."""
     if saved.probable:
         data = saved.estimator.comparisons_
-        names = np.array([str(row) for row in range(data.n_items)], dtype=object) if data.names is None else data.names
-        return ItemTable(data.items, names, data.feature_names, data.n_items)
+        named = ItemTable(data.items, data.names, data.feature_names, data.n_items)
+        return named._replace(names=_names(named))
     assert saved.known is not None
     return ItemTable(None, np.array(saved.known, dtype=object), None, len(saved.known))
 
@@ -110,49 +110,45 @@ def training_items(saved: Saved) -> ItemTable:
 def _rows(saved: Saved, data: Ratings) -> Answer:
     score = saved.estimator.predict(data.items)
     group = np.zeros(len(data), dtype=np.intp) if data.group is None else data.group
-    rank = rank_in_groups(score, group)
-    qid = [""] * len(data) if data.group is None else data.group.tolist()
-    rows = zip(range(1, len(data) + 1), qid, score.tolist(), rank.tolist(), strict=True)
+    columns = {
+        "row": np.arange(1, len(data) + 1),
+        "qid": [""] * len(data) if data.group is None else group,
+        "score": score,
+        "rank": rank_in_groups(score, group),
+    }
     groups = "one group" if data.n_groups == 1 else count(data.n_groups, "group")
-    return ["row", "qid", "score", "rank"], rows, f"scores of {count(len(data), 'row')} in {groups}"
+    return columns, f"scores of {count(len(data), 'row')} in {groups}"
 
 
 def _items(saved: Saved, table: ItemTable, source: str) -> Answer:
-    names = [str(number) for number in range(table.n_items)] if table.names is None else [str(n) for n in table.names]
-    _check_known(saved, names, source)
+    names = _names(table)
+    if saved.known is not None:
+        _check_known(names, saved.known, source)
     what = f"{count(len(names), 'item')}, best first"
     if saved.probable:
-        return (*_utilities(saved, table, names, source), f"utilities of {what}")
+        return _utilities(saved, table, names, source), f"utilities of {what}"
     score = _scores(saved, table, names)
+    order = np.argsort(-score, kind="stable")
     rank = rank_in_groups(score, np.zeros(len(score), dtype=np.intp))
-    rows = ((names[i], float(score[i]), int(rank[i])) for i in np.argsort(-score, kind="stable"))
-    return ["item", "score", "rank"], rows, f"scores of {what}"
+    return {"item": names[order], "score": score[order], "rank": rank[order]}, f"scores of {what}"
 
 
-def _utilities(
-    saved: Saved, table: ItemTable, names: list[str], source: str
-) -> tuple[list[str], Iterable[Sequence[Any]]]:
+def _utilities(saved: Saved, table: ItemTable, names: Any, source: str) -> dict[str, Any]:
     """Return utilities relative to the mean of the items of training, with places among the given items."""
     known = training_items(saved)
     if getattr(saved.estimator, "cyclic_kernel", None) is not None:
         return _preferred(saved, table, names, source)
-    level = float(saved.estimator.predict_utility(known).mean())
+    utility = saved.estimator.predict_utility(table) - float(saved.estimator.predict_utility(known).mean())
     if len(names) + known.n_items > MOST_RANKED:
-        utility = saved.estimator.predict_utility(table) - level
         order = np.argsort(-utility, kind="stable")
-        header, columns = ["item", "utility", "rank"], [utility[order], np.arange(1, len(order) + 1)]
-        return header, zip([names[i] for i in order], *(column.tolist() for column in columns), strict=True)
+        return {"item": names[order], "utility": utility[order], "rank": np.arange(1, len(order) + 1)}
     r = saved.estimator.rank(table)
-    utility = saved.estimator.predict_utility(table)[r.row] - level
-    std = _deviations(saved, table, known)[r.row]
-    header = ["item", "utility", "std", "rank", "rank_low", "rank_high", "p_best"]
-    columns = [utility, std, r.rank, r.rank_low, r.rank_high, r.p_best]
-    return header, zip([names[i] for i in r.row], *(column.tolist() for column in columns), strict=True)
+    columns = {"item": names, "utility": utility, "std": _deviations(saved, table, known)}
+    places = {"rank": r.rank, "rank_low": r.rank_low, "rank_high": r.rank_high, "p_best": r.p_best}
+    return {name: values[r.row] for name, values in columns.items()} | places
 
 
-def _preferred(
-    saved: Saved, table: ItemTable, names: list[str], source: str
-) -> tuple[list[str], Iterable[Sequence[Any]]]:
+def _preferred(saved: Saved, table: ItemTable, names: Any, source: str) -> dict[str, Any]:
     """Return how much items are preferred on average to those of training and to each other, where circles may be."""
     known = training_items(saved)
     if known.values is None:
@@ -171,9 +167,8 @@ def _preferred(
     else:  # the given ones come first
         where = np.argsort(r.row)[: len(names)]
     order = np.argsort(where, kind="stable")
-    columns = [r.utility[where[order]], r.std[where[order]], np.arange(1, len(order) + 1)]
-    rows = zip([names[i] for i in order], *(column.tolist() for column in columns), strict=True)
-    return ["item", "utility", "std", "rank"], rows
+    rows = where[order]
+    return {"item": names[order], "utility": r.utility[rows], "std": r.std[rows], "rank": np.arange(1, len(order) + 1)}
 
 
 def _deviations(saved: Saved, table: ItemTable, known: ItemTable) -> Any:
@@ -182,8 +177,8 @@ def _deviations(saved: Saved, table: ItemTable, known: ItemTable) -> Any:
     if known.values is not None:
         both, rows = _together(known, table), known.n_items + np.arange(table.n_items)
     else:
-        place = {str(name): row for row, name in enumerate(np.asarray(known.names))}
-        rows = np.array([place[str(name)] for name in np.asarray(table.names)])
+        place = {name: row for row, name in enumerate(_names(known))}
+        rows = np.array([place[name] for name in _names(table)])
     cov = saved.estimator.predict_utility(both, return_cov=True)[1]
     across = cov[:, : known.n_items].mean(axis=1)
     return np.sqrt(np.maximum(cov.diagonal()[rows] - 2 * across[rows] + across[: known.n_items].mean(), 0.0))
@@ -192,12 +187,13 @@ def _deviations(saved: Saved, table: ItemTable, known: ItemTable) -> Any:
 def _together(one: ItemTable, other: ItemTable) -> ItemTable:
     """Return one table of two with the same features."""
     values = np.concatenate([np.asarray(one.values), np.asarray(other.values)])
-    names = np.concatenate([_names(one), _names(other)])
-    return ItemTable(values, names, one.feature_names, len(values))
+    return ItemTable(values, np.concatenate([_names(one), _names(other)]), one.feature_names, len(values))
 
 
 def _names(table: ItemTable) -> Any:
-    return np.array([str(row) for row in range(table.n_items)], dtype=object) if table.names is None else table.names
+    """Return the names of items as text, or their numbers."""
+    names = range(table.n_items) if table.names is None else table.names
+    return np.array([str(name) for name in names], dtype=object)
 
 
 def _with_training(saved: Saved, table: ItemTable) -> ItemTable:
@@ -205,40 +201,35 @@ def _with_training(saved: Saved, table: ItemTable) -> ItemTable:
     known = training_items(saved)
     if known.values is None or table.values is None or table.names is None:
         return table
-    given = {str(name) for name in table.names}
-    rest = [row for row, name in enumerate(_names(known)) if str(name) not in given]
+    given = set(_names(table))
+    rest = [row for row, name in enumerate(_names(known)) if name not in given]
     if not rest:
         return table
     return _together(table, ItemTable(known.values[rest], _names(known)[rest], known.feature_names, len(rest)))
 
 
 def _pairs(saved: Saved, data: Comparisons) -> Answer:
-    label = [str(row) for row in range(data.n_items)] if data.names is None else [str(name) for name in data.names]
-    sides = [label[i] for i in data.first], [label[i] for i in data.second]
+    label = _names(ItemTable(None, data.names, None, data.n_items))
+    sides = {"first": label[data.first], "second": label[data.second]}
     what = count(len(data), "pair")
     if not saved.probable:
         score = _scores(saved, ItemTable(data.items, None, data.feature_names, data.n_items), label)
-        rows = zip(*sides, (score[data.first] - score[data.second]).tolist(), strict=True)
-        return ["first", "second", "margin"], rows, f"margins of {what}"
+        return sides | {"margin": score[data.first] - score[data.second]}, f"margins of {what}"
     model = saved.estimator
-    header, columns = ["first", "second", "probability"], [model.predict_proba(data)[:, 1]]
+    sides["probability"] = model.predict_proba(data)[:, 1]
     if getattr(model, "ties", False):
-        header, columns = [*header, "tie"], [*columns, model.predict_outcome_proba(data)[:, 1]]
-    difference, std = model.predict_difference(data, return_std=True)
-    answers = [column.tolist() for column in [*columns, difference, std]]
+        sides["tie"] = model.predict_outcome_proba(data)[:, 1]
+    sides["difference"], sides["std"] = model.predict_difference(data, return_std=True)
     told_apart = getattr(model, "judge_kernel", None) is not None or getattr(model, "judge_reliability", False)
     if not told_apart or data.judge is None:
-        return [*header, "difference", "std"], zip(*sides, *answers, strict=True), f"probabilities of {what}"
-    judge = [str(name) for name in data.judge]  # whose preferences these are
-    rows = zip(judge, *sides, *answers, strict=True)
-    return ["judge", *header, "difference", "std"], rows, f"probabilities of {what}, each by its judge"
+        return sides, f"probabilities of {what}"
+    # whose preferences these are
+    return {"judge": [str(name) for name in data.judge]} | sides, f"probabilities of {what}, each by its judge"
 
 
-def _check_known(saved: Saved, names: list[str], source: str) -> None:
-    if saved.known is None:
-        return
-    known = set(saved.known)
-    unknown = [name for name in names if name not in known]
+def _check_known(names: Any, known: list[str], source: str) -> None:
+    there = set(known)
+    unknown = [name for name in names if name not in there]
     if unknown:
         nearest = nearest_names(unknown[0], known)
         raise DataError(
@@ -248,7 +239,7 @@ def _check_known(saved: Saved, names: list[str], source: str) -> None:
         )
 
 
-def _scores(saved: Saved, table: ItemTable, names: list[str]) -> Any:
+def _scores(saved: Saved, table: ItemTable, names: Any) -> Any:
     """Return the scores of a model by least squares."""
     if saved.known is None:
         return saved.estimator.predict(table)
@@ -259,12 +250,7 @@ def _scores(saved: Saved, table: ItemTable, names: list[str]) -> Any:
 
 def rank_in_groups(score: Any, group: Any) -> Any:
     """Return the rank of each row in its group, 1 for the highest score; equal scores share the better rank."""
-    code = np.unique(group, return_inverse=True)[1]
-    order = np.lexsort((-score, code))
-    new_group = np.r_[True, np.diff(code[order]) != 0]
-    new_score = new_group | np.r_[True, np.diff(score[order]) != 0]
-    position = np.arange(len(score))
-    start = np.maximum.accumulate(np.where(new_group, position, 0))
-    rank = np.empty(len(score), dtype=np.intp)
-    rank[order] = np.maximum.accumulate(np.where(new_score, position, 0)) - start + 1
-    return rank
+    code, sizes = np.unique(group, return_inverse=True, return_counts=True)[1:]
+    place = rankdata(-score, "dense").astype(np.intp)
+    among_all = rankdata(code * (place.max() + 1) + place, "min").astype(np.intp)  # groups one after the other
+    return among_all - (np.cumsum(sizes) - sizes)[code]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from preflearn.table_format import TextTable
 
 __all__ = [
     "LARGEST_SEED",
@@ -17,6 +22,7 @@ __all__ = [
     "Flag",
     "Form",
     "Machine",
+    "Output",
     "RankModel",
     "ReadOptions",
     "Source",
@@ -145,6 +151,47 @@ class ReadOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
+class Output:
+    """Where a table goes.
+
+    Attributes
+    ----------
+    out
+        File for the table: .csv, .tsv, .md (Markdown), .tex (LaTeX), .json, .jsonl, .parquet or .xlsx by its ending; -
+        for CSV on standard output.
+    bom
+        Start a .csv or .tsv with a byte-order mark, for spreadsheets that take it for another encoding without.
+    force
+        Replace files that exist.
+    """
+
+    out: File | None = None
+    bom: Flag = False
+    force: Flag = False
+
+    @property
+    def to_file(self) -> bool:
+        """Whether the table goes to a file, and not to standard output by any of its names."""
+        from preflearn._disk import open_stream
+
+        return self.out is not None and str(self.out) != "-" and open_stream(self.out) != 1
+
+    def write(self, columns: Mapping[str, Any], shown: TextTable | None = None) -> bool:
+        """Write a table to its file, or as CSV to standard output, and return whether it went to a file.
+
+        ``shown`` is the table for people (Markdown, LaTeX).
+        """
+        from preflearn.io.export import csv_text, write_table
+
+        if self.out is not None and self.to_file:
+            write_table(columns, self.out, shown=shown, overwrite=self.force, bom=self.bom)
+        else:  # a terminal would obey what names say
+            sys.stdout.write(("\ufeff" if self.bom else "") + csv_text(columns, shown=sys.stdout.isatty()))
+        return self.to_file
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
 class Machine:
     """How the work is done.
 
@@ -169,7 +216,6 @@ class Machine:
         if self.threads < 1:
             raise DataError(f"--threads is {self.threads}; it must be 1 or more.")
         import os
-        import sys
 
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
             os.environ[name] = str(self.threads)

@@ -1,11 +1,9 @@
-"""``preflearn predict``: probabilities of pairs, utilities of items, scores of rows, as CSV."""
+"""``preflearn predict``: probabilities of pairs, utilities of items, scores of rows, as a table."""
 
 from __future__ import annotations
 
-from preflearn._files import open_stream
 from preflearn.cli.console import facts, working
-from preflearn.cli.csv_files import write_csv
-from preflearn.cli.options import File, Flag, ReadOptions, Source
+from preflearn.cli.options import File, Output, ReadOptions, Source
 from preflearn.cli.sources import open_saved, read_again, titled
 from preflearn.cli.targets import check_targets
 from preflearn.exceptions import DataError
@@ -21,10 +19,9 @@ def predict(
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
-    out: File | None = None,
-    force: Flag = False,
+    output: Output = Output(),  # noqa: B008 - frozen
 ) -> None:
-    """Predict pairs, items or rows with a saved model, and write CSV.
+    """Predict pairs, items or rows with a saved model, and write a table.
 
     For a table of pairs (first,second or any table of comparisons) the columns
     are first,second,probability,difference,std: how likely first is preferred (a
@@ -34,7 +31,7 @@ def predict(
     model with circles item,utility,std,rank); utilities are relative to the mean of
     the items of training.
     Models by least squares give margins and scores without probabilities; for
-    SVMlight rows row,qid,score,rank.
+    SVMlight rows row,qid,score,rank. Without --out the table is CSV on standard output.
 
     For example:
 
@@ -48,12 +45,8 @@ def predict(
         Model file from preflearn fit or preflearn rank --save.
     data
         What to predict; - for standard input. May be left out for a model of comparisons: all its items are ranked.
-    out
-        CSV file to write (default: standard output).
-    force
-        Replace the CSV file if there is one.
     """
-    check_targets({"--out": out}, force, [str(model), data, reading.items])
+    check_targets({"--out": output.out}, output.force, [str(model), data, reading.items], bom=output.bom)
     from preflearn.cli.model_answers import answer_about_training, answer_for
 
     with working(f"Opening {model.name}"):
@@ -66,10 +59,9 @@ def predict(
                 raise DataError(
                     f"{option} says how DATA is read, and DATA is missing. Leave it out, or give MODEL DATA."
                 )
-        header, rows, what = answer_about_training(saved)
+        columns, what = answer_about_training(saved)
     else:
         with working(f"Reading {titled(data)}"), read_again(data):
-            header, rows, what = answer_for(saved, data, reading)
-    write_csv(header, rows, out)
-    if out is not None and open_stream(out) is None:  # a table on standard output is nothing but the table
-        facts([("Saved", f"{out}: {what}")])
+            columns, what = answer_for(saved, data, reading)
+    if output.write(columns):
+        facts([("Saved", f"{output.out}: {what}")])

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from preflearn.cli.console import count, facts, hanging, plain, print_json, progress, table
-from preflearn.cli.csv_files import write_csv
-from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source, Whole
-from preflearn.cli.sources import Read, about, describe_data, read_comparisons, save_notes
-from preflearn.cli.targets import check_targets
+from cyclopts import Parameter
+
+from preflearn.cli.console import count, facts, hanging, plain, print_json, progress, width
+from preflearn.cli.options import File, Flag, Machine, Output, RankModel, ReadOptions, Source, Whole
+from preflearn.cli.sources import about, describe_data, read_comparisons, save_notes
+from preflearn.cli.targets import check_targets, write_all
 from preflearn.exceptions import DataError
 
 if TYPE_CHECKING:
     from preflearn.analysis import RankResult
+    from preflearn.table_format import TextTable
 
-__all__ = ["MODEL_COLUMN", "USAGE", "print_result", "rank"]
+__all__ = ["MODEL_COLUMN", "USAGE", "rank"]
 
 USAGE = "preflearn rank DATA [OPTIONS]"
 MODEL_COLUMN = 39  # where the words of a model start in the table of a ladder
@@ -28,16 +30,19 @@ def rank(
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
     model: RankModel = "auto",
-    out: File | None = None,
+    by: str | None = None,
+    output: Output = Output(),  # noqa: B008 - frozen
     report: File | None = None,
     save: File | None = None,
     json: Flag = False,
     top: Whole = 30,
+    every: Annotated[bool, Parameter(name="--all", negative="", show_default=False)] = False,
+    scale: Literal["utility", "elo"] = "utility",
+    anchor: str | None = None,
     level: float = 0.9,
     circles: bool | None = None,
     explain: Flag = False,
     machine: Machine = Machine(),  # noqa: B008 - frozen
-    force: Flag = False,
 ) -> None:
     """Rank what was compared, and say how far to trust it.
 
@@ -63,6 +68,8 @@ def rank(
         preflearn rank matches.csv
         preflearn rank matches.csv --items items.csv --report report.html
         preflearn rank games.csv --columns first=home,second=away,winner=result
+        preflearn rank votes.csv --scale elo --anchor Oolong=1000 --out board.md
+        preflearn rank votes.csv --by language --out boards.csv
         cat votes.jsonl | preflearn rank - --json
 
     Parameters
@@ -73,8 +80,8 @@ def rank(
         auto chooses by evidence. bradley-terry, thurstone: one utility per item. gp: a smooth utility of the features,
         gp-ard with a relevance for each; -own: and an effect of each item. Added with +, as in bradley-terry+side:
         side, reliability (of judges), tastes (of judges), circles.
-    out
-        CSV file for the whole ranking.
+    by
+        Rank once for each value of this column too: places are printed side by side, and --out has all rankings.
     report
         HTML file for a page with figures.
     save
@@ -83,6 +90,12 @@ def rank(
         Print JSON instead of a table.
     top
         How many rows to print.
+    every
+        Print all rows.
+    scale
+        Units of utilities: elo has 400 points for odds of 10 to 1.
+    anchor
+        Item and the number it has, such as Oolong=1000 (default: the average item has 0, or 1500 Elo points).
     level
         Probability of the intervals.
     circles
@@ -90,72 +103,97 @@ def rank(
         features up to 2,500 pairs).
     explain
         Print the models that were compared, and what was not tried (--json always has them).
-    force
-        Replace files that exist.
     """
     machine.apply()
-    check_targets({"--out": out, "--report": report, "--save": save}, force, [data, reading.items])
+    out = output.out
+    check_targets(
+        {"--out": out, "--report": report, "--save": save}, output.force, [data, reading.items], bom=output.bom
+    )
     if top < 1:
         raise DataError(f"--top is {top}; it must be 1 or more.")
     if not 0 < level < 1:
         raise DataError(f"--level is {level:g}; it must be between 0 and 1, such as 0.9.")
-    with progress("Reading"):
-        read = read_comparisons(data, reading)
-    if not json:
-        facts([*(("Read", line) for line in read.told), ("Data", describe_data(read.data))])
-    from preflearn.analysis.ranker import rank_comparisons
-
-    with progress("Ranking") as tell, about(read.source):
-        result = rank_comparisons(
-            read.data,
-            read.told,
-            read.encoder,
-            model=model,
-            level=level,
-            circles=circles,
-            random_state=machine.seed,
-            progress=tell,
+    if output.bom and out is None:
+        raise DataError("--bom is for the file of --out. Leave it out, or add --out FILE.")
+    to_stdout = out is not None and not output.to_file
+    if to_stdout and json:
+        raise DataError("--json and --out both write to standard output. Give --out a file, or leave out one of them.")
+    fixed = None if anchor is None else _anchor(anchor)
+    for option, given in (("--report", report), ("--save", save), ("--explain", explain or None)):
+        if by is not None and given is not None:
+            raise DataError(f"{option} is about one ranking, and --by makes several. Leave out one of the two.")
+    if by is not None and not (json or out) and (scale != "utility" or anchor is not None):
+        raise DataError(
+            "--by prints places, which have no scale. Add --out FILE or --json, or leave out --scale and --anchor."
         )
-        written = _write(result, read, out=out, save=save, report=report, seed=machine.seed, tell=tell)
+
+    from preflearn.analysis import RankResult
+    from preflearn.analysis.ranker import rank_categories, rank_comparisons
+    from preflearn.analysis.result import find_anchor
+
+    with progress("Reading"):
+        read, X = read_comparisons(data, reading, by=by)
+        if fixed is not None and X.names is not None:
+            find_anchor(X.names, fixed)
+    printed = not json and not to_stdout
+    if printed:
+        facts([*(("Read", line) for line in read.notes), ("Data", describe_data(X))])
+    result: Any
+    with progress("Ranking") as tell, about(read.source):
+        settings: dict[str, Any] = {"model": model, "level": level, "circles": circles, "random_state": machine.seed}
+        if by is None:
+            result = rank_comparisons(X, read.notes, read.encoder, progress=tell, **settings)
+            what, shown = f"the ranking of {count(len(result), 'item')}", result.listing(scale, fixed)
+        else:
+            result = rank_categories(X, read.by, by, read.notes, read.encoder, progress=tell, **settings)
+            what, shown = f"the ranking of all and those of {len(result)} categories", result.listing()
+        tell("Writing", 0.95)
+        saved, failed = write_all(
+            (out, what, lambda _: output.write(result.table(scale, fixed), shown)),
+            (save, "the model", lambda path: _save_model(result, path, save_notes(read), output.force)),
+            (report, "the report", lambda path: _report(result, path, read.source, machine.seed, output.force)),
+        )
     if json:
-        print_json(result.summary())
-        return
-    print_result(result, top, explain=explain)
-    facts([("Saved", line) for line in written])
+        print_json(result.summary(scale, fixed))
+    elif printed:
+        if isinstance(result, RankResult):
+            _print_model(result, explain)
+        _print_rows(shown, None if every else top)
+        if isinstance(result, RankResult):
+            facts([("Warning", one.text) for one in result.warnings])
+        else:
+            facts([("", line) for line in result.told()])
+        facts(saved)
+    if failed is not None:
+        raise failed
 
 
-def _write(
-    result: RankResult,
-    read: Read,
-    *,
-    out: Path | None,
-    save: Path | None,
-    report: Path | None,
-    seed: int,
-    tell: Callable[[str, float], None],
-) -> list[str]:
-    """Write what was asked for and return what was written."""
-    written = []
-    if out is not None:
-        columns = result.to_dict()
-        write_csv(list(columns), zip(*columns.values(), strict=True), out)
-        written.append(f"{out}: the ranking of {count(len(result), 'item')}")
-    if save is not None:
-        from preflearn import files
-
-        files.save(result.model, save, notes=save_notes(read))
-        written.append(f"{save}: the model")
-    if report is not None:
-        from preflearn.report import write_report
-
-        tell("Writing the report", 0.95)
-        write_report(result, report, source=read.source, random_state=seed)
-        written.append(f"{report}: the report")
-    return written
+def _anchor(text: str) -> dict[str, float]:
+    """Return the item of an anchor and its number."""
+    name, _, value = text.rpartition("=")
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not name or not isfinite(number):
+        raise DataError(f'--anchor is "{text}"; it must be an item and its number, such as Oolong=1000.')
+    return {name: number}
 
 
-def print_result(result: RankResult, top: int, *, explain: bool = False) -> None:
-    """Print the model, the verdict, the table and the warnings; to ``explain`` prints all models that were fitted."""
+def _save_model(result: RankResult, path: Path, notes: dict[str, Any], force: bool) -> None:
+    from preflearn.files import save
+
+    save(result.model, path, notes=notes, overwrite=force)
+
+
+def _report(result: RankResult, path: Path, source: str, seed: int, force: bool) -> None:
+    from preflearn.report import write_report
+
+    write_report(result, path, source=source, random_state=seed, overwrite=force)
+
+
+def _print_model(result: RankResult, explain: bool) -> None:
+    """Print the model, the verdict and the checks; to ``explain`` prints all models that were fitted."""
     lines = [("Model", f"{result.ladder.why}.")]
     if not explain:  # else the table says it
         lines += [("", f"Not tried: {what}.") for what in result.ladder.left_out]
@@ -169,12 +207,14 @@ def print_result(result: RankResult, top: int, *, explain: bool = False) -> None
     if explain:
         plain("")
         hanging(result.ladder.table(), MODEL_COLUMN)
-    listing = result.listing().top(top)
-    columns = [(one.title, "right" if one.kind == "number" else "left") for one in listing.columns.values()]
-    spare = sorted((one for one in listing.columns.values() if one.spare), key=lambda one: -one.spare)
-    narrow = table(columns, listing.rows, spare=[one.title for one in spare])
+
+
+def _print_rows(listing: TextTable, top: int | None) -> None:
+    """Print the first rows of a table, the columns for which there is room, and what is not shown."""
+    shown, room = listing.top(top), width()
+    plain(f"\n{shown.text(room)}\n")
+    narrow = shown.left_out(room)
     if narrow:
         facts([("", f"Not shown for lack of room: {', '.join(narrow)}. --out writes all columns.")])
-    if len(result) > len(listing):
-        facts([("", f"and {count(len(result) - len(listing), 'more item')}: --top {len(result)} shows all.")])
-    facts([("Warning", one.text) for one in result.warnings])
+    if len(listing) > len(shown):
+        facts([("", f"and {count(len(listing) - len(shown), 'more item')}: --all shows all.")])

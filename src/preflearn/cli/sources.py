@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from preflearn.io import ItemEncoder, Reading
 
 __all__ = [
-    "Read",
     "Saved",
     "about",
     "check_rows",
@@ -35,17 +34,6 @@ __all__ = [
     "save_notes",
     "titled",
 ]
-
-
-@dataclass(frozen=True)
-class Read:
-    """Comparisons that were read; ``model`` is the model whose file they are from, if it is one."""
-
-    data: Comparisons
-    told: tuple[str, ...]
-    source: str
-    encoder: ItemEncoder | None = None
-    model: Any = None
 
 
 def is_svmlight(source: str, options: ReadOptions) -> bool:
@@ -173,25 +161,29 @@ def about(source: str) -> Iterator[None]:
         raise DataError(error.message.at(Place(source))) from error
 
 
-def read_comparisons(source: str, options: ReadOptions) -> Read:
-    """Return the comparisons of a file; rows with scores are compared within their groups."""
+def read_comparisons(source: str, options: ReadOptions, by: str | None = None) -> tuple[Reading, Comparisons]:
+    """Return how a file was read, and its comparisons; rows with scores are compared within their groups.
+
+    ``by`` is the column of a category for each of them.
+    """
     from preflearn.analysis.ranker import from_rows
     from preflearn.data import Comparisons
 
-    reading = read_any(source, options)
+    reading = read_any(source, options, by=by)
     if isinstance(reading.data, Comparisons):
-        return Read(reading.data, reading.notes, reading.source, reading.encoder)
+        return reading, reading.data
     with about(reading.source):
         data, more = from_rows(reading.data, reading.source)
-    return Read(data, (*reading.notes, *more), reading.source)
+    return replace(reading, data=data, notes=(*reading.notes, *more)), data
 
 
-def comparisons_of(source: str, options: ReadOptions) -> Read:
-    """Return the comparisons of a file, or those that a model file was learned from, with the model."""
+def comparisons_of(source: str, options: ReadOptions) -> tuple[Reading, Comparisons, Any]:
+    """Return the comparisons of a file, or those that a model file was learned from, and that model (else None)."""
     from preflearn.data import Comparisons
+    from preflearn.io import Reading
 
     if not is_model(source):
-        return read_comparisons(source, options)
+        return *read_comparisons(source, options), None
     for option, given in (
         ("--items", options.items),
         ("--columns", options.columns),
@@ -209,13 +201,12 @@ def comparisons_of(source: str, options: ReadOptions) -> Read:
         raise DataError(
             f"{source}: this model, by least squares, does not keep its data. Give the table of comparisons instead."
         )
-    told = (
-        f"{source}: a model, and the {count(len(data), 'comparison')} of {count(data.n_items, 'item')} it learned from."
-    )
-    return Read(data, (told,), source, None, saved.estimator)
+    what = f"a model, and the {count(len(data), 'comparison')} of {count(data.n_items, 'item')} it learned from"
+    reading = Reading(data, what, {}, (f"{source}: {what}.",), None, source)
+    return reading, data, saved.estimator
 
 
-def save_notes(read: Read) -> dict[str, Any]:
+def save_notes(read: Reading) -> dict[str, Any]:
     """Return what a model file says about where the model comes from, and how new items are encoded."""
     return {
         "trained_on": Path(read.source).name,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from preflearn.cli.console import count, facts, progress
-from preflearn.cli.csv_files import write_csv
-from preflearn.cli.options import File, Flag, Machine, RankModel, ReadOptions, Source, Whole
+from preflearn.cli.options import Machine, Output, RankModel, ReadOptions, Source, Whole
 from preflearn.cli.sources import about, comparisons_of
 from preflearn.cli.targets import check_targets
 from preflearn.exceptions import DataError, DataWarning, Place, quiet
@@ -29,15 +28,14 @@ def suggest(
     best: Whole | None = None,
     judges: str | None = None,
     model: RankModel | None = None,
-    out: File | None = None,
+    output: Output = Output(),  # noqa: B008 - frozen
     machine: Machine = Machine(),  # noqa: B008 - frozen
-    force: Flag = False,
 ) -> None:
     """Say which comparisons to make next: those that are expected to tell most.
 
-    Writes a table left,right,winner,information with an empty column to fill in;
-    preflearn rank reads it when it is filled. Information is in nats. Sides are
-    in random order.
+    Writes a table left,right,winner,information with an empty column to fill in
+    (as CSV on standard output without --out); preflearn rank reads it when it is
+    filled. Information is in nats. Sides are in random order.
 
     For example:
 
@@ -57,13 +55,9 @@ def suggest(
         Names of judges to share the comparisons among.
     model
         As of preflearn rank (default: auto).
-    out
-        CSV file to write (default: standard output).
-    force
-        Replace the CSV file if there is one.
     """
     machine.apply()
-    check_targets({"--out": out}, force, [data, reading.items])
+    check_targets({"--out": output.out}, output.force, [data, reading.items], bom=output.bom)
     if not 1 <= n <= MOST:
         raise DataError(f"-n is {n}; it must be from 1 to {MOST:,}. Ask again when those are answered.")
     names = None if judges is None else [name.strip() for name in judges.split(",") if name.strip()]
@@ -77,19 +71,19 @@ def suggest(
     from preflearn.analysis.suggestions import model_to_ask, next_comparisons, runs_in_circles
 
     with progress("Reading") as tell:
-        read = comparisons_of(data, reading)
-        X = prepare(read.data, again=read.model is not None).data
+        read, given, learned = comparisons_of(data, reading)
+        X = prepare(given, again=learned is not None).data
         if best is not None and not 0 < best < X.n_items:
             raise DataError(f"--best is {best}; there are {X.n_items} items, so it must be from 1 to {X.n_items - 1}.")
-        if read.model is not None and model is not None:
+        if learned is not None and model is not None:
             raise DataError(f"{data}: this is a model already. Leave out --model.")
         with about(read.source):
-            if read.model is None:
-                result = rank_comparisons(read.data, model=model or "auto", random_state=machine.seed, progress=tell)
+            if learned is None:
+                result = rank_comparisons(given, model=model or "auto", random_state=machine.seed, progress=tell)
                 asked = model_to_ask(X, result.model, result.analysis, random_state=machine.seed)
             else:
-                asked = model_to_ask(X, read.model, random_state=machine.seed)
-        if asked is not (read.model if read.model is not None else result.model):
+                asked = model_to_ask(X, learned, random_state=machine.seed)
+        if asked is not (result.model if learned is None else learned):
             DataWarning(code="suggestions-for-all-judges", where=Place(read.source)).warn(
                 "the model tells judges or clusters apart, and what a comparison would tell about these is not "
                 "worked out",
@@ -104,22 +98,18 @@ def suggest(
         answered = X if names is not None and X.judge is not None else None
         found = next_comparisons(asked, n, best=best, judges=names, answered=answered, random_state=machine.seed)
         worth = ""
-        if out is not None and len(found) <= MOST_FORESEEN and not runs_in_circles(asked):
+        if output.to_file and len(found) <= MOST_FORESEEN and not runs_in_circles(asked):
             with quiet():
                 worth = str(remaining_value(asked, len(found), random_state=machine.seed))
     # which item stands left must not hint at anything
     swap = np.random.default_rng(machine.seed).random(len(found)) < 0.5
     sides = np.array([found.first_name, found.second_name], dtype=object)
     one, other = np.where(swap, sides[::-1], sides)
-    header = ["left", "right", "winner", "information"]
-    rows = [[a, b, "", f"{gain:.4f}"] for a, b, gain in zip(one, other, found.gain, strict=True)]
-    if found.judge is not None:
-        header = ["judge", *header]
-        rows = [[who, *row] for who, row in zip(found.judge, rows, strict=True)]
-    write_csv(header, rows, out)
-    if out is not None:
+    columns: dict[str, Any] = {} if found.judge is None else {"judge": found.judge}
+    columns |= {"left": one, "right": other, "winner": [""] * len(found), "information": np.round(found.gain, 4)}
+    if output.write(columns):
         lines = [
-            ("Saved", f"{out}: {count(len(found), 'comparison')} to make, the most informative first"),
+            ("Saved", f"{output.out}: {count(len(found), 'comparison')} to make, the most informative first"),
             ("Then", "write the winner's name (or left, right, tie) into the column winner"),
         ]
         facts([*lines, ("Worth", worth)] if worth else lines)

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from preflearn._files import is_pipe, open_stream
+from preflearn._disk import is_pipe, open_stream
 from preflearn.exceptions import DataError
 
-__all__ = ["check_targets"]
+__all__ = ["check_targets", "write_all"]
 
 
-def check_targets(targets: Mapping[str, Path | None], force: bool, sources: Sequence[str | Path | None]) -> None:
+def check_targets(
+    targets: Mapping[str, Path | None], force: bool, sources: Sequence[str | Path | None], *, bom: bool = False
+) -> None:
     """Raise DataError unless a file can be written at each target; keys are the options that name them."""
     given = {option: path for option, path in targets.items() if path is not None}
     for option, path in given.items():
-        _check(path, option, force, [Path(source) for source in sources if source is not None and str(source) != "-"])
+        _check(
+            path, option, force, [Path(source) for source in sources if source is not None and str(source) != "-"], bom
+        )
     real = [os.path.realpath(path) for path in given.values()]
     for place, option in enumerate(given):
         first = real.index(real[place])
@@ -27,7 +32,9 @@ def check_targets(targets: Mapping[str, Path | None], force: bool, sources: Sequ
             )
 
 
-def _check(path: Path, option: str, force: bool, sources: Sequence[Path]) -> None:
+def _check(path: Path, option: str, force: bool, sources: Sequence[Path], bom: bool) -> None:
+    if option == "--out" and str(path) == "-":
+        return
     if str(path) == "-":
         raise DataError(f"{option} is -, and a file is wanted. Give the path of a file.")
     if path.is_dir():
@@ -48,6 +55,20 @@ def _check(path: Path, option: str, force: bool, sources: Sequence[Path]) -> Non
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise DataError(f"{path}: the directory {path.parent} cannot be written to. Give {option} another path.")
     _try(path, option)
+    _check_ending(path, option, bom)
+
+
+def _check_ending(path: Path, option: str, bom: bool) -> None:
+    """Raise DataError for a name that promises another format than those which can be written."""
+    if option == "--out":
+        from preflearn.io.export import check_ending
+
+        check_ending(path, bom=bom)
+    elif option == "--report" and path.suffix.lower() not in (".html", ".htm"):
+        raise DataError(
+            f"{path}: a report is a web page. Give --report a name that ends with .html, such as "
+            f"{path.with_suffix('.html').name}."
+        )
 
 
 def _try(path: Path, option: str) -> None:
@@ -65,3 +86,21 @@ def _try(path: Path, option: str) -> None:
     finally:
         with contextlib.suppress(OSError, ValueError):
             trial.unlink()
+
+
+def write_all(
+    *jobs: tuple[Path | None, str, Callable[[Path], Any]],
+) -> tuple[list[tuple[str, str]], Exception | None]:
+    """Write what was asked for: a path, what it gets, and what writes it.
+
+    Returns what to say of each file, and the first failure, so that what was learned can be shown before it is raised.
+    """
+    saved, failed = [], None
+    for path, what, write in jobs:
+        if path is not None:
+            try:
+                write(path)
+                saved.append(("Saved", f"{path}: {what}"))
+            except Exception as error:  # whatever it is, the others are tried
+                failed = failed or error
+    return saved, failed

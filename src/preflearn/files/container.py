@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn._files import atomic_file, is_pipe
+from preflearn._disk import atomic_file, is_pipe
 from preflearn.exceptions import DataError, FileFormatError, Place, Setting, nearest_names
 
 __all__ = ["Container", "open_container", "write_container"]

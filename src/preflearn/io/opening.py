@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from preflearn._files import content, is_pipe
+from preflearn._disk import content, is_pipe
 from preflearn.data.tables import frame_of
 from preflearn.exceptions import DataError, FileFormatError, Place, first_few, nearest_names
 from preflearn.io.table import Table, parse_csv

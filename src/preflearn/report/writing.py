@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from preflearn._files import atomic_file
+from preflearn._disk import atomic_file
 from preflearn._version import __version__
 from preflearn.analysis import RankResult
 from preflearn.exceptions import quiet

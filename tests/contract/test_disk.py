@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from preflearn._files import atomic_file
+from preflearn._disk import atomic_file
 from preflearn.exceptions import DataError
 
 

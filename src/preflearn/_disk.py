@@ -124,7 +124,11 @@ def _take_name(temporary: Path, real: Path, path: Path) -> None:
             raise
         except OSError:  # no hard links here, as on many memory cards: take the name first
             real.open("xb").close()
-            temporary.replace(real)
+            try:
+                temporary.replace(real)
+            except BaseException:
+                real.unlink()
+                raise
         else:
             temporary.unlink()
     except FileExistsError:

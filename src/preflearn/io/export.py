@@ -1,0 +1,231 @@
+"""Tables out, in the format that the ending of a file's name says, for programs, spreadsheets and papers."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import importlib.util
+import io
+import json
+import math
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from preflearn._disk import atomic_file, is_pipe, open_stream
+from preflearn.exceptions import DataError, Place
+from preflearn.table_format import Column, TextTable, decimal, visible
+
+__all__ = ["ENDINGS", "check_ending", "csv_text", "one_kind", "safe_cell", "table_bytes", "write_table"]
+
+Columns = Mapping[str, Any]  # sequences or arrays, all of one length
+_MOST_ROWS, _LONGEST_CELL = 1_048_575, 32_767  # of an Excel sheet, below its header
+
+
+def write_table(
+    columns: Columns,
+    path: str | os.PathLike[str],
+    *,
+    shown: TextTable | None = None,
+    overwrite: bool = True,
+    bom: bool = False,
+) -> None:
+    """Write columns to a file, whole or not at all, in the format of its ending.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence or array
+        The columns by name, all of one length.
+    path : path
+        .csv, .tsv, .md (Markdown), .tex (LaTeX), .json, .jsonl, .parquet (needs pyarrow) or .xlsx (needs XlsxWriter).
+        Pipes and devices get CSV.
+    shown : TextTable, default=None
+        The table for people, in Markdown and LaTeX (by default all columns, rounded).
+    overwrite : bool, default=True
+        Whether an existing file is replaced; else it is a DataError.
+    bom : bool, default=False
+        Start a .csv or .tsv with a byte-order mark, by which some spreadsheets know UTF-8.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from preflearn.io.export import write_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_table({"item": ["ann", "bob"], "wins": [2, 0]}, Path(folder, "wins.md"))
+    ...     print(Path(folder, "wins.md").read_text())
+    | item | wins |
+    | :-- | --: |
+    | ann | 2 |
+    | bob | 0 |
+    <BLANKLINE>
+    """
+    path = Path(path)
+    content = table_bytes(columns, check_ending(path, bom=bom), path, shown=shown, bom=bom)
+    with atomic_file(path, overwrite=overwrite) as stream:
+        stream.write(content)
+
+
+def check_ending(path: Path, *, bom: bool = False) -> str:
+    """Return the ending of a file for a table, or raise DataError if no table can be written there."""
+    if open_stream(path) is not None or is_pipe(path):
+        return ".csv"
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        named = f'the ending "{ending}" of this name' if ending else "this name has no ending, which"
+        raise DataError(code="unknown-table-ending", where=Place(str(path))).says(
+            f"{named} does not say how to write a table", f"Use {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+        )
+    if bom and ending not in (".csv", ".tsv"):
+        raise DataError(code="byte-order-mark-not-text", where=Place(str(path))).says(
+            f"a byte-order mark is for .csv and .tsv files, not for {ending}", "Leave it out"
+        )
+    kind, package = _PACKAGES.get(ending, ("", ""))
+    if package and importlib.util.find_spec(package.lower()) is None:
+        raise DataError(code="table-package-missing", where=Place(str(path))).says(
+            f'{kind} files need the optional package {package}: pip install "preflearn[io]".'
+        )
+    return ending
+
+
+def table_bytes(
+    columns: Columns, ending: str, path: Path, *, shown: TextTable | None = None, bom: bool = False
+) -> bytes:
+    """Return a table as the bytes of a file; what is missing or not a number becomes an empty cell."""
+    typed = {name: one_kind(values) for name, values in columns.items()}
+    if ending in _FOR_PEOPLE:
+        return f"{_FOR_PEOPLE[ending](shown or _as_shown(typed))}\n".encode("utf-8", "replace")
+    return (b"\xef\xbb\xbf" if bom else b"") + _FOR_PROGRAMS[ending](typed, path)
+
+
+def one_kind(values: Any) -> list[Any]:
+    """Return a column as typed tables want it: None where a number is missing, text where kinds differ."""
+    listed: list[Any] = values.tolist() if isinstance(values, np.ndarray) else list(values)
+    found = [None if isinstance(value, float) and not math.isfinite(value) else value for value in listed]
+    kinds = {type(value) for value in found if value is not None}
+    if len(kinds) > 1 and not kinds <= {int, float}:
+        return [None if value is None else str(value) for value in found]
+    return found
+
+
+def csv_text(columns: Columns, *, delimiter: str = ",", shown: bool = False) -> str:
+    """Return a table as CSV that a spreadsheet does not run; ``shown`` on a terminal, with controls written out."""
+    typed = {name: one_kind(values) for name, values in columns.items()}
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
+    rows = ([_plain(value) for value in row] for row in (list(typed), *zip(*typed.values(), strict=True)))
+    writer.writerows([visible(cell) for cell in row] if shown else row for row in rows)
+    return text.getvalue()
+
+
+def _plain(value: Any) -> str:
+    """Return a cell of CSV: nothing where a number is missing."""
+    if isinstance(value, float):
+        return float.__repr__(value)
+    return "" if value is None else str(safe_cell(value))
+
+
+def safe_cell(value: Any) -> Any:
+    """Return a cell that a spreadsheet shows and does not run: a quote before ``=HYPERLINK(...)`` makes it text.
+
+    A text that starts like one that has been made so gets another quote: different cells stay different.
+    """
+    if isinstance(value, str) and value.lstrip("'")[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        try:
+            float(value)
+        except ValueError:
+            return f"'{value}"
+    return value
+
+
+def _delimited(delimiter: str) -> Callable[[Columns, Path], bytes]:
+    return lambda columns, path: csv_text(columns, delimiter=delimiter).encode("utf-8", "surrogatepass")
+
+
+def _records(columns: Columns) -> list[str]:
+    """Return the rows as objects of JSON."""
+    rows = zip(*columns.values(), strict=True)
+    return [json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, allow_nan=False) for row in rows]
+
+
+def _json(columns: Columns, path: Path) -> bytes:
+    return ("[\n" + ",\n".join(_records(columns)) + "\n]\n").encode("utf-8", "surrogatepass")
+
+
+def _jsonl(columns: Columns, path: Path) -> bytes:
+    return "".join(f"{record}\n" for record in _records(columns)).encode("utf-8", "surrogatepass")
+
+
+def _as_shown(columns: Mapping[str, list[Any]]) -> TextTable:
+    """Return columns for people: numbers are rounded."""
+    shown = {}
+    for name, values in columns.items():
+        numbers = [value for value in values if isinstance(value, float)]
+        digits = 0 if all(map(float.is_integer, numbers)) else 3 if max(map(abs, numbers)) < 10 else 1
+        numeric = all(value is None or isinstance(value, int | float) for value in values)
+        show = functools.partial(_rounded, digits=digits)
+        shown[name] = Column(name, values, show, kind="number" if numeric else "name")
+    return TextTable(shown)
+
+
+def _rounded(value: Any, digits: int) -> str:
+    return decimal(value, digits) if isinstance(value, float) else str(value)
+
+
+def _parquet(columns: Columns, path: Path) -> bytes:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    content = io.BytesIO()
+    table = {
+        _sound(name): [_sound(value) if isinstance(value, str) else value for value in values]
+        for name, values in columns.items()
+    }
+    parquet.write_table(pa.table(table), content)
+    return content.getvalue()
+
+
+def _sound(text: str) -> str:
+    """Return text with a question mark for each half of a character, which these formats cannot hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _xlsx(columns: Columns, path: Path) -> bytes:
+    import xlsxwriter
+
+    n_rows = max(map(len, columns.values()))
+    longest = max((len(cell) for values in columns.values() for cell in values if isinstance(cell, str)), default=0)
+    if n_rows > _MOST_ROWS or longest > _LONGEST_CELL:
+        held = f"{_MOST_ROWS:,} rows" if n_rows > _MOST_ROWS else f"{_LONGEST_CELL:,} letters in a cell"
+        raise DataError(code="sheet-too-small", where=Place(str(path))).says(
+            f"Excel sheets hold at most {held}", "Write .csv"
+        )
+    content = io.BytesIO()
+    with xlsxwriter.Workbook(content, {"in_memory": True}) as book:
+        sheet = book.add_worksheet()
+        bold = book.add_format({"bold": True})
+        for k, (name, values) in enumerate(columns.items()):
+            sheet.write_string(0, k, _sound(name), bold)
+            for place, value in enumerate(values, start=1):
+                if isinstance(value, str):
+                    sheet.write_string(place, k, _sound(value))  # never a formula or a link
+                elif value is not None:
+                    sheet.write_number(place, k, value)
+        sheet.freeze_panes(1, 0)
+        sheet.autofit()
+    return content.getvalue()
+
+
+_FOR_PEOPLE = {".md": TextTable.markdown, ".tex": TextTable.latex}
+_FOR_PROGRAMS: dict[str, Callable[[Columns, Path], bytes]] = {
+    ".csv": _delimited(","),
+    ".tsv": _delimited("\t"),
+    ".json": _json,
+    ".jsonl": _jsonl,
+    ".parquet": _parquet,
+    ".xlsx": _xlsx,
+}
+_PACKAGES = {".parquet": ("Parquet", "pyarrow"), ".xlsx": ("Excel", "XlsxWriter")}
+ENDINGS = (".csv", ".tsv", *_FOR_PEOPLE, ".json", ".jsonl", ".parquet", ".xlsx")
