@@ -61,3 +61,17 @@ def test_inspect_prints_the_head_of_long_tables(run, folder):
     assert "more reliable" not in run("inspect", "judges.csv", "--top", 40)[1]
     assert len(json.loads(run("inspect", "judges.csv", "--json")[1])["judges"]) == 40
     assert "--top is 0; it must be 1 or more" in run("inspect", "judges.csv", "--top", 0)[2]
+
+
+def test_covariates_are_named_by_an_option(run, folder):
+    rows = [f"{a},{b},{5 * k % 7},{3 * k % 5}\n" for k, (a, b) in enumerate(["xy", "yz", "xz", "zw", "wx", "xw"] * 2)]
+    (folder / "games.csv").write_text("winner,loser,days_w,days_l\n" + "".join(rows))
+    code, out, err = run("rank", "games.csv", "--columns", "covariates=days_w-days_l", "--no-circles")
+    assert (code, err) == (0, "")
+    assert "Covariates: \"days_w-days_l\", the first side's numbers less the second's." in " ".join(out.split())
+    code, out, err = run("rank", "games.csv", "--columns", "covariates=days_x")
+    assert (code, out) == (2, "")
+    assert "there is no column 'days_x' for covariates" in err
+    assert run("rank", "games.csv", "--model", "bradley-terry+covariates")[2].endswith(
+        "needs numbers of each comparison. Name the column of it: --columns covariates=COLUMN\n"
+    )

@@ -94,7 +94,7 @@ def test_a_code_is_a_few_words_and_of_one_module():
 
 def test_roles_are_options_or_known_to_be_of_python_only():
     roles = {node.args[0].value for _, node in calls({"Setting"}, TREES) if isinstance(node.args[0], ast.Constant)}
-    roles |= {"n_features", "zero_based", "covariates"}  # by a variable
+    roles |= {"n_features", "zero_based", "by"}  # by a variable
     assert roles <= OPTIONS.keys() | PYTHON_ONLY
     assert roles >= OPTIONS.keys(), "an option that no message names"
     assert not OPTIONS.keys() & PYTHON_ONLY

@@ -72,7 +72,7 @@ def test_other_columns_that_a_person_names_overrule_a_format(name):
 
 def test_every_module_is_listed():
     modules = {module.name for module in pkgutil.iter_modules(formats.__path__)} - {"format", "preflib"}
-    assert modules == {one.lower() for one in vars(formats) if one.isupper() and one != "FORMATS"}
+    assert modules == {name.lower() for name, value in vars(formats).items() if isinstance(value, formats.Format)}
     assert len(FORMATS) == len(modules) == len(BY_NAME)
 
 

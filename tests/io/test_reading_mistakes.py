@@ -140,7 +140,7 @@ MISTAKES = {
     "outcome not finite": (
         "m.csv",
         b"first,second,outcome\nann,bob,1\nann,cy,inf\n",
-        r'line 3: outcome holds "inf".*Correct',
+        r'line 3: outcome \(column "[a-z_1]+"\) holds "inf".*Correct',
     ),
     "outcome missing": (
         "m.csv",
@@ -222,12 +222,12 @@ MISTAKES = {
     "score is a word": (
         "m.csv",
         b"home,away,score1,score2\nann,bob,1,2\nann,cy,won,0\n",
-        r'line 3: score holds "won".*Correct',
+        r'line 3: score \(column "[a-z_1]+"\) holds "won".*Correct',
     ),
     "score missing": (
         "m.csv",
         b"home,away,score1,score2\nann,bob,NA,2\n",
-        r'line 2: score holds "NA".*Fill the cell.*missing="drop"',
+        r'line 2: score \(column "[a-z_1]+"\) holds "NA".*Fill the cell.*missing="drop"',
     ),
     "scores against the winner": (
         "m.csv",
@@ -241,7 +241,11 @@ MISTAKES = {
     ),
     "ties in words": ("m.csv", b"winner,loser,tie\nann,bob,maybe\n", r'line 2: ties.*"maybe".*Write yes or no'),
     "weight negative": ("m.csv", b"winner,loser,weight\nann,bob,1\ncy,bob,-1\n", r"line 3: weight.*negative.*>= 0"),
-    "weight a word": ("m.csv", b"winner,loser,weight\nann,bob,much\n", r'line 2: weight holds "much".*Correct'),
+    "weight a word": (
+        "m.csv",
+        b"winner,loser,weight\nann,bob,much\n",
+        r'line 2: weight \(column "[a-z_1]+"\) holds "much".*Correct',
+    ),
     "weights zero": ("m.csv", b"winner,loser,weight\nann,bob,0\n", r"all 1 weights.*zero.*Raise some"),
     "wins negative": ("m.csv", b"team1,team2,wins1,wins2\nann,bob,-1,2\n", r"line 2: wins_first.*negative.*correct it"),
     "wins zero": ("m.csv", b"team1,team2,wins1,wins2\nann,bob,0,0\n", r"all counts of wins are zero.*Give some"),
@@ -264,7 +268,11 @@ MISTAKES = {
         b"race,driver,place\nr,a,1\nr,b,2\nr,a,3\n",
         r'line 4: "a" has a place already \(line 2\).*once',
     ),
-    "place is a word": ("m.csv", b"race,driver,place\nr,a,1\nr,b,last\n", r'line 3: place holds "last".*Correct'),
+    "place is a word": (
+        "m.csv",
+        b"race,driver,place\nr,a,1\nr,b,last\n",
+        r'line 3: place \(column "[a-z_1]+"\) holds "last".*Correct',
+    ),
     "preflib without rankings": ("m.soc", b"# ALTERNATIVE NAME 1: a\n", r"no rankings below the header.*Add lines"),
     "preflib unknown": ("m.soc", b"# ALTERNATIVE NAME 1: a\n2: 1,7\n", r'line 2: "7" is not among the 1 alt.*Correct'),
     "preflib beyond its number": (

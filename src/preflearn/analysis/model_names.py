@@ -95,13 +95,9 @@ def terms_of(name: str, data: Comparisons) -> Terms:
     }
     for role, (there, of, what) in needed.items():
         if not there and any(term in terms for term in of):
-            lacks_numbers = role == "covariates"
-            column = Setting("columns", {role: "COLUMN"})
-            raise DataError(
-                code="model-needs-covariates" if lacks_numbers else "model-needs-column", owner="rank"
-            ).says(
+            raise DataError(code="model-needs-column", owner="rank").says(
                 Setting("model", name) + f" needs {what}",
-                "Give Comparisons " + Setting(role) if lacks_numbers else "Name the column of it: " + column,
+                "Name the column of it: " + Setting("columns", {role: "COLUMN"}),
             )
     if terms.on_features and data.items is None:
         raise DataError(code="model-needs-features", owner="rank").says(

@@ -15,7 +15,7 @@ from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.exceptions import DataError, first_few
 from preflearn.io.export import table_bytes
 from preflearn.io.opening import open_bytes
-from preflearn.io.read_options import Options, Scale
+from preflearn.io.read_options import Options
 from preflearn.io.reading import read_with
 
 __all__ = ["RANKINGS", "as_comparisons", "ranking_content", "row_content", "table_content"]
@@ -23,7 +23,7 @@ __all__ = ["RANKINGS", "as_comparisons", "ranking_content", "row_content", "tabl
 RANKINGS = (".soc", ".soi", ".toc", ".toi")
 _TIES = ("tie", "draw", "equal", "same")  # the first that is no item
 # No columns named, margins and repeats kept.
-_PLAIN = Options.checked("convert", margins=True, repeated_rows="keep")
+_PLAIN = Options("convert", margins=True, repeated_rows="keep")
 MOST_PAIRS = 2_000_000  # of scored rows that are listed
 
 
@@ -91,7 +91,7 @@ def _check_back(content: bytes, data: Comparisons, label: list[str], out: Path, 
         if not data.outcome.all() or set(data.outcome.tolist()) & {0.5}:
             cure = "Use --layout left-right-winner."
         elif (data.outcome != 1).any():
-            options = replace(options, scale_of_outcomes=Scale(1.0, -1.0, ends=False))  # the reader asks
+            options = replace(options, outcomes="first=positive")  # the reader asks
     try:
         found = read_with(options, open_bytes(content, str(out))).data
     except DataError as error:

@@ -32,11 +32,10 @@ OPTIONS = {
     "zero_based": "--zero-based",
 }
 # Roles that only Python has: cures that need them are left out.
-PYTHON_ONLY = frozenset(("covariates", "cv", "python", "query_sizes", "solver", "inference", "n_points", "prior"))
+PYTHON_ONLY = frozenset(("cv", "python", "query_sizes", "solver", "inference", "n_points", "prior"))
 # What to do about a problem, by its code, where no cure of the library can be followed here.
 INSTEAD = {
     "feature-above-n-features": "Give the same features as in training, or train the model with a larger --n-features.",
-    "model-needs-covariates": "A table cannot bring them yet, only Python can: choose another --model.",
 }
 
 

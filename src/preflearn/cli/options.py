@@ -114,6 +114,7 @@ class ReadOptions:
         Table of the compared items: a column of names and their features, numbers or words.
     columns
         Which column plays which part, where that is not recognised, such as first=home,second=away,winner=result.
+        Numbers to hold equal are only taken if named: covariates=length_diff+days_home-days_away.
     outcomes
         What the numbers of an outcome column mean: a clear win of each side, such as first=1,second=2, or the side of
         positive numbers, such as second=positive.
@@ -122,7 +123,7 @@ class ReadOptions:
     lower_wins
         Of two scores the lower one wins, as in golf.
     drop
-        Leave out rows without a side or an outcome, and comparisons of an item with itself.
+        Leave out rows without a side, an outcome or a covariate, and comparisons of an item with itself.
     keep_repeats
         Count rows that repeat an earlier one in every column, a judge or time or id among them, as further answers.
     """

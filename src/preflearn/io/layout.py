@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from preflearn.io.roles import (
     DECIDED,
     ITEM_STEMS,
     LABELS,
+    LISTS,
     SCORE_STEMS,
     WIN_STEMS,
     Pair,
@@ -36,7 +37,14 @@ _SOURCES = {
     "scores": ("score_first", "score_second"),
     "wins": ("wins_first", "wins_second"),
 }
-_NOT_HERE = ("features", "name", "without")  # roles that are no columns of the comparisons
+_NOT_HERE = ("name", *LISTS)  # roles that are no columns of the comparisons
+
+
+class Covariate(NamedTuple):
+    """A number of each row, the first side's less the second's: one column, or one for each side."""
+
+    name: str
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,7 @@ class Layout:
     sources: dict[str, dict[str, str]] = field(default_factory=dict)
     features: tuple[Pair, ...] = ()
     places: tuple[str, ...] = ()
+    covariates: tuple[Covariate, ...] = ()
     format: Format | None = None
 
     @property
@@ -73,6 +82,17 @@ class Layout:
         return (self.roles[one], self.roles[other]) if one in self.roles else ()
 
     @property
+    def name_columns(self) -> tuple[str, ...]:
+        """Columns whose cells are names of items; none where rankings are text."""
+        return (self.roles["item"],) if "item" in self.roles else self.side_columns or self.places
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """Column of each role; several are separated by commas."""
+        several = {"ranking": self.places, "covariates": [one.name for one in self.covariates]}
+        return self.roles | {role: ",".join(columns) for role, columns in several.items() if columns}
+
+    @property
     def answer_columns(self) -> list[str]:
         """Columns that say who won."""
         columns = [column for source in self.sources.values() for column in source.values()]
@@ -89,10 +109,38 @@ def find_layout(
     """
     if known is not None:
         left_out = () if need_outcomes or "loser" in known.roles else tuple(chain(*_SOURCES.values()))
-        roles = {role: column for role, column in known.roles.items() if role not in left_out}
-        return replace(
-            find_layout(table, {**roles, **given}, need_outcomes=need_outcomes, rankings=False), format=known
+        given = {role: column for role, column in known.roles.items() if role not in left_out} | dict(given)
+        rankings = False
+    covariates = _covariates(table, given)
+    held = {column for one in covariates for column in one.columns}
+    table = replace(table, columns=tuple(column for column in table.columns if column not in held))
+    found = _find(table, given, need_outcomes, rankings)
+    if covariates and found.is_ranking:
+        raise table.refuse(code="covariates-of-rankings").says(
+            f"covariates are numbers of a comparison of two items, and these are rankings ({found.name})",
+            "Leave them out",
         )
+    return replace(found, covariates=covariates, format=known)
+
+
+def _covariates(table: Table, given: Mapping[str, Any]) -> tuple[Covariate, ...]:
+    """Return the covariates that were named: columns, or differences such as days_home-days_away."""
+    named = {table.find(column, role): role for role, column in given.items() if role not in _NOT_HERE}
+    found = []
+    for name in dict.fromkeys(listed(given.get("covariates"))):
+        cuts = [(name[:place].strip(), name[place + 1 :].strip()) for place, mark in enumerate(name) if mark == "-"]
+        pair = next((cut for cut in cuts if name not in table.columns and set(cut) <= set(table.columns)), None)
+        columns = pair or (table.find(name, "covariates"),)
+        for column in columns:
+            if column in named:
+                raise table.refuse(code="column-of-two-roles").says(
+                    f'column "{column}" is named for {named[column]} and for covariates', "Name it for one of them"
+                )
+        found.append(Covariate(name if pair else columns[0], columns))
+    return tuple(found)
+
+
+def _find(table: Table, given: Mapping[str, Any], need_outcomes: bool, rankings: bool | None) -> Layout:
     named = {role: table.find(column, role) for role, column in given.items() if role not in _NOT_HERE}
     pairs = pairs_of(table.columns)
     ranked = {"ranking", "item", "place"} & named.keys()

@@ -360,14 +360,7 @@ def _listed(values: list[float]) -> str:
 
 def _read_scores(table: Table, first: str, second: str, *, lower_wins: bool, margins: bool) -> Outcomes:
     """Return the outcomes of scores: the higher wins, or the lower."""
-    one, other = (table.numbers(column, "score") for column in (first, second))
-    with np.errstate(over="ignore"):
-        value = (other - one if lower_wins else one - other) + 0.0
-    if not np.isfinite(value).all():
-        row = int(np.flatnonzero(~np.isfinite(value))[0])
-        raise table.fail(row, code="scores-too-far-apart").says(
-            "the scores differ by more than a number can hold", "Correct them"
-        )
+    value = table.difference(*((second, first) if lower_wins else (first, second)), role="score")
     which = "lower" if lower_wins else "higher"
     kept = "; differences are kept as margins" if margins else ""
     how = f'columns "{first}" and "{second}" are scores: the {which} wins, equal is a tie{kept}'

@@ -13,24 +13,9 @@ from preflearn.data.orders import from_rankings
 from preflearn.exceptions import first_few
 from preflearn.io.table import Table
 
-__all__ = [
-    "Rankings",
-    "check_rankings",
-    "read_rankings",
-]
+__all__ = ["Pairs", "Rankings", "ranked_pairs", "read_rankings"]
 
 MOST_PAIRS = 2_000_000
-
-
-class RankedPairs(NamedTuple):
-    """Pairs of rankings: names of both sides as numbers, outcomes (1, or 0 for a tie), and the ranking of each."""
-
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    outcome: NDArray[np.float64]
-    ranking: NDArray[np.intp]
-    names: list[str]
-    adjacent: bool
 
 
 class Rankings(NamedTuple):
@@ -41,16 +26,17 @@ class Rankings(NamedTuple):
     weight: list[float] | None = None
     how: str = ""
 
-    def pairs(self) -> RankedPairs:
-        """Return all pairs of every ranking, or of neighbouring places only where all would be too many."""
-        codes: dict[str, int] = {}
-        coded = [[[codes.setdefault(name, len(codes)) for name in rank] for rank in ranks] for ranks in self.ranks]
-        sizes = [sum(map(len, ranks)) for ranks in coded]
-        adjacent = sum(size * (size - 1) // 2 for size in sizes) > MOST_PAIRS
-        kept = [number for number, size in enumerate(sizes) if size > 1]
-        data = from_rankings([coded[number] for number in kept], len(codes), pairs="adjacent" if adjacent else "all")
-        assert data.group is not None
-        return RankedPairs(data.first, data.second, data.outcome, np.array(kept)[data.group], list(codes), adjacent)
+
+class Pairs(NamedTuple):
+    """Comparisons before their items are known: sides are numbers of ``names``, ``row`` is the row of the table."""
+
+    names: list[str]
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    outcome: NDArray[np.float64]
+    row: NDArray[np.intp]
+    weight: NDArray[np.float64] | None = None
+    group: NDArray[np.intp] | None = None
 
 
 def read_rankings(table: Table, roles: Mapping[str, str], places: Sequence[str]) -> Rankings:
@@ -119,7 +105,33 @@ def _long(table: Table, item: str, place: str, ranking: Sequence[str]) -> Rankin
     return Rankings(ranks, [members[0] for members in rows.values()], how=how)
 
 
-def check_rankings(table: Table, rankings: Rankings) -> None:
+def ranked_pairs(table: Table, rankings: Rankings, layout: str, others: Sequence[str] = ()) -> tuple[Pairs, list[str]]:
+    """Return all pairs of every ranking, or of neighbouring places only where all would be too many, and notes.
+
+    ``others`` are items that need not occur in any ranking.
+    """
+    _check_rankings(table, rankings)
+    codes: dict[str, int] = {}
+    coded = [[[codes.setdefault(name, len(codes)) for name in rank] for rank in ranks] for ranks in rankings.ranks]
+    sizes = [sum(map(len, ranks)) for ranks in coded]
+    adjacent = sum(size * (size - 1) // 2 for size in sizes) > MOST_PAIRS
+    compared = [number for number, size in enumerate(sizes) if size > 1]
+    data = from_rankings([coded[number] for number in compared], len(codes), pairs="adjacent" if adjacent else "all")
+    group = np.array(compared)[data.group]
+    kept = "neighbouring places only, as all pairs would be too many" if adjacent else "all pairs of each ranking"
+    n_ties = int(np.count_nonzero(data.outcome == 0))
+    notes = [
+        f"{table.source}: {len(coded)} rankings of {len(codes)} items ({layout}).",
+        f"Outcomes: {rankings.how}. {len(data)} comparisons, {kept}; ties {n_ties}.",
+    ]
+    weight = None if rankings.weight is None else np.array(rankings.weight)[group]
+    if weight is not None and not weight.all():
+        raise table.refuse(code="ranking-count-zero").says("some rankings have the count 0", "Delete their lines")
+    names = list(dict.fromkeys([*codes, *others]))
+    return Pairs(names, data.first, data.second, data.outcome, np.array(rankings.row)[group], weight, group), notes
+
+
+def _check_rankings(table: Table, rankings: Rankings) -> None:
     """Raise for an item that a ranking lists twice."""
     for ranks, row in zip(rankings.ranks, rankings.row, strict=True):
         listed = [name for rank in ranks for name in rank]

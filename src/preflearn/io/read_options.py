@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from preflearn.data.fields import check_choice
 from preflearn.data.sides import normal
 from preflearn.exceptions import DataError, Setting, first_few, nearest_names
-from preflearn.io.roles import ROLES
+from preflearn.io.roles import LISTS, ROLES
 
-__all__ = ["Options", "Scale", "listed", "named_scale", "stated"]
+__all__ = ["Options", "Scale", "listed", "named_roles", "named_scale", "stated"]
 
 _HOW = (
     'Write the number of a clear win of each side, as in "first=1,second=2", or the side that positive numbers mean: '
@@ -23,12 +23,43 @@ _SIGNS = {"positive": 1.0, "negative": -1.0}
 
 
 class Scale(NamedTuple):
-    """The number of a clear win of the first side, and of the second; without ends only the sign counts."""
+    """What the numbers of an outcome column mean: the number of a clear win of the first side, and of the second.
+
+    Without ``ends`` only the sign counts. The person states it, or it is that of a public layout
+    (`preflearn.io.formats`); ``why`` is then a clause that says so.
+    """
 
     first: float
     second: float
     ends: bool
-    why: str = ""  # clause for a sentence about a scale that nobody stated
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of `read_preferences`; ``given`` are the columns that the person named, by role."""
+
+    owner: str
+    columns: Mapping[str, Any] | str | None = None
+    outcomes: Mapping[str, Any] | str | None = None
+    missing: str = "error"
+    self_comparisons: str = "error"
+    repeated_rows: str = "drop"
+    need_outcomes: bool = True
+    lower_wins: bool = False
+    margins: bool = False
+    scale: bool = True
+    items_name: str = "the list of known items"
+    by: str | None = None
+    given: dict[str, Any] = field(init=False)
+    scale_of_outcomes: Scale | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        check_choice(self.missing, ("error", "drop"), "missing", self.owner)
+        check_choice(self.self_comparisons, ("error", "drop"), "self_comparisons", self.owner)
+        check_choice(self.repeated_rows, ("drop", "keep"), "repeated_rows", self.owner)
+        object.__setattr__(self, "given", named_roles(self.columns, self.owner))
+        object.__setattr__(self, "scale_of_outcomes", named_scale(self.outcomes, self.owner))
 
 
 def stated(scale: Scale) -> Setting:
@@ -44,99 +75,46 @@ def stated(scale: Scale) -> Setting:
     return Setting("outcomes", {"first": f"{scale.first:g}", "second": f"{scale.second:g}"})
 
 
+def _entries(text: str) -> list[tuple[str, str]]:
+    """Return the entries of text such as ``first=home,second=away``; those without = have the value ""."""
+    parts = [part.partition("=") for part in text.split(",") if part.strip()]
+    return [(name.strip(), value.strip()) for name, _, value in parts]
+
+
 def named_scale(outcomes: Mapping[str, Any] | str | None, owner: str) -> Scale | None:
     """Return the scale that a person stated: a mapping, or text such as ``first=1,second=2``."""
     if outcomes is None:
         return None
+    stated_as = Setting("outcomes") + f': "{outcomes}" '
     if isinstance(outcomes, str):
-        parts = [part.partition("=") for part in outcomes.split(",") if part.strip()]
-        given: dict[str, Any] = {side.strip(): value.strip() for side, _, value in parts}
-        if len(given) < len(parts):
-            raise DataError(code="outcomes-side-twice", owner=owner).says(
-                Setting("outcomes") + f': "{outcomes}" names a side twice', _HOW
-            )
+        entries = _entries(outcomes)
+        given: dict[str, Any] = dict(entries)
+        if len(given) < len(entries):
+            raise DataError(code="outcomes-side-twice", owner=owner).says(stated_as + "names a side twice", _HOW)
     elif isinstance(outcomes, Mapping):
         given = dict(outcomes)
     else:
         raise TypeError(f"{owner}: outcomes must be text or a mapping; got {type(outcomes).__name__}. {_HOW}")
-    if not given or not given.keys() <= {"first", "second"}:
-        raise DataError(code="outcomes-not-understood", owner=owner).says(
-            Setting("outcomes") + f': "{outcomes}" is not understood', _HOW
-        )
     signs = {side: _SIGNS[value] for side, value in given.items() if isinstance(value, str) and value in _SIGNS}
-    if signs:
+    if given and given.keys() <= {"first", "second"} and signs:
         found = {sign if side == "first" else -sign for side, sign in signs.items()}
         if len(signs) < len(given) or len(found) > 1:
-            raise DataError(code="outcomes-contradictory", owner=owner).says(
-                Setting("outcomes") + f': "{outcomes}" contradicts itself', _HOW
-            )
+            raise DataError(code="outcomes-contradictory", owner=owner).says(stated_as + "contradicts itself", _HOW)
         sign = found.pop()
         return Scale(sign, -sign, ends=False)
     try:
-        first, second = (float(given[side]) for side in ("first", "second"))
+        first, second = float(given.pop("first")), float(given.pop("second"))
     except (KeyError, TypeError, ValueError):
         raise DataError(code="outcomes-not-understood", owner=owner).says(
-            Setting("outcomes") + f': "{outcomes}" is not understood', _HOW
+            stated_as + "is not understood", _HOW
         ) from None
+    if given:
+        raise DataError(code="outcomes-not-understood", owner=owner).says(stated_as + "is not understood", _HOW)
     if first == second or not np.isfinite([first, second]).all():
         raise DataError(code="outcomes-sides-alike", owner=owner).says(
-            Setting("outcomes") + f': "{outcomes}" does not tell the sides apart', _HOW
+            stated_as + "does not tell the sides apart", _HOW
         )
     return Scale(first, second, ends=True)
-
-
-@dataclass(frozen=True)
-class Options:
-    """The options of `read_preferences`; ``given`` are the columns that the person named, by role."""
-
-    owner: str
-    given: dict[str, Any]
-    scale_of_outcomes: Scale | None
-    drop_missing: bool
-    drop_self: bool
-    keep_repeats: bool
-    need_outcomes: bool
-    lower_wins: bool
-    margins: bool
-    scale: bool
-    items_name: str
-    by: str | None = None
-
-    @classmethod
-    def checked(
-        cls,
-        owner: str,
-        *,
-        columns: Mapping[str, Any] | str | None = None,
-        outcomes: Mapping[str, Any] | str | None = None,
-        missing: str = "error",
-        self_comparisons: str = "error",
-        repeated_rows: str = "drop",
-        need_outcomes: bool = True,
-        lower_wins: bool = False,
-        margins: bool = False,
-        scale: bool = True,
-        items_name: str = "the list of known items",
-        by: str | None = None,
-    ) -> Self:
-        """Return options as a person gives them; what is not allowed raises."""
-        check_choice(missing, ("error", "drop"), "missing", owner)
-        check_choice(self_comparisons, ("error", "drop"), "self_comparisons", owner)
-        check_choice(repeated_rows, ("drop", "keep"), "repeated_rows", owner)
-        return cls(
-            owner,
-            named_roles(columns, owner),
-            named_scale(outcomes, owner),
-            missing == "drop",
-            self_comparisons == "drop",
-            repeated_rows == "keep",
-            need_outcomes,
-            lower_wins,
-            margins,
-            scale,
-            items_name,
-            by,
-        )
 
 
 def listed(value: Any) -> list[str]:
@@ -150,21 +128,20 @@ def named_roles(columns: Mapping[str, Any] | str | None, owner: str) -> dict[str
     if columns is None:
         return {}
     if isinstance(columns, str):
-        parts = [part for part in columns.split(",") if part.strip()]
-        odd = [part for part in parts if "=" not in part]
-        if odd or not parts:
+        entries = _entries(columns)
+        odd = [part.strip() for part in columns.split(",") if part.strip() and "=" not in part]
+        if odd or not entries:
             raise DataError(code="columns-not-role-column", owner=owner).says(
                 Setting("columns") + f": {first_few(odd or [columns])} does not say which column has which role",
                 "Write role=column, as in first=home_team,second=away_team",
             )
         given: dict[str, Any] = {}
-        for part in parts:
-            role, _, column = part.partition("=")
-            if role.strip() in given:
+        for role, column in entries:
+            if role in given:
                 raise DataError(code="role-named-twice", owner=owner).says(
-                    Setting("columns") + f': the role "{role.strip()}" is named twice', "Name it once"
+                    Setting("columns") + f': the role "{role}" is named twice', "Name it once"
                 )
-            given[role.strip()] = column.strip()
+            given[role] = column
     elif isinstance(columns, Mapping):
         given = dict(columns)
     else:
@@ -187,4 +164,4 @@ def named_roles(columns: Mapping[str, Any] | str | None, owner: str) -> dict[str
         raise DataError(code="loser-without-winner", owner=owner).says(
             Setting("columns") + ": loser is named and winner is not", "Name both: winner=COLUMN,loser=COLUMN"
         )
-    return {role: column if role in ("features", "without") else str(column) for role, column in given.items()}
+    return {role: column if role in LISTS else str(column) for role, column in given.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ from preflearn.io.item_features import ItemEncoder, commas, known_items, read_it
 from preflearn.io.layout import Layout, find_layout
 from preflearn.io.opening import Content, decode, is_path, open_source, path_text
 from preflearn.io.outcomes import no_numbers, read_answers
-from preflearn.io.ranking_tables import Rankings, check_rankings, read_rankings
+from preflearn.io.ranking_tables import Pairs, ranked_pairs, read_rankings
 from preflearn.io.read_options import Options
 from preflearn.io.repeats import Asked, without_copies
 from preflearn.io.roles import LABELS
@@ -113,7 +113,9 @@ def read_preferences(
         "first=home_team,second=away_team", where they are not found by name. Roles: winner, loser; first, second with
         winner, outcome, score_first and score_second, or wins_first and wins_second (counts, with ties); weight, group,
         judge, cluster; ranking; item and place; name (of the items' table) and without (its columns to leave out);
-        features (pairs on each row, as in "x+y", or "none").
+        features (pairs on each row, as in "x+y", or "none"); covariates, numbers that are held equal when items are
+        compared, as in "length_diff+days_home-days_away": each a column that has the first side's number less the
+        second's, or the columns of both sides, whose difference is taken. They are used only if they are named.
     outcomes : mapping or str, default=None
         What the numbers of an outcome column mean, where neither its name nor a known layout says it. The number of a
         clear win of each side, as in "first=1,second=2" or ``{"first": 1, "second": 2}``: halfway is a tie, or half a
@@ -128,7 +130,7 @@ def read_preferences(
     margins : bool, default=False
         Whether differences of scores and numbers in an outcome column are kept; by default only who won.
     missing, self_comparisons : {"error", "drop"}, default="error"
-        What to do with rows that lack a side or an outcome, and with comparisons of an item with itself.
+        What to do with rows that lack a side, an outcome or a covariate, and with comparisons of an item with itself.
     repeated_rows : {"drop", "keep"}, default="drop"
         What to do with rows that repeat an earlier one in every column where a judge, a time or an id tells real
         answers apart: by default such copies count once, with a warning. Rows that say nothing but who won are
@@ -164,7 +166,7 @@ def read_preferences(
     Outcomes: columns "home_score" and "away_score" are scores: the higher wins, equal is a tie. First ("home_team")
     won 1, second ("away_team") 0, ties 1.
     """
-    options = Options.checked(
+    options = Options(
         "read_preferences",
         columns=columns,
         outcomes=outcomes,
@@ -198,14 +200,8 @@ def read_comparisons(
         A table that `read_preferences` reads: CSV, JSON lines or Parquet.
     items : str, path, item table or None, default=None
         The items: a file for `read_items`, its result, or any table `Comparisons` takes. None: the names that occur.
-    columns : mapping or str, default=None
-        Columns by role, where they are not found by name, as in `read_preferences`.
-    outcomes : mapping or str, default=None
-        What the numbers of an outcome column mean, as in `read_preferences`.
-    missing, self_comparisons : {"error", "drop"}, default="error"
-        What to do with rows that lack a side or an outcome, and with comparisons of an item with itself.
-    repeated_rows : {"drop", "keep"}, default="drop"
-        What to do with copies of whole rows, as in `read_preferences`.
+    columns, outcomes, missing, self_comparisons, repeated_rows
+        As in `read_preferences`.
 
     Returns
     -------
@@ -230,7 +226,7 @@ def read_comparisons(
     """
     owner = "read_comparisons"
     source = path_text(path, owner)
-    options = Options.checked(
+    options = Options(
         owner,
         columns=columns,
         outcomes=outcomes,
@@ -268,58 +264,38 @@ def read_with(
             f"{source!r} cannot be both the preferences and the items", "Give two files"
         )
     found = open_source(source, options.owner, form)
-    if options.by is not None and isinstance(found, Content):
-        raise DataError(code="category-without-columns", where=Place(found.source)).says(
-            Setting("by", options.by) + " names a column, and this file has none", "Give a table"
-        )
-    if isinstance(found, Content) and found.kind == "svmlight":
-        return _of_svmlight(found, items, options, n_features, zero_based)
-    for option, said in (("n_features", n_features is not None), ("zero_based", zero_based)):
-        if said and found.is_file:
+    if isinstance(found, Content):
+        what = "an SVMlight file" if found.kind == "svmlight" else "a PrefLib file"
+        for role, named in (("by", options.by), ("columns", options.given)):
+            if named:
+                raise DataError(code="file-without-columns", where=Place(found.source)).says(
+                    f"{what} has no columns to name", "Leave out " + Setting(role)
+                )
+        if options.scale_of_outcomes is not None:
+            raise no_numbers(what, found.source)
+        if found.kind == "svmlight":
+            return _of_svmlight(found, items, n_features, zero_based)
+    for option, given in (("n_features", n_features is not None), ("zero_based", zero_based)):
+        if given and found.is_file:
             raise DataError(code="option-of-svmlight", where=Place(found.source)).says(
                 Setting(option) + " is for SVMlight files, and this is a table", "Leave it out"
             )
-    statements = _of_table(found, items, options, form) if isinstance(found, Table) else _of_preflib(found, options)
-    data, encoder, notes = statements.with_items(items, options)
-    by = None if options.by is None else statements.cells_of(options.by)
-    return Reading(data, statements.layout, statements.columns, tuple(notes), encoder, found.source, by)
-
-
-def _of_table(table: Table, items: Any, options: Options, form: str | None) -> Statements:
-    known = None if form == "rankings" else find_format(table, options.given)
+    if isinstance(found, Content):
+        return _of_preflib(found, items, options)
+    known = None if form == "rankings" else find_format(found, options.given)
     if known is not None and known.rewrite is not None:
-        table = known.rewrite(table)
-    layout = find_layout(
-        table,
-        options.given,
-        known,
-        need_outcomes=options.need_outcomes,
-        rankings=None if form is None else form == "rankings",
-    )
-    return _compare(table, layout, options, known=items is not None and not isinstance(items, ItemEncoder))
+        found = known.rewrite(found)
+    rankings = None if form is None else form == "rankings"
+    layout = find_layout(found, options.given, known, need_outcomes=options.need_outcomes, rankings=rankings)
+    return (_of_rankings if layout.is_ranking else _of_rows)(found, layout, items, options)
 
 
-def _of_preflib(found: Content, options: Options) -> Statements:
-    if options.scale_of_outcomes is not None:
-        raise no_numbers("a PrefLib file", found.source)
-    table, rankings, names = preflib_rankings(decode(found.data, found.source), found.source)
-    suffix = os.path.splitext(found.path.removesuffix(".gz"))[1].lstrip(".").lower()  # noqa: PTH122 - of any text
-    layout = f"preflib {suffix}" if suffix in ("soc", "soi", "toc", "toi") else "preflib"
-    return _rank(table, rankings, layout, {}, names)
-
-
-def _of_svmlight(found: Content, items: Any, options: Options, n_features: int | None, zero_based: bool) -> Reading:
+def _of_svmlight(found: Content, items: Any, n_features: int | None, zero_based: bool) -> Reading:
     name = found.source
     if items is not None:
         raise DataError(code="svmlight-items", where=Place(name)).says(
             "rows of an SVMlight file bring their own features", "Leave out " + Setting("items")
         )
-    if options.given:
-        raise DataError(code="svmlight-columns", where=Place(name)).says(
-            "an SVMlight file has no columns to name", "Leave out " + Setting("columns")
-        )
-    if options.scale_of_outcomes is not None:
-        raise no_numbers("an SVMlight file", name)
     ratings, grouped = parse_svmlight(found.data, name, n_features=n_features, zero_based=zero_based)
     groups = f"in {ratings.n_groups} groups (qid)" if grouped else "in one group, as no line has a qid"
     notes = (
@@ -329,112 +305,30 @@ def _of_svmlight(found: Content, items: Any, options: Options, n_features: int |
     return Reading(ratings, "svmlight", {}, notes, None, name)
 
 
-@dataclass(frozen=True)
-class Statements:
-    """Comparisons before their items are known.
-
-    Items are numbers of ``names``; ``row`` is the row of ``table`` where each comparison stands. ``named`` are the
-    names as a data frame has them, and ``features`` those of the items that stand on the rows.
-    """
-
-    table: Table
-    layout: str
-    columns: dict[str, str]
-    names: list[str]
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    outcome: NDArray[np.float64]
-    row: NDArray[np.intp]
-    weight: NDArray[np.float64] | None = None
-    group: NDArray[Any] | None = None
-    features: Table | None = None
-    named: dict[str, Any] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    def with_items(self, items: Any, options: Options) -> tuple[Comparisons, ItemEncoder | None, list[str]]:
-        """Return the comparisons over their items, the encoder, and all notes."""
-        names = [self.named.get(name, name) for name in self.names]
-        known = known_items(items, self.names, names, self.features, options)
-        rows = np.arange(len(self.names))
-        if known.row is not None:
-            where = self._where()
-            lookup = known.find_rows(self.table, where)
-            rows = np.array([lookup.get(name, -1) for name in self.names])
-            same = np.flatnonzero(rows[self.first] == rows[self.second])
-            if len(same):
-                one, other = (self.names[side[same[0]]] for side in (self.first, self.second))
-                raise self.table.fail(int(self.row[same[0]]), code="same-item-in-row").says(
-                    f'"{one[:60]}" and "{other[:60]}" are the same item', "Delete the row"
-                )
-        labels, about = self._labels()
-        data = Comparisons._from_fields(
-            items=known.table.values,
-            first=rows[self.first],
-            second=rows[self.second],
-            outcome=self.outcome,
-            judges=None,
-            names=known.table.names,
-            feature_names=known.table.feature_names,
-            n_items=known.table.n_items,
-            **labels,
-        )
-        return data, known.encoder, [*self.notes, *known.notes, *about, *commas(self.table)]
-
-    def cells_of(self, column: str) -> NDArray[Any]:
-        """Return what a column says of each comparison."""
-        column = self.table.find(column, "the categories")
-        cells = self.table.column(column, "category")
-        meaning = self.table.names(column)
-        return label_array([meaning[cells[row]] for row in self.row.tolist()])
-
-    def _where(self) -> dict[str, int]:
-        """Return the row of the table where each name that is compared occurs first."""
-        both = np.concatenate([self.first, self.second])
-        rows = np.concatenate([self.row, self.row])
-        order = np.argsort(rows, kind="stable")
-        codes, places = np.unique(both[order], return_index=True)
-        return {self.names[code]: row for code, row in zip(codes.tolist(), rows[order[places]].tolist(), strict=True)}
-
-    def _labels(self) -> tuple[dict[str, Any], list[str]]:
-        """Return weight and labels of every comparison, and notes about them."""
-        table = self.table
-        labels: dict[str, Any] = dict.fromkeys(LABELS) | {"weight": self.weight, "group": self.group}
-        notes = []
-        for role in LABELS:
-            column = self.columns.get(role)
-            if column is not None and labels[role] is None:
-                meaning = table.names(column)
-                values = [meaning[cell] for cell in table.column(column, role)]
-                kept = [values[row] for row in self.row.tolist()]
-                labels[role] = label_array(kept)
-                notes.append(f'{role.capitalize()}s: column "{column}", {len(set(kept))} of them.')
-        column = self.columns.get("weight")
-        if column is not None:
-            weight = table.numbers(column, "weight")
-            bad = np.flatnonzero(weight < 0)
-            if len(bad):
-                raise table.fail(int(bad[0]), code="row-weight-negative").says(
-                    f'weight (column "{column}") is negative ({len(bad)} of {len(weight)} rows)',
-                    "Weights count how often a comparison was seen: give values >= 0",
-                )
-            if not weight.any():
-                raise table.refuse(code="all-row-weights-zero").says(
-                    f'all {len(weight)} weights (column "{column}") are zero', "Raise some of them"
-                )
-            labels["weight"] = weight[self.row] * (1.0 if self.weight is None else self.weight)
-            total = f"{weight.sum():g} in total"
-            notes.append(f'Weights: column "{column}", how many answers each row stands for, {total}.')
-        return labels, notes
+def _of_preflib(found: Content, items: Any, options: Options) -> Reading:
+    table, rankings, names = preflib_rankings(decode(found.data, found.source), found.source)
+    suffix = os.path.splitext(found.path.removesuffix(".gz"))[1].lstrip(".").lower()  # noqa: PTH122 - of any text
+    layout = Layout(f"preflib {suffix}" if suffix in ("soc", "soi", "toc", "toi") else "preflib", {})
+    pairs, notes = ranked_pairs(table, rankings, layout.name, names)
+    return _finish(table, layout, pairs, items, options, notes)
 
 
-def _compare(table: Table, layout: Layout, options: Options, *, known: bool) -> Statements:
-    """Return what a table with this layout says.
+def _of_rankings(table: Table, layout: Layout, items: Any, options: Options) -> Reading:
+    if options.scale_of_outcomes is not None:
+        raise no_numbers(layout.name, table.source)
+    roles, repeats = layout.roles, list[str]()
+    if "item" not in roles:  # there, an item that is listed again is a mistake
+        asked = Asked((), layout.places or (roles["ranking"],), roles.get("judge"), decided=False)
+        table = without_copies(table, asked, repeats, keep=options.repeated_rows == "keep")
+    rankings = read_rankings(table, roles, layout.places)
+    pairs, notes = ranked_pairs(table, rankings, layout.name)
+    notes += [*unused(table, [*roles.values(), *layout.places, *_category(table, options)]), *repeats]
+    return _finish(table, layout, pairs, items, options, notes)
 
-    ``known`` is whether there is a table of items: features on the rows are then not used.
-    """
-    if layout.is_ranking:
-        return _rankings(table, layout, options)
-    if known:
+
+def _of_rows(table: Table, layout: Layout, items: Any, options: Options) -> Reading:
+    """Return the comparisons of rows; where there is a table of items, features on the rows are not used."""
+    if items is not None and not isinstance(items, ItemEncoder):
         if layout.name.startswith("features"):
             raise table.refuse(code="items-of-unnamed-rows").says(
                 "the rows have features and no names, so that a table of items says nothing about them",
@@ -446,58 +340,49 @@ def _compare(table: Table, layout: Layout, options: Options, *, known: bool) -> 
     notes = [f"{table.source}: {len(table)} row{'s' if len(table) != 1 else ''} with the layout {layout.name}{like}."]
     repeats: list[str] = []
     if options.need_outcomes:
-        asked = Asked(
-            layout.side_columns, layout.answer_columns, roles.get("judge"), layout.decided and bool(layout.side_columns)
-        )
-        table = without_copies(table, asked, repeats, keep=options.keep_repeats)
-    spare = ("weight", *LABELS, *(("ties",) if layout.decided else ()))  # beside a winner, nothing means no tie
-    table = _without_empty(table, {role: roles[role] for role in roles if role not in spare}, options, notes)
-    named: dict[str, Any] = {}
+        decided = layout.decided and bool(layout.side_columns)
+        asked = Asked(layout.side_columns, layout.answer_columns, roles.get("judge"), decided)
+        table = without_copies(table, asked, repeats, keep=options.repeated_rows == "keep")
+    if options.missing == "drop":
+        table = _without_empty(table, layout, notes)
     if layout.side_columns:
         titles = layout.side_columns
         one, other = (table.column(column, role) for column, role in zip(titles, layout.side_roles, strict=True))
-        if not table.is_file:
-            named = table.names(titles[0]) | table.names(titles[1])
     else:
         assert layout.sides is not None
         titles = layout.sides
         one, other = row_items(table, layout.features, titles)
     table, one, other = _without_self(table, one, other, options, notes)
     codes = {name: number for number, name in enumerate(dict.fromkeys(chain(*zip(one, other, strict=True))))}
-    first = np.fromiter((codes[name] for name in one), dtype=np.intp, count=len(one))
-    second = np.fromiter((codes[name] for name in other), dtype=np.intp, count=len(other))
+    first, second = (np.array([codes[name] for name in side], dtype=np.intp) for side in (one, other))
     answers = read_answers(table, layout, (one, other), titles, options)
     notes += [*answers.notes, *repeats]
     features = None
     if layout.features:
         features, about = row_features(table, layout.features, (first, second), list(codes))
         notes += about
-    used = [*roles.values(), *(column for pair in layout.features for column in (pair.first, pair.second))]
-    notes += unused(table, [*used, *_category(table, options)])
+    described = (column for pair in layout.features for column in (pair.first, pair.second))
+    held = (column for one in layout.covariates for column in one.columns)
+    notes += unused(table, [*roles.values(), *described, *held, *_category(table, options)])
     row = np.arange(len(table)) if answers.row is None else answers.row
-    return Statements(
-        table,
-        layout.name,
-        roles,
-        list(codes),
-        first[row],
-        second[row],
-        answers.outcome,
-        row,
-        answers.weight,
-        features=features,
-        named=named,
-        notes=notes,
-    )
+    pairs = Pairs(list(codes), first[row], second[row], answers.outcome, row, answers.weight)
+    return _finish(table, layout, pairs, items, options, notes, features)
 
 
-def _without_empty(table: Table, needed: dict[str, str], options: Options, notes: list[str]) -> Table:
-    """Leave out rows without a cell that a comparison needs, if that was asked for; ``needed`` are columns by role."""
-    if not options.drop_missing:
-        return table
+def _category(table: Table, options: Options) -> list[str]:
+    """Return the column that says which category a row belongs to, if one was asked for."""
+    return [] if options.by is None else [table.find(options.by, "the categories")]
+
+
+def _without_empty(table: Table, layout: Layout, notes: list[str]) -> Table:
+    """Leave out rows without a cell that a comparison needs."""
+    # Beside a winner, nothing means no tie.
+    spare = ("weight", *LABELS, *(("ties",) if layout.decided else ()))
+    needed = [(role, column) for role, column in layout.roles.items() if role not in spare]
+    needed += [("covariate", column) for one in layout.covariates for column in one.columns]
     gone = {
         row
-        for role, column in needed.items()
+        for role, column in needed
         for absent in [{cell for cell in set(table.cells(column)) if is_absent(cell, role)}]
         if absent
         for row, cell in enumerate(table.cells(column))
@@ -507,7 +392,8 @@ def _without_empty(table: Table, needed: dict[str, str], options: Options, notes
         return table
     if len(gone) == len(table):
         raise table.refuse(code="every-row-has-gaps").says(
-            f"every row has an empty cell in {first_few(needed.values())}", "Name other columns, or fill the cells"
+            f"every row has an empty cell in {first_few(column for _, column in needed)}",
+            "Name other columns, or fill the cells",
         )
     notes.append(Note(f"Dropped: {len(gone)} of {len(table)} rows with an empty cell.", "rows-left-out"))
     return table.take([row for row in range(len(table)) if row not in gone])
@@ -516,75 +402,107 @@ def _without_empty(table: Table, needed: dict[str, str], options: Options, notes
 def _without_self(
     table: Table, one: list[str], other: list[str], options: Options, notes: list[str]
 ) -> tuple[Table, list[str], list[str]]:
-    keep = [row for row, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
-    n_same = len(one) - len(keep)
-    if not n_same:
+    same = [row for row, (a, b) in enumerate(zip(one, other, strict=True)) if a == b]
+    if not same:
         return table, one, other
-    if not options.drop_self or not keep:
-        row = next(row for row, (a, b) in enumerate(zip(one, other, strict=True)) if a == b)
-        what = f'"{one[row][:60]}" is set against itself ({n_same} of {len(one)} rows)'
-        if not keep:
-            raise table.fail(row, code="only-self-comparisons-in-rows").says(
-                what, "Check that the two sides are different columns"
-            )
-        raise table.fail(row, code="self-comparison-in-row").says(
+    what = f'"{one[same[0]][:60]}" is set against itself ({len(same)} of {len(one)} rows)'
+    if len(same) == len(one):
+        raise table.fail(same[0], code="only-self-comparisons-in-rows").says(
+            what, "Check that the two sides are different columns"
+        )
+    if options.self_comparisons == "error":
+        raise table.fail(same[0], code="self-comparison-in-row").says(
             what, "Delete the rows", "leave out all such rows with " + Setting("self_comparisons", "drop")
         )
-    text = f"Dropped: {n_same} of {len(one)} comparisons of an item with itself."
+    text = f"Dropped: {len(same)} of {len(one)} comparisons of an item with itself."
     notes.append(Note(text, "self-comparisons-left-out"))
+    keep = sorted(set(range(len(one))) - set(same))
     return table.take(keep), [one[row] for row in keep], [other[row] for row in keep]
 
 
-def _rankings(table: Table, layout: Layout, options: Options) -> Statements:
-    if options.scale_of_outcomes is not None:
-        raise no_numbers(layout.name, table.source)
-    roles, repeats = dict(layout.roles), list[str]()
-    if "item" not in roles:  # there, an item that is listed again is a mistake
-        asked = Asked((), layout.places or (roles["ranking"],), roles.get("judge"), decided=False)
-        table = without_copies(table, asked, repeats, keep=options.keep_repeats)
-    columns = roles | ({"ranking": ",".join(layout.places)} if layout.places else {})
-    found = _rank(table, read_rankings(table, roles, layout.places), layout.name, columns, [])
-    if not table.is_file:
-        for column in [roles["item"]] if "item" in roles else layout.places:
-            found.named.update(table.names(column))
-    used = [*roles.values(), *layout.places, *_category(table, options)]
-    found.notes.extend([*unused(table, used), *repeats])
-    return found
-
-
-def _category(table: Table, options: Options) -> list[str]:
-    """Return the column that says which category a row belongs to, if one was asked for."""
-    return [] if options.by is None else [table.find(options.by, "the categories")]
-
-
-def _rank(table: Table, rankings: Rankings, layout: str, columns: dict[str, str], names: list[str]) -> Statements:
-    """Return the pairs of rankings; ``names`` are items that need not occur in any."""
-    check_rankings(table, rankings)
-    pairs = rankings.pairs()
-    row = np.array(rankings.row)[pairs.ranking]
-    n_ties = int(np.count_nonzero(pairs.outcome == 0))
-    kept = "neighbouring places only, as all pairs would be too many" if pairs.adjacent else "all pairs of each ranking"
-    notes = [
-        f"{table.source}: {len(rankings.ranks)} rankings of {len(pairs.names)} items ({layout}).",
-        f"Outcomes: {rankings.how}. {len(row)} comparisons, {kept}; ties {n_ties}.",
-    ]
-    weight = None if rankings.weight is None else np.array(rankings.weight)[pairs.ranking]
-    if weight is not None and not weight.all():
-        raise table.refuse(code="ranking-count-zero").says("some rankings have the count 0", "Delete their lines")
-    known = list(dict.fromkeys([*pairs.names, *names]))
-    return Statements(
-        table,
-        layout,
-        columns,
-        known,
-        pairs.first,
-        pairs.second,
-        pairs.outcome,
-        row,
-        weight,
-        group=pairs.ranking,
-        notes=notes,
+def _finish(
+    table: Table,
+    layout: Layout,
+    pairs: Pairs,
+    items: Any,
+    options: Options,
+    notes: list[str],
+    features: Table | None = None,
+) -> Reading:
+    """Return the comparisons over their items; ``features`` are those of the items that stand on the rows."""
+    values = {cell: value for column in layout.name_columns for cell, value in table.names(column).items()}
+    known = known_items(items, pairs.names, [values.get(name, name) for name in pairs.names], features, options)
+    rows = np.arange(len(pairs.names))
+    if known.row is not None:
+        line = np.full(len(pairs.names), len(table))
+        for side in (pairs.first, pairs.second):
+            np.minimum.at(line, side, pairs.row)
+        occurs = {name: row for name, row in zip(pairs.names, line.tolist(), strict=True) if row < len(table)}
+        lookup = known.find_rows(table, occurs)
+        rows = np.array([lookup.get(name, -1) for name in pairs.names])
+        same = np.flatnonzero(rows[pairs.first] == rows[pairs.second])
+        if len(same):
+            one, other = (pairs.names[side[same[0]]] for side in (pairs.first, pairs.second))
+            raise table.fail(int(pairs.row[same[0]]), code="same-item-in-row").says(
+                f'"{one[:60]}" and "{other[:60]}" are the same item', "Delete the row"
+            )
+    beside, about = _beside(table, layout, pairs)
+    data = Comparisons._from_fields(
+        items=known.table.values,
+        first=rows[pairs.first],
+        second=rows[pairs.second],
+        outcome=pairs.outcome,
+        judges=None,
+        names=known.table.names,
+        feature_names=known.table.feature_names,
+        n_items=known.table.n_items,
+        **beside,
     )
+    by = None
+    if options.by is not None:
+        by = _labels(table, table.find(options.by, "the categories"), "category", pairs.row)
+    told = (*notes, *known.notes, *about, *commas(table))
+    return Reading(data, layout.name, layout.columns, told, known.encoder, table.source, by)
+
+
+def _labels(table: Table, column: str, role: str, row: NDArray[np.intp]) -> NDArray[Any]:
+    """Return what a column says of each comparison; an empty cell raises."""
+    cells, meaning = table.column(column, role), table.names(column)
+    return label_array([meaning[cells[place]] for place in row.tolist()])
+
+
+def _beside(table: Table, layout: Layout, pairs: Pairs) -> tuple[dict[str, Any], list[str]]:
+    """Return what stands beside the sides of every comparison (labels, weight, covariates), and notes about it."""
+    fields: dict[str, Any] = dict.fromkeys(LABELS) | {"weight": pairs.weight, "group": pairs.group}
+    notes = []
+    for role in LABELS:
+        column = layout.roles.get(role)
+        if column is not None and fields[role] is None:
+            fields[role] = _labels(table, column, role, pairs.row)
+            notes.append(f'{role.capitalize()}s: column "{column}", {len(set(fields[role].tolist()))} of them.')
+    column = layout.roles.get("weight")
+    if column is not None:
+        weight = table.numbers(column, "weight")
+        bad = np.flatnonzero(weight < 0)
+        if len(bad):
+            raise table.fail(int(bad[0]), code="row-weight-negative").says(
+                f'weight (column "{column}") is negative ({len(bad)} of {len(weight)} rows)',
+                "Weights count how often a comparison was seen: give values >= 0",
+            )
+        if not weight.any():
+            raise table.refuse(code="all-row-weights-zero").says(
+                f'all {len(weight)} weights (column "{column}") are zero', "Raise some of them"
+            )
+        fields["weight"] = weight[pairs.row] * (1.0 if pairs.weight is None else pairs.weight)
+        total = f"{weight.sum():g} in total"
+        notes.append(f'Weights: column "{column}", how many answers each row stands for, {total}.')
+    if layout.covariates:
+        values = [table.difference(*one.columns, role="covariate") for one in layout.covariates]
+        fields["covariates"] = np.column_stack(values)[pairs.row]
+        fields["covariate_names"] = tuple(one.name for one in layout.covariates)
+        named = first_few(fields["covariate_names"], 8)
+        notes.append(f"Covariates: {named}, the first side's numbers less the second's.")
+    return fields, notes
 
 
 def check_feature_numbers(n_features: int, source: str) -> None:

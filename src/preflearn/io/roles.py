@@ -17,6 +17,7 @@ from preflearn.io.table import Table
 __all__ = [
     "DECIDED",
     "LABELS",
+    "LISTS",
     "ROLES",
     "Pair",
     "follows_outcome",
@@ -29,9 +30,11 @@ __all__ = [
 
 # Labels of comparisons: each becomes the field of `Comparisons` of the same name.
 LABELS = ("judge", "group", "cluster")
+# Roles of several columns, which are never found by their names: features of items, what describes none, covariates.
+LISTS = ("features", "without", "covariates")
 ROLES = (
     *("winner", "loser", "first", "second", "outcome", "score_first", "score_second", "wins_first", "wins_second"),
-    *("ties", "weight", *LABELS, "ranking", "item", "place", "name", "features", "without"),
+    *("ties", "weight", *LABELS, "ranking", "item", "place", "name", *LISTS),
 )
 
 # The two words of a pair of columns; those of the first list say who won.

@@ -26,7 +26,7 @@ from preflearn.exceptions import DataError, FileFormatError, Place, Setting, Tex
 __all__ = ["LEAVE_OUT", "Table", "is_absent", "numbers_of", "parse_csv", "such", "tidy_number"]
 
 # Roles without which a row is no comparison, how messages say that such rows can be left out, and words for no value.
-NEEDED = ("winner", "loser", "first", "second", "outcome", "score", "wins_first", "wins_second", "ties")
+NEEDED = ("winner", "loser", "first", "second", "outcome", "score", "wins_first", "wins_second", "ties", "covariate")
 LEAVE_OUT = "leave out all such rows with " + Setting("missing", "drop")
 _NAMES = ("winner", "loser", "first", "second")  # could be the name of an item
 _ABSENT = frozenset(("na", "n/a", "nan", "null", "#n/a", "<na>"))
@@ -166,7 +166,7 @@ class Table:
     def numbers(self, name: str, role: str | None = None) -> NDArray[np.float64]:
         """Return a column as finite numbers; the first cell that is none raises with its line."""
         cells = self.column(name, role)
-        what = f'column "{name}"' if role is None else role
+        what = f'column "{name}"' if role is None else f'{role} (column "{name}")'
         values = self.as_numbers(name, cells)
         if values is not None and np.isfinite(values).all():
             return values
@@ -176,6 +176,19 @@ class Table:
         raise self.fail(row, code="cell-not-a-number").says(
             f'{what} holds "{cells[row][:60]}", which is not a finite number', *cures
         )
+
+    def difference(self, column: str, other: str | None = None, *, role: str) -> NDArray[np.float64]:
+        """Return the numbers of a column less those of another, if there is one."""
+        values = self.numbers(column, role)
+        if other is None:
+            return values
+        with np.errstate(over="ignore"):
+            values = values - self.numbers(other, role) + 0.0
+        if not np.isfinite(values).all():
+            raise self.fail(int(np.flatnonzero(~np.isfinite(values))[0]), code="numbers-too-far-apart").says(
+                f'"{column}" and "{other}" differ by more than a number can hold', "Correct them"
+            )
+        return values
 
 
 def _cell(value: Any) -> str:
