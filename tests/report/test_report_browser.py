@@ -75,7 +75,7 @@ def test_a_reader_finds_the_main_parts(browser, result_of, tmp_path):
     page = visit.page
     assert page.title() == "Chess club"
     assert page.get_by_role("heading", level=1).inner_text() == "Chess club"
-    for heading in ("Ranking", "Warnings", "Can it be ranked?", "Calibration", "What to compare next", "Data", "Model"):
+    for heading in ("Ranking", "Can it be ranked?", "Calibration", "What to compare next", "Data", "Model"):
         assert page.get_by_role("heading", name=heading, exact=True).is_visible()
     first = str(result_of("club").ranking.names[0])
     assert first in page.locator("#answer").inner_text()
@@ -110,3 +110,23 @@ def test_this_test_would_see_a_request(browser, result_of, tmp_path):
     path.write_text(spoiled, encoding="utf-8")
     visit = Visit(browser, path, 360)
     assert visit.complaints or len(visit.requests) > 1
+
+
+@pytest.mark.slow
+def test_the_table_can_be_sorted_and_searched(browser, result_of, tmp_path):
+    path = tmp_path / "report.html"
+    write_report(result_of("many"), path)
+    visit = Visit(browser, path, 1280)
+    page = visit.page
+    rows = page.locator("#items tbody tr")
+    assert rows.count() == 230
+    worst = result_of("many").ranking.names[-1]
+    page.get_by_role("button", name="utility").click()
+    assert worst in rows.first.inner_text()
+    page.get_by_role("searchbox").fill(worst.upper())
+    assert worst in [row.split("\t")[2] for row in page.locator("#items tbody tr:visible").all_inner_texts()]
+    assert page.locator("#items tbody tr:visible").count() < 30
+    with page.expect_download() as file:
+        page.get_by_role("link", name="Download the table").click()
+    assert file.value.suggested_filename == "ranking.csv"
+    assert visit.complaints == []

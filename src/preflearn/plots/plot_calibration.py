@@ -12,13 +12,13 @@ from preflearn.data.pair_table import warn_zero_one
 from preflearn.exceptions import DataError
 from preflearn.metrics import Calibration
 from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of
-from preflearn.plots._axes import GREY, LINE, axes_for, figure_class
-from preflearn.plots._fitted import require
+from preflearn.plots.fitted import require
+from preflearn.plots.marks import GREY, LINE, axes_for, figure_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_calibration"]
+__all__ = ["plot_calibration", "share_interval", "winner_curve"]
 
 
 def plot_calibration(
@@ -101,8 +101,8 @@ def plot_calibration(
         warn_zero_one(rows.truth, caller)
     curve = curve_of(caller, rows, n_bins)
     error = calibration_error(curve)
-    predicted, observed, count = _winners(curve, float(len(rows.truth) if weight is None else np.sum(weight)))
-    low, high = _interval(observed * count, count, level)
+    predicted, observed, count = winner_curve(curve, float(len(rows.truth) if weight is None else np.sum(weight)))
+    low, high = share_interval(observed * count, count, level)
 
     ax = axes_for(ax, caller, (5.0, 4.6))
     if not any(line.get_gid() == "calibrated" for line in ax.lines):
@@ -159,7 +159,7 @@ def _first(probability: Any, caller: str) -> Any:
     return given[:, 1]
 
 
-def _winners(curve: Calibration, total: float) -> tuple[Any, Any, Any]:
+def winner_curve(curve: Calibration, total: float) -> tuple[Any, Any, Any]:
     """Return the curve above 1/2: probability, share, and number of comparisons out of ``total``."""
     n_filled = len(curve.predicted)
     upper = slice(n_filled - max(n_filled // 2, 1), None)
@@ -168,7 +168,7 @@ def _winners(curve: Calibration, total: float) -> tuple[Any, Any, Any]:
     return curve.predicted[upper], curve.observed[upper], count
 
 
-def _interval(wins: Any, count: Any, level: float) -> tuple[Any, Any]:
+def share_interval(wins: Any, count: Any, level: float) -> tuple[Any, Any]:
     """Return Clopper and Pearson's interval of the share of wins."""
     tail, losses = (1 - level) / 2, np.maximum(count - wins, 0.0)
     low = np.where(wins > 0, betaincinv(np.maximum(wins, 1e-300), losses + 1, tail), 0.0)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preflearn.plots._axes import GREY, LINE, MARK, axes_for, figure_class
-from preflearn.plots._fitted import FloatArray, column_of, parameter_names, require
+from preflearn.plots.fitted import FloatArray, column_of, parameter_names, require
+from preflearn.plots.marks import GREY, LINE, MARK, axes_for, figure_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from preflearn.data import Comparisons
-from preflearn.plots._axes import BAND, GREY, LINE, MARK, axes_for, figure_class
+from preflearn.plots.marks import BAND, GREY, LINE, MARK, axes_for, figure_class, preference_colours
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,7 @@ def plot_preferences(model: Any, items: Any = None, *, clusters: Any = None, ax:
         ends = (np.flatnonzero(np.diff(labels[order])) + 0.5).tolist()
 
     ax = axes_for(ax, caller, (5.6, 4.8))
-    image = ax.imshow(P[np.ix_(order, order)], cmap="RdBu", vmin=0, vmax=1, interpolation="nearest")
+    image = ax.imshow(P[np.ix_(order, order)], cmap=preference_colours(), vmin=0, vmax=1, interpolation="nearest")
     for end in ends:
         ax.axhline(end, color="black", linewidth=1)
         ax.axvline(end, color="black", linewidth=1)

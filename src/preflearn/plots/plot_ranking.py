@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preflearn.exceptions import first_few
-from preflearn.plots._axes import GREY, LINE, axes_for, figure_class
+from preflearn.plots.marks import BAND, GREY, LINE, axes_for, figure_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +36,7 @@ def plot_ranking(ranking: Any, *, top: int | None = None, level: float | None = 
     Returns
     -------
     matplotlib Axes
-        With a marker and a line per item.
+        With a marker and a line per item, and a thin line between tiers, where the ranking has these.
 
     Notes
     -----
@@ -74,13 +74,16 @@ def plot_ranking(ranking: Any, *, top: int | None = None, level: float | None = 
 
     ax = axes_for(ax, caller, (6.0, 1.2 + 0.26 * len(order)))
     rows = np.arange(len(order))
-    ax.hlines(rows, low[order], high[order], color=LINE, linewidth=1.6)
+    ax.hlines(rows, low[order], high[order], color=BAND, linewidth=4)
     ax.plot(utility[order], rows, "o", color=LINE, markersize=5)
     ax.set_yticks(rows, [names[k] for k in order])
     ax.set_ylim(len(order) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="y", color=GREY, alpha=0.15, linewidth=0.6)
     ax.set_axisbelow(True)
+    tier = _get(ranking, "tier")
+    if tier is not None:  # a line between tiers
+        ax.hlines(np.flatnonzero(np.diff(np.asarray(tier)[order])) + 0.5, *ax.get_xlim(), color=GREY, linewidth=0.6)
     interval = "interval" if level is None else f"{100 * float(level):g} % interval"
     ax.set_xlabel(f"utility, with {interval} (only differences mean anything)")
     if len(order) < len(utility):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
-from preflearn.plots._axes import LINE, axes_for, figure_class
-from preflearn.plots._fitted import FloatArray, column_of, feature_names, require, training_items
+from preflearn.plots.fitted import FloatArray, column_of, feature_names, require, training_items
+from preflearn.plots.marks import LINE, axes_for, figure_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -89,7 +89,9 @@ def details(summary: str, content: str) -> str:
     return f"<details><summary>{escape(summary)}</summary>{content}</details>"
 
 
-def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str] | str], left: Sequence[int] = (0,)) -> str:
+def table(
+    caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,), key: str = ""
+) -> str:
     """Return a table that scrolls inside its frame.
 
     Parameters
@@ -98,35 +100,36 @@ def table(caption: str, header: Sequence[str], rows: Iterable[Sequence[str] | st
         What the table holds, read out before it; text.
     header : sequence of str
         Names of the columns; text.
-    rows : iterable of sequence of str, or str
-        Cells; HTML. The first cell that stands at the left names its row. A string goes over the whole width.
+    rows : iterable of sequence of str
+        Cells; HTML. The first cell that stands at the left names its row.
     left : sequence of int, default=(0,)
         Columns of words, which stand at the left; the others are numbers.
+    key : str, default=""
+        The name of the table on the page.
     """
     words = set(left)
-    key = min(words, default=-1)
+    named = min(words, default=-1)
     head = "".join(
         f'<th scope="col"{"" if k in words else _NUMBER}>{escape(title)}</th>' for k, title in enumerate(header)
     )
     body = []
     for row in rows:
-        if isinstance(row, str):
-            body.append(f'<tr class="gap"><td colspan="{len(header)}">{row}</td></tr>')
-            continue
         cells = []
         for k, cell in enumerate(row):
-            if k == key:
+            if k == named:
                 cells.append(f'<th scope="row">{cell}</th>')
             else:
                 cells.append(f"<td{'' if k in words else _NUMBER}>{cell}</td>")
         body.append(f"<tr>{''.join(cells)}</tr>")
-    return framed(caption, f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>", long=len(body) > LONG)
+    return framed(
+        caption, f"<thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody>", long=len(body) > LONG, key=key
+    )
 
 
-def framed(caption: str, content: str, *, long: bool = False, kind: str = "") -> str:
+def framed(caption: str, content: str, *, long: bool = False, kind: str = "", key: str = "") -> str:
     """Return head and body of a table in the frame in which it scrolls, with its caption, which is text."""
     said = escape(caption)
-    of_kind = f' class="{kind}"' if kind else ""
+    of_kind = (f' class="{kind}"' if kind else "") + (f' id="{key}"' if key else "")
     return (
         f'<div class="frame{" long" if long else ""}" role="region" tabindex="0" aria-label="{said}">'
         f"<table{of_kind}><caption><span>{said}</span></caption>{content}</table></div>"

@@ -17,6 +17,7 @@ __all__ = ["judges", "next_comparisons"]
 MOST_JUDGES = 60  # rows
 WANTED = 10  # comparisons
 MOST_SUGGESTED = 5_000  # items
+LEAST_GAIN = 0.0005  # nats that are printed as 0.001
 
 
 def judges(shown: Shown) -> str:
@@ -25,7 +26,7 @@ def judges(shown: Shown) -> str:
     if found is None:
         named = 0 if data.judge is None else len(set(data.judge.tolist()) - {""})
         if named < 2:
-            return paragraph("The data do not say who judged, or there is only one judge.")
+            return ""
         return paragraph(f"{plural(named, 'judge')} are named, but no model that tells them apart was learned.")
     verdicts = [str(one) for one in found.verdict]
     counts = ", ".join(f"{verdicts.count(one)} {escape(one)}" for one in dict.fromkeys(verdicts))
@@ -45,9 +46,11 @@ def judges(shown: Shown) -> str:
     header = ["judge", "answers", "verdict", "reliability", "consistency", "agrees", "expected", "decided both ways"]
     more = f" (the first {MOST_JUDGES} of {len(found):,})" if len(found) > MOST_JUDGES else ""
     words = paragraph(
-        f"{plural(len(found), 'judge')}: {counts}. A reliability of 1 means that answers follow from those of the "
-        "others as much as is usual here, 0 not at all, and below 0 the contrary; consistency is the same, with the "
-        "judge's own other answers known."
+        f"{plural(len(found), 'judge')}: {counts}. <em>Agrees</em> is how often a judge answered as the others lead "
+        "one to expect, and <em>expected</em> how often a judge like the others would. <em>Reliability</em> sums that "
+        "up: 1 is a judge like the others, 0 answers by chance, below 0 the contrary of the others. "
+        "<em>Consistency</em> is the same with the judge's own other answers known: a judge of high consistency and "
+        "low reliability has a taste of its own."
     )
     return words + table(f"Judges, the least reliable first{more}", header, rows, left=(0, 2))
 
@@ -56,7 +59,7 @@ def next_comparisons(shown: Shown) -> str:
     """Return the comparisons that are expected to tell most."""
     n = len(shown.names)
     if n < 2:
-        return paragraph("There is only one item, so there is nothing to compare.")
+        return ""
     return _suggested(shown) or _neighbours(shown) or paragraph("No comparison would tell more than another.")
 
 
@@ -67,16 +70,20 @@ def _suggested(shown: Shown) -> str | None:
     with quiet(Warning):
         asked = suggestions.model_to_ask(result.data, result.model, result.analysis, random_state=shown.random_state)
         todo = suggestions.next_comparisons(asked, WANTED, random_state=shown.random_state)
-    if not len(todo):
-        return None
-    pairs = zip(todo.first_name, todo.second_name, todo.gain, strict=True)
+    pairs = [
+        (clean(a), clean(b), float(gain))
+        for a, b, gain in zip(todo.first_name, todo.second_name, todo.gain, strict=True)
+        if gain >= LEAST_GAIN
+    ]
+    if not pairs:
+        return paragraph("No further comparison of these items is expected to change much.")
     words = "Each is the one expected to tell most about the utilities, given that those above it will be answered."
     if todo.criterion == "preference":
         words = (
             "The pairs whose outcome is expected to tell most about the preference between the two; where preferences "
             "run in circles it tells little about others."
         )
-    return _listed(words, [(clean(a), clean(b), gain) for a, b, gain in pairs], "information (nats)", 3)
+    return _listed(words, pairs, "information (nats)", 3)
 
 
 def _neighbours(shown: Shown) -> str | None:

@@ -8,15 +8,16 @@ import numpy as np
 from scipy.stats import chi2
 from sklearn.base import clone
 
+from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.suggestions import runs_in_circles
 from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of, log_loss
 from preflearn.operators import FloatArray, IntArray
-from preflearn.plots.plot_calibration import _interval, _winners
+from preflearn.plots.plot_calibration import share_interval, winner_curve
 from preflearn.report.context import Shown
 from preflearn.report.markup import number, paragraph, percent, share, table
 from preflearn.report.svg import Drawing
 from preflearn.selection import PairFolds, outcome_probability
-from preflearn.table_format import plural
+from preflearn.table_format import p_value, plural
 
 __all__ = ["calibration", "held_out"]
 
@@ -25,7 +26,6 @@ BINS = 10  # between 0 and 1; half of them lie above 1/2
 LEAST = 10  # comparisons
 MOST = 200_000  # comparisons up to which a model without leave_one_out is trained again
 LEVEL = 0.95
-OFF = 0.01  # p-value below which probabilities are called off
 
 
 def calibration(shown: Shown) -> str:
@@ -45,15 +45,21 @@ def calibration(shown: Shown) -> str:
     right = np.where(rows.score == 0.5, 0.5, (rows.score > 0.5) == (rows.truth > 0))[decided]
     weight = np.ones(len(rows.truth)) if rows.weight is None else rows.weight
     accuracy = float(np.average(right, weights=weight[decided])) if weight[decided].sum() > 0 else float("nan")
-    predicted, observed, count = _winners(curve, float(weight.sum()))
+    predicted, observed, count = winner_curve(curve, float(weight.sum()))
     sign = np.where(rows.score >= 0.5, 1.0, -1.0)  # of the winner that is predicted
     pair = data.pairs.row if runs_in_circles(shown.result.model) and data.items is None else None
-    trusted = _trusted(np.maximum(rows.score, 1 - rows.score), (1 + sign * np.sign(rows.truth)) / 2, weight, pair)
+    trusted = _trusted(
+        np.maximum(rows.score, 1 - rows.score),
+        (1 + sign * np.sign(rows.truth)) / 2,
+        weight,
+        pair,
+        shown.result.analysis.limits,
+    )
     words = paragraph(
         f"{how} The winner was predicted in <strong>{percent(accuracy)}</strong> of the comparisons that had one; "
         f"the log loss is {number(loss, 3)} (guessing: 0.693) and the calibration error {percent(error, 1)}. {trusted}"
     )
-    low, high = _interval(observed * count, count, LEVEL)
+    low, high = share_interval(observed * count, count, LEVEL)
     return (
         words
         + f'<div class="beside">{_figure(predicted, observed, count, low, high, error)}'
@@ -61,7 +67,9 @@ def calibration(shown: Shown) -> str:
     )
 
 
-def _trusted(predicted: FloatArray, won: FloatArray, weight: FloatArray, pair: IntArray | None) -> str:
+def _trusted(
+    predicted: FloatArray, won: FloatArray, weight: FloatArray, pair: IntArray | None, limits: Limits = LIMITS
+) -> str:
     """Return whether the probabilities of predicted winners hold, by a chi-square test over bins.
 
     Where pairs have effects of their own, answers about one pair, each predicted from the others, are wrong together:
@@ -75,11 +83,11 @@ def _trusted(predicted: FloatArray, won: FloatArray, weight: FloatArray, pair: I
         clumps, clump = np.unique(pair * BINS + place, return_inverse=True)
         together = np.bincount(clumps % BINS, np.bincount(clump.ravel(), error) ** 2, BINS)
         variance = np.maximum(variance, together)
-    p_value = float(chi2.sf(float(np.sum(sums**2 / variance)), len(np.unique(place))))
-    if p_value >= OFF:
+    p = float(chi2.sf(float(np.sum(sums**2 / variance)), len(np.unique(place))))
+    if p >= limits.off_calibration:
         return "As far as these comparisons can tell, the probabilities can be taken at their word."
     too = "cautious" if float(sums.sum()) > 0 else "bold"
-    return f"The probabilities are off by more than chance explains (p = {p_value:.1g}); on average they are too {too}."
+    return f"The probabilities are off by more than chance explains ({p_value(p)}); on average they are too {too}."
 
 
 def held_out(shown: Shown) -> tuple[FloatArray, str]:

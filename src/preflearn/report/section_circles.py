@@ -12,7 +12,7 @@ from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, clean, escape, name, number, paragraph, percent, table
 from preflearn.table_format import plural
 
-__all__ = ["clusters", "rankability"]
+__all__ = ["clusters", "rankability", "rankability_figures"]
 
 MOST_CLUSTERED = 200  # items
 MOST_CYCLES, LONGEST_CYCLE = 5, 12
@@ -20,14 +20,39 @@ LEAST_SURE = 0.1  # probability of beating everybody below which nobody is named
 MOST_MEMBERS = 30  # items that are named for each cluster
 
 
+# What a verdict means for somebody who wants to use the ranking.
+MEANING = {
+    "rankable": "You can use the places, as far as their intervals are sure of them.",
+    "partly cyclic": "Some items beat others against the order. Use the places as a rough guide, and ask for the two "
+    "items that matter to you.",
+    "cyclic": "As in rock, paper, scissors, which item is better depends on what it is compared with. Do not use the "
+    "places; ask for the two items that matter to you.",
+    "undecided": "There are too few repeats to tell an order from circles. Compare the same pairs again.",
+    "only noise": "The answers look as if they had been given by chance. Do not use the places.",
+}
+
+
 def rankability(shown: Shown) -> str:
-    """Return the verdict and what lies behind it."""
+    """Return the verdict in plain words, and what to do about it."""
     found = shown.result.rankability
     if found is None:
         return paragraph(
             "Whether a single ranking explains these comparisons was not examined. "
             f"{escape(WORDS.words(LOOK_FOR_CIRCLES))}, whatever it costs."
         )
+    meaning = "" if found.hint else MEANING[found.verdict]
+    if found.found and found.ordered:
+        meaning = "The places hold. How likely a win is does not follow from them: ask for the two items."
+    if found.n_parts > 1 and found.verdict == "rankable":
+        meaning = "Items of different parts never met: compare places within a part only."
+    return paragraph(f"<strong>{escape(found.told)}</strong>", meaning) + (_cycles(found) if found.found else "")
+
+
+def rankability_figures(shown: Shown) -> str:
+    """Return the figures behind the verdict."""
+    found = shown.result.rankability
+    if found is None:
+        return ""
     circles, triples = found.triads
     hodge = found.hodge
     models = {"ranking": "without circles", "both": "with circles", "chance": "chance"}
@@ -50,14 +75,12 @@ def rankability(shown: Shown) -> str:
     if found.found and found.along:
         what = "How strong preferences are depends on" if found.ordered else "The circles run along"
         lines.append(f"{what} {' and '.join(name(clean(one)) for one in found.along)}.")
-    verdict = found.told + (" Ask for single pairs, not for places." if found.verdict == "cyclic" else "")
-    text = paragraph(f"<strong>{escape(verdict)}</strong>")
-    return text + bullets(lines) + _cycles(found) + _winners(shown)
+    return bullets(lines) + _winners(shown) + ("" if found.found else _cycles(found))
 
 
 def _cycles(found: Any) -> str:
     if not found.cycles:
-        return paragraph("No circle was found among the learned preferences.")
+        return ""
     rows = []
     for probability, items in found.cycles[:MOST_CYCLES]:
         around = [name(clean(item, 40)) for item in items[:LONGEST_CYCLE]]
@@ -86,7 +109,7 @@ def clusters(shown: Shown) -> str:
     """Return groups of items that can be ranked within and not across, where preferences run in circles."""
     result = shown.result
     if result.rankability is None:
-        return paragraph("Not looked for, as circles were not.")
+        return ""
     if result.rankability.n_parts > 1 and not result.rankability.found:
         labels = result.data.parts()[shown.rows]
         told = (
@@ -94,8 +117,7 @@ def clusters(shown: Shown) -> str:
         )
         return paragraph(told) + _groups(shown, labels, None)
     if not result.rankability.found:
-        one = "All items stand in one ranking: no" if shown.verdict == "rankable" else "No"
-        return paragraph(f"{one} circles were found that would split the items into groups.")
+        return ""
     n = result.data.n_items
     if n > MOST_CLUSTERED:
         return paragraph(f"Not looked for: {n:,} items, and groups are looked for among at most {MOST_CLUSTERED}.")

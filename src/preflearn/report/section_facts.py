@@ -10,7 +10,7 @@ import numpy as np
 from preflearn._version import __version__
 from preflearn.analysis.suggestions import runs_in_circles
 from preflearn.data.pair_table import contradictions, exact_repeats
-from preflearn.plots._fitted import parameter_names
+from preflearn.plots.fitted import parameter_names
 from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, clean, escape, figures, number, paragraph, share, table
 from preflearn.table_format import plural
@@ -28,12 +28,14 @@ def data_facts(shown: Shown) -> str:
     each = 2 * len(data) / max(len(used), 1)
     facts = [
         ("items", f"{data.n_items:,} ({len(used):,} compared, {each:.1f} times each on average)"),
-        ("comparisons", f"{len(data):,} of {plural(n_pairs, 'different pair')}"),
+        ("comparisons", f"{len(data):,}"),
+        ("different pairs", f"{n_pairs:,}"),
         ("outcomes", f"first side {outcomes[0]:,}, ties {outcomes[1]:,}, second side {outcomes[2]:,}"),
         ("exact repeats", f"{exact_repeats(data):,}"),
         ("decided both ways", f"{contradictions(data):,} of {plural(n_pairs, 'pair')}"),
-        ("parts that never met", f"{len(parts):,}" + (f" (of {_sizes(parts)} items)" if len(parts) > 1 else "")),
     ]
+    if len(parts) > 1:
+        facts.append(("parts that never met", f"{len(parts):,} (of {_sizes(parts)} items)"))
     if data.n_features:
         facts.append(("features", f"{data.n_features:,}"))
     for word, labels in (("judges", data.judge), ("groups", data.group), ("clusters", data.cluster)):

@@ -10,7 +10,7 @@ from preflearn.analysis.suggestions import runs_in_circles
 from preflearn.data import Comparisons
 from preflearn.items import as_items
 from preflearn.operators import FloatArray
-from preflearn.plots._fitted import feature_names
+from preflearn.plots.fitted import feature_names
 from preflearn.report.context import Shown
 from preflearn.report.markup import clean, isolated, name, number, paragraph, percent, table
 from preflearn.report.svg import Drawing
@@ -33,7 +33,7 @@ def features(shown: Shown) -> str:
     data, model = shown.result.data, shown.result.model
     tried = any(one.terms.on_features for one in shown.result.ladder.steps)
     if data.items is None and not tried:
-        return paragraph("The items have no features, so each has a utility of its own.")
+        return ""
     if data.items is None or _ignores_features(shown):
         return paragraph("The chosen model gives each item a utility of its own and does not use the features.")
     if not as_items(data.items).one_row_each:

@@ -26,7 +26,7 @@ def graph(shown: Shown) -> str:
     """Return the graph as a figure, and its pairs as a table."""
     n = len(shown.names)
     if n < 2:
-        return paragraph("There is only one item, so there are no pairs.")
+        return ""
     low, high, net, weight = _edges(shown)
     met = len(low)
     possible = n * (n - 1) // 2

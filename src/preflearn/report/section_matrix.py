@@ -21,7 +21,7 @@ def matrix(shown: Shown) -> str:
     """Return the matrix as a figure and as a table."""
     n = len(shown.names)
     if n < 2:
-        return paragraph("There is only one item, so there are no pairs.")
+        return ""
     places = np.arange(min(n, MOST))
     chance = shown.probabilities(places)
     which = f"the first {MOST} of {n:,} items" if n > MOST else f"{n} items"

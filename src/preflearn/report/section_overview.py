@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import io
+import itertools
+import math
+from typing import Any
+
 import numpy as np
 
 from preflearn.analysis.suggestions import runs_in_circles
@@ -12,6 +19,7 @@ from preflearn.report.markup import (
     bullets,
     clean,
     counted,
+    details,
     escape,
     isolated,
     name,
@@ -26,16 +34,16 @@ from preflearn.table_format import plural, shortened, typeset
 __all__ = ["answer", "ranking", "warned"]
 
 LISTED = ("rank", "raw_place", "tier", "item", "utility", "interval", "places", "p_best", "p_next", "p_win", "record")
-MOST_LISTED, FIRST_LISTED, LAST_LISTED = 200, 100, 20  # rows of the table
+FIRST_LISTED, MOST_LISTED = 100, 5_000  # rows of the table that are seen at once, and at all
 MOST_DRAWN, FIRST_DRAWN, LAST_DRAWN = 40, 30, 10  # rows of the figure
-SURE = 0.9  # probability from which on the first item is called the best
 LONGEST_NOTE = 300  # characters of the warning above all
-CLOSE = 0.75  # probability of an order below which it is called open
 
 
 def answer(shown: Shown) -> str:
     """Return who leads and how sure that is, whether there is a ranking at all, and the gravest warning."""
     sentences = [_leader(shown), _rankable(shown)]
+    if not shown.result.warnings:
+        sentences.append("Nothing else in these comparisons speaks against trusting the places as far as they go.")
     grave = [one for one in shown.result.warnings if one.kind not in ("circles", "noise", "not examined")]
     if grave:
         more = len(shown.result.warnings) - 1
@@ -45,7 +53,8 @@ def answer(shown: Shown) -> str:
 
 
 def _leader(shown: Shown) -> str:
-    r, names = shown.result.ranking, shown.names
+    """Return who is first, and how sure that is."""
+    r, names, limits = shown.result.ranking, shown.names, shown.result.analysis.limits
     n, best = len(r), float(r.p_best[0])
     first = f"<strong>{name(names[0])}</strong>"
     if n == 1:
@@ -53,24 +62,25 @@ def _leader(shown: Shown) -> str:
     if shown.verdict == "cyclic":
         return f"{first} is placed first of {n:,}, but places mean little here."
     if shown.verdict == "only noise":
-        return f"{first} is placed first of {n:,}, with no more right than chance would give it."
+        return f"{first} is placed first of {n:,}, but chance alone could have put it there."
     second = name(names[1])
-    if best >= SURE:
+    if best >= limits.best:
         return f"{first} is the best of {plural(n, 'item')}, with probability {counted(best)}."
     rivals = int(np.argsort(-np.asarray(r.p_best), kind="stable")[0])
-    told = f"{first} is placed first of {plural(n, 'item')}"
+    placed = f"{first} is placed first of {plural(n, 'item')}"
     if rivals != 0:
         other = f"{name(names[rivals])} with {counted(r.p_best[rivals])}"
-        return f"{told} by its mean; it is the best with probability {counted(best)}, and {other}."
-    if r.p_next[0] < CLOSE:
+        return f"{placed} by its mean; it is the best with probability {counted(best)}, and {other}."
+    if r.p_next[0] < limits.told_apart:
         return (
-            f"{told}, and is the best with probability {counted(best)}; that it is better than {second}, the next, "
+            f"{placed}, and is the best with probability {counted(best)}; that it is better than {second}, the next, "
             f"is only {counted(r.p_next[0])} sure."
         )
-    return f"{told}, and is the best with probability {counted(best)}; next comes {second} ({counted(r.p_best[1])})."
+    return f"{placed}, and is the best with probability {counted(best)}; next comes {second} ({counted(r.p_best[1])})."
 
 
 def _rankable(shown: Shown) -> str:
+    """Return in plain words whether there is a ranking at all."""
     found = shown.result.rankability
     if found is None:
         return "Whether there is a single ranking at all was not examined."
@@ -83,43 +93,55 @@ def _rankable(shown: Shown) -> str:
 
 
 def ranking(shown: Shown) -> str:
-    """Return the ranking as a figure and as a table."""
+    """Return the ranking as a figure, as a table of all items, and as a file."""
     r = shown.result.ranking
     n, level = len(r), f"{100 * r.level:.0f}\N{NO-BREAK SPACE}%"
-    listing = shown.result.listing(columns=LISTED)
-    cells = listing.rows
+    listing = shown.result.listing(columns=LISTED).top(MOST_LISTED)
     at = list(listing.columns).index("item")
     left = [k for k, one in enumerate(listing.columns.values()) if one.kind != "number"]
-    rows: list[list[str] | str] = [
-        [name(shown.names[i]) if k == at else escape(typeset(cell)) for k, cell in enumerate(cells[i])]
-        for i in _kept(n, MOST_LISTED, FIRST_LISTED, LAST_LISTED)
+    rows = [
+        [name(shown.names[i]) if k == at else escape(typeset(cell)) for k, cell in enumerate(row)]
+        for i, row in enumerate(listing.rows)
     ]
-    left_out = n - len(rows)
-    said = ""
-    if left_out:
-        rows.insert(FIRST_LISTED, f"{plural(left_out, 'item')} between these are left out")
-        said = f"The table has the first {FIRST_LISTED} and the last {LAST_LISTED} of {n:,} items."
-    caption = f"Ranking of {plural(n, 'item')}, the best first"
     words = paragraph(
         (
             "Utilities are how much an item is preferred to all items on average."
             if runs_in_circles(shown.result.model)
             else "Utilities are relative to the average item."
         )
-        + f" The interval holds an item's utility, and <em>places</em> its true place, with probability {level}.",
-        escape(said),
+        + f" The interval holds an item's utility, and <em>places</em> its true place, with probability {level}. Items "
+        "of one tier cannot be told from its first.",
     )
-    return words + _figure(shown) + table(caption, listing.titles, rows, left=left)
+    first = table(f"Ranking of {plural(n, 'item')}, the best first", listing.titles, rows[:FIRST_LISTED], left, "items")
+    rest = table("", listing.titles, rows[FIRST_LISTED:], left, "more-items") if n > FIRST_LISTED else ""
+    more = f"Places {FIRST_LISTED + 1} to {len(rows):,}"
+    cut = f"The table and the file have the first {MOST_LISTED:,} of {n:,} items." if n > MOST_LISTED else ""
+    file = f'<a download="ranking.csv" href="data:text/csv;base64,{_csv(shown)}">Download the table (CSV)</a>'
+    return words + _figure(shown) + paragraph(file, cut, kind="tools") + first + (details(more, rest) if rest else "")
 
 
-def _kept(n: int, most: int, first: int, last: int) -> list[int]:
-    return list(range(n)) if n <= most else [*range(first), *range(n - last, n)]
+def _csv(shown: Shown) -> str:
+    """Return the whole table as a file for spreadsheets, in base 64; names that look like formulas get a quote."""
+    columns = shown.result.table()
+    columns["item"] = [f"'{text}" if text[0] in "=+-@" else text for text in shown.names]
+    stream = io.StringIO()
+    writer = csv.writer(stream)
+    writer.writerow(columns)
+    rows = itertools.islice(zip(*columns.values(), strict=True), MOST_LISTED)
+    writer.writerows([_brief(value) for value in row] for row in rows)
+    return base64.b64encode(stream.getvalue().encode("utf-8-sig", "replace")).decode("ascii")
+
+
+def _brief(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    return f"{value:.6g}" if math.isfinite(value) else ""
 
 
 def _figure(shown: Shown) -> str:
     r, names = shown.result.ranking, shown.names
     n = len(r)
-    kept = _kept(n, MOST_DRAWN, FIRST_DRAWN, LAST_DRAWN)
+    kept = list(range(n)) if n <= MOST_DRAWN else [*range(FIRST_DRAWN), *range(n - LAST_DRAWN, n)]
     gap = len(kept) < n
     low, high = float(np.min(r.low[kept])), float(np.max(r.high[kept]))
     if not high > low:
@@ -138,6 +160,8 @@ def _figure(shown: Shown) -> str:
     drawing.text((left + right) / 2, bottom + 27, "utility (0: the average item)", "small soft", anchor="middle")
     for line, i in enumerate(kept):
         y = top + step * (line + (gap and line >= FIRST_DRAWN) + 0.5)
+        if line and r.tier[i] > r.tier[kept[line - 1]]:
+            drawing.line(33, y - step / 2, right, y - step / 2, "grid")
         drawing.text(27, y + 4, f"{r.rank[i]}", "small soft", anchor="end")
         drawing.text(33, y + 4, shortened(names[i], 16))
         drawing.line(x(r.low[i]), y, x(r.high[i]), y, "reach")
@@ -152,7 +176,7 @@ def _figure(shown: Shown) -> str:
         f"{number(r.low[0])} to {number(r.high[0])}), {isolated(names[-1])} last with {number(r.utility[-1])}. The "
         f"interval of the first is above those of {apart:,} of {n - 1:,} others. The table below has the same figures."
     )
-    caption = f"A dot is an item's utility, the band its {level} interval."
+    caption = f"A dot is an item's utility, the band its {level} interval; a line across separates two tiers."
     if gap:
         caption += f" Drawn are the first {FIRST_DRAWN} and the last {LAST_DRAWN}."
     return drawing.html("ranking", f"Utilities of {plural(n, 'item')} with intervals", description, caption)
@@ -161,8 +185,4 @@ def _figure(shown: Shown) -> str:
 def warned(shown: Shown) -> str:
     """Return the warnings, the gravest first."""
     found = shown.result.warnings
-    if not found:
-        return paragraph(
-            "None: nothing in these comparisons speaks against trusting the ranking as far as its intervals go."
-        )
-    return bullets((escape(clean(one.worded(WORDS), LONGEST_TEXT)) for one in found), "warned")
+    return bullets((escape(clean(one.worded(WORDS), LONGEST_TEXT)) for one in found), "warned") if found else ""

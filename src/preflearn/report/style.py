@@ -1,51 +1,18 @@
 """The style sheet: two schemes of colours, a page for screens of any width, and one for paper.
 
 Colours differ in lightness as much as in hue. The matrix runs from orange (the row loses) over the neighbour of the
-background to blue (the row wins), which the colour-blind tell apart, too. Tests of contrast look at `SCHEMES`.
+background to blue (the row wins), which the colour-blind tell apart, too. Colours are those of `preflearn.plots.marks`.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-__all__ = ["SCHEMES", "STEPS", "style_sheet"]
+from preflearn.plots.marks import SCHEMES
+
+__all__ = ["STEPS", "style_sheet"]
 
 STEPS = 11  # colours of the matrix, an odd number: the middle one is an even chance
-
-SCHEMES: dict[str, dict[str, str]] = {
-    "light": {
-        "page": "#fdfdfc",
-        "panel": "#f3f4f2",
-        "text": "#1b1d20",
-        "soft": "#565b63",
-        "rule": "#d6d8d4",
-        "shade": "#b3b7b2",
-        "line": "#0b5e9e",
-        "band": "#a9cbe6",
-        "mark": "#b04a00",
-        "low": "#a34400",
-        "middle": "#f1f1ee",
-        "high": "#0a548f",
-        "dark-ink": "#000000",
-        "light-ink": "#ffffff",
-    },
-    "dark": {
-        "page": "#16181b",
-        "panel": "#202327",
-        "text": "#e8e9e6",
-        "soft": "#a9aeb6",
-        "rule": "#3a3e44",
-        "shade": "#5b6169",
-        "line": "#79b8ee",
-        "band": "#2f5a7d",
-        "mark": "#f2a25c",
-        "low": "#f0a05c",
-        "middle": "#2b2e33",
-        "high": "#74b6f0",
-        "dark-ink": "#000000",
-        "light-ink": "#ffffff",
-    },
-}
 
 
 def style_sheet() -> str:
@@ -122,6 +89,16 @@ outline-offset:2px}
 .source{margin:0}
 .answer{margin:1.4rem 0 0;padding:1rem 1.2rem;background:var(--panel);border-left:4px solid var(--line);
 border-radius:0 .4rem .4rem 0}
+.part{margin:3.6rem 0 -1.4rem;font-size:1.5rem;font-weight:650;padding-top:1.2rem;border-top:3px solid var(--rule)}
+.tools{display:flex;flex-wrap:wrap;gap:.4rem 1.2rem;align-items:center}
+.tools input{font:inherit;padding:.25rem .6rem;border:1px solid var(--rule);border-radius:.4rem;max-width:100%;
+background:var(--panel);color:inherit}
+th button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-align:inherit}
+th[aria-sort=ascending] button::after{content:" \\25b4"}
+th[aria-sort=descending] button::after{content:" \\25be"}
+tr[hidden]{display:none}
+#items td,#more-items td{white-space:nowrap}
+nav p{margin:.5rem 0 -1rem;font-size:.92rem;color:var(--soft)}
 .answer p{margin:.35rem 0;font-size:1.08rem;max-width:48rem}
 nav ul{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;max-width:none;margin:1.2rem 0 0;
 font-size:.92rem}
@@ -148,7 +125,6 @@ bdi{overflow-wrap:anywhere}
 td bdi:not(.k),th bdi:not(.k),.words{display:inline-block;min-width:11rem;max-width:24rem;overflow-wrap:anywhere}
 .n{text-align:right}
 td.n{white-space:nowrap}
-.gap>*{text-align:center;color:var(--soft)}
 .facts{display:grid;grid-template-columns:minmax(7rem,max-content) 1fr;gap:.25rem 1.4rem;max-width:52rem}
 @media (max-width:40rem){.guide{grid-template-columns:1fr;gap:0}.guide dd{margin-bottom:.7rem}}
 .guide dt{font-weight:600;color:inherit}
@@ -197,7 +173,7 @@ _PAPER = """
 :root{color-scheme:light}
 body{font-size:10pt;background:#fff}
 .page{max-width:none;padding:0}
-nav,.skip{display:none}
+nav,.skip,.tools{display:none}
 section{margin-top:1.2rem;padding-top:.7rem}
 .frame,.slide{overflow:visible;max-height:none;border:0;background:none}
 thead th{position:static}

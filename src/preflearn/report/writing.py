@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from preflearn._disk import atomic_file
@@ -13,9 +15,10 @@ from preflearn.exceptions import quiet
 from preflearn.report.citations import citations
 from preflearn.report.context import Shown
 from preflearn.report.markup import clean, escape, paragraph
+from preflearn.report.script import SCRIPT, SCRIPT_SOURCE
 from preflearn.report.section_asking import judges, next_comparisons
 from preflearn.report.section_calibration import calibration
-from preflearn.report.section_circles import clusters, rankability
+from preflearn.report.section_circles import clusters, rankability, rankability_figures
 from preflearn.report.section_facts import data_facts, model_facts, reading_guide
 from preflearn.report.section_features import features
 from preflearn.report.section_graph import graph
@@ -28,23 +31,30 @@ __all__ = ["report_html", "write_report"]
 
 Section = Callable[[Shown], str]
 
-SECTIONS: tuple[tuple[str, str, Section], ...] = (
+# The first ones are for every reader, those below for statisticians. A section of which there is nothing to say is "".
+PLAIN: tuple[tuple[str, str, Section], ...] = (
     ("ranking", "Ranking", ranking),
     ("warnings", "Warnings", warned),
     ("rankability", "Can it be ranked?", rankability),
-    ("matrix", "Preference matrix", matrix),
-    ("graph", "Comparison graph", graph),
     ("clusters", "Comparable groups", clusters),
-    ("calibration", "Calibration", calibration),
-    ("features", "Features", features),
+    ("features", "What makes an item good", features),
     ("judges", "Judges", judges),
     ("next", "What to compare next", next_comparisons),
+    ("reading", "How to read this page", reading_guide),
+)
+EXPERT: tuple[tuple[str, str, Section], ...] = (
+    ("figures", "Figures behind the verdict", rankability_figures),
+    ("matrix", "Preference matrix", matrix),
+    ("graph", "Comparison graph", graph),
+    ("calibration", "Calibration", calibration),
     ("data", "Data", data_facts),
     ("model", "Model", model_facts),
-    ("reading", "How to read this page", reading_guide),
     ("citing", "How to cite the methods", citations),
 )
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+POLICY = (
+    f"default-src 'none'; style-src 'unsafe-inline'; script-src {SCRIPT_SOURCE}; img-src data:; base-uri 'none'; "
+    "form-action 'none'"
+)
 
 
 def write_report(
@@ -52,6 +62,8 @@ def write_report(
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
+    author: str | None = None,
+    date: str | datetime.date | None = None,
     source: str | None = None,
     random_state: int = 0,
     overwrite: bool = True,
@@ -66,8 +78,12 @@ def write_report(
         Where to write. The file appears when it is complete; an older one of that name stays until then.
     title : str, default=None
         Title of the page; None is "Ranking of ... items".
+    author : str, default=None
+        Who made it, said below the title.
+    date : str or date, default=None
+        When, said below the title as it is given.
     source : str, default=None
-        Where the data come from, said below the title, such as the name of a file.
+        Where the data come from, said below the title; of a path only the name of the file.
     random_state : int, default=0
         Seed of what is drawn for the report. The same result and seed give the same bytes.
     overwrite : bool, default=True
@@ -86,13 +102,19 @@ def write_report(
     ...     print((Path(folder) / "report.html").read_text(encoding="utf-8")[:15])
     <!doctype html>
     """
-    page = report_html(result, title=title, source=source, random_state=random_state)
+    page = report_html(result, title=title, author=author, date=date, source=source, random_state=random_state)
     with atomic_file(Path(path), overwrite=overwrite) as stream:
         stream.write(page.encode("utf-8"))
 
 
 def report_html(
-    result: RankResult, *, title: str | None = None, source: str | None = None, random_state: int = 0
+    result: RankResult,
+    *,
+    title: str | None = None,
+    author: str | None = None,
+    date: str | datetime.date | None = None,
+    source: str | None = None,
+    random_state: int = 0,
 ) -> str:
     """Return the page that `write_report` writes; parameters as there.
 
@@ -109,14 +131,10 @@ def report_html(
         raise TypeError(f"report: a RankResult is wanted, as preflearn.rank returns it; got {type(result).__name__}.")
     shown = Shown(result, random_state)
     heading = f"Ranking of {plural(len(result), 'item')}" if title is None else clean(title, 200)
-    from_where = "" if source is None else f"{escape(clean(source, 300))} · "
+    file = None if source is None else re.split(r"[/\\\\]", source.rstrip("/\\"))[-1]
     counts = f"{plural(len(result), 'item')}, {plural(len(result.data), 'comparison')}"
-    links = "".join(f'<li><a href="#{key}">{escape(words)}</a></li>' for key, words, _ in SECTIONS)
-    sections = "".join(
-        f'<section id="{key}" aria-labelledby="{key}-heading"><h2 id="{key}-heading">{escape(words)}</h2>'
-        f"{_softly(make, shown)}</section>"
-        for key, words, make in SECTIONS
-    )
+    said = [escape(clean(one, 300)) for one in (author, date, file) if one is not None]
+    plain, expert = _sections(PLAIN, shown), _sections(EXPERT, shown)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
@@ -124,11 +142,33 @@ def report_html(
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
         f"<title>{escape(heading)}</title><style>{style_sheet()}</style></head><body>"
         '<a class="skip" href="#content">To the content</a><div class="page"><header>'
-        f'<h1 dir="auto">{escape(heading)}</h1><p class="source">{from_where}{counts}</p></header>'
+        f'<h1 dir="auto">{escape(heading)}</h1><p class="source">{" · ".join([*said, counts])}</p></header>'
         f'<main id="content"><div class="answer" id="answer">{_softly(answer, shown)}</div>'
-        f'<nav aria-label="On this page"><ul>{links}</ul></nav>{sections}</main>'
+        f'<nav aria-label="On this page"><ul>{_links(plain)}</ul><p>For statisticians:</p><ul>{_links(expert)}</ul>'
+        "</nav>"
+        f"{_framed(plain)}"
+        '<div class="part">For statisticians</div>'
+        f"{_framed(expert)}</main>"
         f"<footer>preflearn {escape(__version__)}. This page holds everything it shows and loads nothing.</footer>"
-        "</div></body></html>\n"
+        f"</div><script>{SCRIPT}</script></body></html>\n"
+    )
+
+
+def _sections(of: Iterable[tuple[str, str, Section]], shown: Shown) -> list[tuple[str, str, str]]:
+    """Return key, title and content of the sections that have something to say."""
+    made = ((key, words, _softly(make, shown)) for key, words, make in of)
+    return [one for one in made if one[2]]
+
+
+def _links(sections: list[tuple[str, str, str]]) -> str:
+    return "".join(f'<li><a href="#{key}">{escape(words)}</a></li>' for key, words, _ in sections)
+
+
+def _framed(sections: list[tuple[str, str, str]]) -> str:
+    return "".join(
+        f'<section id="{key}" aria-labelledby="{key}-heading"><h2 id="{key}-heading">{escape(words)}</h2>{content}'
+        "</section>"
+        for key, words, content in sections
     )
 
 
