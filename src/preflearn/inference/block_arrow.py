@@ -142,7 +142,12 @@ class GroupDesign:
         # where products of two entries of a row land in the joint blocks
         by_latent = sp.csr_array((joint.data, entry.ravel(), joint.indptr), shape=(self.n_rows, len(code)))
         self._row, left, right, self._value = products_of_rows(by_latent)
-        self._place = row_start[left] + inner[right]
+        self._place, mirrored = row_start[left] + inner[right], row_start[right] + inner[left]
+        off = np.flatnonzero(left != right)
+        half = np.where(left == right, 1.0, 0.5) * self._value
+        rows, entries = np.concatenate([self._row, self._row[off]]), np.concatenate([half, half[off]])
+        place = np.concatenate([self._place, mirrored[off]])
+        self._sums = sp.csr_array((entries, (place, rows)), shape=(self._n_entries, self.n_rows))
         # rows of a matrix (N, n) between own and local latents
         self._columns = _end_to_end(np.repeat(one.local, one.what.shape[1], axis=0).ravel() for one in self.stacks)
         count = _end_to_end(np.full(one.what.size, one.local.shape[1]) for one in self.stacks)
@@ -158,7 +163,7 @@ class GroupDesign:
 
         Between own latents (G, k, k), between own and local ones (G, k, l), and between local ones (G, l, l).
         """
-        flat = np.bincount(self._place, self._value * tau[self._row], minlength=self._n_entries)
+        flat = self._sums @ tau
         found = []
         for one in self.stacks:
             size, k = (len(one.group), one.width, one.width), one.what.shape[1]

@@ -76,32 +76,43 @@ class Design:
         return products_of_rows(self.A)
 
     @cached_property
-    def _pattern(self) -> tuple[IntArray, IntArray]:
-        """Places in A'A that are not zero, in ascending order, and which of them every product is a part of."""
-        _, left, right, _ = self.products
-        return _distinct(np.asarray(left.astype(np.intp) * self.n + right), self.n * self.n)
+    def _pattern(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Places in the lower triangle of A'A of the diagonal and all that is not zero, ascending; the same mirrored.
+
+        And which of them each product belongs to.
+        """
+        (_, left, right, _), n = self.products, self.n
+        place, where = _distinct(np.concatenate([left * n + right, np.arange(n) * (n + 1)]), n * n)
+        return place, place % n * n + place // n, where[: len(left)]
 
     @cached_property
-    def _rows_of_pattern(self) -> tuple[Any, Any]:
-        """The same as columns, and where rows start, of a sparse array."""
-        starts = np.searchsorted(self._pattern[0], np.arange(self.n + 1, dtype=np.int64) * self.n)
-        return (self._pattern[0] % self.n).astype(np.int32), starts.astype(np.int32)
+    def _sparse_pattern(self) -> tuple[IntArray, Any, Any]:
+        """Which of these places each entry of a sparse A'A has, its column, and where rows start."""
+        place, mirrored, _ = self._pattern
+        off, n = np.flatnonzero(place != mirrored), self.n
+        both = np.concatenate([place, mirrored[off]])
+        order = np.argsort(both, kind="stable")
+        starts = np.searchsorted(both[order], np.arange(n + 1) * n)
+        source = np.concatenate([np.arange(len(place)), off])[order]
+        return source, (both[order] % n).astype(np.int32), starts.astype(np.int32)
 
     def local_laplacian(self, tau: FloatArray, *, sparse: bool) -> Any:
         """Return A'diag(τ)A."""
-        (row, _, _, value), (place, where) = self.products, self._pattern
-        data = np.bincount(where, value * tau[row], minlength=place.shape[0])
+        (row, _, _, value), (place, mirrored, where), n = self.products, self._pattern, self.n
+        data = np.bincount(where, value * tau[row], minlength=len(place))
+        data = np.where(place == mirrored, data, 0.5 * data)
         if sparse:
-            return sp.csr_array((data, *self._rows_of_pattern), shape=(self.n, self.n))
-        flat = np.zeros(self.n * self.n)
-        flat[place] = data
-        return flat.reshape(self.n, self.n)
+            source, indices, indptr = self._sparse_pattern
+            return sp.csr_array((data[source], indices, indptr), shape=(n, n))
+        flat = np.zeros(n * n)
+        flat[place] = flat[mirrored] = data
+        return flat.reshape(n, n)
 
     def laplacian(self, tau: FloatArray) -> Any:
         """Return Λ: an array, or a sparse array where most of it is zero; m + m q²."""
         n, D = self.n, self.D
         if not D.shape[1]:
-            return self.local_laplacian(tau, sparse=self._pattern[0].shape[0] <= DENSE_SHARE * n * n)
+            return self.local_laplacian(tau, sparse=2 * len(self._pattern[0]) <= DENSE_SHARE * n * n)
         Lam = np.empty((self.shape[1], self.shape[1]))
         Lam[:n, :n], Lam[n:, n:] = self.local_laplacian(tau, sparse=False), weighted_square(D, tau)
         Lam[n:, :n] = (self.AT @ (tau[:, None] * D)).T
@@ -110,7 +121,7 @@ class Design:
 
     @cached_property
     def _graph(self) -> Any:
-        indices, starts = self._rows_of_pattern
+        _, indices, starts = self._sparse_pattern
         return sp.csr_array((np.ones(len(indices)), indices, starts), shape=(self.n, self.n))
 
     @cached_property
@@ -121,8 +132,12 @@ class Design:
 
     def without_level(self, x: FloatArray) -> FloatArray:
         """Return x, (n,) or (n, k), less its mean over each connected part."""
+        return np.asarray(x - np.asarray(self._to_part @ x)[self.parts[0]])
+
+    @cached_property
+    def _to_part(self) -> Any:
         part, size = self.parts
-        return np.asarray(x - np.asarray(sp.csr_array((1.0 / size, (part, np.arange(self.n)))) @ x)[part])
+        return sp.csr_array((1.0 / size, (part, np.arange(self.n))))
 
     @cached_property
     def narrow_order(self) -> tuple[IntArray, int]:
@@ -167,16 +182,20 @@ def _distinct(key: IntArray, size: int) -> tuple[IntArray, IntArray]:
 
 
 def products_of_rows(A: Any) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-    """Return row, both columns and value of all products of two entries of one row of a sparse array."""
+    """Return row, columns (larger, smaller) and value of all products of two entries of one row of a sparse array.
+
+    Of two different columns the value counts twice: r'Cr = Σ value C[larger, smaller] for a symmetric C.
+    """
+    A.sort_indices()
     size = np.diff(A.indptr)
     parts = []
     for width in np.unique(size):  # rows with equally many entries at once
         rows = np.flatnonzero(size == width)
         place = A.indptr[rows, None] + np.arange(width)
-        column, value = A.indices[place], A.data[place]
-        left, right = np.repeat(np.arange(width), width), np.tile(np.arange(width), width)
-        products = value[:, left] * value[:, right]
-        parts.append((np.repeat(rows, width**2), column[:, left], column[:, right], products))
+        column, value = A.indices[place].astype(np.intp), A.data[place]
+        left, right = np.tril_indices(width)
+        products = np.where(left == right, 1.0, 2.0) * value[:, left] * value[:, right]
+        parts.append((np.repeat(rows, len(left)), column[:, left], column[:, right], products))
     row, first, second, product = (np.concatenate([np.ravel(part[k]) for part in parts]) for k in range(4))
     return row, first, second, product
 

@@ -78,10 +78,12 @@ class Precision(Inverse):
     def __init__(self, design: Design, tau: FloatArray, variance: float, n_draws: int) -> None:
         self.design, self.variance, self.n_draws = design, variance, n_draws
         self.ridge = 1.0 / variance  # 0 without a prior
-        self.root = sp.csr_array(sp.diags_array(np.sqrt(tau)) @ design.A)  # Λ = root'root
-        Lam = design.local_laplacian(tau, sparse=True)
-        self.diagonal = np.maximum(Lam.diagonal() + self.ridge, 1e-300)
-        self.P = sp.csr_array(Lam + sp.diags_array(self.diagonal - Lam.diagonal()))
+        A = design.A
+        root = A.data * np.repeat(np.sqrt(tau), np.diff(A.indptr))
+        self.root = sp.csr_array((root, A.indices, A.indptr), shape=A.shape)  # Λ = root'root
+        self.P = design.local_laplacian(tau, sparse=True)
+        self.diagonal = np.maximum(self.P.diagonal() + self.ridge, 1e-300)
+        self.P.setdiag(self.diagonal)
         self.start: FloatArray | None = None  # draws of a nearby precision
 
     def __getstate__(self) -> dict[str, Any]:
@@ -282,8 +284,7 @@ class Factored(Inverse):
     def forms(self, E: Any) -> FloatArray:
         """Return the variances of rows E f."""
         row, left, right, value = self.design.products if E is self.design.A else products_of_rows(E)
-        products = value * self.lower[np.maximum(left, right), np.minimum(left, right)]
-        found = np.asarray(np.bincount(row, products, minlength=E.shape[0]), dtype=np.float64)
+        found = np.bincount(row, value * self.lower[left, right], minlength=E.shape[0]).astype(np.float64)
         # small differences of large numbers are worked out from the factor instead
         unsure = np.flatnonzero(found <= CANCELLED * np.asarray(abs(E) @ self.variances))
         step = max(1, BLOCK // max(1, self.design.n))
