@@ -8,11 +8,10 @@ from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from fast_share import mostly_slow
+from inference_by_hand import ep, laplace
 from likelihood_table import LOG_CONCAVE, moments
 from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem
-from preflearn.inference.ep import ep
-from preflearn.inference.laplace import laplace
 from preflearn.kernels import gram
 from preflearn.likelihoods import Probit
 from preflearn.terms import pair_operator

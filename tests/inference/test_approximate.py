@@ -11,12 +11,11 @@ from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Matern, RationalQuadratic
 
 from fast_share import cases
+from inference_by_hand import ep, ep_gradient, laplace, laplace_gradient
 from likelihood_table import LOG_CONCAVE, drawn_outcomes
 from preflearn.inference.contract import Observed, Query
 from preflearn.inference.dense import DenseSystem, Design, Factor
-from preflearn.inference.ep import ep, ep_gradient
 from preflearn.inference.independent import IndependentSystem
-from preflearn.inference.laplace import laplace, laplace_gradient
 from preflearn.inference.search import maximise, starts
 from preflearn.kernels import gram, gram_and_pullback, gram_diag
 from preflearn.likelihoods import Gaussian, Logit, Probit

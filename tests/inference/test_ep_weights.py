@@ -5,11 +5,11 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from fast_share import mostly_slow
+from inference_by_hand import ep
 from likelihood_table import LOG_CONCAVE, drawn_outcomes
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem, Design
-from preflearn.inference.ep import ep
 from preflearn.kernels import gram
 from preflearn.terms import pair_operator
 

@@ -6,11 +6,11 @@ from scipy.stats import multivariate_normal, norm
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
+from inference_by_hand import ep
 from likelihood_table import moments
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem
-from preflearn.inference.ep import ep
 from preflearn.likelihoods import Davidson, Flipped, Gaussian, Likelihood, Logit, Probit
 from preflearn.terms import pair_operator
 

@@ -12,13 +12,12 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from sklearn.model_selection import cross_val_score
 
 from fast_share import mostly_slow
+from inference_by_hand import ep, laplace
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
 from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem
-from preflearn.inference.ep import ep
 from preflearn.inference.evidence import Evidence, get_method
-from preflearn.inference.laplace import laplace
 from preflearn.inference.problem import Problem
 from preflearn.inference.search import quasi_newton
 from preflearn.kernels.pair_kernels import difference_gram, skew_gram

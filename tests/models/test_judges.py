@@ -12,12 +12,11 @@ from sklearn.model_selection import GroupKFold, cross_val_score
 
 from fast_share import slow_except
 from inference.hostile_problems import problem as problem_of
+from inference_by_hand import ep, laplace
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference.contract import Observed, Query
 from preflearn.inference.dense import DenseSystem
-from preflearn.inference.ep import ep
-from preflearn.inference.laplace import laplace
 from preflearn.likelihoods import Flipped, Gaussian, Probit
 from preflearn.models import UnfinishedWarning
 

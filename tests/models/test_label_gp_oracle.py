@@ -10,6 +10,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
 import preflearn.models.label_gp as label_posterior
 from fast_share import mostly_slow
+from inference_by_hand import ep, ep_gradient, laplace
 from preflearn import Comparisons, PreferenceGP
 from preflearn.data import (
     LabelPreferences,
@@ -22,8 +23,6 @@ from preflearn.data import (
 from preflearn.inference.blocks import BlockDesign, BlockFactor, vertex_cover
 from preflearn.inference.contract import Observed, Query
 from preflearn.inference.dense import DenseSystem
-from preflearn.inference.ep import ep, ep_gradient
-from preflearn.inference.laplace import laplace
 from preflearn.likelihoods import Gaussian, Probit
 from preflearn.models.label_gp import LabelPreferenceGP
 from preflearn.terms import pair_operator

@@ -12,12 +12,11 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 import preflearn
 from fast_share import slow_except
+from inference_by_hand import ep, laplace
 from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
 from preflearn.inference.contract import Observed, Query
 from preflearn.inference.dense import DenseSystem
-from preflearn.inference.ep import ep
-from preflearn.inference.laplace import laplace
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.models import _sum_of_terms
 from preflearn.structure import judge_report

@@ -13,7 +13,7 @@ from preflearn.inference.laplace import Laplace
 from preflearn.linalg.iterative import Anderson
 from preflearn.operators import FloatArray
 
-__all__ = ["EP", "ep", "ep_gradient"]
+__all__ = ["EP"]
 
 LARGEST_STEP = 3.0  # of a site, in units of the posterior's own precision and deviation
 LARGEST_FALL = 0.5  # of a site's precision that may become negative, in units of the posterior's
@@ -100,32 +100,6 @@ class _Sweep:
         return Posterior(problem.system, self.curve, self.u, problem.seen.sums(weight * (nu - tau * self.z)), value)
 
 
-def ep(
-    system: System, seen: Observed, likelihood: Any, *, start: Sites | None = None, tol: float = 1e-9
-) -> tuple[Posterior, Info, Sites]:
-    """Match the moments of every comparison's tilted distribution by Gaussian sites exp(ν z - τ z²/2).
-
-    A comparison of weight w >= 1 stands for w equal sites, each matched against the posterior without one of them: for
-    whole weights this is EP on repeated comparisons. One of weight w < 1 is a single site for p(y | z)ʷ. (Both at
-    once: power EP with power a = min(w, 1), where w/a sites of pᵃ make up pʷ; continuous in w.)
-
-    All sites are updated at once, and the updates accelerated (`Anderson`); log-concavity keeps τ >= 0. Sites of other
-    likelihoods may have negative precision, and steps are halved until B is positive definite. ``start`` is a warm
-    start, the sites (τ, ν) per unit of weight of an earlier call, which are returned too; without one the sites
-    are those of Laplace's approximation. Where that fails, the weights grow from at most 1 to what they are. Cost per
-    sweep: one factorisation of B and the variances of all cells.
-    """
-    problem = _Problem(system, seen, likelihood)
-    steps, good = 0, 100 * tol
-    best: _Sweep | None = None
-    for more, sweep in _ways(problem, start, tol):
-        steps, best = steps + more, sweep if best is None or sweep.gap < best.gap else best
-        if not best.gap > good:
-            break
-    assert best is not None
-    return best.posterior(problem), Info(steps, best.gap, tol, best.gap <= good), best.sites
-
-
 def _ways(problem: _Problem, start: Sites | None, tol: float) -> Iterator[tuple[int, _Sweep]]:
     """Iterate from a start, from the first sites, and by other ways, as long as somebody asks for more."""
     if start is not None:
@@ -202,28 +176,19 @@ def _proper(problem: _Problem, x: FloatArray, wanted: list[FloatArray]) -> _Swee
     raise AssertionError("the posterior at x was proper")
 
 
-def ep_gradient(posterior: Posterior, seen: Observed, likelihood: Any, sites: Sites) -> Slopes:
-    """Return the derivatives of the evidence.
-
-    At the fixed point the sites' own derivatives cancel: <½ (TVT - T + gg'), d prior covariance of x> with
-    g = Σ s w (ν - τ z).
-    """
-    system, curve, weight = posterior.system, posterior.curve, seen.weight
-    x = system.forward(posterior.u)
-    z, b = seen.see(x), weight * (sites[1] - sites[0] * seen.see(x))
-    power = np.minimum(weight, 1.0)
-    cavity = _cavity(power, sites, z, np.maximum(seen.spread(curve.variances), 1e-300))
-    own = np.asarray((weight / power) @ likelihood.tilted_theta(seen.y, *cavity, power))
-    plain = seen.scaled(None)
-    s = np.ones_like(b) if seen.scale is None else seen.scale
-    scale = b * plain.see(x) - weight * sites[0] * s * plain.see(curve.variances)
-    g = seen.sums(b)
-    return Slopes(curve.sensitivity(g, np.zeros_like(g)), own, scale)
-
-
 @dataclass(frozen=True)
 class EP(Method):
-    """Expectation propagation as an inference; it starts from the sites of an earlier one."""
+    """Match the moments of every comparison's tilted distribution by Gaussian sites exp(ν z - τ z²/2).
+
+    A comparison of weight w >= 1 stands for w equal sites, each matched against the posterior without one of them: for
+    whole weights this is EP on repeated comparisons. One of weight w < 1 is a single site for p(y | z)ʷ. (Both at
+    once: power EP with power a = min(w, 1), where w/a sites of pᵃ make up pʷ; continuous in w.)
+
+    All sites are updated at once, and the updates accelerated (`Anderson`); log-concavity keeps τ >= 0. Sites of other
+    likelihoods may have negative precision, and steps are halved until B is positive definite. It starts from the sites
+    (τ, ν) per unit of weight of an earlier solution, or from those of Laplace's approximation. Where that fails, the
+    weights grow from at most 1 to what they are. Cost per sweep: one factorisation of B and the variances of all cells.
+    """
 
     name: ClassVar[str] = "ep"
     words: ClassVar[str] = "EP"
@@ -232,10 +197,30 @@ class EP(Method):
 
     def solve(self, system: Any, seen: Observed, likelihood: Any, warm: Warm | None = None) -> Found:
         """Match the moments."""
-        start = None if warm is None else warm.parts
-        posterior, info, sites = ep(system, seen, likelihood, start=start, tol=self.tol)
-        return Found(posterior, info, *sites)
+        problem = _Problem(system, seen, likelihood)
+        steps, good = 0, 100 * self.tol
+        best: _Sweep | None = None
+        for more, sweep in _ways(problem, None if warm is None else warm.parts, self.tol):
+            steps, best = steps + more, sweep if best is None or sweep.gap < best.gap else best
+            if not best.gap > good:
+                break
+        assert best is not None
+        return Found(best.posterior(problem), Info(steps, best.gap, self.tol, best.gap <= good), *best.sites)
 
     def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:
-        """Return the derivatives of the evidence."""
-        return ep_gradient(found.posterior, seen, likelihood, (found.tau, found.nu))
+        """Return the derivatives of the evidence.
+
+        At the fixed point the sites' own derivatives cancel: <½ (TVT - T + gg'), d prior covariance of x> with
+        g = Σ s w (ν - τ z).
+        """
+        posterior, weight, tau = found.posterior, seen.weight, found.tau
+        x, variances = posterior.x, posterior.curve.variances
+        z = seen.see(x)
+        b, power = weight * (found.nu - tau * z), np.minimum(weight, 1.0)
+        cavity = _cavity(power, (tau, found.nu), z, np.maximum(seen.spread(variances), 1e-300))
+        own = np.asarray((weight / power) @ likelihood.tilted_theta(seen.y, *cavity, power))
+        plain = seen.scaled(None)
+        s = np.ones_like(b) if seen.scale is None else seen.scale
+        scale = b * plain.see(x) - weight * tau * s * plain.see(variances)
+        g = seen.sums(b)
+        return Slopes(posterior.curve.sensitivity(g, np.zeros_like(g)), own, scale)

@@ -1,4 +1,4 @@
-"""Laplace's approximation for log-concave likelihoods, its evidence and the gradient of it (MATHS 9)."""
+"""Laplace's approximation for log-concave likelihoods, its evidence and gradient: docs/maths.md, section 9."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 from preflearn.inference.contract import Curve, Found, Info, Method, Observed, Posterior, Slopes, System, Warm
 from preflearn.operators import FloatArray
 
-__all__ = ["Laplace", "MaximumLikelihood", "laplace", "laplace_gradient"]
-
+__all__ = ["Laplace", "MaximumLikelihood"]
 
 MOST_STEPS = 100
 
@@ -74,42 +73,9 @@ def find_mode(system: System, seen: Observed, likelihood: Any, u: FloatArray, ne
     return Found(posterior, info, -d.second, d.first - d.second * seen.see(posterior.x), d)
 
 
-def laplace(system: System, seen: Observed, likelihood: Any, *, tol: float = 1e-9) -> tuple[Posterior, Info]:
-    """Return the Gaussian at the mode."""
-    found = Laplace(tol).solve(system, seen, likelihood)
-    return found.posterior, found.info
-
-
-def laplace_gradient(posterior: Posterior, seen: Observed, likelihood: Any, derivatives: Any = None) -> Slopes:
-    """Return the derivatives of the evidence; ``derivatives`` are those of log p at the mode, if they are known.
-
-    With g = Σ s w d₁, V the posterior covariance of x, h = ½ Σ s (s² diag V) w d₃ the derivative of -½ log |B| through
-    the mode, and t = h - TVh:  d evidence = <½ (TVT - T + (g + t)(g + t)' - tt'), d prior covariance of x>.
-    """
-    system, curve, y, weight = posterior.system, posterior.curve, seen.y, seen.weight
-    x = system.forward(posterior.u)
-    d = likelihood.log_density(y, seen.see(x)) if derivatives is None else derivatives
-    g, spread = seen.sums(weight * d.first), seen.spread(curve.variances)
-    h = 0.5 * seen.sums(spread * weight * d.third)
-    Vh = system.forward(curve.solve(system.back(h)))
-    t = h - seen.squares(-weight * d.second) * Vh
-    moved = seen.see(Vh)
-    own = [
-        float(weight @ (value + 0.5 * spread * second)) + float(moved @ (weight * first))
-        for value, first, second in likelihood.log_density_theta(y, seen.see(x))
-    ]
-    s = np.ones_like(y) if seen.scale is None else seen.scale
-    plain = seen.scaled(None)
-    x, c, Vh = plain.see(x), plain.see(curve.variances), plain.see(Vh)
-    scale = weight * (
-        d.first * x + 0.5 * c * (2 * s * d.second + s**2 * x * d.third) + (d.first + s * x * d.second) * Vh
-    )
-    return Slopes(curve.sensitivity(g + t, t), np.array(own), scale)
-
-
 @dataclass(frozen=True)
 class Laplace(Method):
-    """Laplace's method as an inference; it starts from ``g`` of an earlier posterior, with a factor of its B.
+    """The Gaussian at the mode; it starts from ``g`` of an earlier posterior, with a factor of its B.
 
     At a mode u = S'g with g = Σ s w d₁ at the cells, whatever the prior.
     """
@@ -125,8 +91,29 @@ class Laplace(Method):
         return find_mode(system, seen, likelihood, u, near, self.tol)
 
     def gradient(self, found: Found, seen: Observed, likelihood: Any) -> Slopes:
-        """Return the derivatives of the evidence."""
-        return laplace_gradient(found.posterior, seen, likelihood, found.derivatives)
+        """Return the derivatives of the evidence.
+
+        With g = Σ s w d₁, V the posterior covariance of x, h = ½ Σ s (s² diag V) w d₃ the derivative of -½ log |B|
+        through the mode, and t = h - TVh:  d evidence = <½ (TVT - T + (g + t)(g + t)' - tt'), d prior covariance of x>.
+        """
+        posterior, d, y, weight = found.posterior, found.derivatives, seen.y, seen.weight
+        system, curve, x = posterior.system, posterior.curve, posterior.x
+        g, spread = seen.sums(weight * d.first), seen.spread(curve.variances)
+        h = 0.5 * seen.sums(spread * weight * d.third)
+        Vh = system.forward(curve.solve(system.back(h)))
+        t = h - seen.squares(-weight * d.second) * Vh
+        moved = seen.see(Vh)
+        own = [
+            float(weight @ (value + 0.5 * spread * second)) + float(moved @ (weight * first))
+            for value, first, second in likelihood.log_density_theta(y, seen.see(x))
+        ]
+        s = np.ones_like(y) if seen.scale is None else seen.scale
+        plain = seen.scaled(None)
+        x, c, Vh = plain.see(x), plain.see(curve.variances), plain.see(Vh)
+        scale = weight * (
+            d.first * x + 0.5 * c * (2 * s * d.second + s**2 * x * d.third) + (d.first + s * x * d.second) * Vh
+        )
+        return Slopes(curve.sensitivity(g + t, t), np.array(own), scale)
 
 
 @dataclass(frozen=True)

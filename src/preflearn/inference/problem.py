@@ -106,10 +106,10 @@ class Family:
 class Layout:
     """What the rows of training see of all terms, and the elimination that suits it; see the module.
 
-    ``dense`` is the number of independent latents up to which they are factored together.
+    ``most_dense`` is the number of independent latents up to which they are factored together.
     """
 
-    def __init__(self, seen: Sequence[Seen], n_cells: int, dense: float = DENSE) -> None:
+    def __init__(self, seen: Sequence[Seen], n_cells: int, most_dense: float = DENSE) -> None:
         self.n_cells, self.n_draws = n_cells, N_DRAWS
         by_name: dict[str, list[tuple[int, Seen]]] = {}
         for t, one in enumerate(seen):
@@ -129,23 +129,19 @@ class Layout:
         few = {t: A for t, A in shared.items() if not isinstance(A, np.ndarray)}
         every = {t: D for t, D in shared.items() if isinstance(D, np.ndarray)}
         own = [one.alone.own for one in joined]
-        self.local = sp.csr_array(sp.hstack([sp.csr_array((n_cells, 0)), *few.values(), *own]))
-        self.dense = np.hstack([np.zeros((n_cells, 0)), *every.values()])
+        local = sp.csr_array(sp.hstack([sp.csr_array((n_cells, 0)), *few.values(), *own]))
+        dense = np.hstack([np.zeros((n_cells, 0)), *every.values()])
         ends = np.cumsum([0, *(A.shape[1] for A in (*few.values(), *own, *every.values()))]).tolist()
         places = [slice(a, b) for a, b in pairwise(ends)]
         self.slices = dict(zip([*few, *every], places[: len(few)] + places[len(few) + len(own) :], strict=True))
         self.joined = list(zip(joined, places[len(few) :], strict=False))
-        self.n_many, self.n_shared = int(self.local.shape[1]), int(ends[-1])
+        self.n_many, self.n_shared = int(local.shape[1]), int(ends[-1])
+        # the prepared design of the elimination, and that of the shared latents alone
+        self.design: Any = Design(local, dense) if self.main is None else self.main.design(local, dense)
+        self.shared: Any = self.design if self.main is None else self.design.rows
         # utilities that can be asked about themselves, and of these so many that no array of their size is held
         self.direct = self.main is None and all(seen[t].alike for t in shared) and self.n_many > 0
-        self.sparse = self.direct and self.n_many > dense
-
-    @cached_property
-    def design(self) -> Any:
-        """The prepared design of the elimination."""
-        if self.main is not None:
-            return self.main.design(self.local, self.dense)
-        return Design(self.local, self.dense)
+        self.sparse = self.direct and self.n_many > most_dense
 
     def rough(self) -> Layout:
         """Return the same with fewer draws, where variances are estimated from such."""
@@ -315,8 +311,7 @@ class Problem:
 
     def means(self, items: Items, g: FloatArray) -> FloatArray:
         """Return the posterior means (p, p) of preferences between all of some items, from shared latents alone."""
-        a = np.concatenate([self.layout.local.T @ g, self.layout.dense.T @ g])
-        places = self.layout.slices
+        a, places = self.layout.shared.back(g), self.layout.slices
         parts = [t.means(items, a[places[k]]) for k, t in enumerate(self.terms) if k in places]
         return np.asarray(sum(parts, np.zeros((len(items.number), len(items.number)))))
 
