@@ -111,9 +111,8 @@ class Davidson(ThresholdLikelihood):
         return Bend(place, self.scale, place + 2.0 * self._SETTLED * self.scale)
 
     @property
-    def bounds(self) -> FloatArray:
-        """Bounds of ``theta``: a free ν lies between 1e-4 and 1e4, whatever the scale."""
-        return np.log([_BOUNDS] * self.theta.shape[0]).reshape(-1, 2)
+    def _free(self) -> dict[str, tuple[float, float]]:
+        return {} if self.tie_fixed else {"tie": _BOUNDS}
 
     @property
     def _h(self) -> float:

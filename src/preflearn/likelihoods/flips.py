@@ -12,7 +12,7 @@ from scipy.special import logsumexp
 
 from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Likelihood, Smoothed
 from preflearn.likelihoods.probit import Probit
-from preflearn.likelihoods.threshold import check_flag, is_number, normal_nodes
+from preflearn.likelihoods.threshold import check_flag, is_number, normal_nodes, to_sides
 
 __all__ = ["Flipped"]
 
@@ -178,8 +178,7 @@ class Flipped:
         low, high = np.minimum(p[..., 0], p[..., 2]), np.maximum(p[..., 0], p[..., 2])
         weaker = np.where(low == high, low, (1 - self.rate) * low + self.rate * high)
         stronger = np.where(low == high, low, 1.0 - p[..., 1] - weaker)
-        up = p[..., 0] > p[..., 2]
-        return np.stack([np.where(up, stronger, weaker), p[..., 1], np.where(up, weaker, stronger)], axis=-1)
+        return to_sides(p[..., 0] > p[..., 2], stronger, p[..., 1], weaker)
 
     def _share(self, right: FloatArray, wrong: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return P(written down rightly), and the logarithm of the mixture."""

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Smoothed
-from preflearn.likelihoods.threshold import check_positive
+from preflearn.likelihoods.threshold import FreeParameters, check_positive, to_sides
 
 __all__ = ["Gaussian"]
 
@@ -20,7 +20,7 @@ _BOUNDS = 1e-8, 1e8  # of the precision, for margins of about 1
 
 
 @dataclass(frozen=True)
-class Gaussian:
+class Gaussian(FreeParameters):
     """Margin of a comparison under normal noise: p(y | z) = N(y; z, 1 / precision).
 
     Parameters
@@ -96,26 +96,8 @@ class Gaussian:
         return 1.0 / math.sqrt(self.precision)
 
     @property
-    def theta(self) -> FloatArray:
-        """Logarithm of v where the precision is free, else empty."""
-        return np.empty(0) if self.fixed else np.log([self.precision])
-
-    @property
-    def bounds(self) -> FloatArray:
-        """Bounds of ``theta``."""
-        return np.log([self.precision_bounds or _BOUNDS] * self.theta.shape[0]).reshape(-1, 2)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """``("precision",)`` where the precision is free, else empty."""
-        return () if self.fixed else ("precision",)
-
-    def with_theta(self, theta: ArrayLike) -> Gaussian:
-        """Return the same likelihood with the precision exp(theta[0])."""
-        given = np.asarray(theta, dtype=np.float64)
-        if given.shape != self.theta.shape:
-            raise ValueError(f"Gaussian: theta has shape {given.shape}; expected {self.theta.shape} for {self!r}.")
-        return replace(self, precision=float(np.exp(given[0]))) if given.size else self
+    def _free(self) -> dict[str, tuple[float, float]]:
+        return {} if self.fixed else {"precision": self.precision_bounds or _BOUNDS}
 
     def check_outcomes(self, y: ArrayLike) -> None:
         """Accept every margin."""
@@ -164,10 +146,7 @@ class Gaussian:
         """
         centre = _float(mean)
         weaker = ndtr(-np.abs(centre) / np.sqrt(_float(variance) + 1.0 / self.precision))
-        stronger, up = 1.0 - weaker, centre > 0
-        return np.stack(
-            [np.where(up, stronger, weaker), np.zeros_like(weaker), np.where(up, weaker, stronger)], axis=-1
-        )
+        return to_sides(centre > 0, 1.0 - weaker, np.zeros_like(weaker), weaker)
 
 
 def _float(x: ArrayLike) -> FloatArray:

@@ -40,7 +40,7 @@ from numpy.typing import ArrayLike
 from preflearn.exceptions import DataError, first_few
 from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Smoothed
 
-__all__ = ["Curve", "Integral", "Nodes", "ThresholdLikelihood", "check_flag", "check_positive", "normal_nodes", "tilt"]
+__all__ = ["Curve", "FreeParameters", "Integral", "Nodes", "ThresholdLikelihood", "normal_nodes", "tilt", "to_sides"]
 
 
 def is_number(value: Any) -> bool:
@@ -79,8 +79,51 @@ class Curve(NamedTuple):
     second_by_tie: FloatArray
 
 
+class FreeParameters(ABC):
+    """Base of likelihoods, frozen dataclasses, whose parameters are positive fields."""
+
+    @property
+    @abstractmethod
+    def _free(self) -> dict[str, tuple[float, float]]:
+        """The fields that are learned, with their bounds."""
+
+    @property
+    def theta(self) -> FloatArray:
+        """Logarithms of the free parameters, (n_theta,)."""
+        return np.log([getattr(self, name) for name in self._free])
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Bounds of ``theta``, (n_theta, 2)."""
+        return np.log(list(self._free.values())).reshape(-1, 2)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the free parameters."""
+        return tuple(self._free)
+
+    def with_theta(self, theta: ArrayLike) -> Self:
+        """Return the same likelihood with the parameters exp(theta)."""
+        given, free = np.asarray(theta, dtype=np.float64), self._free
+        if given.shape != (len(free),):
+            raise ValueError(
+                f"{type(self).__name__}: theta has shape {given.shape}; expected {(len(free),)} for {self!r}."
+            )
+        changed: Any = {name: float(np.exp(value)) for name, value in zip(free, given, strict=True)}
+        return replace(self, **changed)  # type: ignore[type-var]
+
+    def in_unit(self, square: float, *, start: bool) -> Self:
+        """Return itself: outcomes have no unit."""
+        return self
+
+
+def to_sides(up: Any, stronger: FloatArray, tie: FloatArray, weaker: FloatArray) -> FloatArray:
+    """Return P(first), P(tie), P(second), (m, 3), from those of the better item, first where ``up``, and the other."""
+    return np.stack([np.where(up, stronger, weaker), tie, np.where(up, weaker, stronger)], axis=-1)
+
+
 @dataclass(frozen=True)
-class ThresholdLikelihood(ABC):
+class ThresholdLikelihood(FreeParameters):
     """Base of `Probit`, `Logit` and `Davidson`: everything about outcomes and thresholds, nothing about the link.
 
     Subclasses supply four functions of arrays in units of the scale, and integrals if they have closed forms. In all
@@ -151,36 +194,14 @@ class ThresholdLikelihood(ABC):
         return Bend(place, self.scale, place + self._SETTLED * self.scale)
 
     @property
-    def theta(self) -> FloatArray:
-        """Logarithm of δ where the threshold is free, else empty."""
-        return np.log([self.tie]) if self.tie is not None and not self.tie_fixed else np.empty(0)
-
-    @property
-    def bounds(self) -> FloatArray:
-        """Bounds of ``theta``: the threshold lies between 1e-4 and 100 scales."""
-        return np.log(np.multiply([_TIE_BOUNDS] * self.theta.shape[0], self.scale)).reshape(-1, 2)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """``("tie",)`` where the threshold is free, else empty."""
-        return ("tie",) if self.theta.size else ()
-
-    def with_theta(self, theta: ArrayLike) -> Self:
-        """Return the same likelihood with the threshold exp(theta[0])."""
-        given = np.asarray(theta, dtype=np.float64)
-        if given.shape != self.theta.shape:
-            raise ValueError(
-                f"{type(self).__name__}: theta has shape {given.shape}; expected {self.theta.shape} for {self!r}."
-            )
-        return replace(self, tie=float(np.exp(given[0]))) if given.size else self
+    def _free(self) -> dict[str, tuple[float, float]]:
+        if self.tie is None or self.tie_fixed:
+            return {}
+        return {"tie": (_TIE_BOUNDS[0] * self.scale, _TIE_BOUNDS[1] * self.scale)}
 
     def with_ties(self, tie: float) -> Self:
         """Return the same likelihood with this threshold for ties, if it has none."""
         return replace(self, tie=tie) if self.tie is None else self
-
-    def in_unit(self, square: float, *, start: bool) -> Self:
-        """Return itself: signs have no unit."""
-        return self
 
     def check_outcomes(self, y: ArrayLike) -> None:
         """Raise DataError if there are ties and no threshold."""
@@ -236,8 +257,7 @@ class ThresholdLikelihood(ABC):
             stronger, tie = np.exp(self._side_integral(m, v, h).log_z), np.exp(self._interval_integral(m, v, h).log_z)
             total = weaker + stronger + tie  # 1 up to the rounding of three separate computations
             weaker, stronger, tie = weaker / total, stronger / total, tie / total
-        up = np.asarray(mean) > 0
-        return np.stack([np.where(up, stronger, weaker), tie, np.where(up, weaker, stronger)], axis=-1)
+        return to_sides(np.asarray(mean) > 0, stronger, tie, weaker)
 
     def _curve(self, y: ArrayLike, z: ArrayLike) -> Curve:
         outcome, t = np.broadcast_arrays(np.asarray(y), np.asarray(z, dtype=np.float64) / self.scale)
