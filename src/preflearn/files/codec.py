@@ -11,21 +11,19 @@ import inspect
 import math
 import re
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.gaussian_process.kernels import Kernel
 
 from preflearn.exceptions import DataError
 from preflearn.files.tables import (
     ESTIMATORS,
     FUNCTIONS,
-    KERNELS,
     OBJECTS,
     PARTS,
-    RECORDS,
     SPARSE,
     TRANSFORMERS,
     checked,
@@ -36,7 +34,6 @@ __all__ = ["Decoder", "Encoder"]
 
 _CLASSES = {kind.__name__: kind for kind in (*ESTIMATORS, *TRANSFORMERS, *PARTS)}
 _FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-_TYPES = {"float64": np.float64, "float32": np.float32}  # as parameters have them
 _NAME = re.compile(r"_?[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*_?")
 _SMALLEST, _LARGEST = 1e-100, 1e100  # parameters of kernels, whose squares should be numbers
 
@@ -103,17 +100,11 @@ class Encoder:
         if SPARSE.get(name) is type(value):
             parts = {part: self._array(getattr(value, part), where) for part in ("data", "indices", "indptr")}
             return {"$": "sparse", "class": name, "shape": list(value.shape), "parts": parts}
-        if KERNELS.get(name) is type(value):
-            return self._tagged("kernel", value, value.get_params(deep=False), where)
-        if RECORDS.get(name) is type(value):
-            return self._tagged("record", value, {f.name: getattr(value, f.name) for f in fields(value)}, where)
         if OBJECTS.get(name) is type(value):
             return self._tagged("object", value, {one: getattr(value, one) for one in _arguments(type(value))}, where)
-        if isinstance(value, np.dtype) and value.name in _TYPES:
+        if isinstance(value, np.dtype) and value.type in FUNCTIONS.values():
             return {"$": "dtype", "name": value.name}
         called = getattr(value, "__name__", "")
-        if _TYPES.get(called) is value:
-            return {"$": "type", "name": called}
         if FUNCTIONS.get(called) is value:
             return {"$": "function", "name": called}
         if type(value) is np.random.RandomState:
@@ -170,17 +161,15 @@ class Decoder:
         if tag == "data":
             content = {name: self.decode(item) for name, item in value["fields"].items()}
             return _listed(BUILDERS, value["class"])(**content)
-        if tag in ("dtype", "type"):
-            found = _listed(_TYPES, value["name"])
+        if tag in ("dtype", "function"):
+            found = _listed(FUNCTIONS, value["name"])
             return np.dtype(found) if tag == "dtype" else found
-        if tag == "function":
-            return _listed(FUNCTIONS, value["name"])
         if tag == "random":
             state = np.random.RandomState()
             state.set_state(self.decode(value["state"]))
             return state
-        if tag in ("kernel", "record", "object"):
-            return self._tagged(value, {"kernel": KERNELS, "record": RECORDS, "object": OBJECTS}[tag])
+        if tag == "object":
+            return self._built(value)
         if tag == "estimator":
             return self.estimator(value)
         raise DataError(f"a value of the unknown kind {tag!r}")
@@ -218,14 +207,14 @@ class Decoder:
         labels[:] = items
         return labels
 
-    def _tagged(self, value: dict[str, Any], table: dict[str, Any]) -> Any:
-        kind = _listed(table, value["class"])
+    def _built(self, value: dict[str, Any]) -> Any:
+        kind = _listed(OBJECTS, value["class"])
         content = {name: self.decode(item) for name, item in value["fields"].items()}
-        expected = [field.name for field in fields(kind)] if table is RECORDS else _arguments(kind)
+        expected = _arguments(kind)
         if sorted(content) != sorted(expected):
             raise DataError(f"{kind.__name__} needs {', '.join(expected)}, the file has {', '.join(content)}")
         built = kind(**content)
-        if table is KERNELS:
+        if isinstance(built, Kernel):
             _check_kernel(built)
         return built
 

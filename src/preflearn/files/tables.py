@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 from sklearn.decomposition import PCA, KernelPCA, TruncatedSVD
 from sklearn.gaussian_process import kernels as gp
@@ -51,7 +52,7 @@ from preflearn.models import (
 from preflearn.models.kpc import Components
 from preflearn.structure import ComparableClusters
 
-__all__ = ["ESTIMATORS", "FUNCTIONS", "KERNELS", "OBJECTS", "PARTS", "RECORDS", "SPARSE", "TRANSFORMERS", "checked"]
+__all__ = ["ESTIMATORS", "FUNCTIONS", "KERNELS", "OBJECTS", "PARTS", "SPARSE", "TRANSFORMERS", "checked"]
 
 Check = Callable[[Any], None]
 
@@ -117,8 +118,8 @@ KERNELS = _table(
     gp.Product,
     gp.Exponentiation,
 )
-# Dataclasses, by their fields; objects that parameters hold, by the arguments of their constructor.
-RECORDS = _table(
+# By the arguments of their constructor, which are their attributes.
+OBJECTS = KERNELS | _table(
     LinearMap,
     BasisMap,
     FourierMap,
@@ -128,8 +129,13 @@ RECORDS = _table(
     Info,
     HyperPosterior,
     HyperPrior,
+    Nystroem,
+    RandomFourier,
+    metrics.RankingScorer,
+    KFold,
+    GroupKFold,
+    LeaveOneGroupOut,
 )
-OBJECTS = _table(Nystroem, RandomFourier, metrics.RankingScorer, KFold, GroupKFold, LeaveOneGroupOut)
 FUNCTIONS = _table(
     metrics.concordance_index,
     metrics.disagreement_error,
@@ -141,5 +147,7 @@ FUNCTIONS = _table(
     metrics.spearman,
     metrics.squared_difference_error,
     metrics.squared_margin_error,
+    np.float32,
+    np.float64,
 )
 SPARSE = _table(sp.csr_array, sp.csr_matrix)

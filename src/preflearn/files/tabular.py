@@ -7,36 +7,26 @@ from typing import Any
 import numpy as np
 
 from preflearn.data import Bags, Comparisons, ItemTable
-from preflearn.data.fields import check_labels, check_names, check_real, check_weight
-from preflearn.data.tables import check_covariates, check_items, check_judges
+from preflearn.data.fields import check_names
+from preflearn.data.tables import check_items
 from preflearn.exceptions import DataError
 
 __all__ = ["BUILDERS", "fields_of"]
 
-_COMPARISONS = ("first", "second", "outcome", "weight", "group", "judge", "judges", "names", "feature_names")
-_WHERE_THERE = ("cluster", "covariates", "covariate_names")  # files without them are older, or have no use for them
+_COMPARISONS = (
+    *("first", "second", "outcome", "weight", "group", "judge", "cluster", "covariates"),
+    *("judges", "names", "feature_names", "covariate_names"),
+)
 
 
 def fields_of(value: Any) -> dict[str, Any]:
     """Return the fields of a data object."""
-    fields: dict[str, Any] = FIELDS[type(value).__name__](value)
-    return fields
-
-
-def _fields_of_bags(value: Bags) -> dict[str, Any]:
-    return {"points": value.points, "sizes": value.sizes, "names": value.names, "feature_names": value.feature_names}
-
-
-def _fields_of_table(value: ItemTable) -> dict[str, Any]:
-    return {"values": value.values, "names": value.names, "feature_names": value.feature_names}
-
-
-def _fields_of_comparisons(value: Comparisons) -> dict[str, Any]:
-    fields = {name: getattr(value, name) for name in _COMPARISONS}
-    fields |= {name: getattr(value, name) for name in _WHERE_THERE if getattr(value, name) is not None}
-    # One byte for each item, so that no file speaks of more items than it has bytes.
-    items = np.ones(value.n_items, dtype=np.bool_) if value.items is None else value.items
-    return {"items": items, **fields}
+    if isinstance(value, Comparisons):
+        # One byte for each item, so that no file speaks of more items than it has bytes.
+        items = np.ones(value.n_items, dtype=np.bool_) if value.items is None else value.items
+        return {"items": items, **{name: getattr(value, name) for name in _COMPARISONS}}
+    own = ("points", "sizes") if isinstance(value, Bags) else ("values",)
+    return {name: getattr(value, name) for name in (*own, "names", "feature_names")}
 
 
 def _bags(points: Any, sizes: Any, names: Any, feature_names: Any) -> Bags:
@@ -66,44 +56,21 @@ def _columns(names: Any, table: Any, what: str) -> tuple[str, ...] | None:
     return names
 
 
-def _comparisons(items: Any, **fields: Any) -> Comparisons:
-    owner = "Comparisons"
+def _comparisons(
+    items: Any, names: Any, feature_names: Any, covariate_names: Any, judges: Any, **fields: Any
+) -> Comparisons:
     featureless = isinstance(items, np.ndarray) and items.dtype == np.bool_
     if featureless and items.ndim != 1:
         raise DataError("items without features are listed one by one")
-    table = check_items(len(items) if featureless else items, owner)
-    first, second = fields["first"], fields["second"]
-    m = len(first)
-    for side in (first, second):
-        if side.shape != (m,) or side.dtype.kind != "i" or not m or side.min() < 0 or side.max() >= table.n_items:
-            raise DataError("a comparison is of an item that is not there")
-    if np.any(first == second):
-        raise DataError("an item is compared with itself")
-    labels = {
-        name: None if fields.get(name) is None else check_labels(fields[name], m, name, owner, "comparison")
-        for name in ("group", "judge", "cluster")
-    }
-    covariates = check_covariates(fields.get("covariates"), m, owner)[0]
-    judges = fields["judges"]
-    if judges is not None:
-        if not isinstance(judges, ItemTable):
-            raise DataError("the judges are no table")
-        judges = check_judges(judges, labels["judge"], owner)
-    return Comparisons._from_fields(
-        items=table.values,
-        first=first.astype(np.intp),
-        second=second.astype(np.intp),
-        outcome=check_real(fields["outcome"], m, "outcome", owner, "comparison"),
-        weight=check_weight(fields["weight"], m, owner, "comparison"),
-        **labels,
-        covariates=covariates,
-        covariate_names=_columns(fields.get("covariate_names"), covariates, "covariates"),
-        judges=judges,
-        names=None if fields["names"] is None else check_names(fields["names"], table.n_items, owner),
-        feature_names=_columns(fields["feature_names"], table.values, "features"),
-        n_items=table.n_items,
+    if judges is not None and not isinstance(judges, ItemTable):
+        raise DataError("the judges are no table")
+    built = Comparisons._build(len(items) if featureless else items, judges=judges, **fields)
+    return built._take(
+        slice(None),
+        names=None if names is None else check_names(names, built.n_items, "Comparisons"),
+        feature_names=_columns(feature_names, built.items, "features"),
+        covariate_names=_columns(covariate_names, built.covariates, "covariates"),
     )
 
 
-FIELDS: dict[str, Any] = {"Comparisons": _fields_of_comparisons, "Bags": _fields_of_bags, "ItemTable": _fields_of_table}
 BUILDERS: dict[str, Any] = {"Comparisons": _comparisons, "Bags": _bags, "ItemTable": _item_table}

@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 def centre_gram(
     K: FloatArray, weight: ArrayLike | None = None, *, overwrite: bool = False
 ) -> tuple[FloatArray, FloatArray, float]:
-    """Centre the Gram matrix of the items seen in fit.
+    """Centre the symmetric Gram matrix (n, n) of the items seen in fit.
 
     Parameters
     ----------
@@ -37,10 +37,8 @@ def centre_gram(
     -------
     K_centred : ndarray of shape (n, n)
         Symmetric as ``K`` is; ``K_centred @ p`` is zero.
-    column_means : ndarray of shape (n,)
-        ``p' K``, for :func:`centre_cross`.
-    grand_mean : float
-        ``p' K p``, for :func:`centre_cross`.
+    column_means, grand_mean : ndarray of shape (n,), float
+        ``p' K`` and ``p' K p``, for :func:`centre_cross`.
 
     Notes
     -----
@@ -83,28 +81,14 @@ def centre_cross(
     *,
     overwrite: bool = False,
 ) -> FloatArray:
-    """Centre kernel values of new items against the items seen in fit.
+    """Centre kernel values (n_new, n) of new items against the items seen in fit.
 
-    Parameters
-    ----------
-    K_new : ndarray of shape (n_new, n)
-        Kernel values, new items in the rows.
-    column_means, grand_mean
-        As returned by :func:`centre_gram`.
-    weight : array-like of shape (n,), default=None
-        The weights given to :func:`centre_gram`.
-    overwrite : bool, default=False
-        Whether to centre in the memory of ``K_new`` (which must then be float64).
-
-    Returns
-    -------
-    K_new_centred : ndarray of shape (n_new, n)
-        Every row depends on its own row of ``K_new`` only, so new items may come in chunks.
+    ``column_means`` and ``grand_mean`` are those of :func:`centre_gram`, with the same weights. Every row of the answer
+    depends on its own row of ``K_new`` only, so new items may come in chunks.
 
     Notes
     -----
     ``(K_new - 1 p'K)(I - p1') = K_new - 1 m' - (K_new p) 1' + g``. Cost: two passes over K_new.
-    Differences from the paper (section 6.1): weights.
 
     Examples
     --------
@@ -130,13 +114,7 @@ def centre_cross(
 
 
 def probability(weight: ArrayLike | None, n: int, name: str) -> FloatArray:
-    """Return the weights divided by their sum (None: all the same), having checked them.
-
-    Examples
-    --------
-    >>> probability([1, 3], 2, "example")
-    array([0.25, 0.75])
-    """
+    """Return the weights divided by their sum (None: all the same), having checked them."""
     if weight is None:
         return np.full(n, 1.0 / n)
     w = np.asarray(weight, dtype=np.float64)

@@ -47,30 +47,14 @@ SERIES_TERMS = 200  # of the power series of a Bessel function, at most
 
 
 def row_blocks(n_rows: int, n_columns: int) -> Iterator[slice]:
-    """Yield slices of rows that hold about ``BLOCK`` entries each.
-
-    Examples
-    --------
-    >>> list(row_blocks(3, 2))
-    [slice(0, 3, None)]
-    """
+    """Yield slices of rows that hold about ``BLOCK`` entries each."""
     step = max(1, BLOCK // max(1, n_columns))
     for start in range(0, n_rows, step):
         yield slice(start, min(start + step, n_rows))
 
 
 def dot(U: Rows, V: Rows | None = None) -> FloatArray:
-    """Return U V' as a dense array (U U' if V is None: exactly symmetric).
-
-    Cost: n_u n_v d multiplications; for sparse rows those of a sparse product.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> dot(np.array([[1.0, 2.0], [0.0, 1.0]]))
-    array([[5., 2.],
-           [2., 1.]])
-    """
+    """Return U V' as a dense array (U U' if V is None: exactly symmetric); n_u n_v d multiplications."""
     other = U if V is None else V
     product = U @ other.T
     dense: FloatArray = product.toarray() if is_sparse(product) else product
@@ -78,38 +62,18 @@ def dot(U: Rows, V: Rows | None = None) -> FloatArray:
 
 
 def squared_norms(U: Rows) -> FloatArray:
-    """Return the squared length of every row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> squared_norms(np.array([[3.0, 4.0], [0.0, 2.0]]))
-    array([25.,  4.])
-    """
+    """Return the squared length of every row."""
     if is_sparse(U):
         return np.asarray(U.multiply(U).sum(axis=1), dtype=np.float64).ravel()
     return np.asarray(np.einsum("ij,ij->i", U, U))
 
 
 def squared_distances(U: Rows, V: Rows | None = None) -> FloatArray:
-    """Return the squared distances between rows of U and rows of V (of U, if V is None).
+    """Return the squared distances (n_u, n_v) between rows of U and rows of V (of U, if V is None).
 
-    Parameters
-    ----------
-    U : array or CSR matrix of shape (n_u, d)
-        Rows, already scaled; dense ones centred, so that norms are no larger than they need be.
-    V : array or CSR matrix of shape (n_v, d), default=None
-        Other rows, dense or sparse as U is.
-
-    Returns
-    -------
-    D : ndarray of shape (n_u, n_v)
-        Never negative; exactly symmetric with an exactly zero diagonal if V is None.
-
-    Notes
-    -----
-    Cost: one product, n_u n_v d multiplications, three passes over the answer in blocks that stay in cache, and d
-    operations for every near pair. Memory: the answer and about 2 MB.
+    Rows are scaled already, dense ones centred, so that norms are no larger than they need be. The answer is never
+    negative, and exactly symmetric with a zero diagonal if V is None. Cost: one product, n_u n_v d multiplications,
+    three passes over the answer in blocks that stay in cache, and d operations for every near pair.
 
     Examples
     --------
@@ -139,27 +103,12 @@ def squared_distances(U: Rows, V: Rows | None = None) -> FloatArray:
 
 
 def contract_squared_differences(P: FloatArray, U: Rows, D: FloatArray, V: Rows | None = None) -> FloatArray:
-    """Return ``sum_ij P_ij (u_il - v_jl)^2`` for every column l, without an n x m x d array.
+    """Return ``sum_ij P_ij (u_il - v_jl)^2`` for every column l, (d,), without an n x m x d array.
 
-    Parameters
-    ----------
-    P : ndarray of shape (n, m)
-        Weights, symmetric or not. Overwritten.
-    U : array or CSR matrix of shape (n, d)
-        Rows; dense ones centred.
-    D : ndarray of shape (n, m)
-        Their squared distances from those of V.
-    V : array or CSR matrix of shape (m, d), default=None
-        Other rows; None is those of U.
-
-    Returns
-    -------
-    sums : ndarray of shape (d,)
-
-    Notes
-    -----
-    With row sums r and column sums c of P the sum is ``r'u_l^2 + c'v_l^2 - 2 u_l'P v_l``: one product P V for all
-    columns, n m d multiplications. Near pairs, for which this cancels, are summed from their differences.
+    P (n, m) are weights, symmetric or not, and overwritten; D (n, m) the squared distances of the rows of U from those
+    of V (of U, if V is None). With row sums r and column sums c of P the sum is ``r'u_l^2 + c'v_l^2 - 2 u_l'P v_l``:
+    one product P V for all columns, n m d multiplications. Near pairs, for which this cancels, are summed from their
+    differences.
 
     Examples
     --------
@@ -294,13 +243,6 @@ def bessel_matern(nu: float, t: FloatArray) -> FloatArray:
 
     Logarithms keep large orders finite. Where the Bessel function itself overflows (small t against nu) the power
     series ``sum_k (t^2/4)^k / (k! (1-nu)_k)`` is used, whose other half, of order t^(2 nu), vanishes there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> t = np.array([0.0, 1.0])
-    >>> bool(np.allclose(bessel_matern(1.5, t), (1 + t) * np.exp(-t)))
-    True
     """
     out = np.ones_like(t)
     with np.errstate(over="ignore"):
@@ -337,16 +279,7 @@ def _rq_slope(kernel: Any, D: FloatArray, K: FloatArray) -> FloatArray:
 
 
 def rq_alpha_slope(alpha: float, D: FloatArray, K: FloatArray) -> FloatArray:
-    """Return dK / dlog(alpha) of the rational quadratic kernel.
-
-    With q = D / (2 alpha) it is ``K alpha (q / (1 + q) - log(1 + q))``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rq_alpha_slope(1.0, np.array([0.0]), np.array([1.0]))
-    array([0.])
-    """
+    """Return dK / dlog(alpha) of the rational quadratic, K alpha (q / (1 + q) - log(1 + q)) with q = D / (2 alpha)."""
     q = D / (2.0 * alpha)
     return np.asarray(K * (alpha * (q / (1.0 + q) - np.log1p(q))))
 
