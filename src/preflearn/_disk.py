@@ -26,7 +26,7 @@ _kept: dict[str, bytes] | None = None
 
 @contextlib.contextmanager
 def reading_once() -> Iterator[None]:
-    """Keep what is read of pipes such as ``<(cat a.csv)``, so that they can be read again."""
+    """Keep what is read of standard input and pipes such as ``<(cat a.csv)``, so that they can be read again."""
     global _kept
     before, _kept = _kept, {}
     try:
@@ -53,12 +53,17 @@ def open_stream(path: str | Path) -> int | None:
 
 
 def content(path: str | Path) -> bytes:
-    """Return the bytes of a file, or of a pipe that may have been read before."""
-    if _kept is None or not is_pipe(path):
-        return Path(path).read_bytes()
-    if str(path) not in _kept:
-        _kept[str(path)] = Path(path).read_bytes()
-    return _kept[str(path)]
+    """Return the bytes of a file, or of a pipe that may have been read before; ``-`` is standard input."""
+    name = str(path)
+    if _kept is None or not (name == "-" or is_pipe(path)):
+        return _read(name)
+    if name not in _kept:
+        _kept[name] = _read(name)
+    return _kept[name]
+
+
+def _read(name: str) -> bytes:
+    return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
 
 
 @contextlib.contextmanager

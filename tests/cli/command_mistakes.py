@@ -291,7 +291,7 @@ COMMANDS = {
     ),
     "by: a model": (None, [*RANK, "--by", "year", "--save", "m"], ["--save is about one ranking", "Leave out"]),
     "by: a scale that is not shown": (None, [*RANK, "--by", "year", "--scale", "elo"], ["have no scale", "Add --out"]),
-    "by: rows with scores": (None, ["rank", "train.txt", "--by", "qid"], ["train.txt", "--by qid", "Give a table"]),
+    "by: rows with scores": (None, ["rank", "train.txt", "--by", "qid"], ["train.txt", "no columns", "Leave out --by"]),
     "out: nothing": (None, [*RANK, "--out", ""], ["--out", "empty", "Give the path"]),
     "report: exists": (write("r.html", ""), [*RANK, "--report", "r.html"], ["r.html", "exists", "--force", "--report"]),
     "report: a directory": (directory("d"), [*RANK, "--report", "d"], ["d: this is a directory", "--report"]),

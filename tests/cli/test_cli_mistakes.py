@@ -262,7 +262,7 @@ def test_there_are_enough_mistakes():
 
 def test_a_directory_that_cannot_be_written_to_is_noticed_before_the_work(run, folder, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
-    monkeypatch.setattr("preflearn.cli.fit._fit", lambda *_: pytest.fail("the work was done"))
+    monkeypatch.setattr("preflearn.cli.fit._learn", lambda *_: pytest.fail("the work was done"))
     code, _, err = run(*FIT)
     assert code == 2
     assert "cannot be written to" in err

@@ -14,7 +14,7 @@ from cli_files import svmlight
 
 from fast_share import THOROUGH
 from preflearn import __version__
-from preflearn.cli.console import working
+from preflearn.cli.console import progress
 from preflearn.cli.main import main
 from preflearn.cli.options import Machine, ReadOptions
 
@@ -263,18 +263,18 @@ def test_a_spinner_appears_on_a_terminal_after_a_while_and_not_before(monkeypatc
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with working("Reading"):
+    with progress("Reading"):
         pass
     assert terminal.text == ""
     monkeypatch.setattr("preflearn.cli.console._PATIENCE", 0.01)
-    with working("Reading"):
+    with progress("Reading"):
         assert terminal.written.wait(10)
-    assert "Reading ..." in terminal.text
+    assert "Reading" in terminal.text
 
 
 def test_a_spinner_never_appears_in_a_pipe(monkeypatch, capsys):
     monkeypatch.setattr("preflearn.cli.console._PATIENCE", 0.0)
-    with working("Reading"):
+    with progress("Reading"):
         threading.Event().wait(0.1)
     assert capsys.readouterr() == ("", "")
 

@@ -29,11 +29,14 @@ def test_a_target_that_cannot_be_written_to_fails_before_the_work(option, name, 
 
 
 def test_trying_a_target_leaves_it_as_it_was(run, folder, monkeypatch):
-    monkeypatch.setattr("preflearn.cli.fit._fit", lambda *_: None)
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("preflearn.cli.fit._learn", interrupt)
     (folder / "m.preflearn").write_bytes(b"before")
     before = sorted(folder.iterdir())
-    assert run("fit", "matches.csv", "--save", "m.preflearn", "--force")[0] == 0
-    assert run("fit", "matches.csv", "--save", "new.preflearn")[0] == 0
+    assert run("fit", "matches.csv", "--save", "m.preflearn", "--force")[0] == 130
+    assert run("fit", "matches.csv", "--save", "new.preflearn")[0] == 130
     assert (folder / "m.preflearn").read_bytes() == b"before"
     assert sorted(folder.iterdir()) == before
 

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from preflearn.cli.console import progress, working
+from preflearn.cli.console import progress
 
 pytestmark = pytest.mark.slow
 
@@ -101,8 +101,7 @@ def test_an_interrupt_takes_the_bar_away_and_gives_the_cursor_back(folder):
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-@pytest.mark.parametrize("context", [working, progress])
-def test_names_of_files_are_shown_as_they_are(context, monkeypatch):
+def test_names_of_files_are_shown_as_they_are(monkeypatch):
     class Terminal:
         encoding, text = "utf-8", ""
         written = threading.Event()
@@ -122,7 +121,7 @@ def test_names_of_files_are_shown_as_they_are(context, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("preflearn.cli.console._PATIENCE", 0.0)
     Terminal.written.clear()
-    with context("Reading [/a] [b].csv"):
+    with progress("Reading [/a] [b].csv"):
         assert Terminal.written.wait(10)
     assert "Reading [/a] [b].csv" in Terminal.text
 

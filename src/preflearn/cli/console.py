@@ -24,7 +24,6 @@ __all__ = [
     "prose",
     "table",
     "width",
-    "working",
 ]
 
 _INDENT = 8
@@ -56,29 +55,8 @@ class WarningPrinter:
 
 
 @contextlib.contextmanager
-def working(text: str) -> Iterator[None]:
-    """Show a spinner on the terminal if the work takes long; nothing where standard error is no terminal."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.text import Text
-
-    status = Console(stderr=True).status(Text(f"{text} ..."))  # names of files are no markup
-    timer = threading.Timer(_PATIENCE, status.start)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-        status.stop()
-
-
-@contextlib.contextmanager
 def progress(text: str) -> Iterator[Callable[[str, float], None]]:
-    """Return a function that is told what is done next and which share is done; a bar shows it if that takes long."""
+    """Return a function to call with what is done next and which share is done; a bar shows it if that takes long."""
     if not sys.stderr.isatty():
         yield lambda what, share: None
         return
@@ -87,12 +65,12 @@ def progress(text: str) -> Iterator[Callable[[str, float], None]]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task(text, total=1.0)
+    task = bar.add_task(text, total=None)
     timer = threading.Timer(_PATIENCE, bar.start)
     timer.daemon = True
     timer.start()
     try:
-        yield lambda what, share: bar.update(task, description=what, completed=share)
+        yield lambda what, share: bar.update(task, description=what, completed=share, total=1.0)
     finally:
         timer.cancel()
         timer.join()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from preflearn.cli.console import facts, working
+from preflearn.cli.console import facts, progress
 from preflearn.cli.options import File, Flag, ReadOptions, Source
 from preflearn.cli.sources import about, read_any
 from preflearn.cli.targets import check_targets
@@ -65,7 +65,7 @@ def convert(
         check_ending(out)
     if layout is not None and kind not in TABLES:
         raise DataError(f"{out}: --layout is for tables of comparisons ({', '.join(TABLES)}). Leave it out.")
-    with working(f"Converting {data}"):
+    with progress(f"Converting {data}"):
         found = read_any(data, reading, margins=True)
         with about(found.source):
             if kind in ROWS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from preflearn.cli.console import count, prose, table, working
+from preflearn.cli.console import count, progress, prose, table
 from preflearn.cli.options import Whole, check_seed
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def demo(*, seed: Whole = 0) -> None:
         "order; 50 % is guessing."
     )
     for part in (_graded, _noisy, _pairs):
-        with working("Learning"):
+        with progress("Learning"):
             title, story, methods = part(seed)
         prose(f"\n{title}", heading=True)
         prose(story)
@@ -60,7 +60,7 @@ def demo(*, seed: Whole = 0) -> None:
         "decides; in the second every player has one of three styles, and each style beats the next."
     )
     for name, games in _leagues(seed).items():
-        with working("Comparing a ranking with circles"):
+        with progress("Comparing a ranking with circles"):
             found = rankability(games, random_state=seed)
         print(f"\n{name}\n{found}")
     prose('\nThe same for your own files: "preflearn fit --help"; from Python: preflearn.structure.rankability.')
@@ -97,7 +97,7 @@ def _deviation(values: Any) -> float:
 def _graded(seed: int) -> tuple[str, str, list[Method]]:
     import numpy as np
 
-    from preflearn.cli.fold_search import alpha_candidates, search
+    from preflearn.cli.fit_least_squares import alpha_candidates, search
     from preflearn.datasets import make_ltr
     from preflearn.metrics import get_scorer
     from preflearn.models import RLS, RankRLSCV
@@ -106,11 +106,11 @@ def _graded(seed: int) -> tuple[str, str, list[Method]]:
     data = made.ratings
     train, test = data[np.flatnonzero(made.qid < 100)], data[np.flatnonzero(made.qid >= 100)]
     rank = RankRLSCV(scoring="disagreement").fit(train)
-    scores = search(RLS, alpha_candidates("linear", train), train, get_scorer("disagreement"), seed)
+    rls, alpha, *_ = search(RLS, alpha_candidates("linear", train), train, get_scorer("disagreement"), seed)
     best = _group_errors(test, made.utility[made.qid >= 100])
     methods = [
         Method("RankRLS", f"alpha {rank.alpha_:.3g}", _group_errors(test, rank.predict(test))),
-        Method("RLS", f"alpha {scores.value:.3g}", _group_errors(test, scores.estimator.predict(test))),
+        Method("RLS", f"alpha {alpha:.3g}", _group_errors(test, rls.predict(test))),
         Method("true utilities", "nothing to choose", best),
     ]
     story = (

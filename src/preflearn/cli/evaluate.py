@@ -6,9 +6,9 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preflearn.cli.console import facts, print_json, progress, table, working
+from preflearn.cli.console import facts, print_json, progress, table
 from preflearn.cli.options import Flag, Machine, RankModel, ReadOptions, Source, Unit, Whole
-from preflearn.cli.sources import Saved, about, describe_data, is_model, open_saved, read_again, titled
+from preflearn.cli.sources import Saved, about, describe_data, is_model, open_saved, titled
 from preflearn.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -150,9 +150,9 @@ def _judge(model: Path, data: str, reading: ReadOptions, relevant: float | None,
     from preflearn.cli.model_answers import read_for
     from preflearn.data import Comparisons
 
-    with working(f"Opening {model.name}"):
+    with progress(f"Opening {model.name}"):
         saved = open_saved(model, data)
-    with working(f"Judging on {titled(data)}"), read_again(data):
+    with progress(f"Judging on {titled(data)}"):
         given = read_for(saved, data, reading, outcomes=True)
         if isinstance(given, Comparisons):
             if relevant is not None:

@@ -2,41 +2,98 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from preflearn.cli.console import facts, progress, working
+from cyclopts import Parameter
+
+from preflearn.cli.console import facts, progress
 from preflearn.cli.dialect import COMMAND_LINE
-from preflearn.cli.options import File, FitModel, Flag, Machine, ReadOptions, Source, Whole
-from preflearn.cli.sources import about, describe_data, is_svmlight, read_again, read_any, save_notes, titled
+from preflearn.cli.options import File, FitModel, Flag, Machine, ReadOptions, Source, Whole, given_options
+from preflearn.cli.sources import about, describe_data, is_svmlight, read_any, save_notes, titled
 from preflearn.cli.targets import check_targets
 from preflearn.exceptions import DataError
 
 if TYPE_CHECKING:
-    from preflearn.cli.fit_least_squares import Choices
+    from preflearn.data import Comparisons
     from preflearn.io import Reading
 
-__all__ = ["USAGE", "Kernel", "fit"]
+__all__ = ["LEAST_SQUARES", "USAGE", "Kernel", "Learning", "fit"]
 
 USAGE = "preflearn fit DATA --save MODEL [OPTIONS]"
+LEAST_SQUARES = {"rankrls": "RankRLS", "rls": "RLS", "kpcrank": "KPCRank", "kpcr": "KPCR"}
 # Must be preflearn.kernels.KERNEL_NAMES, which would import scikit-learn; a test compares the two.
 Kernel = Literal["linear", "poly2", "poly3", "rbf", "laplacian", "matern32", "matern52", "rational_quadratic"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Learning:
+    """What is learned.
+
+    Attributes
+    ----------
+    model
+        As of preflearn rank (comparisons; default: auto); or by least squares: rankrls (scored rows; default): score
+        differences, with a penalty. kpcrank: the same, on few components. rls, kpcr: scores.
+    kernel
+        Of least squares. Default: linear for rankrls and rls, rbf for kpcrank and kpcr.
+    alpha
+        Strength of the penalty of rankrls and rls: a positive number, or auto (default).
+    components
+        Number of components of kpcrank and kpcr: a whole number, or auto (default).
+    ties
+        Least squares: whether pairs with equal scores count (default: include); auto chooses.
+    weighting
+        Least squares: whether every pair weighs the same or every group (default: pairs).
+    nystroem
+        Approximate the kernel by its values against this many rows, for data of more than about 5,000 rows.
+    scoring
+        What the choices should be best at: disagreement (default), map, ndcg@10, precision@5, kendall_tau_b, ...
+    """
+
+    model: FitModel | None = None
+    kernel: Kernel | None = None
+    alpha: str | None = None
+    components: str | None = None
+    ties: Literal["include", "exclude", "auto"] | None = None
+    weighting: Literal["pairs", "groups"] | None = None
+    nystroem: Whole | None = None
+    scoring: str | None = None
+
+    @property
+    def least_squares_options(self) -> list[str]:
+        """Options that were given and that only models by least squares have."""
+        return [option for option in given_options(self) if option != "--model"]
+
+    @property
+    def by_least_squares(self) -> bool:
+        """Whether a model by least squares is asked for, by its name or by options that only such models have."""
+        return self.model in LEAST_SQUARES or (self.model is None and bool(self.least_squares_options))
+
+    def resolved(self) -> Learning:
+        """Return the same with the model by least squares that these options are for, and its kernel."""
+        model = self.model or ("rankrls" if self.components is None else "kpcrank")
+        return replace(self, model=model, kernel=self.kernel or ("linear" if model in ("rankrls", "rls") else "rbf"))
+
+    @property
+    def penalised(self) -> bool:
+        """Whether alpha regularises (and not the number of components)."""
+        return self.model in ("rankrls", "rls")
+
+    @property
+    def on_pairs(self) -> bool:
+        """Whether the model learns differences."""
+        return self.model in ("rankrls", "kpcrank")
 
 
 def fit(
     data: Source,
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
+    learning: Learning = Learning(),  # noqa: B008 - frozen
     *,
     save: File,
-    model: FitModel | None = None,
-    kernel: Kernel | None = None,
-    alpha: str | None = None,
-    components: str | None = None,
-    ties: Literal["include", "exclude", "auto"] | None = None,
-    weighting: Literal["pairs", "groups"] | None = None,
-    nystroem: Whole | None = None,
-    scoring: str | None = None,
     n_features: Whole | None = None,
     zero_based: Flag = False,
     machine: Machine = Machine(),  # noqa: B008 - frozen
@@ -65,23 +122,6 @@ def fit(
         Table of comparisons, or SVMlight file; - for standard input.
     save
         Where the model goes. It holds data only, no code.
-    model
-        As of preflearn rank (comparisons; default: auto); or by least squares: rankrls (scored rows; default): score
-        differences, with a penalty. kpcrank: the same, on few components. rls, kpcr: scores.
-    kernel
-        Of least squares. Default: linear for rankrls and rls, rbf for kpcrank and kpcr.
-    alpha
-        Strength of the penalty of rankrls and rls: a positive number, or auto (default).
-    components
-        Number of components of kpcrank and kpcr: a whole number, or auto (default).
-    ties
-        Least squares: whether pairs with equal scores count (default: include); auto chooses.
-    weighting
-        Least squares: whether every pair weighs the same or every group (default: pairs).
-    nystroem
-        Approximate the kernel by its values against this many rows, for data of more than about 5,000 rows.
-    scoring
-        What the choices should be best at: disagreement (default), map, ndcg@10, precision@5, kendall_tau_b, ...
     n_features
         Number of features of SVMlight files, if later files may have larger feature numbers than DATA.
     zero_based
@@ -91,113 +131,66 @@ def fit(
     """
     machine.apply()
     check_targets({"--save": save}, force, [data, reading.items])
-    from preflearn.cli.fit_least_squares import Choices
+    model, notes = _learn(data, reading, learning, n_features, zero_based, machine.seed)
+    with progress(f"Saving {save.name}"):
+        from preflearn.files import save as save_model
 
-    choices = Choices(
-        reading=reading,
-        model=model,
-        kernel=kernel,
-        alpha=alpha,
-        components=components,
-        ties=ties,
-        weighting=weighting,
-        nystroem=nystroem,
-        scoring=scoring,
-        n_features=n_features,
-        zero_based=zero_based,
-        seed=machine.seed,
-    )
-    with read_again(data):
-        _fit(data, save, choices, force)
+        save_model(model, save, notes=notes, overwrite=force)
+    facts([("Saved", f"{save} ({max(1, round(save.stat().st_size / 1000)):,} kB)")])
 
 
-def _fit(source: str, target: Path, choices: Choices, force: bool) -> None:
-    """Learn from comparisons by evidence, from scored rows (or where asked) by least squares."""
-    from preflearn.analysis.ranker import rank_comparisons
+def _learn(
+    source: str, options: ReadOptions, learning: Learning, n_features: int | None, zero_based: bool, seed: int
+) -> tuple[Any, dict[str, Any]]:
+    """Return a model, learned by evidence or by least squares, and what its file should say about it."""
     from preflearn.cli import fit_least_squares as least_squares
     from preflearn.data import Comparisons, Ratings
-    from preflearn.files import save
     from preflearn.io.reading import MOST_FEATURES
 
-    asked, squares = choices, choices.by_least_squares
+    squares, asked = learning.by_least_squares, learning.model
     if squares:
-        choices = choices.resolved()
-        least_squares.check_options(choices)
+        least_squares.check_options(learning.resolved())
     else:
-        least_squares.check_no_least_squares(choices)
-    if choices.n_features is not None and not 1 <= choices.n_features <= MOST_FEATURES:
-        raise DataError(f"--n-features is {choices.n_features}; it must be at least 1 and at most {MOST_FEATURES:,}.")
-    if not is_svmlight(source, choices.reading):
-        for option, given in (("--zero-based", choices.zero_based), ("--n-features", choices.n_features)):
+        for option in learning.least_squares_options:
+            raise DataError(
+                f"{option} is for models by least squares, and --model {asked} learns such things by evidence. Leave "
+                "it out, or use --model rankrls."
+            )
+    if n_features is not None and not 1 <= n_features <= MOST_FEATURES:
+        raise DataError(f"--n-features is {n_features}; it must be at least 1 and at most {MOST_FEATURES:,}.")
+    if not is_svmlight(source, options):
+        for option, given in (("--zero-based", zero_based), ("--n-features", n_features)):
             if given:
                 raise DataError(f"{titled(source)}: {option} is for SVMlight files, and this is a table. Leave it out.")
-    with working(f"Reading {titled(source)}"):
-        reading = _read(source, choices, squares)
-    if isinstance(reading.data, Ratings) and not squares:
-        if choices.model is not None:
-            raise DataError(
-                f"{reading.source}: --model {choices.model} learns from comparisons, and these are rows with scores. "
-                "Use --model rankrls, or leave it out."
-            )
-        choices, squares = choices.resolved(), True
-    if squares:
-        _by_least_squares(reading, target, choices, force, least_squares.describe_switch(asked, reading.data))
-        return
-    assert isinstance(reading.data, Comparisons)
-    facts([*(("Read", line) for line in reading.notes), ("Data", describe_data(reading.data))])
+    with progress(f"Reading {titled(source)}"):
+        reading = read_any(source, options, margins=squares, n_features=n_features, zero_based=zero_based)
+    data, notes = reading.data, save_notes(reading) | {"zero_based": zero_based}
+    if isinstance(data, Comparisons) and data.items is None and data.names is not None:
+        notes["item_names"] = [str(name) for name in data.names]
+    if isinstance(data, Ratings) and not squares and asked is not None:
+        raise DataError(
+            f"{reading.source}: --model {asked} learns from comparisons, and these are rows with scores. "
+            "Use --model rankrls, or leave it out."
+        )
+    if squares or isinstance(data, Ratings):
+        least_squares.check_data(reading.source, data, learning.resolved())
+    facts([*(("Read", line) for line in reading.notes), ("Data", describe_data(data))])
+    if squares or isinstance(data, Ratings):
+        with progress(f"Learning from {reading.source}"), about(reading.source):
+            found, lines = least_squares.train(data, learning, seed)
+        facts(lines)
+        return found, notes
+    return _by_evidence(reading, data, learning, seed), notes
+
+
+def _by_evidence(reading: Reading, data: Comparisons, learning: Learning, seed: int) -> Any:
+    """Return the model that evidence chooses, as ``preflearn rank`` does."""
+    from preflearn.analysis.ranker import rank_comparisons
+
     with progress("Learning") as tell, about(reading.source):
         result = rank_comparisons(
-            reading.data,
-            reading.notes,
-            reading.encoder,
-            model=choices.model or "auto",
-            random_state=choices.seed,
-            progress=tell,
+            data, reading.notes, reading.encoder, model=learning.model or "auto", random_state=seed, progress=tell
         )
-        save(result.model, target, notes=save_notes(reading), overwrite=force)
-    lines = [("Model", f"{result.ladder.why}."), *(("Warning", one.worded(COMMAND_LINE)) for one in result.warnings)]
-    facts([*lines, ("Saved", _saved(target))])
-
-
-def _read(source: str, choices: Choices, margins: bool) -> Reading:
-    return read_any(
-        source, choices.reading, margins=margins, n_features=choices.n_features, zero_based=choices.zero_based
-    )
-
-
-def _by_least_squares(reading: Reading, target: Path, choices: Choices, force: bool, note: str | None) -> None:
-    from preflearn.cli import fit_least_squares as least_squares
-    from preflearn.files import save
-
-    data, source = reading.data, reading.source
-    least_squares.check_data(source, data, choices)
-    facts([*(("Read", line) for line in reading.notes), ("Data", describe_data(data))])
-    with working(f"Learning from {source}"), about(source):
-        result = least_squares.train(data, choices)
-    with working(f"Saving {target.name}"):
-        save(result.estimator, target, notes=_notes(reading, choices), overwrite=force)
-    lines = [("Model", least_squares.describe_model(choices, result.estimator)), ("Chosen", result.chosen)]
-    if result.score is not None:
-        lines.append(("Score", least_squares.describe_score(choices.scoring or "disagreement", result.score)))
-    facts([*lines, *([("Note", note)] if note else []), ("Saved", _saved(target))])
-
-
-def _notes(reading: Reading, choices: Choices) -> dict[str, Any]:
-    """Return what `preflearn predict` has to know beside the model."""
-    from preflearn.data import Comparisons
-
-    data = reading.data
-    notes: dict[str, Any] = {
-        "trained_on": Path(reading.source).name,
-        "data": describe_data(data),
-        "zero_based": choices.zero_based,
-        "encoder": None if reading.encoder is None else reading.encoder.to_dict(),
-    }
-    if isinstance(data, Comparisons) and data.items is None:
-        assert data.names is not None
-        notes["item_names"] = [str(name) for name in data.names]
-    return notes
-
-
-def _saved(target: Path) -> str:
-    return f"{target} ({max(1, round(target.stat().st_size / 1000)):,} kB)"
+    warned = [("Warning", one.worded(COMMAND_LINE)) for one in result.warnings]
+    facts([("Model", f"{result.ladder.why}."), *warned])
+    return result.model

@@ -2,124 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from preflearn.cli.console import count
-from preflearn.cli.fold_search import alpha_candidates, component_candidates, search
-from preflearn.cli.options import ReadOptions
+from preflearn.cli.fit import LEAST_SQUARES, Learning
 from preflearn.cli.sources import about
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
 from preflearn.io.reading import check_feature_numbers
-from preflearn.kernels import Nystroem
+from preflearn.kernels import Nystroem, gram_diag, resolve_kernel
 from preflearn.metrics import RankingScorer, get_scorer, pairwise_accuracy
 from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV
 
-__all__ = [
-    "LEAST_SQUARES",
-    "Choices",
-    "Result",
-    "check_data",
-    "check_no_least_squares",
-    "check_options",
-    "describe_model",
-    "describe_score",
-    "describe_switch",
-    "train",
-]
+__all__ = ["alpha_candidates", "check_data", "check_options", "search", "train"]
 
-LEAST_SQUARES = {"rankrls": "RankRLS", "rls": "RLS", "kpcrank": "KPCRank", "kpcr": "KPCR"}
+Found = tuple[Any, str, float | None]  # a fitted model, what was chosen and how, its score (None: nothing was chosen)
+MODELS: dict[str | None, Any] = {"rankrls": RankRLS, "rls": RLS, "kpcrank": KPCRank, "kpcr": KPCR}
 
 
-@dataclass(frozen=True)
-class Choices:
-    """The options of ``preflearn fit``, as given."""
-
-    reading: ReadOptions = ReadOptions()  # noqa: RUF009 - frozen
-    model: str | None = None
-    kernel: str | None = None
-    alpha: str | None = None
-    components: str | None = None
-    ties: str | None = None
-    weighting: str | None = None
-    nystroem: int | None = None
-    scoring: str | None = None
-    n_features: int | None = None
-    zero_based: bool = False
-    seed: int = 0
-
-    @property
-    def least_squares_options(self) -> list[str]:
-        """Options that were given and that only models by least squares have."""
-        mine = ("kernel", "alpha", "components", "ties", "weighting", "nystroem", "scoring")
-        return [f"--{option}" for option in mine if getattr(self, option) is not None]
-
-    @property
-    def by_least_squares(self) -> bool:
-        """Whether a model by least squares is asked for, by its name or by options that only such models have."""
-        return self.model in LEAST_SQUARES or (self.model is None and bool(self.least_squares_options))
-
-    def resolved(self) -> Choices:
-        """Return the same with the model that these options are for."""
-        return replace(self, model=self.model or ("rankrls" if self.components is None else "kpcrank"))
-
-    @property
-    def penalised(self) -> bool:
-        """Whether alpha regularises (and not the number of components)."""
-        return self.model in ("rankrls", "rls")
-
-    @property
-    def on_pairs(self) -> bool:
-        """Whether the model learns differences."""
-        return self.model in ("rankrls", "kpcrank")
-
-
-@dataclass(frozen=True)
-class Result:
-    """A fitted model; what was chosen and how, and its cross-validated score (None: nothing was chosen)."""
-
-    estimator: Any
-    chosen: str
-    score: float | None
-
-
-def train(data: Ratings | Comparisons, choices: Choices) -> Result:
-    """Fit the model; what is "auto" is chosen by cross-validation."""
+def train(data: Ratings | Comparisons, asked: Learning, seed: int) -> tuple[Any, list[tuple[str, str]]]:
+    """Fit the model; what is "auto" is chosen by cross-validation. Returns it with lines about it."""
+    choices = asked.resolved()
     scorer = get_scorer(choices.scoring or "disagreement")
-    common: dict[str, Any] = {"kernel": choices.kernel or ("linear" if choices.penalised else "rbf")}
+    common: dict[str, Any] = {"kernel": choices.kernel}
     if choices.nystroem is not None:
-        common["approximation"] = Nystroem(choices.nystroem, random_state=choices.seed)
+        common["approximation"] = Nystroem(choices.nystroem, random_state=seed)
     if choices.on_pairs:
         common["weighting"] = choices.weighting or "pairs"
-        return (_rankrls if choices.penalised else _kpcrank)(data, choices, common, scorer)
-    assert isinstance(data, Ratings)
     number = _number(choices)
-    candidates: Sequence[float]
-    if choices.penalised:
-        name, candidates = "alpha", alpha_candidates(common["kernel"], data)
+    if number is not None and choices.ties != "auto":
+        ties = {"ties": choices.ties or "include"} if choices.on_pairs else {}
+        model, score = MODELS[choices.model](number, **ties, **common).fit(data), None
+        chosen = f"nothing, as {'alpha' if choices.penalised else 'components'} = {number:g} was given"
+    elif choices.on_pairs:
+        model, chosen, score = (_rankrls if choices.penalised else _kpcrank)(data, choices, common, scorer)
     else:
-        name, candidates = "components", component_candidates(data)
+        assert isinstance(data, Ratings)
+        model, chosen, score = _of_scores(data, choices, common, scorer, seed)
+    lines = [("Model", _described(choices, model)), ("Chosen", chosen)]
+    if score is not None:
+        lines.append(("Score", _score_in_words(choices.scoring or "disagreement", score)))
+    note = _switch(asked, data)
+    return model, [*lines, *([("Note", note)] if note else [])]
 
-    def build(value: Any) -> Any:
-        return RLS(value, **common) if choices.penalised else KPCR(value, **common)
 
-    if number is not None:
-        return Result(build(number).fit(data), f"nothing, as {name} = {number:g} was given", None)
-    found = search(build, candidates, data, scorer, choices.seed)
+def _of_scores(data: Ratings, choices: Learning, common: dict[str, Any], scorer: RankingScorer, seed: int) -> Found:
+    """Choose for models that learn scores, which bring no search of their own."""
+    name = "alpha" if choices.penalised else "components"
+    candidates: Sequence[float] = (
+        alpha_candidates(common["kernel"], data) if choices.penalised else component_candidates(data)
+    )
+    kind = MODELS[choices.model]
+    model, value, score, n_folds = search(lambda one: kind(one, **common), candidates, data, scorer, seed)
     held_out = "groups" if data.n_groups > 1 else "rows"
-    chosen = f"{name} = {found.value:.4g} of {len(candidates)} candidates, by {found.n_folds} folds of {held_out}"
-    return Result(found.estimator, chosen, found.score)
+    return model, f"{name} = {value:.4g} of {len(candidates)} candidates, by {n_folds} folds of {held_out}", score
 
 
-def _rankrls(data: Ratings | Comparisons, choices: Choices, common: dict[str, Any], scorer: RankingScorer) -> Result:
+def _rankrls(data: Ratings | Comparisons, choices: Learning, common: dict[str, Any], scorer: RankingScorer) -> Found:
     alpha = _number(choices)
-    if alpha is not None and choices.ties != "auto":
-        model = RankRLS(alpha=alpha, ties=choices.ties or "include", **common).fit(data)  # type: ignore[arg-type]
-        return Result(model, f"nothing, as alpha = {alpha:g} was given", None)
     ties: Any = ("include", "exclude") if choices.ties == "auto" else choices.ties or "include"
     model = RankRLSCV(None if alpha is None else [alpha], ties=ties, scoring=scorer, **common).fit(data)
     parts = []
@@ -133,16 +76,13 @@ def _rankrls(data: Ratings | Comparisons, choices: Choices, common: dict[str, An
         how = "by leaving out one pair at a time"
     else:
         how = "by leaving out one group at a time" if data.n_groups > 1 else "by folds of rows"
-    return Result(model, f"{', '.join(parts)}, {how}", model.best_score_)
+    return model, f"{', '.join(parts)}, {how}", model.best_score_
 
 
-def _kpcrank(data: Ratings | Comparisons, choices: Choices, common: dict[str, Any], scorer: RankingScorer) -> Result:
+def _kpcrank(data: Ratings | Comparisons, choices: Learning, common: dict[str, Any], scorer: RankingScorer) -> Found:
     number = _number(choices)
-    if number is not None and choices.ties != "auto":
-        model = KPCRank(int(number), ties=choices.ties or "include", **common).fit(data)  # type: ignore[arg-type]
-        return Result(model, f"nothing, as components = {number:g} was given", None)
     options: Any = ("include", "exclude") if choices.ties == "auto" else (choices.ties or "include",)
-    candidates: Any = 100 if number is None else [int(number)]
+    candidates: Any = 100 if number is None else [number]
     models = [KPCRankCV(candidates, ties=ties, scoring=scorer, **common).fit(data) for ties in options]
     model = max(models, key=lambda candidate: candidate.best_score_)  # of equal scores the first
     parts = []
@@ -151,10 +91,55 @@ def _kpcrank(data: Ratings | Comparisons, choices: Choices, common: dict[str, An
     if choices.ties == "auto":
         parts.append(f"ties {model.ties}d")
     what = "pairs" if isinstance(data, Comparisons) else "groups" if data.n_groups > 1 else "rows"
-    return Result(model, f"{', '.join(parts)}, by folds of {what}", model.best_score_)
+    return model, f"{', '.join(parts)}, by folds of {what}", model.best_score_
 
 
-def check_options(choices: Choices) -> None:
+def search(
+    build: Callable[[Any], Any], candidates: Sequence[float], data: Ratings, scorer: RankingScorer, seed: int
+) -> tuple[Any, float, float, int]:
+    """Return the best model, the candidate it is of, its score, and the number of folds: of groups, or of rows of one.
+
+    Held-out rows are judged with the others of their group, or of their fold where there is one group.
+    """
+    fold = _folds(data, seed)
+    n_folds = int(fold.max()) + 1
+    held = np.empty((len(data), len(candidates)))
+    for k in range(n_folds):
+        train, test = data[np.flatnonzero(fold != k)], fold == k
+        for column, candidate in enumerate(candidates):
+            held[test, column] = build(candidate).fit(train).predict(data[np.flatnonzero(test)])
+    group = fold if data.n_groups == 1 else data.group
+    scores = [scorer.evaluate(data.score, column, group, data.weight) for column in held.T]
+    best = int(np.argmax(scores))
+    return build(candidates[best]).fit(data), candidates[best], float(scores[best]), n_folds
+
+
+def _folds(data: Ratings, seed: int) -> Any:
+    if data.group is not None and data.n_groups > 1:
+        code = np.unique(data.group, return_inverse=True)[1]
+        order = np.random.default_rng(seed).permutation(data.n_groups)
+        return order[code] % min(5, data.n_groups)
+    n_folds = min(5, len(data) // 2)
+    if n_folds < 2:
+        raise DataError(code="too-few-rows-to-search").says(
+            f"{len(data)} rows are too few for cross-validation", "Give --alpha or --components a number"
+        )
+    return np.random.default_rng(seed).permutation(len(data)) % n_folds
+
+
+def alpha_candidates(kernel: str, data: Ratings) -> list[float]:
+    """Return nine alphas from 1e-8 to 1 times the trace of the kernel matrix, which bounds its eigenvalues."""
+    trace = float(gram_diag(resolve_kernel(kernel, data.items), data.items).sum())
+    return [float(alpha) for alpha in max(trace, 1e-300) * np.logspace(0, -8, 9)]
+
+
+def component_candidates(data: Ratings) -> list[int]:
+    """Return numbers of components up to 100, or to what the smallest training part can have."""
+    most = max(1, len(data) // 2)
+    return [p for p in (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 100) if p <= most]
+
+
+def check_options(choices: Learning) -> None:
     """Raise DataError for options that are wrong, or wrong together, before anything is read."""
     model = choices.model
     if choices.alpha is not None and not choices.penalised:
@@ -168,7 +153,7 @@ def check_options(choices: Choices) -> None:
     if choices.nystroem is not None:
         if choices.nystroem < 1:
             raise DataError(f"--nystroem is {choices.nystroem}; it must be a number of rows, at least 1.")
-        if (choices.kernel or "linear") == "linear" and choices.penalised:
+        if choices.kernel == "linear" and choices.penalised:
             raise DataError(
                 "--nystroem approximates a kernel, and the linear kernel needs no approximation. Leave it out, or "
                 "choose another kernel, such as --kernel rbf."
@@ -186,16 +171,7 @@ def check_options(choices: Choices) -> None:
             raise DataError(f"--scoring decides what is chosen, and {option} leaves no choice. Give one of the two.")
 
 
-def check_no_least_squares(choices: Choices) -> None:
-    """Raise DataError for options of models by least squares where another model is asked for."""
-    for option in choices.least_squares_options:
-        raise DataError(
-            f"{option} is for models by least squares, and --model {choices.model} learns such things by "
-            "evidence. Leave it out, or use --model rankrls."
-        )
-
-
-def _number(choices: Choices) -> float | None:
+def _number(choices: Learning) -> float | None:
     """Return alpha or the number of components; None for auto."""
     option, given = ("alpha", choices.alpha) if choices.penalised else ("components", choices.components)
     if given is None or given.lower() == "auto":
@@ -210,7 +186,7 @@ def _number(choices: Choices) -> float | None:
     return number
 
 
-def check_data(path: str, data: Ratings | Comparisons, choices: Choices) -> None:
+def check_data(path: str, data: Ratings | Comparisons, choices: Learning) -> None:
     """Raise DataError where the options do not go with the data."""
     scorer = get_scorer(choices.scoring or "disagreement")
     if isinstance(data, Ratings):
@@ -236,11 +212,9 @@ def check_data(path: str, data: Ratings | Comparisons, choices: Choices) -> None
         ) from None
 
 
-def describe_model(choices: Choices, estimator: Any) -> str:
+def _described(choices: Learning, estimator: Any) -> str:
     """Return the model in a few words."""
-    name = LEAST_SQUARES[str(choices.model)]
-    kernel = choices.kernel or ("linear" if choices.penalised else "rbf")
-    parts = [f"{name}, kernel {kernel}"]
+    parts = [f"{LEAST_SQUARES[str(choices.model)]}, kernel {choices.kernel}"]
     if choices.nystroem is not None:
         parts.append(f"Nystroem with {count(choices.nystroem, 'row')}")
     if choices.on_pairs:
@@ -251,7 +225,7 @@ def describe_model(choices: Choices, estimator: Any) -> str:
     return ", ".join(parts)
 
 
-def describe_switch(given: Choices, data: Ratings | Comparisons) -> str | None:
+def _switch(given: Learning, data: Ratings | Comparisons) -> str | None:
     """Return a sentence if options decided on another model than there would be without them; ``given``: unresolved."""
     name = given.resolved().model
     usual = "rankrls" if isinstance(data, Ratings) else "auto"
@@ -268,7 +242,7 @@ def describe_switch(given: Choices, data: Ratings | Comparisons) -> str | None:
     )
 
 
-def describe_score(scoring: str, score: float) -> str:
+def _score_in_words(scoring: str, score: float) -> str:
     """Return a cross-validated score in words."""
     if scoring == "disagreement":
         return f"disagreement error {-score:.4f} in cross-validation (0 is perfect, 0.5 is chance)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -136,6 +136,11 @@ class ReadOptions:
     drop: Flag = False
     keep_repeats: Flag = False
 
+    @property
+    def given(self) -> list[str]:
+        """The options that were given, as they are written."""
+        return given_options(self)
+
     def keywords(self) -> dict[str, Any]:
         """Return the options of `preflearn.io.read_preferences`."""
         incomplete = "drop" if self.drop else "error"
@@ -224,6 +229,12 @@ class Machine:
             from threadpoolctl import threadpool_limits
 
             threadpool_limits(self.threads)
+
+
+def given_options(options: Any) -> list[str]:
+    """Return those of a group of options that were given, as they are written."""
+    names = (field.name for field in fields(options) if getattr(options, field.name) not in (None, False))
+    return [f"--{name.replace('_', '-')}" for name in names]
 
 
 def check_seed(seed: int) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from preflearn.cli.console import facts, working
+from preflearn.cli.console import facts, progress
 from preflearn.cli.options import File, Output, ReadOptions, Source
-from preflearn.cli.sources import open_saved, read_again, titled
+from preflearn.cli.sources import open_saved, titled
 from preflearn.cli.targets import check_targets
 from preflearn.exceptions import DataError
 
@@ -49,19 +49,16 @@ def predict(
     check_targets({"--out": output.out}, output.force, [str(model), data, reading.items], bom=output.bom)
     from preflearn.cli.model_answers import answer_about_training, answer_for
 
-    with working(f"Opening {model.name}"):
+    with progress(f"Opening {model.name}"):
         saved = open_saved(model, data)
     if data is None:
         if not saved.probable and saved.known is None:
             raise DataError("DATA is missing. Give a file of rows, items or pairs to score: MODEL DATA.")
-        for option, value in (("--items", reading.items), ("--columns", reading.columns), ("--format", reading.format)):
-            if value is not None:
-                raise DataError(
-                    f"{option} says how DATA is read, and DATA is missing. Leave it out, or give MODEL DATA."
-                )
+        for option in reading.given:
+            raise DataError(f"{option} says how DATA is read, and DATA is missing. Leave it out, or give MODEL DATA.")
         columns, what = answer_about_training(saved)
     else:
-        with working(f"Reading {titled(data)}"), read_again(data):
+        with progress(f"Reading {titled(data)}"):
             columns, what = answer_for(saved, data, reading)
     if output.write(columns):
         facts([("Saved", f"{output.out}: {what}")])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import io
-import sys
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -28,7 +26,6 @@ __all__ = [
     "is_model",
     "is_svmlight",
     "open_saved",
-    "read_again",
     "read_any",
     "read_comparisons",
     "save_notes",
@@ -37,14 +34,13 @@ __all__ = [
 
 
 def is_svmlight(source: str, options: ReadOptions) -> bool:
-    """Return whether a file holds rows with scores; standard input, unless it is kept, only if that is said."""
+    """Return whether a file holds rows with scores."""
     from preflearn.io.opening import kind_of, read_start
 
-    kept: Any = sys.stdin
-    if options.format is not None or (source == "-" and not isinstance(kept, _Kept)):
+    if options.format is not None:
         return options.format == "svmlight"
     try:
-        start = kept.buffer.read(1 << 16) if source == "-" else read_start(source, 1 << 16)
+        start = read_start(source, 1 << 16)
         if start[:2] == b"\x1f\x8b":
             start = zlib.decompressobj(wbits=31).decompress(start, 1 << 16)
     except (OSError, ValueError, zlib.error):
@@ -87,14 +83,8 @@ def _check_rows_options(source: str, options: ReadOptions) -> None:
     """Raise DataError for options that say nothing about rows with scores."""
     if options.items is not None:
         raise DataError(f"{titled(source)}: rows of an SVMlight file bring their own features. Leave out --items.")
-    for option, given in (
-        ("--columns", options.columns is not None),
-        ("--outcomes", options.outcomes is not None),
-        ("--lower-wins", options.lower_wins),
-        ("--drop", options.drop),
-        ("--keep-repeats", options.keep_repeats),
-    ):
-        if given:
+    for option in options.given:
+        if option != "--format":
             raise DataError(f"{titled(source)}: {option} is for tables, and this is an SVMlight file. Leave it out.")
 
 
@@ -118,36 +108,9 @@ def _check_items(source: str, items: Path) -> None:
         )
 
 
-class _Kept:
-    """A standard input that can be read several times."""
-
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-
-    @property
-    def buffer(self) -> io.BytesIO:
-        """The bytes, from their start."""
-        return io.BytesIO(self._content)
-
-
 def titled(source: str) -> str:
     """Return the name of a file in messages."""
     return "standard input" if source == "-" else source
-
-
-@contextlib.contextmanager
-def read_again(source: str) -> Iterator[None]:
-    """Let ``-`` be read more than once: what a table holds is found out by trying."""
-    if source != "-":
-        yield
-        return
-    before = sys.stdin
-    kept: Any = _Kept(before.buffer.read())
-    sys.stdin = kept
-    try:
-        yield
-    finally:
-        sys.stdin = before
 
 
 @contextlib.contextmanager
@@ -184,17 +147,8 @@ def comparisons_of(source: str, options: ReadOptions) -> tuple[Reading, Comparis
 
     if not is_model(source):
         return *read_comparisons(source, options), None
-    for option, given in (
-        ("--items", options.items),
-        ("--columns", options.columns),
-        ("--outcomes", options.outcomes),
-        ("--format", options.format),
-        ("--lower-wins", options.lower_wins or None),
-        ("--drop", options.drop or None),
-        ("--keep-repeats", options.keep_repeats or None),
-    ):
-        if given is not None:
-            raise DataError(f"{source}: a model file brings its own data. Leave out {option}.")
+    for option in options.given:
+        raise DataError(f"{source}: a model file brings its own data. Leave out {option}.")
     saved = open_saved(Path(source))
     data = getattr(saved.estimator, "comparisons_", None)
     if not isinstance(data, Comparisons):

@@ -11,7 +11,6 @@ import io
 import json
 import os
 import re
-import sys
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -90,7 +89,7 @@ def path_text(path: Any, owner: str) -> str:
 
 def read_start(path: str, size: int) -> bytes:
     """Return the first bytes of a file as they are."""
-    if is_pipe(path):
+    if path == "-" or is_pipe(path):
         return content(path)[:size]
     with Path(path).open("rb") as stream:
         return stream.read(size)
@@ -102,7 +101,7 @@ def read_bytes(path: str) -> bytes:
     ``-`` is standard input. Files of other programs raise with what they are.
     """
     try:
-        data = sys.stdin.buffer.read() if path == "-" else content(path)
+        data = content(path)
     except FileNotFoundError:
         if "://" in path:
             raise FileFormatError(code="address-not-a-file", where=Place(str(path))).says(
