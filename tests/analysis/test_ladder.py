@@ -148,3 +148,13 @@ def test_reliabilities_count_in_the_evidence():
             for one in (False, True)
         )
         assert (judged.log_evidence_ > plain.log_evidence_) is better
+
+
+@pytest.mark.slow
+def test_votes_about_few_prompts_are_ranked():
+    data, u = votes(3, m=180, n=4, clusters=2.0)
+    for m in (slice(None), slice(0, 90)):
+        result = rank(data._take(m, judge=None, covariates=None))
+        assert result.ladder.terms.beside == ("clusters",)
+        assert result.model.hyperparameters == "average"  # there are few effects of prompts
+        assert result.ranking.names[0] == np.argmax(u)

@@ -338,11 +338,11 @@ def refined(data: Comparisons, best: Step, limits: Limits = LIMITS) -> Step:
     used = len(data.used_items())
     better: dict[str, Any] = {}
     latents = _latents(data, terms)
-    if used <= limits.averaged_items and n_learned(best.model) <= limits.averaged_parameters:
+    few = used <= limits.averaged_items and n_learned(best.model) <= limits.averaged_parameters
+    if few and latents <= limits.averaged_latents:
         better["hyperparameters"] = "average"
-        if latents:
+        if latents and isinstance(best.model, PreferenceGP):
             better["n_points"] = _points(POINTS_OF_MANY, limits.averaged_latents, latents)
-            better = better if latents <= limits.averaged_latents else {}
     most = _most_by_moments(terms, limits)
     said = _few_statements(data, max(limits.few_statements, limits.few_per_item * used), limits.heavy)
     if used <= most and said:

@@ -98,7 +98,7 @@ class Limits:
     heavy_of_all: float = 1e4
     averaged_items: int = 150
     averaged_parameters: int = 5
-    averaged_latents: int = 1_000
+    averaged_latents: int = 300
     few_statements: int = 1_000
     few_per_item: int = 10
     items_by_moments: int = 1_000
