@@ -7,14 +7,13 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
-from typing import Any, TextIO
+from typing import Any
 
 from preflearn.cli.failures import one_line
 from preflearn.messages import Dialect, Message
 from preflearn.table_format import visible
 
 __all__ = [
-    "WarningPrinter",
     "count",
     "facts",
     "hanging",
@@ -23,6 +22,7 @@ __all__ = [
     "progress",
     "prose",
     "table",
+    "warning_printer",
     "width",
 ]
 
@@ -30,28 +30,18 @@ _INDENT = 8
 _PATIENCE = 2.0  # seconds of silence before a spinner appears
 
 
-class WarningPrinter:
-    """Prints every different warning once, as ``preflearn: warning: ...`` on standard error."""
+def warning_printer(dialect: Dialect) -> Callable[..., None]:
+    """Return a stand-in for ``warnings.showwarning`` that prints every different warning once, on standard error."""
+    seen: set[str] = set()
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
-        self._seen: set[str] = set()
-
-    def __call__(
-        self,
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        """Stand in for ``warnings.showwarning``."""
-        told = getattr(message, "message", None)
-        text = one_line(self._dialect.render(told) if isinstance(told, Message) else str(message))
-        if text not in self._seen:
-            self._seen.add(text)
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        data = getattr(message, "message", None)
+        text = one_line(dialect.render(data) if isinstance(data, Message) else str(message))
+        if text not in seen:
+            seen.add(text)
             print(f"preflearn: warning: {text}", file=sys.stderr)
+
+    return show
 
 
 @contextlib.contextmanager
@@ -95,15 +85,16 @@ def prose(text: str, *, heading: bool = False) -> None:
 
 
 def plain(text: str) -> None:
-    """Print lines as they are, however long."""
-    sys.stdout.write(text + "\n")
+    """Print lines, however long."""
+    sys.stdout.write(visible(text) + "\n")
 
 
 def print_json(answer: Mapping[str, Any]) -> None:
-    """Print an answer as JSON; a number that is none becomes null, as JSON has no word for it."""
+    """Print an answer, which may hold numbers of numpy, as JSON; a number that is none becomes null."""
     import json
 
-    sys.stdout.write(json.dumps(_finite(answer), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    text = json.dumps(_finite(answer), indent=2, ensure_ascii=False, allow_nan=False, default=lambda one: one.item())
+    sys.stdout.write(text + "\n")
 
 
 def _finite(value: Any) -> Any:
@@ -119,7 +110,7 @@ def hanging(text: str, indent: int) -> None:
     import textwrap
 
     width = max(indent + 20, _console().width)
-    for line in visible(text).splitlines():
+    for line in text.splitlines():
         plain("\n".join(textwrap.wrap(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)))
 
 

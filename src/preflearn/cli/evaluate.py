@@ -91,6 +91,7 @@ def _cross_validate(
     """Cross-validate one model and print how it did."""
     from preflearn.analysis.model_names import terms_of
     from preflearn.cli import held_out_comparisons as cv
+    from preflearn.cli.metric_lines import held_out_lines
 
     with progress("Reading") as tell:
         read, X = cv.read_to_hold_out(data, reading, by, folds)
@@ -99,17 +100,6 @@ def _cross_validate(
                 chosen, found = None, cv.hold_out(X, model, by, folds, seed, tell)
             else:
                 chosen, found = cv.hold_out_auto(X, by, folds, seed, tell)
-    lines = [
-        ("accuracy", "accuracy", found.accuracy, "decided comparisons whose winner is predicted; 0.5 is chance"),
-        ("log_loss", "log loss", found.log_loss, "surprise in nats; 0.693 is a coin"),
-        (
-            "calibration_error",
-            "calibration error",
-            found.calibration_error,
-            "distance of probabilities from what happened",
-        ),
-        ("kendall_tau", "Kendall tau", found.tau, "1 all as predicted, 0 chance, -1 reversed"),
-    ]
     notes = cv.fewer_folds(found, folds)
     if chosen is not None and not chosen.within:
         notes.append(
@@ -124,23 +114,24 @@ def _cross_validate(
             "of single pairs: of a pair that was not seen they say nothing. For pairs that were seen, the report of "
             "preflearn rank predicts every comparison from all the others."
         )
+    lines = held_out_lines(found)
     if as_json:
-        answer = {
-            **cv.data_facts(read, X, by, found),
-            "model": model,
-            "choice": None if chosen is None else {"from": chosen.told, "models": chosen.names},
-            "metrics": {key: value for key, _, value, _ in lines},
-            "notes": notes,
-        }
-        print_json(answer)
+        choice = None if chosen is None else {"from": chosen.told, "models": chosen.names}
+        _print_json({**cv.data_facts(read, X, by, found), "model": model, "choice": choice}, lines, notes)
         return
-    facts([*(("Read", line) for line in read.notes), ("Data", describe_data(X))])
     told = f"{used[0].words} ({model})" if chosen is None else str(chosen)
+    facts([*(("Read", line) for line in read.notes), ("Data", describe_data(X))])
     facts([("Model", told), ("Folds", f"{found.n_folds}; held out are {cv.UNITS[by]}")])
-    table(
-        [("metric", "left"), ("value", "right"), ("meaning", "left")],
-        [(word, f"{value:.4f}", meaning) for _, word, value, meaning in lines],
-    )
+    _print_lines(lines, notes)
+
+
+def _print_json(about: dict[str, Any], lines: list[Line], notes: list[str]) -> None:
+    print_json({**about, "metrics": {line.key: line.value for line in lines}, "notes": notes})
+
+
+def _print_lines(lines: list[Line], notes: list[str]) -> None:
+    columns = [("metric", "left"), ("value", "right"), ("meaning", "left")]
+    table(columns, [(line.name, f"{line.value:.4f}", line.meaning) for line in lines])
     facts([("Note", note) for note in notes])
 
 
@@ -165,18 +156,12 @@ def _judge(model: Path, data: str, reading: ReadOptions, relevant: float | None,
             lines, notes = judge_rows(given, saved.estimator.predict(given), relevant)
     if saved.notes.get("trained_on") == Path(data).name:
         notes.append("The model was trained on a file of this name: figures on its own data are too good.")
+    name = Path(data).name
     if as_json:
-        print_json(_as_json(model, data, given, lines, notes))
+        _print_json({"model": model.name, "data": name, **_sizes(given)}, lines, notes)
         return
-    facts(
-        [("Read", f"{titled(Path(data).name)}: {describe_data(given)}"), ("Model", f"{model.name}: {_describe(saved)}")]
-    )
-    table(
-        [("metric", "left"), ("value", "right"), ("meaning", "left")],
-        [(line.name, f"{line.value:.4f}", line.meaning) for line in lines],
-    )
-    for note in notes:
-        facts([("Note", note)])
+    facts([("Read", f"{titled(name)}: {describe_data(given)}"), ("Model", f"{model.name}: {_describe(saved)}")])
+    _print_lines(lines, notes)
 
 
 def _predictions(saved: Saved, data: Comparisons) -> tuple[Any, Any]:
@@ -196,20 +181,9 @@ def _describe(saved: Saved) -> str:
     return f"{kind}, trained on {trained} ({saved.notes.get('data')})" if trained else kind
 
 
-def _as_json(
-    model: Path, data: str, given: Ratings | Comparisons, lines: list[Line], notes: list[str]
-) -> dict[str, Any]:
-    from preflearn.data import Comparisons
+def _sizes(given: Ratings | Comparisons) -> dict[str, int]:
+    from preflearn.data import Ratings
 
-    counts = (
-        {"n_comparisons": len(given), "n_items": given.n_items}
-        if isinstance(given, Comparisons)
-        else {"n_rows": len(given), "n_groups": given.n_groups}
-    )
-    return {
-        "model": model.name,
-        "data": Path(data).name,
-        **counts,
-        "metrics": {line.key: line.value for line in lines},
-        "notes": notes,
-    }
+    if isinstance(given, Ratings):
+        return {"n_rows": len(given), "n_groups": given.n_groups}
+    return {"n_comparisons": len(given), "n_items": given.n_items}

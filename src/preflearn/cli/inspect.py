@@ -108,7 +108,7 @@ def inspect(
             "smith": [{"item": str(name), "probability": p} for name, p in verdict.smith],
             "clusters": None if found is None else [[str(name) for name in members] for members, _ in found],
             "clusters_explained": None if found is None else [share for _, share in found],
-            "judges": None if judges is None else _judges_as_json(judges),
+            "judges": None if judges is None else _records(judges.to_dict()),
             "camps": [advice.text for advice in apart],
         }
         print_json(answer)
@@ -162,12 +162,5 @@ def _groups(X: Comparisons, verdict: Rankability, wanted: int | None, seed: int)
     return [(ranked, explained) for _, ranked, explained in ordered]
 
 
-def _judges_as_json(report: Any) -> list[dict[str, Any]]:
-    import numpy as np
-
-    columns = report.to_dict()
-    rows = []
-    for values in zip(*columns.values(), strict=True):
-        plain = (value.item() if isinstance(value, np.generic) else value for value in values)
-        rows.append({k: None if isinstance(v, float) and v != v else v for k, v in zip(columns, plain, strict=True)})
-    return rows
+def _records(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

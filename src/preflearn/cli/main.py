@@ -106,7 +106,7 @@ def _run(tokens: list[str]) -> int:
 
     from preflearn._disk import reading_once
     from preflearn.cli.app import app
-    from preflearn.cli.console import WarningPrinter
+    from preflearn.cli.console import warning_printer
     from preflearn.cli.dialect import dialect_of
     from preflearn.cli.options import STANDARD_INPUT
     from preflearn.exceptions import PreflearnWarning
@@ -115,9 +115,9 @@ def _run(tokens: list[str]) -> int:
         # What concerns the data is shown, once; what other libraries tell their developers is not.
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", PreflearnWarning)
-        warnings.showwarning = WarningPrinter(dialect_of(_command(tokens)))
-        told = [STANDARD_INPUT if token == "-" else token for token in tokens]
-        found = app(told, print_error=False, exit_on_error=False, result_action="return_value")
+        warnings.showwarning = warning_printer(dialect_of(_command(tokens)))
+        read = [STANDARD_INPUT if token == "-" else token for token in tokens]
+        found = app(read, print_error=False, exit_on_error=False, result_action="return_value")
     return found if isinstance(found, int) else 0
 
 

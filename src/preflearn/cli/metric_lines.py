@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,9 +20,12 @@ from preflearn.metrics import (
     pairwise_accuracy,
     precision_at_k,
 )
+from preflearn.selection import HeldOut
 
-__all__ = ["Line", "judge_comparisons", "judge_rows"]
+__all__ = ["Line", "held_out_lines", "judge_comparisons", "judge_rows"]
 
+_ACCURACY = "decided comparisons whose winner is predicted; 0.5 is chance"
+_TAU = "1 all as predicted, 0 chance, -1 reversed"
 _LARGEST_GRADE = 30  # 2**grade, the gain of NDCG, says nothing beyond
 
 
@@ -36,58 +38,66 @@ class Line(NamedTuple):
     meaning: str
 
 
+def held_out_lines(found: HeldOut) -> list[Line]:
+    """Return the metrics of comparisons that were held out in cross-validation."""
+    return [
+        Line("accuracy", "accuracy", found.accuracy, _ACCURACY),
+        *_probability_lines(found.log_loss, found.calibration_error),
+        Line("kendall_tau", "Kendall tau", found.tau, _TAU),
+    ]
+
+
+def _probability_lines(log_loss: float, calibration_error: float) -> list[Line]:
+    return [
+        Line("log_loss", "log loss", log_loss, "surprise in nats; 0.693 is a coin"),
+        Line(
+            "calibration_error",
+            "calibration error",
+            calibration_error,
+            "distance of probabilities from what happened",
+        ),
+    ]
+
+
 def judge_rows(data: Ratings, prediction: Any, relevant: float | None = None) -> tuple[list[Line], list[str]]:
     """Return the metrics that apply to scored rows, and why others do not."""
-    group = data.group
-    qid: dict[str, Any] = {"qid": group}
-    lines: list[Line] = []
+    asked: list[tuple[str, str, Any, str, dict[str, Any]]] = [
+        ("disagreement", "disagreement error", disagreement_error, "pairs in the wrong order, mean of groups", {}),
+        ("pairwise_accuracy", "pairwise accuracy", concordance_index, "pairs in the right order, all together", {}),
+        ("kendall_tau_b", "Kendall tau_b", kendall_tau_b, "1 same order, 0 unrelated, -1 reversed", {}),
+    ]
     notes: list[str] = []
-
-    def add(key: str, name: str, metric: Callable[..., Any], meaning: str, **options: Any) -> None:
-        try:
-            value = float(metric(data.score, prediction, **qid, **options))
-        except DataError as error:
-            notes.append(f"{name} is left out: {COMMAND_LINE.render(error.message)}")
-        else:
-            lines.append(Line(key, name, value, meaning))
-
-    add(
-        "disagreement",
-        "disagreement error",
-        disagreement_error,
-        "pairs in the wrong order, mean of groups",
-    )
-    add("pairwise_accuracy", "pairwise accuracy", concordance_index, "pairs in the right order, all groups together")
-    add("kendall_tau_b", "Kendall tau_b", kendall_tau_b, "1 same order, 0 unrelated, -1 reversed")
     odd = _not_a_grade(data.score)
-    if odd is None or relevant is not None:
-        level = 1.0 if relevant is None else relevant
-        share = float(np.mean(data.score >= level))
-        if share in (0.0, 1.0):
-            which = "every" if share else "no"
-            notes.append(f"MAP and P@k are left out: {which} score reaches {level:g}. Choose another --relevant.")
-        else:
-            relevance = f"relevant: score of {level:g} or more"
-            add("map", "MAP", mean_average_precision, relevance, relevant=level)
-            for k in (1, 5, 10):
-                add(
-                    f"precision@{k}",
-                    f"P@{k}",
-                    precision_at_k,
-                    f"share of the first {k} that is relevant",
-                    k=k,
-                    relevant=level,
-                )
-    else:
+    level = 1.0 if relevant is None else relevant
+    share = float(np.mean(data.score >= level))
+    if odd is not None and relevant is None:
         notes.append(
             f"MAP and P@k are left out: the scores are no grades 0, 1, 2, ... ({odd:g} occurs). Give --relevant to "
             "count scores from a number on as relevant."
         )
+    elif share in (0.0, 1.0):
+        which = "every" if share else "no"
+        notes.append(f"MAP and P@k are left out: {which} score reaches {level:g}. Choose another --relevant.")
+    else:
+        how = {"relevant": level}
+        asked.append(("map", "MAP", mean_average_precision, f"relevant: score of {level:g} or more", how))
+        asked += [
+            (f"precision@{k}", f"P@{k}", precision_at_k, f"share of the first {k} that is relevant", {"k": k, **how})
+            for k in (1, 5, 10)
+        ]
     if odd is None:
-        for k in (1, 3, 5, 10):
-            add(f"ndcg@{k}", f"NDCG@{k}", ndcg, f"gain in the first {k}, share of the best possible", k=k)
+        asked += [
+            (f"ndcg@{k}", f"NDCG@{k}", ndcg, f"gain in the first {k}, share of the best possible", {"k": k})
+            for k in (1, 3, 5, 10)
+        ]
     else:
         notes.append(f"NDCG is left out: it needs grades 0, 1, 2, ... up to {_LARGEST_GRADE} ({odd:g} occurs).")
+    lines = []
+    for key, name, metric, meaning, options in asked:
+        try:
+            lines.append(Line(key, name, float(metric(data.score, prediction, qid=data.group, **options)), meaning))
+        except DataError as error:
+            notes.append(f"{name} is left out: {COMMAND_LINE.render(error.message)}")
     return lines, notes
 
 
@@ -99,24 +109,19 @@ def judge_comparisons(data: Comparisons, prediction: Any, probability: Any = Non
             "all comparisons are ties, so there is no winner to predict", "Give some with a winner"
         )
     accuracy = float(pairwise_accuracy(data.outcome, prediction, sample_weight=data.weight))
-    lines = [
-        Line("pairwise_accuracy", "pairwise accuracy", accuracy, "comparisons whose winner is predicted"),
-        Line("disagreement", "disagreement error", 1.0 - accuracy, "comparisons predicted wrongly; 0.5 is chance"),
-    ]
+    lines = [Line("pairwise_accuracy", "pairwise accuracy", accuracy, _ACCURACY)]
+    if data.group is not None:
+        mean = pairwise_accuracy(
+            data.outcome, prediction, sample_weight=data.weight, group=data.group, average="groups"
+        )
+        lines.append(Line("pairwise_accuracy_groups", "accuracy by group", float(mean), "mean over the groups"))
+    lines.append(Line("disagreement", "disagreement error", 1.0 - accuracy, "comparisons predicted wrongly"))
     notes = []
     if probability is not None:
         loss = comparison_log_loss(np.sign(data.outcome), probability, sample_weight=data.weight)
         error = expected_calibration_error(np.sign(data.outcome), probability, sample_weight=data.weight)
-        lines.append(Line("log_loss", "log loss", float(loss), "surprise in nats; 0.693 is a coin"))
-        lines.append(
-            Line("calibration_error", "calibration error", error, "distance of probabilities from what happened")
-        )
-    lines.append(Line("kendall_tau", "Kendall tau", 2 * accuracy - 1, "1 all as predicted, 0 chance, -1 reversed"))
-    if data.group is not None:
-        mean = float(
-            pairwise_accuracy(data.outcome, prediction, sample_weight=data.weight, group=data.group, average="groups")
-        )
-        lines.insert(1, Line("pairwise_accuracy_groups", "accuracy by group", mean, "mean over the groups"))
+        lines += _probability_lines(float(loss), error)
+    lines.append(Line("kendall_tau", "Kendall tau", 2 * accuracy - 1, _TAU))
     if ties:
         notes.append(f"{ties} of {len(data)} comparisons are ties and are left out.")
     if np.any(prediction == 0):
