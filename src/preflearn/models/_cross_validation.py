@@ -33,8 +33,8 @@ from preflearn.items import as_items
 from preflearn.kernels import gram
 from preflearn.metrics import RankingScorer, get_scorer
 from preflearn.models._input import PairData, RowData
-from preflearn.models._least_squares import Space, dual_operator
-from preflearn.operators import Edges, FloatArray, Groups, IntArray, Root, project, scatter
+from preflearn.models._least_squares import Space, dual_operator, system_of
+from preflearn.operators import Edges, FloatArray, Groups, IntArray, Root, scatter
 
 __all__ = ["Judge", "hold_out", "refit", "settle"]
 
@@ -382,17 +382,12 @@ def _decompose_all(
     space: Space, operator: Groups | Edges, alphas: FloatArray | None, *, keep_gram: bool
 ) -> tuple[Decomposition, FloatArray, FloatArray, FloatArray]:
     # The decomposition, the candidates, the coefficients for each of them, and K where a later step needs it.
-    if space.solver == "primal":
-        K = np.empty((0, 0))
-        dec = decompose(*scatter(operator, space.features, space.n_features))
-    else:
-        root = dual_operator(operator)
-        K = space.gram()
-        dec = decompose(project(root, K.copy() if keep_gram else K), root.target)
+    K = space.gram() if space.solver == "dual" else np.empty((0, 0))
+    M, b, coefficients = system_of(space, operator, space.features, K.copy() if keep_gram else K)
+    dec = decompose(M, b)
     if alphas is None:
         alphas = np.geomspace(1e-7, 10.0, 17) * (float(dec.s.max()) or 1.0)
-    solution = dec.solve(alphas)
-    return dec, alphas, solution if space.solver == "primal" else root.adjoint(solution), K
+    return dec, alphas, coefficients(dec.solve(alphas)), K
 
 
 def _blind_values(
@@ -433,12 +428,10 @@ def refit(data: Data, plan: Plan, predict: Predict) -> Held:
 
 
 def _predict(space: Space, K: FloatArray, alphas: FloatArray, items: IntArray, operator: Any, wanted: IntArray) -> Held:
-    if space.solver == "primal":
-        M, b = scatter(operator, space.of(items), space.n_features)
-        return _product(space.features(wanted), decompose(M, b).solve(alphas))
-    root = dual_operator(operator)
-    dec = decompose(project(root, K[np.ix_(items, items)]), root.target)
-    return _product(K[np.ix_(wanted, items)], root.adjoint(dec.solve(alphas)))
+    primal = space.solver == "primal"
+    M, b, coefficients = system_of(space, operator, space.of(items), None if primal else K[np.ix_(items, items)])
+    Z = space.features(wanted) if primal else K[np.ix_(wanted, items)]
+    return _product(Z, coefficients(decompose(M, b).solve(alphas)))
 
 
 def _fold_sums(space: Space, data: RowData, plan: Plan, alphas: FloatArray) -> Held:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -54,7 +55,7 @@ from preflearn.operators import (
     scatter,
 )
 
-__all__ = ["LeastSquares", "OfPairs", "OfScores", "Solver", "Space", "dual_operator"]
+__all__ = ["LeastSquares", "OfPairs", "OfScores", "Solver", "Space", "dual_operator", "system_of"]
 
 Solver = Literal["auto", "primal", "dual", "cg"]
 
@@ -153,11 +154,18 @@ def fit_least_squares(space: Space, operator: Rows | Groups | Edges, alpha: floa
     """Return the coefficients, primal (d,) or dual (n,) as the space says, and the relative residual."""
     if space.solver == "cg":
         return iterate(operator, space.features(slice(0, operator.n_items)), alpha)
+    M, b, coefficients = system_of(space, operator, space.features)
+    return coefficients(solve(M, b, alpha)), 0.0
+
+
+def system_of(
+    space: Space, operator: Rows | Groups | Edges, features: Features, K: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Return M and b of (M + λI) x = b, and from x to coefficients; K is overwritten, None makes it of all items."""
     if space.solver == "primal":
-        M, b = scatter(operator, space.features, space.n_features)
-        return solve(M, b, alpha), 0.0
+        return *scatter(operator, features, space.n_features), lambda x: x
     root = dual_operator(operator)
-    return root.adjoint(solve(project(root, space.gram()), root.target, alpha)), 0.0
+    return project(root, space.gram() if K is None else K), root.target, root.adjoint
 
 
 def dual_operator(operator: Rows | Groups | Edges) -> Operator:
@@ -407,21 +415,8 @@ class OfScores(LeastSquares):
     def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fit on scored rows.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Bags (n_items, n_features), or Ratings
-            Items; the kernel matrix for ``kernel="precomputed"``.
-        y : array-like (n_items,)
-            Scores.
-        qid : array-like (n_items,), default=None
-            The group of each row: kept for scoring, of no influence on the fit.
-        sample_weight : array-like (n_items,), default=None
-            Weights of rows.
-
-        Returns
-        -------
-        estimator
-            Itself, fitted.
+        X, y, qid and sample_weight are as in `RankRLS.fit`, without Comparisons; groups are kept for scoring, and are of
+        no influence on the fit.
         """
         self._validate_params()
         data: Any = self._read(X, y, qid, sample_weight, pairs=False)

@@ -195,7 +195,11 @@ class UtilityPosterior(OfStatements):
     def sample_utilities(
         self, items: Any = None, n_samples: int = 1000, random_state: Any = None, *, judge: Any = None
     ) -> FloatArray:
-        """Return draws of the utilities of items from their joint posterior, (n_samples, n_items)."""
+        """Return draws of the utilities of items from their joint posterior, (n_samples, n_items).
+
+        Items and judge are as in `predict_utility`; ``random_state`` (int, RandomState, Generator or None) is the source
+        of the draws.
+        """
         check_is_fitted(self)
         rng = generator(random_state, "sample_utilities")
         new = self._items_of_table(items)[0]
@@ -233,24 +237,10 @@ class UtilityPosterior(OfStatements):
     def sample_preferences(
         self, items: Any = None, n_samples: int = 1000, random_state: Any = None, *, judge: Any = None
     ) -> FloatArray:
-        """Return draws of all preferences between some items from their joint posterior.
+        """Return draws of all preferences between items from their joint posterior, (n_samples, n_items, n_items).
 
-        Parameters
-        ----------
-        items : table or Bags (n_items, n_features), names or row numbers of training items, or None, default=None
-            Items; None is those of training. With features and a cyclic part at most 100: all their pairs are drawn
-            together.
-        n_samples : int, default=1000
-            Number of draws.
-        random_state : int, RandomState, Generator or None, default=None
-            Source of the draws.
-        judge : label, default=None
-            Whose preferences, where the model tells judges apart; None is the population that judges come from.
-
-        Returns
-        -------
-        ndarray (n_samples, n_items, n_items)
-            Latent preferences, row against column; every draw is antisymmetric to the last bit.
+        Row against column; every draw is antisymmetric to the last bit. Parameters are those of `sample_utilities`;
+        with features and a cyclic part at most 100 items: all their pairs are drawn together.
         """
         check_is_fitted(self)
         rng = generator(random_state, "sample_preferences")
@@ -289,8 +279,8 @@ class UtilityPosterior(OfStatements):
 
         Parameters
         ----------
-        items : table or Bags (n_items, n_features), names or row numbers of training items, or None, default=None
-            Items to rank; None is those of training.
+        items, judge : as in `predict_utility`
+            Which items to rank, and whose ranking.
         k : int, default=3
             How many count as the top.
         level : float, default=0.9
@@ -300,8 +290,6 @@ class UtilityPosterior(OfStatements):
             of `BradleyTerry`.
         random_state : int, Generator, RandomState or None, default=0
             Source of the draws.
-        judge : label, default=None
-            Whose ranking, where the model tells judges apart; None is the population that judges come from.
 
         Returns
         -------
@@ -367,13 +355,7 @@ class UtilityPosterior(OfStatements):
         """Return the posterior of the utility differences, first minus second, at every point of the hyperparameters.
 
         The posterior is their mixture, of which `predict_difference` gives mean and deviation only; X and side are as
-        there.
-
-        Returns
-        -------
-        list of DifferencePosterior
-            Weight (they sum to 1), likelihood, means (m,) and deviations (m,) of every point; one point unless
-            ``hyperparameters="average"``.
+        there. There is one point unless ``hyperparameters="average"``.
         """
         return [
             DifferencePosterior(w, s.likelihood, mean, np.sqrt(variance))
@@ -381,19 +363,9 @@ class UtilityPosterior(OfStatements):
         ]
 
     def preference_matrix(self, items: Any = None, *, judge: Any = None) -> PreferenceMatrix:
-        """Return who is preferred to whom, by how much and how surely, for all pairs of some items.
+        """Return which of two items is preferred, by how much and how surely, for all pairs of items.
 
-        Parameters
-        ----------
-        items : table or Bags (n_items, n_features), names or row numbers of training items, or None, default=None
-            Items, seen in training or new; None is those of training.
-        judge : label, default=None
-            Whose preferences, where the model tells judges apart; None is the population that judges come from.
-
-        Returns
-        -------
-        PreferenceMatrix
-            Latent preferences with deviations and probabilities, (n_items, n_items) each.
+        Items and judge are as in `predict_utility`.
         """
         check_is_fitted(self)
         new, names = self._items_of_table(items)
