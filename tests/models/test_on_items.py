@@ -75,7 +75,7 @@ def test_relevances_have_names_and_frames_are_matched_by_name():
     utility = ranker[-1].predict(Ratings(pd.DataFrame(SCALED, columns=["age", "size"]), X[:, 0]))
     np.testing.assert_allclose(ranker.predict(FRAME), utility, atol=1e-12)
     np.testing.assert_allclose(ranker.predict(FRAME[["size", "age"]].assign(name="x")), utility, atol=1e-12)
-    with pytest.raises(DataError, match='OnItems: columns "size" of training are missing'):
+    with pytest.raises(DataError, match=r'OnItems: 1 of the \d features of training are missing \(columns "size"\)'):
         ranker.predict(FRAME[["age"]])
 
 

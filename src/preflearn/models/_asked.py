@@ -19,7 +19,7 @@ from preflearn.models._input import identity
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import POPULATION, UNKNOWN, Items, Who
 
-__all__ = ["OfItems", "OfStatements"]
+__all__ = ["OfItems", "OfStatements", "match_columns"]
 
 
 class OfItems(BaseEstimator):
@@ -49,19 +49,11 @@ class OfItems(BaseEstimator):
     def _match_columns(self, X: Any, names: Any) -> Any:
         """Return X with its columns in the order of training, by name where both have names."""
         self._check_kind(X)
-        known, wanted = getattr(self, "feature_names_in_", None), self.n_features_in_
-        if known is not None and names is not None and list(names) != list(known):
-            missing = [name for name in known if name not in set(names)]
-            if missing:
-                raise DataError(code="features-of-training-missing", owner=type(self).__name__).says(
-                    f"{len(missing)} of the {wanted} features of training are missing (columns {first_few(missing)})",
-                    "Give the same columns as in training",
-                )
-            place = {name: column for column, name in enumerate(names)}
-            return X[:, [place[name] for name in known]]
-        if X.shape[1] != wanted:
-            raise DataError(code="feature-count-of-training", owner=type(self).__name__).says(
-                f"the items have {X.shape[1]} features, but the model was fitted on {wanted}",
+        known, owner = getattr(self, "feature_names_in_", None), type(self).__name__
+        X = match_columns(owner, X, names, known)
+        if X.shape[1] != self.n_features_in_:
+            raise DataError(code="feature-count-of-training", owner=owner).says(
+                f"the items have {X.shape[1]} features, but the model was fitted on {self.n_features_in_}",
                 "Give the same columns in the same order as in training",
             )
         return X
@@ -334,6 +326,20 @@ class OfStatements(OfItems):
             f"judge {judge!r} is not among the {len(names)} of training{'; ' + hint if hint else ''}",
             "Leave judge=None for the population that judges come from",
         )
+
+
+def match_columns(owner: str, X: Any, names: Any, known: Any) -> Any:
+    """Return X with its columns in the order of training, by name where both have names."""
+    if known is None or names is None or list(names) == list(known):
+        return X
+    place = {name: column for column, name in enumerate(names)}
+    missing = [name for name in known if name not in place]
+    if missing:
+        raise DataError(code="features-of-training-missing", owner=owner).says(
+            f"{len(missing)} of the {len(known)} features of training are missing (columns {first_few(missing)})",
+            "Give the same columns as in training",
+        )
+    return X[:, [place[name] for name in known]]
 
 
 def _are_pairs(X: Any) -> bool:

@@ -323,22 +323,8 @@ class LeastSquares(RegressorMixin, OfItems, ABC):
     def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
         """Return 1 - disagreement error, averaged over groups.
 
-        Parameters
-        ----------
-        X : array-like (n_items, n_features), Ratings or Comparisons
-            What to judge on.
-        y : array-like (n_items,), default=None
-            True scores; not with Ratings or Comparisons, which carry theirs.
-        qid : array-like (n_items,), default=None
-            The group of each row; only pairs inside a group count.
-        sample_weight : array-like (n_items,), default=None
-            Weights; a pair weighs the product of its rows' weights.
-
-        Returns
-        -------
-        float
-            Share of pairs in the right order, 1 is perfect and 0.5 chance. Pairs with equal true scores are left out,
-            equal predictions count one half (`preflearn.metrics.disagreement_error`).
+        Share of pairs in the right order, 1 is perfect and 0.5 chance. Pairs with equal true scores are left out, equal
+        predictions count one half (`preflearn.metrics.disagreement_error`). Parameters are as in ``fit``.
         """
         margin = self.predict(X)
         if isinstance(X, Comparisons):
@@ -415,8 +401,7 @@ class OfScores(LeastSquares):
     def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fit on scored rows.
 
-        X, y, qid and sample_weight are as in `RankRLS.fit`, without Comparisons; groups are kept for scoring, and are of
-        no influence on the fit.
+        X, y, qid and sample_weight are as in `RankRLS.fit`, without Comparisons; groups count in scores, not in the fit.
         """
         self._validate_params()
         data: Any = self._read(X, y, qid, sample_weight, pairs=False)

@@ -197,8 +197,8 @@ class UtilityPosterior(OfStatements):
     ) -> FloatArray:
         """Return draws of the utilities of items from their joint posterior, (n_samples, n_items).
 
-        Items and judge are as in `predict_utility`; ``random_state`` (int, RandomState, Generator or None) is the source
-        of the draws.
+        Items and judge are as in `predict_utility`; ``random_state`` (int, RandomState, Generator or None) is the
+        source of the draws.
         """
         check_is_fitted(self)
         rng = generator(random_state, "sample_utilities")

@@ -279,8 +279,15 @@ class PreferenceGP(PreferenceModel):
         self.hyperprior_ = None if self.hyperprior is None else hyperprior_of(evidence, float(self.hyperprior))
         evidence.hyperprior = self.hyperprior_
         rng = self._generator()
-        first = _started(self, evidence, start, rng, hold=hold)
-        self._learn(X, data, evidence, first if self.hyperparameters != "fixed" else None, rng)
+        first = None
+        if self.hyperparameters != "fixed":
+            theta, bounds = _started(evidence, start, hold=hold)
+            first = Starts(starts(theta, bounds, self.n_restarts, rng), bounds)
+        elif start is not None or hold:
+            raise ValueError(
+                'fit: start is for a search, and hyperparameters="fixed" is none. Give the kernel these values.'
+            )
+        self._learn(X, data, evidence, first, rng)
         return self
 
     def _evidence_of(self, data: Statements, choice: Choice, likelihood: Any) -> Evidence:
@@ -482,21 +489,14 @@ class PreferenceGP(PreferenceModel):
         return LeftOut(share_ties(first), share_ties(second))
 
 
-def _started(model: Any, evidence: Evidence, start: Mapping[str, Any] | None, rng: Any, *, hold: bool) -> Starts:
-    """Return the log parameters of an evidence, with those that ``start`` names replaced by its values, and others.
-
-    With ``hold`` what ``start`` names stays there.
-    """
+def _started(evidence: Evidence, start: Mapping[str, Any] | None, *, hold: bool) -> tuple[FloatArray, FloatArray]:
+    """Return log parameters, those that ``start`` names at its values, and bounds; ``hold`` fixes the named ones."""
     if not isinstance(hold, (bool, np.bool_)):
         raise TypeError(f"fit: hold is {hold!r}; it must be True or False.")
     if start is not None and not isinstance(start, Mapping):
         raise TypeError(
             f"fit: start is a {type(start).__name__}; give names and values, such as "
             "dict(zip(model.theta_names_, np.exp(model.theta_)))."
-        )
-    if start is not None and model.hyperparameters == "fixed":
-        raise ValueError(
-            'fit: start is where a search starts, and hyperparameters="fixed" is none. Give the kernel these values.'
         )
     if hold and not start:
         raise ValueError("fit: hold=True holds the parameters that start names; give start as well.")
@@ -518,4 +518,4 @@ def _started(model: Any, evidence: Evidence, start: Mapping[str, Any] | None, rn
                     f"({np.exp(low):g} to {np.exp(high):g}). Give a value within them, or a kernel with wider bounds."
                 )
             bounds[place] = theta[place]
-    return Starts(starts(theta, bounds, model.n_restarts, rng), bounds)
+    return theta, bounds

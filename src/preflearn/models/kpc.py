@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -17,7 +16,7 @@ from preflearn.data import Comparisons
 from preflearn.inference.exact import component_path
 from preflearn.kernels import centre_cross, centre_gram, gram
 from preflearn.linalg import eigh_full, eigh_leading, numerical_rank
-from preflearn.models._cross_validation import Held, Judge, refit, settle
+from preflearn.models._cross_validation import Held, Judge, Predict, refit, settle
 from preflearn.models._input import PairData, RowData, Ties, Weighting, is_precomputed
 from preflearn.models._least_squares import LeastSquares, OfPairs, OfScores, Space
 from preflearn.operators import FloatArray, IntArray, Rows
@@ -49,27 +48,18 @@ class Components:
         """Return the components of new items, (n, P), centred as the training items were."""
         out = np.empty((X.shape[0], self.E.shape[1]))
         for i in range(0, X.shape[0], _ROWS):
-            out[i : i + _ROWS] = self._block(X[i : i + _ROWS])
+            some = X[i : i + _ROWS]
+            if self.map is not None:
+                out[i : i + _ROWS] = (_dense(self.map.transform(some)) - self.means) @ self.E
+            elif not isinstance(self.kernel, str):
+                out[i : i + _ROWS] = self.project(gram(self.kernel, some, self.X_fit))
+            else:
+                out[i : i + _ROWS] = self.project(_dense(some if self.kept is None else some[:, self.kept]))
         return out
-
-    def _block(self, X: Any) -> FloatArray:
-        if self.map is not None:
-            return np.asarray(_dense(self.map.transform(X)) - self.means) @ self.E
-        if not isinstance(self.kernel, str):
-            return self.project(gram(self.kernel, X, self.X_fit))
-        return self.project(_dense(X if self.kept is None else X[:, self.kept]))
 
     def project(self, K: FloatArray) -> FloatArray:
         """Return the components of new items from their kernel with the training items, (n, n_fit)."""
         return np.asarray(centre_cross(K, self.means, self.grand_mean, self.weight) @ self.E)
-
-    def leading(self, n_components: int) -> Components:
-        """Return the first components only."""
-        return replace(self, E=self.E[:, :n_components], values=self.values[:n_components])
-
-    def with_columns(self, kept: IntArray | None) -> Components:
-        """Return the same, for a precomputed kernel of which only some columns belong to training items."""
-        return replace(self, kept=kept) if isinstance(self.kernel, str) else self
 
 
 def extract(
@@ -135,17 +125,10 @@ class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquar
     n_components: Any
 
     def transform(self, X: Any) -> FloatArray:
-        """Return the kernel principal components of items.
+        """Return the kernel principal components of items, (n_items, n_components_), largest variance first.
 
-        Parameters
-        ----------
-        X : array-like, sparse matrix or Bags (n_items, n_features), Ratings or Comparisons
-            Items (of Comparisons: its item table).
-
-        Returns
-        -------
-        ndarray (n_items, n_components_)
-            Components, centred as the training items were (kpcrank section 6.1), largest variance first.
+        They are centred as the training items were (kpcrank section 6.1). X is as in `predict`; of Comparisons all
+        items of the table are transformed.
         """
         check_is_fitted(self)
         if isinstance(X, Comparisons):
@@ -164,7 +147,7 @@ class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquar
     ) -> None:
         """Regress what the operator sees on components with values Z, and keep what prediction needs."""
         path = component_path(operator.apply(Z), operator.target)
-        self.projection_ = projection.with_columns(data.kept)
+        self.projection_ = replace(projection, kept=data.kept if isinstance(projection.kernel, str) else None)
         self.kernel_, self.eigenvalues_ = projection.kernel, projection.values
         self.n_components_ = self._n_features_out = int(projection.values.shape[0])
         self.coef_ = path.weights[:, -1].copy() if self.n_components_ else np.zeros(0)
@@ -397,8 +380,7 @@ class KPCRankCV(OnComponents, OfPairs):
         shared = [extract(space, most, data.row_weight) if self.shared_components else None for space in spaces]
         held = []
         for space, common in zip(spaces, shared, strict=True):
-            K = space.gram() if space.solver == "dual" and common is None else None
-            predict = partial(self._predict, space, data.row_weight, K, None if common is None else common[1], most)
+            predict = _path_of_folds(space, data.row_weight, most, None if common is None else common[1])
             held.append(settle(*refit(data, judge.plan, predict))[:, candidates - 1])
         scores, (which, column) = judge.choose(held, slice(None))
         chosen = int(candidates[column])
@@ -410,7 +392,8 @@ class KPCRankCV(OnComponents, OfPairs):
             "error": 1.0 - scores if judge.scorer.greater_is_better else -scores,
         }
         projection, Z = shared[which] or extract(spaces[which], chosen, data.row_weight)
-        self._keep(data, projection.leading(chosen), Z[:, :chosen], operator)
+        projection = replace(projection, E=projection.E[:, :chosen], values=projection.values[:chosen])
+        self._keep(data, projection, Z[:, :chosen], operator)
 
     def _candidates(self) -> IntArray:
         given = self.n_components
@@ -421,18 +404,12 @@ class KPCRankCV(OnComponents, OfPairs):
             raise ValueError(f"KPCRankCV: n_components must be whole numbers from 1; got {given!r}.")
         return candidates.astype(np.intp)
 
-    @staticmethod
-    def _predict(
-        space: Space,
-        weight: FloatArray | None,
-        K: FloatArray | None,
-        shared: FloatArray | None,
-        most: int,
-        items: IntArray,
-        operator: Any,
-        wanted: IntArray,
-    ) -> Held:
-        """Return utilities of some items, for p = 1, 2, ..., from what an operator sees of others."""
+
+def _path_of_folds(space: Space, weight: FloatArray | None, most: int, shared: FloatArray | None) -> Predict:
+    """Return a function from items, what is seen of them and others to utilities of these, for p = 1, 2, ..."""
+    K = space.gram() if space.solver == "dual" and shared is None else None
+
+    def predict(items: IntArray, operator: Any, wanted: IntArray) -> Held:
         if shared is not None:
             Z, Z_new = shared[items], shared[wanted]
         else:
@@ -443,6 +420,8 @@ class KPCRankCV(OnComponents, OfPairs):
         path = component_path(operator.apply(Z), operator.target)
         lengths = np.sqrt(np.cumsum(Z_new**2, axis=1)) * np.linalg.norm(path.weights, axis=0)
         return _extend(path.predict(Z_new), most), np.finfo(np.float64).eps * _extend(lengths, most)
+
+    return predict
 
 
 def _extend(path: FloatArray, n_components: int) -> FloatArray:

@@ -283,14 +283,18 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         first = None
         if self.hyperparameters == "maximise" and evidence.theta.shape[0]:
             rng = generator(self.random_state, "LabelPreferenceGP")
+
+            def around(theta: FloatArray, one: Evidence) -> Starts:
+                return Starts(starts(theta, one.bounds, self.n_restarts, rng), one.bounds)
+
             theta = evidence.theta
             if not self.shared:
                 # Own kernels have many optima: start where one kernel for all is best, and end no lower.
                 common = self._evidence_of(edges, data.labels, kernel, likelihood, shared=True)
-                best = learn(common, self._starts(common, common.theta, rng)).theta
+                best = learn(common, around(common.theta, common)).theta
                 n = len(common.problem.parameters)
                 theta = np.concatenate([np.tile(best[:n], len(evidence.problem.labels.parts)), best[n:]])
-            first = self._starts(evidence, theta, rng)
+            first = around(theta, evidence)
         self._keep(edges, data.labels, data.feature_names, learn(evidence, first))
         owner = type(self).__name__
         warn_unfinished(owner, self.inference, [self.info_], self.likelihood_)
@@ -306,9 +310,6 @@ class LabelPreferenceGP(OfEvidence, OfItems):
                 "a kernel with a fixed variance",
             )
         return self
-
-    def _starts(self, evidence: Evidence, theta: FloatArray, rng: Any) -> Starts:
-        return Starts(starts(theta, evidence.bounds, self.n_restarts, rng), evidence.bounds)
 
     def _evidence_of(self, edges: Edges, labels: Any, kernel: Any, likelihood: Any, *, shared: bool) -> Any:
         problem: Any = LabelProblem.of(edges, labels, kernel, shared=shared)
@@ -353,15 +354,8 @@ class LabelPreferenceGP(OfEvidence, OfItems):
     def predict(self, X: Any) -> Any:
         """Return the labels of each item in the order of their expected utilities (eq. 26).
 
-        Parameters
-        ----------
-        X : array-like (n_items, n_features) or LabelPreferences
-            Items, seen in training or new.
-
-        Returns
-        -------
-        ndarray (n_items, n_labels)
-            Labels, best first; of equal utilities the earlier label comes first.
+        X is a table of items or LabelPreferences; the answer (n_items, n_labels), the best label first, of equal ones
+        the earlier one.
         """
         order = np.argsort(-self.predict_utility(X), axis=1, kind="stable")
         return self.labels_[order]
@@ -431,14 +425,9 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         return P
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Return the share of edges in the right direction; with class labels y the share of right labels.
+        """Return the share of edges in the right direction; for rows with class labels y the share of right labels.
 
-        Parameters
-        ----------
-        X : LabelPreferences, or array-like (n_items, n_features)
-            What to judge on. Edges without a direction (outcome 0) are left out, equal utilities count one half.
-        y : array-like (n_items,), default=None
-            With rows: the right label of each.
+        Edges without a direction (outcome 0) are left out, equal utilities count one half.
         """
         mean = self.predict_utility(X)
         if y is None or isinstance(X, LabelPreferences):

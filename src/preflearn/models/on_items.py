@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons, ItemTable, LabelPreferences, Ratings
 from preflearn.data.tables import check_items, frame_of
-from preflearn.exceptions import DataError, first_few
+from preflearn.exceptions import DataError
 from preflearn.items import as_items
+from preflearn.models._asked import match_columns
 
 __all__ = ["OnItems"]
 
@@ -58,20 +59,7 @@ class OnItems(TransformerMixin, BaseEstimator):
         self.transformer = transformer
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit the transformer on the items that occur.
-
-        Parameters
-        ----------
-        X : Comparisons, Ratings, LabelPreferences or array-like (n_items, n_features)
-            Training data.
-        y : None
-            Not used.
-
-        Returns
-        -------
-        OnItems
-            Itself, fitted.
-        """
+        """Fit the transformer on the items that occur in X: a data object or rows of features."""
         self._validate_params()
         self.feature_names_ = getattr(X, "feature_names", None)
         rows = self._rows(X)
@@ -95,43 +83,31 @@ class OnItems(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         if isinstance(X, Comparisons | LabelPreferences | Ratings):
             self._rows(X)
-            table = self._table(self._columns(X.items, X.feature_names))
+            table = self._table(X.items, X.feature_names)
             if isinstance(X, Ratings):
                 return X._take(slice(None), items=table.values, feature_names=table.feature_names)
             return X.with_items(table)
         if self.feature_names_ is not None and frame_of(X, "OnItems") is not None:
             given = check_items(X, "OnItems")
-            table = self._table(self._columns(given.values, given.feature_names))
+            table = self._table(given.values, given.feature_names)
             return table._replace(names=given.names)
         items = as_items(X)
         if not items.one_row_each:
-            table = self._table(self._columns(items.bare(), items.feature_names))
+            table = self._table(items.bare(), items.feature_names)
             return table if items.names is None else table._replace(names=items.names)
         return self.transformer_.transform(X)
 
-    def _table(self, rows: Any) -> ItemTable:
+    def _table(self, rows: Any, names: Any) -> ItemTable:
         """Transform feature rows; the new columns have the names that the transformer gives them."""
-        items = as_items(rows)
+        items = as_items(match_columns("OnItems", rows, names, self.feature_names_))
         table = check_items(items.with_points(self.transformer_.transform(items.points), "OnItems"), "OnItems")
         if self.feature_names_ is None:
             return table
         try:
-            names = self.transformer_.get_feature_names_out(list(self.feature_names_))
+            new = self.transformer_.get_feature_names_out(list(self.feature_names_))
         except AttributeError:  # it, or a step of it, has no names to give
             return table
-        return table._replace(feature_names=tuple(str(name) for name in names))
-
-    def _columns(self, items: Any, names: tuple[str, ...] | None) -> Any:
-        """Return the items with their columns in the order of training, by name."""
-        known = self.feature_names_
-        if known is None or names is None or tuple(known) == tuple(names):
-            return items
-        missing = sorted(set(known) - set(names))
-        if missing:
-            raise DataError(code="columns-of-training-missing", owner="OnItems").says(
-                f"columns {first_few(missing)} of training are missing", "Give the same columns as in training"
-            )
-        return items[:, [names.index(name) for name in known]]
+        return table._replace(feature_names=tuple(str(name) for name in new))
 
     def _rows(self, X: Any) -> Any:
         """Return the feature rows of the items that occur, each once."""

@@ -185,21 +185,8 @@ class Ranking:
 
     def to_dict(self) -> dict[str, list[Any]]:
         """Return the columns as lists, ready for a data frame of any library."""
-        columns = (
-            "rank",
-            "names",
-            "utility",
-            "std",
-            "low",
-            "high",
-            "rank_low",
-            "rank_high",
-            "p_best",
-            "p_top",
-            "p_next",
-            "p_win",
-            "tier",
-        )
+        columns = ["rank", "names", "utility", "std", "low", "high", "rank_low", "rank_high"]
+        columns += ["p_best", "p_top", "p_next", "p_win", "tier"]
         return {("item" if name == "names" else name): list(getattr(self, name)) for name in columns}
 
     def listing(
