@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from numbers import Integral
 from operator import add
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, check_cv
@@ -162,7 +162,7 @@ def row_plan(owner: str, data: RowData, cv: Any, precomputed: bool, folds: int |
                 f"cv={cv} folds of groups need as many groups; there are {n_groups}."
             )
         if cv is None:
-            tests = np.split(np.argsort(data.code, kind="stable"), np.cumsum(np.bincount(data.code))[:-1])
+            tests = _places(data.code)
         else:
             tests = [test for _, test in GroupKFold(cv).split(np.zeros((n, 1)), groups=data.code)]
         return Plan(tests, units=data.code), np.zeros(n, dtype=np.intp)
@@ -189,8 +189,7 @@ def _given_rows(owner: str, data: RowData, cv: Any, n_groups: int) -> tuple[Plan
     kept = np.arange(data.n_given) if data.kept is None else data.kept
     y, code = np.zeros(data.n_given), np.zeros(data.n_given, dtype=np.intp)
     y[kept], code[kept] = data.y, data.code
-    splits = _translate(cv, np.zeros((data.n_given, 1)), y, code if data.grouped else None, kept, data.n_given)
-    plan = _plan(owner, splits, data.n_items)
+    plan = _plan(owner, cv, np.zeros((data.n_given, 1)), y, code if data.grouped else None, kept)
     whole = n_groups > 1 and all(np.isin(data.code, data.code[test]).sum() == len(test) for test in plan.tests)
     fold = np.repeat(np.arange(len(plan.tests)), [len(test) for test in plan.tests])
     if plan.trains is None and whole:
@@ -206,7 +205,7 @@ def pair_plan(owner: str, data: PairData, cv: Any, given: Any, precomputed: bool
     if cv is not None and not isinstance(cv, int):
         listed = isinstance(given, Comparisons)
         X, groups = (given, given.group) if listed else (np.zeros((data.n_given, 1)), None)
-        return _plan(owner, _translate(cv, X, None, groups, data.rows, data.n_given), data.margin.shape[0])
+        return _plan(owner, cv, X, None, groups, data.rows)
     grouped = data.code is not None and int(data.code.max()) > 0
     unit = data.code if grouped and data.code is not None else _distinct_pairs(data, precomputed)
     if not grouped and unit.max() == 0:  # all items look alike: tell them apart by number
@@ -221,21 +220,18 @@ def pair_plan(owner: str, data: PairData, cv: Any, given: Any, precomputed: bool
             "Give more comparisons, or fix the parameters and use the estimator without CV",
         )
     if cv is None:
-        order = np.argsort(unit, kind="stable")
-        return Plan(np.split(order, np.cumsum(np.bincount(unit))[:-1]), units=unit)
+        return Plan(_places(unit), units=unit)
     return Plan([np.flatnonzero(unit % cv == k) for k in range(cv)])
 
 
-def _translate(cv: Any, X: Any, y: Any, groups: Any, kept: IntArray, n_given: int) -> list[tuple[IntArray, IntArray]]:
-    # Splits of what was given, in numbers of what was kept.
-    place = np.full(n_given, -1)
-    place[kept] = np.arange(kept.shape[0])
+def _plan(owner: str, cv: Any, X: Any, y: Any, groups: Any, kept: IntArray) -> Plan:
+    """Return the splits of what was given, in numbers of what was kept."""
+    place, n = np.full(len(X), -1), kept.shape[0]
+    place[kept] = np.arange(n)
     with quiet(UserWarning, message="The groups parameter is ignored"):
-        splits = [(place[train], place[test]) for train, test in cv.split(X, y, groups)]
-    return [(train[train >= 0], test[test >= 0]) for train, test in splits]
-
-
-def _plan(owner: str, splits: list[tuple[IntArray, IntArray]], n: int) -> Plan:
+        splits = [
+            tuple(found[found >= 0] for found in (place[train], place[test])) for train, test in cv.split(X, y, groups)
+        ]
     splits = [(train, test) for train, test in splits if len(test)]
     if not splits or any(len(train) == 0 for train, _ in splits):
         raise DataError(code="split-leaves-nothing", owner=owner).says(
@@ -246,6 +242,11 @@ def _plan(owner: str, splits: list[tuple[IntArray, IntArray]], n: int) -> Plan:
     plain = all(len(np.union1d(train, test)) == n and not np.isin(train, test).any() for train, test in splits)
     disjoint = np.unique(np.concatenate(tests)).shape[0] == sum(len(test) for test in tests)
     return Plan(tests) if plain and disjoint else Plan(tests, [train for train, _ in splits])
+
+
+def _places(unit: IntArray) -> list[IntArray]:
+    """Return where each of the numbers 0, 1, ... stands."""
+    return np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1])
 
 
 def _distinct_rows(data: RowData, precomputed: bool) -> IntArray:
@@ -277,19 +278,13 @@ def _distinct_items(X: Any, precomputed: bool) -> IntArray:
 # --- held-out predictions -------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class HeldOut:
+class HeldOut(NamedTuple):
     """Held-out predictions (entries of the plan, n_alphas), their rounding errors, and the coefficients of all data."""
 
     alphas: FloatArray
     predictions: FloatArray
     noise: FloatArray
     coefficients: FloatArray
-
-    @property
-    def settled(self) -> FloatArray:
-        """Predictions as they are judged."""
-        return settle(self.predictions, self.noise)
 
 
 def settle(predictions: FloatArray, noise: FloatArray | float) -> FloatArray:
@@ -336,9 +331,8 @@ def _without_pairs(
     kept = data.counted
     unit = np.empty(edges.first.shape[0], dtype=np.intp)
     unit[edges.pair] = plan.units[kept]
-    blocks = np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1])
     hat, residual, fitted = _pair_hat(space, edges, dec, alphas)
-    held, noise_root = leave_out(hat, edges.target, residual, alphas, stacks(blocks, dec.s.shape[0]), fitted)
+    held, noise_root = leave_out(hat, edges.target, residual, alphas, stacks(_places(unit), dec.s.shape[0]), fitted)
     root_weight = edges.root_weight[:, None]
     margins = np.full((data.n_statements, alphas.shape[0]), np.nan)
     noise = np.zeros_like(margins)

@@ -401,7 +401,7 @@ class OfScores(LeastSquares):
     def fit(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> Self:
         """Fit on scored rows.
 
-        X, y, qid and sample_weight are as in `RankRLS.fit`, without Comparisons; groups count in scores, not in the fit.
+        X, y, qid and sample_weight are as in `RankRLS.fit`, without Comparisons; groups count in `score` only.
         """
         self._validate_params()
         data: Any = self._read(X, y, qid, sample_weight, pairs=False)

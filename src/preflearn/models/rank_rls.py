@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from preflearn.models._cross_validation import Judge, hold_out
+from preflearn.models._cross_validation import Judge, hold_out, settle
 from preflearn.models._input import PairData, RowData, Ties, Weighting, is_precomputed
 from preflearn.models._least_squares import OfPairs, OfScores, Solver
 from preflearn.operators import FloatArray, Rows
@@ -281,7 +281,9 @@ class RankRLSCV(OfPairs):
         self.alphas_ = results[0].alphas
         # candidates are judged on the same entries: those that each of them predicts
         judged = np.all([~np.isnan(held.predictions[:, 0]) for held in results], axis=0)
-        self.cv_scores_, (best, column) = judge.choose([held.settled for held in results], judged)
+        self.cv_scores_, (best, column) = judge.choose(
+            [settle(held.predictions, held.noise) for held in results], judged
+        )
         self.alpha_, self.ties_ = float(self.alphas_[column]), options[best]
         self.best_score_ = float(self.cv_scores_[best, column])
         if self.store_cv_results:
