@@ -139,7 +139,7 @@ def test_what_cannot_be_had_is_said():
         Large(prior=1.0, cluster=True).fit(data)
     with pytest.raises(AttributeError, match="BradleyTerry: there is no side_effect_"):
         _ = BradleyTerry(prior=1.0).fit(data).side_effect_
-    with pytest.raises(DataError, match="BradleyTerry: cluster=True asks"):
+    with pytest.raises(DataError, match="BradleyTerry: cluster=True needs the prompt"):
         BradleyTerry(prior=1.0, cluster=True).fit(games())
     with pytest.raises(DataError, match="are ties"):
         BradleyTerry(prior=1.0).fit(games()).update(Comparisons(12, [0], [1], [0]))

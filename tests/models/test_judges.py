@@ -324,7 +324,7 @@ def table(**columns):
 
 
 MISTAKES = {
-    "no judge": (lambda: PreferenceGP(judge_kernel="identity").fit(Comparisons(None, ["a"], ["b"])), "who judged"),
+    "no judge": (lambda: PreferenceGP(judge_kernel="identity").fit(Comparisons(None, ["a"], ["b"])), "have no judges"),
     "no features": (
         lambda: PreferenceGP(judge_kernel="rbf").fit(Comparisons(None, ["a", "b"], ["b", "c"], judge=["x", "y"])),
         "judges=table",
@@ -407,9 +407,9 @@ def test_mistakes_of_prediction():
     with pytest.raises(DataError, match="not among the 7 of training"):
         model.rank(judge="j77")
     pooled = PreferenceGP(fixed(1.0, rbf(1.0))).fit(data)
-    with pytest.raises(ValueError, match="does not tell judges apart"):
+    with pytest.raises(ValueError, match="does not distinguish judges"):
         pooled.predict_utility(judge="j1")
-    with pytest.raises(ValueError, match="does not tell judges apart"):
+    with pytest.raises(ValueError, match="does not distinguish judges"):
         pooled.leave_one_out("judge")
 
 

@@ -118,7 +118,7 @@ def test_mistakes():
     data = Comparisons(None, ["a"], ["b"])
     with pytest.raises(DataError, match="who judged"):
         judge_report(data)
-    with pytest.raises(ValueError, match="does not tell judges apart"):
+    with pytest.raises(ValueError, match="does not distinguish judges"):
         judge_report(PreferenceGP(hyperparameters="fixed").fit(data))
     with pytest.raises(TypeError, match="got int"):
         judge_report(3)

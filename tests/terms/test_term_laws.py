@@ -239,7 +239,7 @@ def test_one_row_clusters_are_noise_of_their_own(held):
     data = problem()
     rows = Comparisons(data.items, data.first, data.second, data.outcome, cluster=[f"c{k // 2}" for k in range(60)])
     singles = rows[np.arange(0, 60, 2)]
-    with pytest.warns(DataWarning, match="cannot be told from noise"):
+    with pytest.warns(DataWarning, match="cannot be separated from noise"):
         without = PreferenceGP(KERNEL, "probit", cluster=True).fit(singles)
     wide = PreferenceGP(KERNEL, Probit(np.sqrt(2.0 + 2 * CLUSTER)), "ep").fit(singles)
     together = Comparisons(

@@ -69,7 +69,7 @@ def test_clusters_of_one_row_each_are_noise():
 
 
 def test_clusters_must_be_given():
-    with pytest.raises(DataError, match=r"cluster=True asks for the prompt, task or session.*Comparisons cluster="):
+    with pytest.raises(DataError, match=r"cluster=True needs the prompt, task or session.*Comparisons cluster="):
         fit(rows(), cluster=True)
 
 

@@ -258,7 +258,7 @@ class OfStatements(OfItems):
         return np.asarray(self._used.shape[0] + self.n_items_ + np.arange(count))
 
     def _clusters_of(self, X: Comparisons) -> IntArray | None:
-        """Return the cluster of each of some comparisons; None where the model does not tell clusters apart."""
+        """Return the cluster of each of some comparisons; None where the model does not distinguish clusters."""
         if not self.cluster:
             return None
         if X.cluster is None:
@@ -284,7 +284,7 @@ class OfStatements(OfItems):
         return X.covariates
 
     def _judges_of(self, X: Comparisons) -> Who | None:
-        """Return who is asked in each of some comparisons; None where the model does not tell judges apart."""
+        """Return who is asked in each of some comparisons; None where the model does not distinguish judges."""
         if not self._knows_judges:
             return None
         if X.judge is None:
@@ -311,7 +311,7 @@ class OfStatements(OfItems):
             return Who(np.full(count, POPULATION)) if self._knows_judges else None
         if not self._knows_judges:
             raise ValueError(
-                f"{caller}: judge={judge!r}: the model does not tell judges apart. Fit it with "
+                f"{caller}: judge={judge!r}: the model does not distinguish judges. Fit it with "
                 'PreferenceGP(judge_kernel="identity").'
             )
         names = list(self.judges_)

@@ -127,7 +127,7 @@ class Judge:
     def choose(self, predictions: Sequence[FloatArray], judged: Any) -> tuple[FloatArray, tuple[int, int]]:
         """Return the scores of all columns of held-out predictions, and (candidate, column) of the best.
 
-        Equal scores are told apart by held-out squared error: with few pairs many candidates put the same number of
+        Equal scores are decided by held-out squared error: with few pairs many candidates put the same number of
         them in order; among these, differences of the right size are better than differences of the right sign. Of
         equal errors the first wins. Only the ``judged`` entries count.
         """

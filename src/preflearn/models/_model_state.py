@@ -57,11 +57,11 @@ def choice_again(model: Any, X: Comparisons, data: Statements, state: dict[str, 
     found: dict[str, Any] = {name: _item_kernel(X, data.used, state[name]) for name in ("utility", "circles")}
     no_utility = model.kernel is None and model.cyclic_kernel is not None
     if (found["utility"] is None) != no_utility or (found["circles"] is None) != (model.cyclic_kernel is None):
-        raise DataError("the parts of the prior are not those that the parameters speak of")
+        raise DataError("the parts of the prior do not fit the parameters")
     start = choose(model, X, data, None)  # what the parameters ask for
     kernels = dict(state["kernels"])
     if set(kernels) != set(start.kernels):
-        raise DataError("the terms are not those that the parameters speak of")
+        raise DataError("the terms do not fit the parameters")
     for name, kernel in kernels.items():
         if name == "judge_kernel":
             check_kernel("judges", kernel, name)
@@ -84,7 +84,7 @@ def choice_again(model: Any, X: Comparisons, data: Statements, state: dict[str, 
 def scale_again(kept: Any, start: Choice) -> FloatArray | None:
     """Return the sizes of covariates that were kept; raise where they are not about those of the comparisons."""
     if (kept is None) != (start.scale is None):
-        raise DataError("the covariates are not those that the parameters speak of")
+        raise DataError("the covariates do not fit the parameters")
     if start.scale is None:
         return None
     scale, here = numbers(kept, "scale"), numbers(start.scale, "covariates")
@@ -129,11 +129,11 @@ def hyperprior_again(prior: Any, spread: float | None, evidence: Evidence) -> Hy
     if prior is None and spread is None:
         return None
     if not isinstance(prior, HyperPrior) or spread is None:
-        raise DataError("the prior of the hyperparameters is not the one that the parameters speak of")
+        raise DataError("the prior of the hyperparameters does not fit the parameters")
     centre = check_theta("centre", numbers(prior.centre, "centre"), evidence.names)
     wanted = hyperprior_of(evidence, spread)
     if not np.array_equal(prior.spread, wanted.spread):
-        raise DataError("the prior of the hyperparameters has not the deviations that the parameters speak of")
+        raise DataError("the deviations of the hyperparameters' prior do not fit the parameters")
     if not np.array_equal(centre, np.clip(centre, *evidence.bounds.T)):
         raise DataError("the prior of the hyperparameters is outside their bounds")
     return prior

@@ -41,11 +41,11 @@ class Statements:
     judge : ndarray or None
         The judge of each outcome, where outcomes of different judges are kept apart.
     judges, clusters : list
-        Names of those that are told apart; comparisons of nobody in particular have numbers beyond them.
+        Their names, sorted; comparisons without a label have numbers beyond them.
     n_judges : int
         Number of judges, with those.
     reliable : bool
-        Whether how reliable judges are can be told from how much items differ.
+        Whether the reliability of judges can be separated from how much items differ.
     """
 
     used: IntArray
@@ -166,7 +166,7 @@ def _distinct(labels: list[Any]) -> tuple[IntArray, IntArray]:
 
 
 def sorted_labels(labels: Any) -> list[Any]:
-    """Return the distinct labels, sorted; "" is nobody in particular, and none of them."""
+    """Return the distinct labels, sorted; the empty label "" is left out."""
     names = set(labels.tolist()) - {""}
     try:
         return sorted(names)
@@ -175,7 +175,7 @@ def sorted_labels(labels: Any) -> list[Any]:
 
 
 def label_numbers(labels: Any, names: list[Any]) -> IntArray:
-    """Return the number of each label; every row of nobody in particular has a number of its own."""
+    """Return the number of each label; every row without a label has a number of its own."""
     place = {name: number for number, name in enumerate(names)}
     numbers = np.array([place.get(name, -1) for name in labels.tolist()], dtype=np.intp)
     nobody = np.flatnonzero(numbers < 0)
@@ -203,8 +203,8 @@ def read(model: OfStatements, X: Comparisons, *, exact: bool) -> Statements:
     wanted += ['side="judge"'] if model.side == "judge" else []
     if wanted:
         if X.judge is None:
-            raise DataError(code="judges-not-said", owner=owner).says(
-                f"{wanted[0]} asks how judges differ, but the comparisons do not say who judged",
+            raise DataError(code="judges-missing", owner=owner).says(
+                f"{wanted[0]} asks how judges differ, but the comparisons have no judges",
                 f"Give Comparisons judge=..., or leave {wanted[0]} out",
             )
         judges = sorted_labels(X.judge)
@@ -213,14 +213,14 @@ def read(model: OfStatements, X: Comparisons, *, exact: bool) -> Statements:
     alone = len(judges) == 1 and n_judges == 1
     if model.judge_kernel is not None and alone:
         DataWarning(code="tastes-of-one-judge", owner=owner).warn(
-            f"all comparisons are by one judge ({first_few(judges)}): what is its own and what all share "
-            "cannot be told apart, so answers for others are guesses",
+            f"all comparisons are by one judge ({first_few(judges)}): what is particular to it "
+            "cannot be separated from what all judges share, so answers for other judges are guesses",
             "Leave judge_kernel=None",
         )
     apart = model.judge_kernel is not None or model.side == "judge"
     if model.judge_reliability and alone:
         DataWarning(code="reliability-of-one-judge", owner=owner).warn(
-            f"all comparisons are by one judge ({first_few(judges)}): how reliable it is cannot be told from "
+            f"all comparisons are by one judge ({first_few(judges)}): its reliability cannot be separated from "
             "how much items differ",
             "The model is learned without judge_reliability",
         )
@@ -228,20 +228,20 @@ def read(model: OfStatements, X: Comparisons, *, exact: bool) -> Statements:
         judge, judges, n_judges = (judge, judges, n_judges) if apart else (None, [], 0)
     if model.cluster:
         if X.cluster is None:
-            raise DataError(code="clusters-not-said", owner=owner).says(
-                "cluster=True asks for the prompt, task or session of each comparison, but the comparisons do not say",
+            raise DataError(code="clusters-missing", owner=owner).says(
+                "cluster=True needs the prompt, task or session of each comparison, and the comparisons have none",
                 "Give Comparisons cluster=..., or leave cluster=False",
             )
         clusters = sorted_labels(X.cluster)
         cluster = label_numbers(X.cluster, clusters)
         sizes = np.bincount(cluster)
         if sizes.max(initial=0) < 2 or len(sizes) == 1:
-            DataWarning(code="clusters-not-told-apart", owner=owner).warn(
+            DataWarning(code="clusters-without-effect", owner=owner).warn(
                 f"each of the {len(X)} comparisons is in a cluster of its own, so that what a cluster has in common "
-                "cannot be told from noise"
+                "cannot be separated from noise"
                 if sizes.max(initial=0) < 2
-                else f"all comparisons are in one cluster ({first_few(clusters)}), so that what is its own cannot be "
-                "told from what holds in others",
+                else f"all comparisons are in one cluster ({first_few(clusters)}), so that what is particular to it "
+                "cannot be separated from what all clusters share",
                 "The model is learned without cluster=True",
             )
             cluster, clusters = None, []
@@ -261,7 +261,7 @@ def read(model: OfStatements, X: Comparisons, *, exact: bool) -> Statements:
 
 
 def _sides_differ(owner: str, X: Comparisons) -> bool:
-    """Return whether an advantage of the first side can be told from utilities; raise where sides mean nothing."""
+    """Return whether an advantage of the first side is identifiable; raise where sides mean nothing."""
     signs = np.sign(X.outcome if X.weight is None else X.outcome[X.weight > 0])
     signs = signs[signs != 0]
     if len(signs) > 1 and abs(signs.sum()) == len(signs):
@@ -280,8 +280,8 @@ def _sides_differ(owner: str, X: Comparisons) -> bool:
         )
     if _is_difference(X, np.ones(len(X))):
         DataWarning(code="side-follows-from-items", owner=owner).warn(
-            "who stood on the first side follows from which items were compared, so that the side's "
-            "advantage cannot be told from theirs",
+            "which item is on the first side follows from which items were compared, so that the side's "
+            "advantage cannot be separated from theirs",
             "The model is learned without side=True",
         )
         return False
@@ -289,7 +289,7 @@ def _sides_differ(owner: str, X: Comparisons) -> bool:
 
 
 def _check_covariates(owner: str, X: Comparisons) -> bool:
-    """Warn of columns whose effect cannot be told from others'; return whether any column says something."""
+    """Warn of columns whose effect is not identifiable; return whether any column has one."""
     table = X.covariates
     assert table is not None
     names = [f"column {k}" for k in range(table.shape[1])] if X.covariate_names is None else list(X.covariate_names)
@@ -313,7 +313,7 @@ def _check_covariates(owner: str, X: Comparisons) -> bool:
         elif _is_difference(X, column):
             DataWarning(code="covariate-of-items", owner=owner).warn(
                 f'covariate "{name}" is a difference of one number of each item, so that its effect cannot be '
-                "told from the items' utilities, which share it between them",
+                "separated from the items' utilities",
                 "Give it as a feature of the items, or leave it out",
             )
     return True
@@ -374,7 +374,7 @@ def check_maximum(owner: str, data: Statements, names: Any) -> None:
 
 
 def _top(beats: Any) -> Any:
-    """Return the items of a strong component that nobody outside has beaten."""
+    """Return the items of a strong component that no item outside has beaten."""
     part = connected_components(beats, directed=True, connection="strong")[1]
     winner, loser = beats.nonzero()
     beaten = np.unique(part[loser[part[winner] != part[loser]]])

@@ -77,7 +77,7 @@ class OfEvidence(BaseEstimator):
     _learned: Learned
 
     def _keep_learned(self, learned: Learned, items: Any, feature_names: Any) -> None:
-        """Set what is said about parameters that were learned, and about the features of items."""
+        """Set the attributes about what was learned, and about the features of items."""
         solution, evidence = learned.solution, learned.evidence
         self._learned, self.optima_ = learned, learned.optima
         self._solution: Solution = solution
@@ -131,7 +131,7 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
 
     @abstractmethod
     def _warn(self, points: Any) -> None:
-        """Say what is odd about what was learned."""
+        """Warn of what is odd about what was learned."""
 
     def _generator(self) -> Any:
         """Return the source of random starts and points; None where there is nothing random."""
@@ -194,7 +194,7 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         evidence.warm = Warm(g)
 
     def _evidence_of(self, data: Statements, choice: Choice, likelihood: Any) -> Evidence:
-        """Add the terms up over what was said."""
+        """Return the evidence of statements under a sum of terms."""
         method = self._method(None if likelihood.margins else data)
         if method.log_concave_only and not likelihood.log_concave:
             raise ValueError(
@@ -245,7 +245,7 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         if "side" not in self._solution.problem.parts:
             raise AttributeError(
                 f"{type(self).__name__}: there is no side_effect_, as no side was learned. Fit with side=True; where a "
-                "side cannot be told from the items a warning says so."
+                "side cannot be separated from the items a warning says so."
             )
         return self._effects(["first side"], side=np.ones(1))[0]
 

@@ -79,7 +79,7 @@ FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer 
 LITTLE_SHARE = 0.01  # to start from beside reliabilities: tastes could take their place, and would not give it back
 SHARE = (1e-4, 1e3)  # bounds of the variance of a judge's own preferences, in units of the population's
 MOST_TOGETHER = 6_000  # latents of judges with features, whose covariance is held
-DEFAULT_BOUNDS = (1e-5, 1e5)  # scikit-learn's: nobody has said anything about this parameter
+DEFAULT_BOUNDS = (1e-5, 1e5)  # scikit-learn's default: the user has not chosen any
 ROUGHNESS = {"laplacian": 0.5, "matern32": 1.5, "matern52": 2.5}  # nu of Matern kernels
 ITEM_KERNELS = ("rbf", "ard", "linear", *ROUGHNESS, "rational_quadratic")
 VARIANCE = (1e-4, 1e4)  # of utilities, in units of the noise
@@ -180,7 +180,7 @@ def choose(model: OfStatements, X: Comparisons, data: Statements, known: Choice 
     rest = beside(model, X, data)
     if known is None:
         utility, circles = _start(model, X, data.used)
-    else:  # what was learned before, and what only the new comparisons can tell
+    else:  # what was learned before, and terms that only the new comparisons identify
         rows, n = None if X.items is None else X.items[data.used], data.used.shape[0]
         old = (known.utility, known.circles)
         utility, circles = (None if part is None else part.over(rows, n) for part in old)
@@ -298,7 +298,7 @@ def beside(model: OfStatements, X: Comparisons, data: Statements) -> dict[str, A
 
 
 def judge_parts(kernel: Any) -> tuple[Any, Any]:
-    """Return the kernel whose value is a judge's own share, and that between features; None where nothing is said."""
+    """Return the kernel whose value is a judge's own share, and that between features; None for a default."""
     if isinstance(kernel, str) and kernel == "identity":
         return None, None
     if isinstance(kernel, ConstantKernel):
@@ -326,7 +326,7 @@ def _share(own: Any, start: float) -> Any:
 
 
 def _judge_features(X: Comparisons, names: Any, n_judges: int) -> Any:
-    """Return the features of the judges in their order; those whom nobody knows are average."""
+    """Return the features of the judges in their order; those without a name are average."""
     table = X.judges
     if table is None or table.values is None or table.names is None:
         raise DataError(code="judge-kernel-without-features", owner="PreferenceGP").says(

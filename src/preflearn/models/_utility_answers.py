@@ -162,7 +162,7 @@ class UtilityPosterior(OfStatements):
         return_std, return_cov : bool, default=False
             What to return beside the means; not both.
         judge : label, default=None
-            Whose utilities, where the model tells judges apart; None is the population that judges come from.
+            Whose utilities, where the model distinguishes judges; None is the population that judges come from.
 
         Returns
         -------
@@ -318,7 +318,7 @@ class UtilityPosterior(OfStatements):
         return rank_draws(names, parts, draws, int(k), level, p_win)
 
     def _n_draws(self, n_items: int) -> int:
-        """Return over how many draws places of items are counted unless it is said."""
+        """Return the default number of draws over which places of items are counted."""
         return 4000
 
     def _relative(self, new: Items, asked: Who | None) -> Parts:

@@ -1,4 +1,4 @@
-"""Utilities of items without features, from who beat whom: Bradley-Terry and Thurstone models, and least squares."""
+"""Utilities of items without features: Bradley-Terry and Thurstone models, and least squares."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ ENDLESS = 50.0  # times the noise: an effect of a column beyond has no maximum
 class BradleyTerry(PreferenceModel):
     """Bradley-Terry or Thurstone model with a Gaussian prior: utilities of items without features.
 
-    Answers: who is best, by how much, and how sure are we, if all that is known is who beat whom?
+    Answers: who is best, by how much, and how sure are we, if all that is known is which item beat which?
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class BradleyTerry(PreferenceModel):
     prior : "auto", "evidence", float or None, default="auto"
         Variance of the utilities' normal prior. "auto" learns it by evidence with a weak prior of its own, which
         decides only where comparisons hardly do: deviations from 0.2 to 4.5 are likely. "evidence" leaves that out:
-        few comparisons may then be said to show no differences at all, and flawless ones differences without limit. A
+        the estimate from few comparisons may then be zero, and from flawless ones infinite. A
         number is that variance. None is maximum likelihood, which exists only where chains of wins lead from every item
         to every other.
     inference : {"auto", "laplace", "ep"}, default="auto"
@@ -205,7 +205,7 @@ class BradleyTerry(PreferenceModel):
 
     def _check_data(self, X: Any) -> None:
         owner = type(self).__name__
-        wants = [said for name, value, said in self._WITH_PRIOR if getattr(self, name) == value]
+        wants = [written for name, value, written in self._WITH_PRIOR if getattr(self, name) == value]
         if self.prior is None and wants:
             raise ValueError(
                 f"{owner}: {' and '.join(wants)} needs a prior, and prior=None is maximum likelihood. Use "
@@ -327,7 +327,7 @@ class BradleyTerry(PreferenceModel):
         evidence = self._start(X, data, replace(choice, scale=scale_again(state["scale"], choice)))
         if state["hyperposterior"] is not None and (self.hyperparameters != "average" or evidence.problem.estimated):
             raise DataError(code="points-without-parameters").says(
-                "there are points of the hyperparameters, which the parameters do not speak of"
+                "there are points of the hyperparameters, which do not fit the parameters"
             )
         self._keep(X, data, learned_again(evidence, state))
 

@@ -43,7 +43,7 @@ from preflearn.terms.circles import circle_variance
 
 __all__ = ["LeftOut", "PreferenceGP"]
 
-RELIABILITY = 0.1  # deviation of the reliabilities of judges of one kind that is expected before anybody has answered
+RELIABILITY = 0.1  # deviation of the reliabilities of judges of one kind a priori
 
 
 class PreferenceGP(PreferenceModel):
@@ -93,7 +93,7 @@ class PreferenceGP(PreferenceModel):
     judge_reliability : bool, default=False
         Whether answers of different judges depend on the items to different degrees: z = s x with s of each judge,
         around 1 for most of them, near 0 for one who answers by chance and around -1 for a contrary one. With
-        ``hyperparameters="fixed"`` all are 1, with the deviation that they have before anybody has answered.
+        ``hyperparameters="fixed"`` all are 1, with their prior deviation.
     side : bool or "judge", default=False
         Whether the first side has an advantage (home, white, the answer that is read first); "judge": one of its own
         for each judge, beside what all share. Answers are about neither side unless asked (``side=True``).
@@ -414,7 +414,7 @@ class PreferenceGP(PreferenceModel):
         if self._reliability is None:
             raise AttributeError(
                 f"PreferenceGP: there is no {name}, as no reliabilities were learned. Fit with judge_reliability=True; "
-                "with one judge a warning says that they cannot be told from how much items differ."
+                "with one judge a warning says that they cannot be separated from how much items differ."
             )
         return self._reliability
 
@@ -453,7 +453,7 @@ class PreferenceGP(PreferenceModel):
         ----------
         by : {"comparison", "item", "judge"}, default="comparison"
             "comparison" takes out each comparison alone (its repeats stay), "item" all comparisons of one of its items,
-            "judge" all comparisons of its judge, where the model tells judges apart.
+            "judge" all comparisons of its judge, where the model distinguishes judges.
 
         Returns
         -------
@@ -472,7 +472,7 @@ class PreferenceGP(PreferenceModel):
             raise ValueError(f'leave_one_out: by={by!r} is not one of "comparison", "item", "judge".')
         if by == "judge" and self._statements.judge is None:
             raise ValueError(
-                "leave_one_out: the model does not tell judges apart. Fit it with "
+                "leave_one_out: the model does not distinguish judges. Fit it with "
                 'PreferenceGP(judge_kernel="identity"), or give by="comparison".'
             )
         X, data = self.comparisons_, self._answered
@@ -480,7 +480,7 @@ class PreferenceGP(PreferenceModel):
             if by == "comparison":
                 return share_ties(without_comparisons(self._mixture, data, X))
             if by == "judge":
-                # what others lead to expect of a judge like most: nothing that was learned of this one's reliability
+                # a judge of reliability 1: what was learned about this one's reliability is left out
                 seen = self._learned.evidence.observed
                 halves = len(seen.y) // len(self._statements.seen.y)
                 data = replace(self._statements, seen=seen, judge=np.tile(cast(Any, self._statements.judge), halves))

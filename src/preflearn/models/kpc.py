@@ -307,7 +307,7 @@ class KPCRankCV(OnComponents, OfPairs):
     Attributes
     ----------
     n_components_ : int
-        Chosen number of components; equal scores are told apart by the held-out squared error of differences.
+        Chosen number of components; equal scores are decided by the held-out squared error of differences.
     kernel_ : Kernel or "precomputed"
         Chosen kernel.
     best_score_ : float
@@ -320,7 +320,7 @@ class KPCRankCV(OnComponents, OfPairs):
 
     Notes
     -----
-    C'Z = QR nests over p, so the predictions for all p are running sums (MATHS: exact, unlike the paper's shortcut).
+    C'Z = QR nests over p, so the predictions for all p are running sums (exact, unlike the paper's shortcut).
     Cost: per fold and kernel one partial eigendecomposition n² P and one QR n P², as a single fit at P.
 
     *Differences from the paper*: section 4.2 zeroes eigenvalues of Z'LZ instead, which is another model for p < P.

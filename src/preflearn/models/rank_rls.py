@@ -191,7 +191,7 @@ class RankRLSCV(OfPairs):
     Attributes
     ----------
     alpha_ : float
-        Chosen regularisation; equal scores are told apart by the held-out squared error of differences.
+        Chosen regularisation; equal scores are decided by the held-out squared error of differences.
     ties_ : str
         Chosen treatment of ties.
     best_score_ : float

@@ -146,7 +146,7 @@ class Ranking:
         Probability to win one comparison with an opponent of average utility, no side, covariate or judge counted; a
         tie is half a win.
     tier : ndarray (n_items,)
-        1, 2, ... along the ranking: items that cannot be told from the best of their tier at ``level`` (`tiers_of`).
+        1, 2, ... along the ranking: items like the best of their tier at ``level`` (`tiers_of`).
     k : int
         How many count as the top.
     level : float
@@ -274,7 +274,7 @@ def rank_draws(
 
 
 def tiers_of(draws: FloatArray, level: float) -> IntArray:
-    """Return the tier of each item: which ones cannot be told from the best of their tier.
+    """Return the tier of each item: which ones cannot be distinguished from the best of their tier.
 
     Walking down the ranking, a new tier starts with the first item that is worse than the first of the tier above it
     with a probability of at least ``level``.
@@ -284,7 +284,7 @@ def tiers_of(draws: FloatArray, level: float) -> IntArray:
     draws : ndarray (n_draws, n_items)
         Joint draws of the utilities, items from best to worst.
     level : float
-        Probability at which two items are told apart: that of the intervals.
+        Probability at which two items are distinguished: that of the intervals.
 
     Returns
     -------
