@@ -72,13 +72,11 @@ def test_overwrite_works_in_place_and_its_absence_does_not(problem):
     K, K_new, weight, *_ = problem
     before, before_new = K.copy(), K_new.copy()
     K_centred, means, grand = centre_gram(K, weight)
-    new_centred = centre_cross(K_new, means, grand, weight)
+    centre_cross(K_new, means, grand, weight)
     np.testing.assert_array_equal(K, before)
     np.testing.assert_array_equal(K_new, before_new)
     assert centre_gram(K, weight, overwrite=True)[0] is K
     np.testing.assert_array_equal(K, K_centred)
-    assert centre_cross(K_new, means, grand, weight, overwrite=True) is K_new
-    np.testing.assert_array_equal(K_new, new_centred)
 
 
 def test_messages(problem):

@@ -11,7 +11,6 @@ from preflearn.kernels.pair_kernels import (
     skew_diag,
     skew_features,
     skew_gram,
-    skew_product,
     skew_pullback,
 )
 
@@ -49,21 +48,8 @@ def test_dense_product_and_features_are_the_definition(rng):
         np.testing.assert_allclose(skew_gram(K, pairs, others), skew, atol=1e-12)
         np.testing.assert_allclose(difference_gram(K, pairs, others), difference, atol=1e-12)
         np.testing.assert_allclose(skew_features(U, pairs) @ skew_features(U, others).T, skew, atol=1e-10)
-        v = rng.normal(size=p)
-        np.testing.assert_allclose(skew_product(K, others, v, pairs), skew @ v, atol=1e-10)
-        np.testing.assert_allclose(skew_product(K, others, v), slow(K, others, others)[0] @ v, atol=1e-10)
         own = skew_diag((K[pairs[0], pairs[0]], K[pairs[1], pairs[1]]), K[pairs])
         np.testing.assert_allclose(own, slow(K, pairs, pairs)[0].diagonal(), atol=1e-10)
-
-
-def test_products_with_other_items(rng):
-    X, Y = rng.normal(size=(6, 2)), rng.normal(size=(4, 2))
-    K, cross = RBF()(X), RBF()(Y, X)
-    pairs, others = draw(rng, 6, 9), draw(rng, 4, 5)
-    v = rng.normal(size=9)
-    np.testing.assert_allclose(
-        skew_product(K, pairs, v, others, cross), skew_gram(cross, others, pairs) @ v, atol=1e-12
-    )
 
 
 def test_turning_a_pair_changes_the_sign(rng):

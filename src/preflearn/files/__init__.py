@@ -129,20 +129,7 @@ def load(path: str | Path) -> Any:
 
 
 def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
-    """Return the estimator of a model file and the notes that were saved with it.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file written by `save`.
-
-    Returns
-    -------
-    estimator
-        As from `load`.
-    notes : dict
-        As given to `save`.
-    """
+    """Return the estimator of a model file, as `load` does, and the notes that were given to `save`."""
     with open_container(Path(path)) as container:
         _check_header(path, container.header)
         try:

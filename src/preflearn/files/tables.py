@@ -28,7 +28,6 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from preflearn import metrics
 from preflearn.baselines import ConstraintSVM, ConstraintSVMCV, PairAugmented
 from preflearn.files import consistency
 from preflearn.inference.average import HyperPosterior
@@ -37,6 +36,7 @@ from preflearn.inference.search import HyperPrior, Optimum
 from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
 from preflearn.kernels.factor import LinearMap
 from preflearn.likelihoods import LIKELIHOOD_CLASSES
+from preflearn.metrics.scorers import METRICS, RankingScorer
 from preflearn.models import (
     KPCR,
     RLS,
@@ -131,23 +131,10 @@ OBJECTS = KERNELS | _table(
     HyperPrior,
     Nystroem,
     RandomFourier,
-    metrics.RankingScorer,
+    RankingScorer,
     KFold,
     GroupKFold,
     LeaveOneGroupOut,
 )
-FUNCTIONS = _table(
-    metrics.concordance_index,
-    metrics.disagreement_error,
-    metrics.kendall_tau_b,
-    metrics.mean_average_precision,
-    metrics.ndcg,
-    metrics.pairwise_accuracy,
-    metrics.precision_at_k,
-    metrics.spearman,
-    metrics.squared_difference_error,
-    metrics.squared_margin_error,
-    np.float32,
-    np.float64,
-)
+FUNCTIONS = _table(*METRICS, np.float32, np.float64)
 SPARSE = _table(sp.csr_array, sp.csr_matrix)

@@ -74,12 +74,7 @@ def centre_gram(
 
 
 def centre_cross(
-    K_new: FloatArray,
-    column_means: FloatArray,
-    grand_mean: float,
-    weight: ArrayLike | None = None,
-    *,
-    overwrite: bool = False,
+    K_new: FloatArray, column_means: FloatArray, grand_mean: float, weight: ArrayLike | None = None
 ) -> FloatArray:
     """Centre kernel values (n_new, n) of new items against the items seen in fit.
 
@@ -104,13 +99,10 @@ def centre_cross(
         raise DataError(code="cross-gram-shape", owner="centre_cross").says(
             f"K_new has shape {K_new.shape}; fit saw {n} items, so (n_new, {n}) is needed."
         )
-    p = probability(weight, n, "centre_cross")
-    row_means = K_new @ p
-    row_means -= grand_mean
-    out = K_new if overwrite else np.empty_like(K_new)
-    np.subtract(K_new, column_means, out=out)
-    out -= row_means[:, np.newaxis]
-    return out
+    row_means = K_new @ probability(weight, n, "centre_cross") - grand_mean
+    centred: FloatArray = K_new - column_means
+    centred -= row_means[:, np.newaxis]
+    return centred
 
 
 def probability(weight: ArrayLike | None, n: int, name: str) -> FloatArray:

@@ -23,7 +23,6 @@ __all__ = [
     "skew_diag",
     "skew_features",
     "skew_gram",
-    "skew_product",
     "skew_pullback",
 ]
 
@@ -97,40 +96,6 @@ def skew_pullback(N: FloatArray, K: FloatArray, pairs: Pairs) -> FloatArray:
         cross = E[rows].T @ (F.T @ (part * second[:, i]).T).T
         P -= cross + cross.T
     return (P + P.T) / 2
-
-
-def skew_product(
-    K: FloatArray, pairs: Pairs, v: FloatArray, others: Pairs | None = None, cross: Any = None
-) -> FloatArray:
-    """Return the skew kernel times ``v`` without the matrix: (K (S - S') K)_ij with S sparse, S_kl = v_kl.
-
-    Parameters
-    ----------
-    K : ndarray (n, n)
-        Kernel matrix of the items of ``pairs``.
-    pairs : two index arrays (m,)
-        The pairs that ``v`` belongs to.
-    v : ndarray (m,)
-        What the kernel is multiplied with.
-    others : two index arrays (p,), default=None
-        Pairs whose rows of the kernel are wanted; None: the same.
-    cross : ndarray (n_others, n), default=None
-        Kernel matrix between the items of ``others`` and those of ``pairs``; None: K.
-
-    Returns
-    -------
-    ndarray (p,)
-        Cost (m + p) n, memory n² beyond a block.
-    """
-    others = pairs if others is None else others
-    left = K if cross is None else np.asarray(cross)
-    n = K.shape[0]
-    S = sp.csr_array((v, pairs), shape=(n, n))
-    half = np.ascontiguousarray(((S - S.T) @ left.T).T)  # (n_others, n)
-    out = np.empty(others[0].shape[0])
-    for rows in _blocks(out.shape[0], n):
-        out[rows] = np.einsum("ij,ij->i", left[others[0][rows]], half[others[1][rows]])
-    return out
 
 
 def skew_features(U: FloatArray, pairs: Pairs, kept: Pairs | None = None) -> FloatArray:

@@ -60,13 +60,6 @@ def resolve_kernel(kernel: Any, X: Any, weight: ArrayLike | None = None) -> Any:
     -------
     kernel : sklearn.gaussian_process.kernels.Kernel
 
-    Raises
-    ------
-    DataError
-        For an unknown name; the message lists the names.
-    TypeError
-        For anything that is neither a name nor a kernel object.
-
     Notes
     -----
     The length scale l of the named radial kernels is that of ``SVC(gamma="scale")``:

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
@@ -118,8 +118,8 @@ class Probit(ThresholdLikelihood):
         return _with_tail(super()._interval_integral(m, v, h, power), nearer, v, power, sign=-1.0, by_tie=h)
 
     def _side_nodes(self, u: FloatArray) -> Nodes:
-        value, first, second = log_cdf_nodes(u)
-        return Nodes(value, np.ones_like(u), first, second, first)
+        hazard, c, *_ = _hazard(u, _NODES_TAIL, _NODES_TERMS)
+        return Nodes(log_ndtr(u), np.ones_like(u), hazard, -hazard * c, hazard)
 
     def _interval_nodes(self, t: FloatArray, h: float) -> Nodes:
         g = log_interval(np.abs(t), h)
@@ -181,49 +181,34 @@ class NormalCurve(NamedTuple):
 def log_cdf(u: FloatArray, h: FloatArray | float = 0.0) -> NormalCurve:
     """Return log Φ(u), u = t - h, with its derivatives in t and in log h."""
     u = np.asarray(u, dtype=np.float64)
-    tail = u < _TAIL
-    # φ/Φ from erfcx below zero, from Φ itself above, where erfcx would overflow.
-    below, above = np.minimum(u, 0.0), np.maximum(u, 0.0)
-    hazard = np.where(
-        u < 0.0,
-        math.sqrt(2.0 / math.pi) / erfcx(below / -math.sqrt(2.0)),
-        np.exp(-0.5 * above * above) / (_ROOT_2PI * ndtr(above)),
-    )
-    c = u + hazard
+    hazard, c, tail, d, e = _hazard(u, _TAIL, _TERMS)
     second = -hazard * c
     third = hazard * (c * (u + 2.0 * hazard) - 1.0)
     spread = 1.0 + second
-    if tail.any():
-        x = -u[tail]
-        r = 0.5 * (x + np.sqrt(x * x + 4.0 * _TERMS))
-        for k in range(_TERMS, 3, -1):
-            r = x + k / r
-        e = 3.0 / r
-        d = 2.0 / (x + e)
-        c = 1.0 / (x + d)
-        hazard[tail] = x + c
-        second[tail] = -(x + c) * c
-        third[tail] = (x + c) * c * c * d * (e - d)
-        spread[tail] = c * (d - c)
+    third[tail] = hazard[tail] * c[tail] ** 2 * d * (e - d)
+    spread[tail] = c[tail] * (d - c[tail])
     return NormalCurve(log_ndtr(u), hazard, second, third, -h * hazard, -h * second, -h * third, spread)
 
 
-def log_cdf_nodes(u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return log Φ(u) and its first two derivatives at many points, to 1e-13."""
-    hazard = math.sqrt(2.0 / math.pi) / erfcx(np.minimum(u, 0.0) / -math.sqrt(2.0))
-    above = np.flatnonzero(u > 0.0)
-    flat, x = hazard.ravel(), u.ravel()
-    flat[above] = np.exp(-0.5 * np.square(x[above])) / (_ROOT_2PI * ndtr(x[above]))
-    c = u + hazard
-    tail = np.flatnonzero(u < _NODES_TAIL)
-    if tail.size:
-        x = -x[tail]
-        r = 0.5 * (x + np.sqrt(x * x + 4.0 * _NODES_TERMS))
-        for k in range(_NODES_TERMS, 1, -1):
-            r = x + k / r
-        c.ravel()[tail] = 1.0 / r
-        flat[tail] = x + 1.0 / r
-    return log_ndtr(u), hazard, -hazard * c
+def _hazard(u: FloatArray, below: float, terms: int) -> tuple[Any, ...]:
+    """Return λ = φ/Φ and c = u + λ, and where u is ``below`` a point and they come from d and e, with these."""
+    # φ/Φ from erfcx below zero, from Φ itself above, where erfcx would overflow.
+    hazard = np.asarray(math.sqrt(2.0 / math.pi) / erfcx(np.minimum(u, 0.0) / -math.sqrt(2.0)))
+    above, tail = u > 0.0, u < below
+    x = u[above]
+    hazard[above] = np.exp(-0.5 * x * x) / (_ROOT_2PI * ndtr(x))
+    c = np.asarray(u + hazard)
+    x = -u[tail]
+    if not x.size:
+        return hazard, c, tail, x, x
+    r = 0.5 * (x + np.sqrt(x * x + 4.0 * terms))
+    for k in range(terms, 3, -1):
+        r = x + k / r
+    e = 3.0 / r
+    d = 2.0 / (x + e)
+    c[tail] = 1.0 / (x + d)
+    hazard[tail] = x + c[tail]
+    return hazard, c, tail, d, e
 
 
 def log_interval(t: FloatArray, h: FloatArray | float) -> NormalCurve:

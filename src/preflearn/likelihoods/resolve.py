@@ -36,24 +36,7 @@ _QUESTIONS = {name for name in (*vars(Likelihood), *Likelihood.__annotations__) 
 
 
 def get_likelihood(spec: str | Likelihood) -> Likelihood:
-    """Return a likelihood for a name or a likelihood.
-
-    Parameters
-    ----------
-    spec : str or Likelihood
-        A name in ``LIKELIHOOD_NAMES``, for that likelihood with its default parameters, or a likelihood, which is
-        returned as it is.
-
-    Returns
-    -------
-    likelihood : Likelihood
-
-    Raises
-    ------
-    DataError
-        For an unknown name; the message lists the names.
-    TypeError
-        For anything that is neither a name nor a likelihood.
+    """Return the likelihood of a name in ``LIKELIHOOD_NAMES``, with default parameters; a likelihood as it is.
 
     Examples
     --------

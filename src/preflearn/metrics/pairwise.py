@@ -158,8 +158,7 @@ def kendall_tau_b(
     y_true, y_score, qid, sample_weight
         As for `disagreement_error`.
     average : {"groups", None}, default="groups"
-        "groups" is the mean over the groups in which neither side is constant; None gives one value per group in
-        sorted order of the labels, NaN where undefined.
+        The mean over the groups in which neither side is constant, or one value per group.
 
     Returns
     -------
@@ -206,8 +205,7 @@ def spearman(
         `scipy.stats.spearmanr`), undefined where either side is constant; "formula" puts them into the formula of
         the paper as they are. The two agree where there are no ties.
     average : {"groups", None}, default="groups"
-        "groups" is the mean over the groups where it is defined; None gives one value per group in sorted order of
-        the labels, NaN where undefined.
+        The mean over the groups where it is defined, or one value per group.
 
     Returns
     -------
@@ -274,8 +272,7 @@ def pairwise_accuracy(
     group : array-like of shape (m,), default=None
         Group of each comparison, such as its judge; only used by the averages over groups.
     average : {"pairs", "groups", None}, default="pairs"
-        "pairs" pools all comparisons, "groups" is the mean over the groups which have a comparison that is not a
-        tie, None gives one value per group in sorted order of the labels, NaN where undefined.
+        Over all comparisons, the mean over the groups which have one that counts, or one value per group.
 
     Returns
     -------
@@ -381,10 +378,6 @@ def squared_margin_error(
     -------
     float or ndarray of shape (n_groups,)
         The error, at least 0.
-
-    Notes
-    -----
-    Cost O(m), and O(m log m) to number groups.
 
     Examples
     --------

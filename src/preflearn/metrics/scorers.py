@@ -31,7 +31,7 @@ from preflearn.metrics.pairwise import (
 from preflearn.metrics.probabilities import comparison_log_loss, expected_calibration_error
 from preflearn.metrics.rankings import mean_average_precision, ndcg, precision_at_k
 
-__all__ = ["RankingScorer", "get_scorer", "get_scorer_names", "make_ranking_scorer"]
+__all__ = ["METRICS", "RankingScorer", "get_scorer", "get_scorer_names", "make_ranking_scorer"]
 
 Metric = Callable[..., Any]
 
@@ -74,6 +74,7 @@ _NAMED = {
 }
 _NAMED_AT_K: dict[str, Metric] = {"ndcg": ndcg, "precision": precision_at_k}
 _KNOWN = (*_NAMED.values(), _Known(squared_margin_error, error=True, listed=squared_margin_error, of_rows=False))
+METRICS: tuple[Metric, ...] = (*(known.metric for known in _KNOWN), precision_at_k)  # those of this package
 
 
 class RankingScorer:
@@ -135,16 +136,9 @@ class RankingScorer:
     ) -> float:
         """Predict and judge; greater is better.
 
-        Parameters
-        ----------
-        estimator : object
-            Fitted, with ``predict``; for metrics of probabilities with ``predict_proba``.
-        X : array-like, Ratings or Comparisons
-            What to predict. A data object also supplies those of the further arguments which are not given.
-        y : array-like of shape (n,), default=None
-            True scores (outcomes for Comparisons).
-        qid, sample_weight : array-like of shape (n,), default=None
-            Groups and weights of the rows.
+        The estimator is fitted and has ``predict``, for metrics of probabilities ``predict_proba``. ``y`` are true
+        scores (outcomes for Comparisons), ``qid`` groups and ``sample_weight`` weights of the rows; a data object
+        supplies those which are not given.
         """
         judge = self.for_comparisons() if isinstance(X, Comparisons) else self.for_rows()
         if isinstance(X, Comparisons | Ratings):
@@ -188,12 +182,8 @@ class RankingScorer:
     ) -> float:
         """Judge predictions; greater is better.
 
-        Parameters
-        ----------
-        y_true, y_score : array-like of shape (n,)
-            True and predicted scores; of comparisons outcomes, and margins or probabilities of ``first``.
-        qid, sample_weight : array-like of shape (n,), default=None
-            Groups and weights, passed on to metrics which accept them.
+        ``y_true`` and ``y_score`` are true and predicted scores; of comparisons outcomes, and margins or probabilities
+        of ``first``. Groups and weights go to metrics which accept them.
 
         Examples
         --------
@@ -292,18 +282,10 @@ class RankingScorer:
         return "sample_weight" in inspect.signature(self.metric).parameters
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
-        """Set which metadata scikit-learn's routing hands to this scorer.
+        """Set which metadata scikit-learn's routing hands to this scorer, and return the scorer.
 
-        Parameters
-        ----------
-        **requests : bool, str or None
-            For ``qid`` (default True) and ``sample_weight`` (default None): True asks for it, False declines it,
-            None makes passing it an error, a string asks for it under that name.
-
-        Returns
-        -------
-        RankingScorer
-            This scorer.
+        For ``qid`` (default True) and ``sample_weight`` (default None): True asks for it, False declines it, None makes
+        passing it an error, a string asks for it under that name.
         """
         if not get_config()["enable_metadata_routing"]:
             raise RuntimeError(
@@ -405,21 +387,7 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
 
 
 def make_ranking_scorer(metric: Callable[..., Any], *, greater_is_better: bool = True, **kwargs: Any) -> RankingScorer:
-    """Make a scorer from a metric and its options.
-
-    Parameters
-    ----------
-    metric : callable
-        ``metric(y_true, y_score, **kwargs)``, of preflearn or your own; see `RankingScorer`.
-    greater_is_better : bool, default=True
-        False for errors, which are then negated.
-    **kwargs : object
-        Further arguments of the metric.
-
-    Returns
-    -------
-    RankingScorer
-        The scorer.
+    """Make a scorer from a metric and its options; see `RankingScorer`.
 
     Examples
     --------

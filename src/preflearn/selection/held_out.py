@@ -28,28 +28,15 @@ BLOCK = 2**22  # of these held at a time
 class HeldOut:
     """Predictions of comparisons by models that had not seen them.
 
-    Attributes
-    ----------
-    row : ndarray (p,)
-        Row numbers of the comparisons that were predicted; by item, those with two held-out items occur twice.
-    probability : ndarray (p,)
-        Predicted probability that the first item is preferred.
-    outcome, weight : ndarray (p,)
-        Of these comparisons; weights are 1 where there are none.
-    unit : ndarray (p,)
-        Number of the pair (item, judge) that was held out as a whole.
-    by : str
-        What was held out.
-    n_folds : int
-        Number of folds.
+    ``row``, ``probability``, ``outcome``, ``weight`` and ``unit`` have an entry for each prediction.
     """
 
-    row: IntArray
-    probability: FloatArray
+    row: IntArray  # number of the comparison; by item, those with two held-out items occur twice
+    probability: FloatArray  # predicted probability that the first item is preferred
     outcome: FloatArray
-    weight: FloatArray
-    unit: IntArray
-    by: str
+    weight: FloatArray  # 1 where there are none
+    unit: IntArray  # number of the pair (item, judge) that was held out as a whole
+    by: str  # what was held out
     n_folds: int
 
     @property
@@ -201,38 +188,19 @@ def outcome_probability(model: Any, data: Comparisons) -> FloatArray:
 
 @dataclass(frozen=True)
 class Paired:
-    """A difference of two means over the same comparisons.
+    """A difference of two means over the same comparisons."""
 
-    Attributes
-    ----------
-    mean, std_error : float
-        Mean difference, first less second, and its standard error.
-    p_value : float
-        How often random signs of the differences give a mean as large.
-    n_units : int
-        Pairs (items, judges) whose differences were taken together.
-    """
-
-    mean: float
+    mean: float  # first less second
     std_error: float
-    p_value: float
-    n_units: int
+    p_value: float  # how often random signs of the differences give a mean as large
+    n_units: int  # pairs (items, judges) whose differences were taken together
 
 
 def paired_difference(one: HeldOut, other: HeldOut, *, random_state: int = 0) -> Paired:
     """Return by how much the log loss of two models differs on the same held-out comparisons, and how sure that is.
 
-    Parameters
-    ----------
-    one, other : HeldOut
-        From the same data with the same folds.
-    random_state : int, default=0
-        Seed of the signs.
-
-    Returns
-    -------
-    Paired
-        Negative where ``one`` predicts better.
+    Both are of the same data with the same folds; ``random_state`` is the seed of the signs. The difference is negative
+    where ``one`` predicts better.
 
     Notes
     -----
