@@ -37,7 +37,7 @@ def test_each_category_is_the_ranking_of_its_rows():
 def test_a_small_category_says_that_it_is_unsure():
     data, kind = _two()
     found = rank_by(data, kind, circles=False)
-    said = dict(zip(found.results, found.told(), strict=True))
+    said = dict(zip(found.results, found.sentences(), strict=True))
     assert said["law"].startswith("law: 2 comparisons of ")
     assert "Unsure: no item can be told from the first" in said["law"]
     assert "Unsure" not in said["maths"]
@@ -45,7 +45,7 @@ def test_a_small_category_says_that_it_is_unsure():
     assert found.categories()["comparisons"] == [200, 98, 2]
     some = {row[1]: row[-1] for row in found.listing().rows}
     assert "" in some.values()  # items that the category does not have, have no place there
-    assert all(line in str(found) for line in found.told())
+    assert all(line in str(found) for line in found.sentences())
 
 
 def test_a_column_of_a_table_and_labels_of_comparisons_say_the_same():
@@ -58,7 +58,7 @@ def test_a_column_of_a_table_and_labels_of_comparisons_say_the_same():
     }
     one, other = rank_by(frame, "Kind", circles=False), rank_by(data, kind, circles=False)
     assert one.to_dict() == other.to_dict()
-    assert not any("Not used" in line for line in one.overall.told)
+    assert not any("Not used" in line for line in one.overall.notes)
 
 
 def test_what_has_no_categories_is_refused():

@@ -89,8 +89,8 @@ def test_what_would_cost_too_much_is_left_out_and_said():
     data, _ = votes(5, clusters=1.5)
     ladder = build_ladder(data, limits=Limits(clustered_items=100, judged_items=50))
     said = [str(one) for one in ladder.left_out]
-    assert said[0].startswith(f"{BESIDE['clusters']} (at most 100 items of clusters; here ")
-    assert said[1].startswith(f"{BESIDE['tastes']} (at most 50 judged items; here ")
+    assert said[0].startswith(f"{BESIDE['clusters']} (at most 100 items of all clusters; here ")
+    assert said[1].startswith(f"{BESIDE['tastes']} (at most 50 items of all judges; here ")
     assert "not tried" in ladder.table()
 
 

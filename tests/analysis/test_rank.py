@@ -59,7 +59,7 @@ def test_three_lines():
     assert table["wins"].sum() == table["losses"].sum() == 300
     assert table["p_above_next"].isna().tolist() == [False] * 11 + [True]
     assert len(result) == 12
-    assert "winner" in " ".join(result.told)
+    assert "winner" in " ".join(result.notes)
 
 
 @pytest.mark.slow
@@ -418,7 +418,7 @@ def test_rows_with_scores_are_ranked_within_their_groups():
     result = rank(rows, circles=False)
     assert len(result) == 30
     assert np.corrcoef(result.ranking.utility, X[result.ranking.row, 0])[0, 1] > 0.9
-    assert "compared by their scores" in result.told[-1]
+    assert "compared by their scores" in result.notes[-1]
     assert result.ranking.names[0].startswith("row ")
 
 

@@ -85,6 +85,7 @@ ALLOWED = {
         "structure",
         "plots",
         "analysis",
+        "io",
     },
     "__main__": {"cli"},
     "cli": {

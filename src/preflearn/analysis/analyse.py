@@ -186,11 +186,11 @@ def _of_features(
 
 def _verdict(found: Circles, ladder: Ladder, random_state: Any) -> Rankability:
     """Return the verdict, as the chosen model answers if it is one of the two that were compared."""
-    said = ladder.model if "circles" in ladder.terms or found.log_odds < 0 else None
+    answers = ladder.model if "circles" in ladder.terms or found.log_odds < 0 else None
     with quiet():
-        verdict = verdict_on(found, said, random_state=random_state)
+        verdict = verdict_on(found, answers, random_state=random_state)
     if verdict.verdict == "only noise" and is_widened(ladder.model):
-        return replace(verdict, verdict="rankable")  # the prior that took it for noise is not believed
+        return replace(verdict, verdict="rankable")  # the prior that took it for noise is not used
     return verdict
 
 

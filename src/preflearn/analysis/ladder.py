@@ -17,7 +17,7 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
 from preflearn.models import PreferenceGP
 from preflearn.models.bradley_terry import utilities_by_least_squares
-from preflearn.operators import FloatArray
+from preflearn.operators import FloatArray, IntArray
 from preflearn.structure.circle_search import PRICE, learned, n_learned, price, row_reliabilities
 from preflearn.structure.rankability import SURE
 
@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 POINTS_OF_MANY, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: where each costs much, or little
+_WHOSE = {"clusters": "clusters", "tastes": "judges"}
 OTHER = {"reliability": "tastes", "tastes": "reliability"}  # what judges differ in is said in one way
 
 Progress = Callable[[str, float], None]
@@ -269,9 +270,8 @@ def _candidates(data: Comparisons, limits: Limits) -> tuple[list[str], list[NotT
     """Return the terms beside a utility that the columns of the data speak of, but for circles."""
     found, left_out = [], []
     decided = data.outcome[data.outcome != 0]
-    if (
-        len(decided) and limits.lopsided < np.mean(decided > 0) < 1 - limits.lopsided
-    ):  # else sides were written down by who won
+    # else sides were written down by who won
+    if len(decided) and limits.lopsided < np.mean(decided > 0) < 1 - limits.lopsided:
         if side_follows_from_items(data) > limits.side_from_items:
             reason = "who stands first mostly follows from which items were compared"
             left_out.append(NotTried("side", reason=reason))
@@ -280,24 +280,27 @@ def _candidates(data: Comparisons, limits: Limits) -> tuple[list[str], list[NotT
     if data.covariates is not None:
         found.append("covariates")
     if data.cluster is not None:
-        if (cells := judged_items(data, data.cluster)) <= limits.clustered_items:
-            found.append("clusters")
-        else:
-            reason = f"at most {limits.clustered_items:,} items of clusters; here {cells:,}"
-            left_out.append(NotTried("clusters", reason=reason))
+        found.append("clusters")
     if has_judges(data):
-        found.append("reliability")
-        if (cells := judged_items(data, data.judge)) <= limits.judged_items:
-            found.append("tastes")
-        else:
-            reason = f"at most {limits.judged_items:,} judged items; here {cells:,}"
-            left_out.append(NotTried("tastes", reason=reason))
+        found += ["reliability", "tastes"]
+    for term, label, most in (
+        ("clusters", data.cluster, limits.clustered_items),
+        ("tastes", data.judge, limits.judged_items),
+    ):
+        if term in found and (cells := judged_items(data, label)) > most:
+            found.remove(term)
+            left_out.append(NotTried(term, reason=f"at most {most:,} items of all {_WHOSE[term]}; here {cells:,}"))
     return found, left_out
+
+
+def _codes(label: Any) -> IntArray:
+    """Return the number of each label, from 0."""
+    return np.unique(np.asarray(label).astype(str), return_inverse=True)[1].ravel()
 
 
 def judged_items(data: Comparisons, label: Any) -> int:
     """Return how many items each judge, or cluster, was asked about, summed over them."""
-    number = np.unique(np.asarray(label).astype(str), return_inverse=True)[1].ravel() * data.n_items
+    number = _codes(label) * data.n_items
     return len(np.unique(np.concatenate([number + data.first, number + data.second])))
 
 
@@ -343,11 +346,12 @@ def refined(data: Comparisons, best: Step, limits: Limits = LIMITS) -> Step:
         better["hyperparameters"] = "average"
         if latents and isinstance(best.model, PreferenceGP):
             better["n_points"] = _points(POINTS_OF_MANY, limits.averaged_latents, latents)
-    most = _most_by_moments(terms, limits)
-    said = _few_statements(data, max(limits.few_statements, limits.few_per_item * used), limits.heavy)
-    if used <= most and said:
+    most = limits.items_by_moments_on_features if terms.on_features else limits.items_by_moments
+    most = 0 if "tastes" in terms else limits.items_by_moments_in_circles if "circles" in terms else most
+    different = _few_statements(data, max(limits.few_statements, limits.few_per_item * used), limits.heavy)
+    if used <= most and different:
         least = POINTS_OF_MANY if latents else POINTS_BY_MOMENTS
-        points = {"n_points": _points(least, limits.few_statements, said)}
+        points = {"n_points": _points(least, limits.few_statements, different)}
         fewer = points if isinstance(best.model, PreferenceGP) else {}
         by_moments = _refit(best, as_seen(data, terms), {**better, **fewer, "inference": "ep"})
         if by_moments is not None and by_moments.model.info_.converged:
@@ -359,20 +363,10 @@ def _latents(data: Comparisons, terms: Terms) -> int:
     """Return how many latents a model has beside those of the items: of judges, clusters or pairs; 0 where none."""
     if "circles" in terms:
         if "tastes" in terms:
-            judge = np.unique(np.asarray(data.judge).astype(str), return_inverse=True)[1].ravel()
-            return len(np.unique(judge * len(data.pairs) + data.pairs.row))
+            return len(np.unique(_codes(data.judge) * len(data.pairs) + data.pairs.row))
         return len(data.pairs)
     cells = judged_items(data, data.judge) if "tastes" in terms else 0
     return cells + (judged_items(data, data.cluster) if "clusters" in terms else 0)
-
-
-def _most_by_moments(terms: Terms, limits: Limits) -> int:
-    """Return the items up to which the chosen model is learned by expectation propagation."""
-    if "circles" in terms:
-        return 0 if "tastes" in terms else limits.items_by_moments_in_circles
-    if "tastes" in terms:
-        return 0
-    return limits.items_by_moments_on_features if terms.on_features else limits.items_by_moments
 
 
 def _points(least: int, largest: int, size: int) -> int:

@@ -12,7 +12,7 @@ from preflearn.exceptions import DataError, Setting
 from preflearn.models import BradleyTerry, PreferenceGP
 from preflearn.structure.circle_search import WEAK
 
-__all__ = ["ALIASES", "BESIDE", "UTILITIES", "Terms", "as_seen", "build_model", "has_judges", "terms_of", "words_of"]
+__all__ = ["ALIASES", "BESIDE", "UTILITIES", "Terms", "as_seen", "build_model", "has_judges", "terms_of"]
 
 UTILITIES: dict[str, str] = {
     "bradley-terry": "Bradley-Terry, one utility per item",
@@ -50,7 +50,8 @@ class Terms:
     @property
     def words(self) -> str:
         """What the model is, in words."""
-        return words_of(self)
+        parts = [UTILITIES[self.utility], *(BESIDE[name] for name in self.beside)]
+        return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
     @property
     def on_features(self) -> bool:
@@ -67,12 +68,6 @@ class Terms:
     def without(self, *terms: str) -> Terms:
         """Return the same without some terms."""
         return replace(self, beside=tuple(name for name in self.beside if name not in terms))
-
-
-def words_of(terms: Terms) -> str:
-    """Return what a model is, in words."""
-    parts = [UTILITIES[terms.utility], *(BESIDE[name] for name in terms.beside)]
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
 def terms_of(name: str, data: Comparisons) -> Terms:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -101,26 +102,10 @@ def rank(
     >>> preflearn.rank([("ann", "bob"), ("ann", "cy"), ("bob", "cy")]).to_dict()["item"]
     ['ann', 'bob', 'cy']
     """
-    told: tuple[str, ...] = ()
-    encoder = None
-    if isinstance(data, Comparisons):
-        if items is not None or columns is not None or reading:
-            raise TypeError(
-                "rank: Comparisons have their items already; give items and columns with a table or a file."
-            )
-    elif isinstance(data, Ratings):
-        data, told = from_rows(data, "rank", limits)
-    else:
-        if progress is not None:
-            progress("Reading", 0.0)
-        read = read_preferences(data, items, columns=columns, **reading)
-        data, told, encoder = read.data, read.notes, read.encoder
-        if isinstance(data, Ratings):
-            data, more = from_rows(data, read.source, limits)
-            told = (*told, *more)
+    data, notes, encoder, _ = _read(data, items, columns, reading, "rank", limits, progress)
     return rank_comparisons(
         data,
-        told,
+        notes,
         encoder,
         model=model,
         level=level,
@@ -131,9 +116,36 @@ def rank(
     )
 
 
+def _read(
+    data: Any,
+    items: Any,
+    columns: Any,
+    reading: Mapping[str, Any],
+    owner: str,
+    limits: Limits,
+    progress: Progress | None,
+) -> tuple[Comparisons, tuple[str, ...], ItemEncoder | None, Any]:
+    """Return comparisons of whatever was given, notes about them, the encoder of items, and the column ``by``."""
+    if isinstance(data, Comparisons):
+        if items is not None or columns is not None or reading:
+            raise TypeError(
+                f"{owner}: Comparisons have their items already; give items and columns with a table or a file."
+            )
+        return data, (), None, None
+    if isinstance(data, Ratings):
+        return *from_rows(data, owner, limits), None, None
+    if progress is not None:
+        progress("Reading", 0.0)
+    read = read_preferences(data, items, columns=columns, **reading)
+    if isinstance(read.data, Comparisons):
+        return read.data, read.notes, read.encoder, read.by
+    pairs, more = from_rows(read.data, read.source, limits)
+    return pairs, (*read.notes, *more), read.encoder, read.by
+
+
 def rank_comparisons(
     data: Comparisons,
-    told: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
     encoder: ItemEncoder | None = None,
     *,
     model: str = "auto",
@@ -156,7 +168,7 @@ def rank_comparisons(
     ranking = _ranking(found, level, random_state)
     with quiet():
         advice = [*advise(found, ranking), *found.notes]
-    return RankResult(ranking, found, tuple(advice), told, encoder)
+    return RankResult(ranking, found, tuple(advice), notes, encoder)
 
 
 def from_rows(data: Ratings, source: str, limits: Limits = LIMITS) -> tuple[Comparisons, tuple[str, ...]]:
@@ -249,7 +261,7 @@ class RankingsBy:
             "comparisons": [len(one.data) for one in found],
             "items": [len(one) for one in found],
             "tiers": [int(one.ranking.tier.max()) for one in found],
-            "verdict": [_verdict(one) for one in found],
+            "verdict": ["not examined" if one.rankability is None else one.rankability.verdict for one in found],
             "unsure": [one.unsure for one in found],
         }
 
@@ -266,9 +278,9 @@ class RankingsBy:
             }
         )
 
-    def told(self) -> list[str]:
+    def sentences(self) -> list[str]:
         """Return a sentence about each category."""
-        return [_told(value, one) for value, one in self.results.items()]
+        return [_sentence(value, one) for value, one in self.results.items()]
 
     def table(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> dict[str, list[Any]]:
         """Return all rankings below each other as lists by column, that of all comparisons, without a category, first.
@@ -321,7 +333,7 @@ class RankingsBy:
 
     def __str__(self) -> str:
         more = [f"... and {len(self.overall) - SHOWN:,} more"] if len(self.overall) > SHOWN else []
-        return "\n".join([self.listing().top(SHOWN).text(), *more, "", *self.told()])
+        return "\n".join([self.listing().top(SHOWN).text(), *more, "", *self.sentences()])
 
     __repr__ = __str__
 
@@ -370,26 +382,17 @@ def rank_by(
     >>> preflearn.rank_by(games, "year", circles=False).categories()["unsure"]
     [True, True]
     """
-    told: tuple[str, ...] = ()
-    encoder = None
-    if isinstance(data, Comparisons):
-        if items is not None or columns is not None or reading:
-            raise TypeError(
-                "rank_by: Comparisons have their items already; give items and columns with a table or a file."
-            )
-        name, labels = _labels(data, by)
-    else:
-        if not isinstance(by, str):
-            raise TypeError(f"rank_by: by={by!r} must be the name of a column of the table.")
-        read = read_preferences(data, items, columns=columns, by=by, **reading)
-        assert isinstance(read.data, Comparisons)  # else there is no column
-        assert read.by is not None
-        name, labels, data, told, encoder = by, read.by, read.data, read.notes, read.encoder
+    known = isinstance(data, Comparisons)
+    if not known and not isinstance(by, str):
+        raise TypeError(f"rank_by: by={by!r} must be the name of a column of the table.")
+    further = reading if known else {**reading, "by": by}
+    data, notes, encoder, labels = _read(data, items, columns, further, "rank_by", limits, progress)
+    name, labels = _labels(data, by) if known else (by, labels)
     return rank_categories(
         data,
         labels,
         name,
-        told,
+        notes,
         encoder,
         model=model,
         level=level,
@@ -404,14 +407,19 @@ def rank_categories(
     data: Comparisons,
     labels: Any,
     name: str,
-    told: tuple[str, ...] = (),
+    notes: tuple[str, ...] = (),
     encoder: ItemEncoder | None = None,
     *,
     progress: Progress | None = None,
     **options: Any,
 ) -> RankingsBy:
     """Rank comparisons that were read already, once for each label; options as of `rank_by`."""
-    values, counts = _count(labels)
+    labels = np.asarray(labels).tolist()
+    counts = Counter(labels)
+    try:
+        values = sorted(counts)
+    except TypeError:
+        values = sorted(counts, key=str)
     most = options.get("limits", LIMITS).categories
     if len(values) > most:
         raise DataError(code="too-many-categories", owner="rank_by").says(
@@ -421,7 +429,7 @@ def rank_categories(
         )
     tell = progress or (lambda what, share: None)
     tell("Ranking all", 0.0)
-    overall = rank_comparisons(data, told, encoder, **options)
+    overall = rank_comparisons(data, notes, encoder, **options)
     results = {}
     for number, value in enumerate(sorted(values, key=lambda value: -counts[value])):
         tell(f"Ranking {name} {value}", (1 + number) / (1 + len(values)))
@@ -438,18 +446,6 @@ def _about_category(name: str, value: Any) -> Iterator[None]:
         yield
     except DataError as error:
         raise DataError(replace(error.message, what=f'{name} "{value}": ' + error.message.what)) from error
-
-
-def _count(labels: Any) -> tuple[list[Any], dict[Any, int]]:
-    """Return different labels, sorted where they can be, and how many comparisons have each."""
-    counts: dict[Any, int] = {}
-    for label in np.asarray(labels).tolist():
-        counts[label] = counts.get(label, 0) + 1
-    try:
-        values = sorted(counts)
-    except TypeError:
-        values = sorted(counts, key=str)
-    return values, counts
 
 
 def _labels(data: Comparisons, by: Any) -> tuple[str, Any]:
@@ -472,16 +468,11 @@ def _labels(data: Comparisons, by: Any) -> tuple[str, Any]:
     return by, found
 
 
-def _verdict(result: RankResult) -> str:
-    return "not examined" if result.rankability is None else result.rankability.verdict
-
-
-def _told(value: Any, result: RankResult) -> str:
+def _sentence(value: Any, result: RankResult) -> str:
     """Return a sentence about a category."""
-    n, m = len(result), len(result.data)
-    size = f"{value}: {m:,} comparison{'s' if m != 1 else ''} of {n:,} items"
+    size = f"{value}: {plural(len(result.data), 'comparison')} of {plural(len(result), 'item')}"
     if result.unsure:
         return f"{size}. Unsure: no item can be told from the first, read no places into it."
     tiers = int(result.ranking.tier.max())
     verdict = "" if result.rankability is None else f" {result.rankability.told}"
-    return f"{size} in {tiers} tiers.{verdict}"
+    return f"{size} in {plural(tiers, 'tier')}.{verdict}"

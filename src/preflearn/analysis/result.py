@@ -24,7 +24,7 @@ from preflearn.io.export import write_table
 from preflearn.models.ranking import Ranking
 from preflearn.operators import FloatArray, IntArray
 from preflearn.structure import JudgeReport, Rankability
-from preflearn.table_format import Column, TextTable
+from preflearn.table_format import Column, TextTable, plural
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +58,7 @@ class RankResult:
         What it rests on: ``data``, ``record``, ``model``, ``ladder``, ``rankability`` and ``judges`` are its own.
     warnings : tuple of Advice
         What should be known before the ranking is trusted, the gravest first.
-    told : tuple of str
+    notes : tuple of str
         How the data were read.
     encoder : ItemEncoder or None
         How columns of an item table became features, for new items.
@@ -76,7 +76,7 @@ class RankResult:
     ranking: Ranking
     analysis: Analysis
     warnings: tuple[Advice, ...]
-    told: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     encoder: ItemEncoder | None = None
 
     @property
@@ -218,7 +218,7 @@ class RankResult:
             "n_items": len(self),
             "n_comparisons": len(self.data),
             "level": self.ranking.level,
-            "read": list(self.told),
+            "read": list(self.notes),
             "model": {
                 "name": self.ladder.terms.name,
                 "meaning": self.ladder.terms.words,
@@ -283,8 +283,8 @@ class RankResult:
     @property
     def checked(self) -> str:
         """The checks in one sentence; empty if there was nothing to check."""
-        said = "; ".join(one.text for one in self.checks)
-        return f"{said[:1].upper()}{said[1:]}." if said else ""
+        text = "; ".join(one.text for one in self.checks)
+        return f"{text[:1].upper()}{text[1:]}." if text else ""
 
     def _sentences(self) -> list[str]:
         """Return what is said below the table, but for the warnings."""
@@ -300,19 +300,19 @@ class RankResult:
 
     def _repr_html_(self) -> str:
         more = f"<p>... and {len(self) - SHOWN:,} more: to_pandas() has all.</p>" if len(self) > SHOWN else ""
-        told = "".join(f"<p>{html.escape(line)}</p>" for line in self._sentences())
+        lines = "".join(f"<p>{html.escape(line)}</p>" for line in self._sentences())
         warned = "".join(f"<li>{html.escape(str(one))}</li>" for one in self.warnings)
         return (
             f'<div style="max-width:60em;overflow-x:auto">{self.listing().top(SHOWN).html()}</div>'
-            f'<div style="max-width:60em">{more}{told}'
+            f'<div style="max-width:60em">{more}{lines}'
             + (f"<p>Before you trust it:</p><ul>{warned}</ul>" if warned else "")
             + "</div>"
         )
 
     def _file_model(self) -> tuple[Any, dict[str, Any]]:
         """Return what `preflearn.save` keeps: the model, and how new items are encoded."""
-        told = f"{len(self.data):,} comparisons of {self.data.n_items:,} items"
-        return self.model, {"data": told, "encoder": None if self.encoder is None else self.encoder.to_dict()}
+        data = f"{plural(len(self.data), 'comparison')} of {plural(self.data.n_items, 'item')}"
+        return self.model, {"data": data, "encoder": None if self.encoder is None else self.encoder.to_dict()}
 
     def plot(self, *, top: int | None = 30, ax: Axes | None = None) -> Axes:
         """Draw the utilities with their intervals, the best at the top (needs matplotlib)."""

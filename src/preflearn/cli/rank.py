@@ -162,7 +162,7 @@ def rank(
         if isinstance(result, RankResult):
             facts([("Warning", one.text) for one in result.warnings])
         else:
-            facts([("", line) for line in result.told()])
+            facts([("", line) for line in result.sentences()])
         facts(saved)
     if failed is not None:
         raise failed

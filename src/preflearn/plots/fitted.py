@@ -11,9 +11,21 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.exceptions import first_few, nearest_names
 from preflearn.items import as_items
 
-__all__ = ["column_of", "feature_names", "parameter_names", "require", "training_items"]
+__all__ = ["check_level", "check_whole", "column_of", "feature_names", "parameter_names", "require", "training_items"]
 
 FloatArray = NDArray[np.float64]
+
+
+def check_whole(value: Any, name: str, caller: str, least: int = 1) -> None:
+    """Refuse what is not a whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{caller}: {name} is {value!r}; a whole number of at least {least} is wanted.")
+
+
+def check_level(level: float, caller: str) -> None:
+    """Refuse what is not a probability of an interval."""
+    if not 0 < level < 1:
+        raise ValueError(f"{caller}: level is {level!r}; it must lie between 0 and 1, such as 0.95.")
 
 
 def require(model: Any, caller: str, *methods: str) -> None:

@@ -12,7 +12,7 @@ from preflearn.data.pair_table import warn_zero_one
 from preflearn.exceptions import DataError
 from preflearn.metrics import Calibration
 from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of
-from preflearn.plots.fitted import require
+from preflearn.plots.fitted import check_level, require
 from preflearn.plots.marks import GREY, LINE, axes_for, figure_class
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def plot_calibration(
     """
     caller = "plot_calibration"
     figure_class(caller)
-    if not 0 < level < 1:
-        raise ValueError(f"{caller}: level is {level!r}; it must lie between 0 and 1, such as 0.95.")
+    check_level(level, caller)
     probability = model_or_probabilities
     if hasattr(probability, "predict_proba") or hasattr(probability, "fit"):
         require(probability, caller, "predict_proba")

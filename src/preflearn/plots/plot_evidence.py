@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preflearn.plots.fitted import FloatArray, column_of, parameter_names, require
+from preflearn.plots.fitted import FloatArray, check_whole, column_of, parameter_names, require
 from preflearn.plots.marks import GREY, LINE, MARK, axes_for, figure_class
 
 if TYPE_CHECKING:
@@ -80,8 +80,7 @@ def plot_evidence(
     if len(set(shown)) < len(shown):
         raise ValueError(f"{caller}: x and y are both {names[shown[0]]!r}. Choose two, or y=None for a curve.")
     n_points = (60 if len(shown) == 1 else 24) if n_points is None else n_points
-    if isinstance(n_points, bool) or not isinstance(n_points, int | np.integer) or n_points < 2:
-        raise ValueError(f"{caller}: n_points is {n_points!r}; a whole number of at least 2 is wanted.")
+    check_whole(n_points, "n_points", caller, 2)
 
     ends = np.array([optimum.theta for optimum in model.optima_] or [model.theta_])[:, shown]
     best = np.asarray(model.theta_)[shown]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preflearn.exceptions import first_few
+from preflearn.plots.fitted import check_whole
 from preflearn.plots.marks import BAND, GREY, LINE, axes_for, figure_class
 
 if TYPE_CHECKING:
@@ -67,8 +68,8 @@ def plot_ranking(ranking: Any, *, top: int | None = None, level: float | None = 
             f"{caller}: {len(wrong)} of {len(utility)} intervals do not hold their utility "
             f"({first_few([names[k] for k in wrong])}). low <= utility <= high is wanted: ends, not half-widths."
         )
-    if top is not None and (isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1):
-        raise ValueError(f"{caller}: top is {top!r}; a whole number of at least 1 is wanted, or None.")
+    if top is not None:
+        check_whole(top, "top", caller)
     level = _get(ranking, "level") if level is None else level
     order = np.argsort(-utility, kind="stable")[:top]
 

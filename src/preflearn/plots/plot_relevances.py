@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preflearn.plots.fitted import FloatArray, feature_names, require
+from preflearn.plots.fitted import FloatArray, check_whole, feature_names, require
 from preflearn.plots.marks import GREY, LINE, axes_for, figure_class
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def plot_relevances(model: Any, *, top: int = 25, ax: Axes | None = None) -> Axe
     if not hasattr(model, "clone_with_theta"):
         require(model, caller, "kernel_")
         kernel = model.kernel_
-    if isinstance(top, bool) or not isinstance(top, int | np.integer) or top < 1:
-        raise ValueError(f"{caller}: top is {top!r}; a whole number of at least 1 is wanted.")
+    check_whole(top, "top", caller)
     scales = _length_scales(kernel, caller)
     names = feature_names(model, len(scales))
     # shares without overflow: relative to the shortest length scale

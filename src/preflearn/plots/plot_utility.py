@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
-from preflearn.plots.fitted import FloatArray, column_of, feature_names, require, training_items
+from preflearn.plots.fitted import (
+    FloatArray,
+    check_level,
+    check_whole,
+    column_of,
+    feature_names,
+    require,
+    training_items,
+)
 from preflearn.plots.marks import LINE, axes_for, figure_class
 
 if TYPE_CHECKING:
@@ -85,10 +93,8 @@ def plot_utility(
     caller = "plot_utility"
     figure_class(caller)
     require(model, caller, "predict_utility", "predict_difference")
-    if not 0 < level < 1:
-        raise ValueError(f"{caller}: level is {level!r}; it must lie between 0 and 1, such as 0.95.")
-    if isinstance(n_points, bool) or not isinstance(n_points, int | np.integer) or n_points < 2:
-        raise ValueError(f"{caller}: n_points is {n_points!r}; a curve needs a whole number of at least 2 points.")
+    check_level(level, caller)
+    check_whole(n_points, "n_points", caller, 2)
     table = training_items(model, items, caller)
     names = feature_names(model, table.shape[1])
     column = column_of(feature, names, caller, "feature")

@@ -45,9 +45,9 @@ def data_facts(shown: Shown) -> str:
         facts.append(("covariates", f"{data.covariates.shape[1]:,}"))
     if data.weight is not None:
         facts.append(("weights", f"{float(data.weight.sum()):,.6g} in total"))
-    told = bullets(escape(clean(line, 600)) for line in result.told) if result.told else ""
-    heading = "<h3>How the data were read</h3>" if told else ""
-    return figures((term, escape(value)) for term, value in facts) + heading + told
+    notes = bullets(escape(clean(line, 600)) for line in result.notes) if result.notes else ""
+    heading = "<h3>How the data were read</h3>" if notes else ""
+    return figures((term, escape(value)) for term, value in facts) + heading + notes
 
 
 def _sizes(parts: Any) -> str:
@@ -121,14 +121,17 @@ def reading_guide(shown: Shown) -> str:
             "overlapping intervals may still be clearly apart, as their errors go together: look at P(above next).",
         ),
         ("Places", f"Where an item's true place lies with probability {level}. A wide range means: not settled yet."),
+        ("Tier", "Items that cannot be told from the first one of their tier."),
         ("P(best)", "Probability that no other ranked item has a higher utility."),
         ("P(above next)", "Probability that an item is better than the one placed just below it; 50 % is a toss-up."),
+        ("P(win)", "Probability to win one comparison with an opponent of average utility; a tie is half a win."),
+        ("W-L-T", "How often the item won, lost and tied."),
         (
             "Circles",
             "A is preferred to B, B to C, and C to A. Some circles arise by chance; the verdict asks whether there are "
             "more than chance explains.",
         ),
-        ("Information", "By how much an answer is expected to narrow down what is believed, in nats; 0.69 is one bit."),
+        ("Information", "By how much an answer is expected to make utilities surer, in nats; 0.69 is one bit."),
     ]
     return figures(((term, escape(meaning)) for term, meaning in terms), "facts guide")
 

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
-import itertools
-import math
-from typing import Any
 
 import numpy as np
 
 from preflearn.analysis.suggestions import runs_in_circles
+from preflearn.io.export import csv_text
 from preflearn.messages import WORDS
 from preflearn.report.context import Shown
 from preflearn.report.markup import (
@@ -121,21 +117,13 @@ def ranking(shown: Shown) -> str:
 
 
 def _csv(shown: Shown) -> str:
-    """Return the whole table as a file for spreadsheets, in base 64; names that look like formulas get a quote."""
-    columns = shown.result.table()
-    columns["item"] = [f"'{text}" if text[0] in "=+-@" else text for text in shown.names]
-    stream = io.StringIO()
-    writer = csv.writer(stream)
-    writer.writerow(columns)
-    rows = itertools.islice(zip(*columns.values(), strict=True), MOST_LISTED)
-    writer.writerows([_brief(value) for value in row] for row in rows)
-    return base64.b64encode(stream.getvalue().encode("utf-8-sig", "replace")).decode("ascii")
-
-
-def _brief(value: Any) -> Any:
-    if not isinstance(value, float):
-        return value
-    return f"{value:.6g}" if math.isfinite(value) else ""
+    """Return the whole table as a file for spreadsheets, in base 64."""
+    columns = {
+        key: [float(f"{value:.6g}") if isinstance(value, float) else value for value in values[:MOST_LISTED]]
+        for key, values in shown.result.table().items()
+    }
+    text = csv_text(columns | {"item": shown.names[:MOST_LISTED]})
+    return base64.b64encode(text.encode("utf-8-sig", "replace")).decode("ascii")
 
 
 def _figure(shown: Shown) -> str:
