@@ -46,7 +46,7 @@ def test_one_product_is_two_solves(likelihood, monkeypatch):
 
 
 def without_solves(self, u, g, query):
-    explained, error = self._explained.square_norms(query.shared)
+    explained, error = self._explained(query.shared)
     assert np.all(error <= 1e-9)
     return query.shared @ self.system.latents(g), query.prior - explained
 
@@ -77,6 +77,6 @@ def test_predictions_of_many_pairs_are_those_of_a_few_at_a_time():
     pairs = Comparisons(X, np.arange(200), 200 + np.arange(200), np.ones(200))
     together = model.predict_proba(pairs)
     parts = np.concatenate([model.predict_proba(pairs[start : start + 20]) for start in range(0, 200, 20)])
-    assert "_explained" in vars(model._solution.posterior.curve)
+    assert "_explaining" in vars(model._solution.posterior.curve)
     np.testing.assert_allclose(together, parts, rtol=0, atol=1e-11)
     np.testing.assert_array_equal(together, model.predict_proba(pairs.swapped())[:, ::-1])

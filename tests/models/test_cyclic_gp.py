@@ -17,7 +17,7 @@ from preflearn import Comparisons, PreferenceGP
 from preflearn.exceptions import DataWarning
 from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem
-from preflearn.inference.evidence import Evidence, get_method
+from preflearn.inference.evidence import METHODS, Evidence
 from preflearn.inference.problem import Problem
 from preflearn.inference.search import quasi_newton
 from preflearn.kernels.pair_kernels import difference_gram, skew_gram
@@ -67,7 +67,7 @@ def test_the_difference_kernel_over_pairs_is_the_utility(inference):
     said = one_by_one(data.items, data.first, data.second, data.outcome)
     item = ItemKernel(data.items, 1.5 * RBF(0.7), ConstantKernel(0.3), data.n_items)
     by_items, by_pairs = (
-        Evidence(Problem.of([term], said.rows), Probit(), said.seen, get_method(inference))
+        Evidence(Problem.of([term], said.rows), Probit(), said.seen, METHODS[inference]())
         for term in (Utility(item), PairPreferences(item, None, data.n_items, said.pairs))
     )
     assert (by_items.order, by_pairs.order) == (data.n_items, len(said.pairs[0]))
@@ -531,7 +531,7 @@ def test_what_functions_do_not_hold_is_independent_from_pair_to_pair(name, infer
     said = one_by_one(data.items, data.first, data.second, data.outcome)
     pairs, (y, ones) = said.pairs, (said.seen.y, said.seen.weight)
     problem = with_few(utility, cyclic, said, 10, monkeypatch)
-    evidence = Evidence(problem, Logit(), said.seen, get_method(inference))
+    evidence = Evidence(problem, Logit(), said.seen, METHODS[inference]())
     start = evidence.theta
     assert problem.n_latents == 10 + len(pairs[0]) + (0 if utility is None else 9)
     for theta in (start, start + 0.3, start - 0.3):

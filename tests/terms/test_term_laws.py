@@ -528,7 +528,7 @@ def test_what_is_told_of_a_judge_is_the_evidence_without_the_items(likelihood, h
     plain = evidence.seen.scaled(None)
     s = np.array([0.9, -0.3, 0.4, 1.2, 0.7, 1.1])[: len(model.judges_)]
     evidence.take(evidence.reliability.at(s))
-    told = evidence.reliability.told(plain, evidence.solve(model.theta_))
+    told = evidence.reliability.judge_evidence(plain, evidence.solve(model.theta_))
     for j in (0, len(s) - 1):
         wanted = []
         for node in NODES[4:-4:4]:
@@ -557,6 +557,6 @@ def test_answers_of_one_judge_do_not_speak_for_themselves():
     )
     model = PreferenceGP(ConstantKernel(2.0, "fixed"), "logit", judge_reliability=True, n_restarts=0).fit(both)
     evidence = model._learned.evidence
-    height = evidence.reliability.told(evidence.seen.scaled(None), model._solution).height[4]
+    height = evidence.reliability.judge_evidence(evidence.seen.scaled(None), model._solution).height[4]
     np.testing.assert_allclose(height, height[::-1], atol=1e-6)
     np.testing.assert_array_less(height[12] + 1.0, height[[8, 16]])  # but not from a careless one

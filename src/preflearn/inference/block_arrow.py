@@ -38,7 +38,7 @@ from preflearn.linalg import (
 )
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["GroupCurve", "GroupDesign", "GroupSystem", "Sensitivity", "Stack", "block_diagonal"]
+__all__ = ["GroupCurve", "GroupDesign", "GroupSystem", "Sensitivity", "Stack"]
 
 Blocks = list[FloatArray]  # for every stack: (G, k, k)
 
@@ -248,16 +248,14 @@ class GroupSystem(System):
             local += np.bincount(np.ravel(L[:, :, None] * n + L[:, None, :]), np.ravel(effective), minlength=n * n)
         Lam_f = np.empty((design.n_shared, design.n_shared))
         Lam_f[:n, :n] = local.reshape(n, n)
-        halves = _wide(design, [(one.stack, one.Y, one.Y_D) for one in stacks])
+        halves = _wide(design, [(one.Y, one.Y_D) for one in stacks])
         if D.shape[1]:
             Lam_f[:n, n:] = design.rows.AT @ (tau[:, None] * D) - halves.AT @ halves.D
             Lam_f[n:, :n] = Lam_f[:n, n:].T
             Lam_f[n:, n:] = weighted_square(D, tau) - weighted_square(halves.D, np.ones(design.n_own))
-        curve = GroupCurve(self, tau, self.factor.curvature(Lam_f, semidefinite=semidefinite))
-        curve.__dict__.update(stacks=stacks, halves=halves)  # known already
-        return curve
+        return GroupCurve(self, self.factor.curvature(Lam_f, semidefinite=semidefinite), stacks, halves)
 
-    def eliminated(self, tau: FloatArray, *, semidefinite: bool = True) -> list[_Eliminated]:
+    def eliminated(self, tau: FloatArray, *, semidefinite: bool) -> list[_Eliminated]:
         """Eliminate the groups of every stack."""
         design, D = self.design, self.design.dense
         of_dense = design.split(design.ownT @ (tau[:, None] * D))
@@ -314,18 +312,9 @@ class GroupCurve(Curve):
     """B = I + S'TS with the groups eliminated."""
 
     system: GroupSystem
-    tau: FloatArray
     point: Curvature
-
-    @cached_property
-    def stacks(self) -> list[_Eliminated]:
-        """The groups, eliminated."""
-        return self.system.eliminated(self.tau, semidefinite=False)
-
-    @cached_property
-    def halves(self) -> Design:
-        """Y of all groups, (N, n + q)."""
-        return _wide(self.system.design, [(one.stack, one.Y, one.Y_D) for one in self.stacks])
+    stacks: list[_Eliminated]
+    halves: Design  # Y of all groups, (N, n + q)
 
     @property
     def log_det(self) -> float:
@@ -350,12 +339,12 @@ class GroupCurve(Curve):
     @cached_property
     def _given(self) -> Any:
         """V_g of all groups, block diagonal (N, N)."""
-        return block_diagonal([(one.stack, one.V) for one in self.stacks], self.system.design.n_own)
+        return self._diagonal([one.V for one in self.stacks])
 
     @cached_property
     def _moves(self) -> Design:
         """-V E of all groups: how their latents move with shared ones."""
-        return _wide(self.system.design, [(one.stack, *one.passed) for one in self.stacks])
+        return _wide(self.system.design, [one.passed for one in self.stacks])
 
     def _lifted(self, rows: Any) -> Design:
         """Return how rows move with f, their groups following: A - C V E."""
@@ -369,7 +358,8 @@ class GroupCurve(Curve):
         design = self.system.design
         if design.mirrored and not design.n_dense:
             return design.forms([self._together(one) for one in self.stacks])
-        return _row_forms(design.own, self._given) + self.point.spread(self._lifted(slice(None)))
+        given = np.asarray((design.own @ self._given).multiply(design.own).sum(axis=1)).ravel()
+        return np.asarray(np.maximum(given, 0.0) + self.point.spread(self._lifted(slice(None))))
 
     def _together(self, one: _Eliminated) -> FloatArray:
         """Return the covariance of f + h_g of a stack that mirrors f: V + (I - VΛ) C (I - VΛ)'."""
@@ -407,8 +397,7 @@ class GroupCurve(Curve):
         x, y = (design.split(design.ownT @ g) for g in (plus, minus))
         lifted = None
         if design.n_dense:
-            seen = _wide(design, [(one.stack, *one.seen) for one in self.stacks])
-            lifted = design.split(seen.forward(self._root))
+            lifted = design.split(_wide(design, [one.seen for one in self.stacks]).forward(self._root))
         own = []
         for k, one in enumerate(self.stacks):
             # ½ C'(TVT - T + pp' - qq')C of every group
@@ -443,52 +432,45 @@ class GroupCurve(Curve):
     @cached_property
     def unrooted(self) -> Any:
         """R_g⁻¹ of all groups, block diagonal."""
-        parts = []
-        for one, R in zip(self.stacks, self.system.roots, strict=True):
+        blocks: list[Any] = []
+        for R in self.system.roots:
             if self.system.singular:
-                inverse: Any = np.linalg.pinv(R, rcond=np.sqrt(R.shape[1] * EPS), hermitian=True)
+                blocks.append(np.linalg.pinv(R, rcond=np.sqrt(R.shape[1] * EPS), hermitian=True))
             else:
-                inverse = np.linalg.inv(R)
-            shape = (*one.stack.what.shape, one.stack.what.shape[1])
-            parts.append((one.stack, inverse * np.eye(shape[1]) if R.shape == (1, 1, 1) else inverse))
-        return block_diagonal(parts, self.system.design.n_own)
+                blocks.append(np.linalg.inv(R))
+        return self._diagonal(blocks)
 
     @cached_property
     def inverses(self) -> Any:
         """Inverses of the Cholesky factors of B_g, block diagonal."""
-        return block_diagonal([(one.stack, one.inverse) for one in self.stacks], self.system.design.n_own)
+        return self._diagonal([one.inverse for one in self.stacks])
 
     @cached_property
     def inverse_roots(self) -> Any:
         """The same times R_g'."""
-        return block_diagonal([(one.stack, one.half) for one in self.stacks], self.system.design.n_own)
+        return self._diagonal([one.half for one in self.stacks])
+
+    def _diagonal(self, blocks: list[FloatArray]) -> Any:
+        """Return the sparse matrix (N, N) with blocks (G, k, k) of every stack on its diagonal."""
+        width, columns, data = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)], [np.zeros(0)]
+        for stack, block in zip(self.system.design.stacks, blocks, strict=True):
+            k = stack.what.shape[1]
+            shape = (*stack.what.shape, k)
+            width.append(np.full(stack.what.size, k))
+            columns.append(np.ravel(np.broadcast_to(stack.places[:, None, :], shape)))
+            data.append(np.ravel(np.broadcast_to(block * np.eye(k) if block.shape == (1, 1, 1) else block, shape)))
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate(width))]).astype(np.intp)
+        size = self.system.design.n_own
+        return sp.csr_array((np.concatenate(data), np.concatenate(columns), indptr), shape=(size, size))
 
 
-def _wide(design: GroupDesign, parts: list[tuple[Stack, FloatArray, FloatArray]]) -> Design:
+def _wide(design: GroupDesign, parts: list[tuple[FloatArray, FloatArray]]) -> Design:
     """Return blocks of all groups with the local latents (N, n) and with the dense ones (N, q)."""
     dense = np.zeros((design.n_own, design.n_dense))
     if design.n_dense:
-        for stack, _, part in parts:
+        for stack, (_, part) in zip(design.stacks, parts, strict=True):
             dense[stack.own] = part.reshape(stack.what.size, design.n_dense)
-    return Design(design.wide([local for _, local, _ in parts]), dense)
-
-
-def block_diagonal(parts: list[tuple[Stack, FloatArray]], size: int) -> Any:
-    """Return the sparse matrix (N, N) with the blocks (G, k, k) of every stack on its diagonal."""
-    width, columns, data = [np.zeros(0, np.intp)], [np.zeros(0, np.intp)], [np.zeros(0)]
-    for stack, blocks in parts:
-        place = stack.places
-        width.append(np.full(stack.what.size, stack.what.shape[1]))
-        shape = (*stack.what.shape, stack.what.shape[1])
-        columns.append(np.ravel(np.broadcast_to(place[:, None, :], shape)))
-        data.append(np.ravel(np.broadcast_to(blocks, shape)))
-    indptr = np.concatenate([[0], np.cumsum(np.concatenate(width))]).astype(np.intp)
-    return sp.csr_array((np.concatenate(data), np.concatenate(columns), indptr), shape=(size, size))
-
-
-def _row_forms(rows: Any, M: Any) -> FloatArray:
-    """Return r'Mr for sparse rows and a sparse M."""
-    return np.asarray(np.maximum(np.asarray((rows @ M).multiply(rows).sum(axis=1)).ravel(), 0.0))
+    return Design(design.wide([local for local, _ in parts]), dense)
 
 
 def joined(parts: list[FloatArray], like: FloatArray) -> FloatArray:

@@ -92,10 +92,14 @@ class CrossedCurve(Curve):
         return sp.csr_array(self.Y @ sp.diags_array(self.tau))
 
     @cached_property
+    def _left(self) -> FloatArray:
+        """The diagonal of T̃."""
+        return np.asarray(np.maximum(self.tau - np.asarray(self.Z.power(2).sum(axis=0)).ravel(), 0.0))
+
+    @cached_property
     def point(self) -> GroupCurve:
         """The preconditioner P."""
-        left = self.tau - np.asarray(self.Z.power(2).sum(axis=0)).ravel()
-        return self.system.outer.curve(np.maximum(left, 0.0))
+        return self.system.outer.curve(self._left)
 
     def effective(self, x: FloatArray) -> FloatArray:
         """Return T̃ x, (m,) or (m, k)."""
@@ -145,7 +149,7 @@ class CrossedCurve(Curve):
         """Return log |B|, of which tr log P⁻½B̃P⁻½ is estimated."""
         outer = self.system.outer
         rng = np.random.default_rng(2)
-        seen = np.sqrt(self.point.tau)[:, None] * rng.standard_normal((self.tau.shape[0], PROBES))
+        seen = np.sqrt(self._left)[:, None] * rng.standard_normal((self.tau.shape[0], PROBES))
         z = rng.standard_normal((outer.size, PROBES)) + outer.back(seen)  # cov z = P
         rest = trace_of(self._apply, z, np.log, self.point.solve)
         return self.inner.log_det + self.point.log_det + rest

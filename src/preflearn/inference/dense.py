@@ -440,43 +440,33 @@ class DenseCurve(Curve):
         latents are done again with sums of two non-negative parts.
         """
         Q = query.shared
-        explained, error = self._explained.square_norms(Q)
+        explained, error = self._explained(Q)
         mean, spread = np.asarray(Q @ self.system.latents(g)), query.prior - explained
         unsure = np.flatnonzero(~(error + 4 * EPS * query.prior <= SURE * spread))
         if unsure.shape[0]:
             mean[unsure], spread[unsure] = super().moments(u, g, Query(Q[unsure], query.prior[unsure]))
         return mean, spread
 
+    def _explained(self, Q: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the prior's variance that comparisons explain, q'Pq with P = Λ - ΛCΛ, and bounds on its error."""
+        (L, shift, error), norms = self._explaining, square_norms(Q)
+        if not np.isfinite(error):
+            return norms, np.full(Q.shape[0], np.inf)
+        V = dtrmm(1.0, L, np.ascontiguousarray(Q).T, lower=1, trans_a=1)
+        return square_norms(V.T) - shift * norms, error * norms
+
     @cached_property
-    def _explained(self) -> _Explained:
-        return _Explained.of(self.inner)
+    def _explaining(self) -> tuple[FloatArray, float, float]:
+        """The lower triangular factor of P + shift I, the shift, and how wrong it is at most in the norm of P; some n³.
 
-
-@dataclass(frozen=True)
-class _Explained:
-    """The prior's variance that comparisons explain: q'Pq with P = Λ - ΛCΛ, by the factor P + shift I = LL'."""
-
-    L: FloatArray  # lower triangular
-    shift: float
-    error: float  # how wrong the factor is at most, in the norm of P
-
-    @classmethod
-    def of(cls, curvature: Curvature) -> _Explained:
-        """Factor P; some n³. Where Λ is not semi-definite P need not be either, and the error is infinite."""
-        Lam = curvature.Lam
-        P = -2.0 * curvature.sensitivity(*np.zeros((2, Lam.shape[0])))
+        Where Λ is not semi-definite P need not be either, and the error is infinite.
+        """
+        Lam = self.inner.Lam
+        P = -2.0 * self.inner.sensitivity(*np.zeros((2, Lam.shape[0])))
         n = P.shape[0]
         size = float(np.linalg.norm(Lam) if isinstance(Lam, np.ndarray) else scipy.sparse.linalg.norm(Lam))
         shift = n * EPS * float(P.diagonal().max(initial=0.0))
         P.flat[:: n + 1] += shift
         L, failed = scipy.linalg.lapack.dpotrf(P, lower=1, overwrite_a=1)
-        grown = np.sqrt(n) + curvature.LB.diagonal().max(initial=1.0)  # rounding on the way to ΛCΛ and to its factor
-        return cls(L, shift, np.inf if failed else EPS * grown * size)
-
-    def square_norms(self, Q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return q'Pq for the rows q of Q, and bounds on its error."""
-        norms = square_norms(Q)
-        if not np.isfinite(self.error):
-            return norms, np.full(Q.shape[0], np.inf)
-        V = dtrmm(1.0, self.L, np.ascontiguousarray(Q).T, lower=1, trans_a=1)
-        return square_norms(V.T) - self.shift * norms, self.error * norms
+        grown = np.sqrt(n) + self.inner.LB.diagonal().max(initial=1.0)  # rounding on the way to ΛCΛ and to its factor
+        return L, shift, np.inf if failed else EPS * grown * size

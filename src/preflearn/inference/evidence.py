@@ -29,7 +29,6 @@ __all__ = [
     "check_optima",
     "check_points",
     "check_theta",
-    "get_method",
     "hyperprior_of",
     "learn",
     "learned_again",
@@ -39,11 +38,6 @@ __all__ = [
 ]
 
 METHODS: dict[str, type[Method]] = {Laplace.name: Laplace, EP.name: EP}
-
-
-def get_method(name: str) -> Method:
-    """Return the inference method of a name."""
-    return METHODS[name]()
 
 
 # Moments of a likelihood that is not log-concave that match no better than this say nothing about the evidence.
@@ -177,10 +171,7 @@ class Evidence:
         return (0.0, np.zeros_like(theta)) if self.hyperprior is None else self.hyperprior.gain(theta, self.bounds)
 
     def settle(self) -> None:
-        """End a search, so that a solution no longer depends on where it came from.
-
-        Log-concave likelihoods have one solution, which is found from nothing; others start at their highest evidence.
-        """
+        """End a search: log-concave likelihoods start from nothing again, others at their highest evidence."""
         self.warm = self.highest[1]
 
     def solve(self, theta: FloatArray) -> Solution:
@@ -201,8 +192,8 @@ class Evidence:
     def again(self, theta: FloatArray, kept: dict[str, Any]) -> Solution:
         """Return the posterior that `solve` found at these parameters, from what `Solution.kept` said; one factor of B.
 
-        The coordinates u are those of a root of the prior covariance, and another machine may choose another root of a
-        singular one: where they are not of this root they are worked out from g, which is the same for all.
+        Another machine may choose another root of a singular prior covariance: where u is not of this root it is worked
+        out from g, which is the same for all.
         """
         problem, likelihood = self.split(theta)
         seen = self.observed
@@ -236,10 +227,7 @@ class Evidence:
         return Solution(**vars(found), problem=solution.problem, likelihood=solution.likelihood)
 
     def widened(self, solution: Solution, rows: Rows) -> Solution:
-        """Return a solution whose uncertainty includes that of the reliabilities, to first order; means stay.
-
-        Every outcome is a cell of its own there, and sees z itself.
-        """
+        """Return a solution as uncertain as the reliabilities are, to first order, where every outcome is a cell."""
         assert self.reliability is not None
         assert self.seen.cell is not None
         seen, cell, m = self.observed, self.seen.cell, self.seen.y.shape[0]
@@ -266,14 +254,11 @@ class Evidence:
         self.highest = (-np.inf, None)
 
     def update_reliability(self, theta: FloatArray) -> tuple[float, float]:
-        """Learn what is believed of reliabilities given what is of all other latents.
-
-        Return the most that a reliability has changed, and the factor by which x should now be smaller.
-        """
+        """Learn reliabilities given all other latents; return the largest change, and by what x should be divided."""
         assert self.reliability is not None
         solution, before = self.end_search(theta), self.reliability
         free = "variance" in self.problem.terms[0].parameters.kinds  # of preferences: others may stand beside them
-        after, factor = before.believed(before.told(self.seen.scaled(None), solution), free=free)
+        after, factor = before.learned(before.judge_evidence(self.seen.scaled(None), solution), free=free)
         self.take(after, Warm(solution.posterior.g))
         return float(np.abs(after.value - before.value).max(initial=0.0)), factor
 
@@ -299,10 +284,7 @@ def _left(system: Any, u: FloatArray, g: FloatArray) -> float:
 
 
 def hyperprior_of(evidence: Evidence, spread: float) -> HyperPrior:
-    """Return normal priors around the parameters of an evidence.
-
-    Length scales keep a uniform one: features may be of no use at all.
-    """
+    """Return normal priors around the parameters; length scales keep a uniform one: features may be of no use."""
     length = np.array([kind == "length scale" for kind in evidence.kinds], dtype=bool)
     return HyperPrior(np.clip(evidence.theta, *evidence.bounds.T), np.where(length, np.inf, spread))
 
@@ -359,9 +341,8 @@ class Learned:
 def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list[Optimum]]:
     """Search from every start; return the evidence and all optima, the highest first.
 
-    Reliabilities, where there are any, are searched for together with the parameters; their modes are where what is
-    believed of them is learned from, in turns, and there is one optimum. Where gradients are estimated the search goes
-    by these alone.
+    Reliabilities, where there are any, are searched for together with the parameters; from their modes on both are
+    learned in turns, and there is one optimum. Where gradients are estimated the search goes by these alone.
     """
     if evidence.problem.estimated:
         return search_by_gradients(evidence, first)
@@ -389,7 +370,7 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
 
 
 def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: float) -> Optimum:
-    """Learn what is believed of reliabilities, and parameters given that, in turns until neither changes."""
+    """Learn reliabilities, and parameters given these, in turns until neither changes."""
     size = np.array([kind == "variance" for kind in evidence.kinds], dtype=bool)
     factor = 1.0
     for turn in range(TURNS):
@@ -445,10 +426,7 @@ def learn(
     points: HyperPosterior | None = None,
     search: Search = maximise_evidence,
 ) -> Learned:
-    """Search from the given starts (None: stay), average over ``n_points`` if any, and infer.
-
-    ``points`` are those of an earlier average, which is kept.
-    """
+    """Search from the given starts (None: stay), average over ``n_points``, or known ``points``, if any, and infer."""
     theta = evidence.theta
     optima: list[Optimum] = []
     if first is not None and (theta.shape[0] or evidence.reliability is not None):

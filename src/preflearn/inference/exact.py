@@ -188,14 +188,10 @@ def _remove(base: FloatArray, P: FloatArray, g: FloatArray, r: FloatArray, woodb
 
 def stacks(blocks: Iterable[IntArray], width: int) -> Iterator[IntArray]:
     """Yield stacks (count, size) of equally large blocks, each small enough for one batch of ``width`` columns."""
-    by_size: dict[int, list[IntArray]] = {}
-    for block in blocks:
-        if len(block):
-            by_size.setdefault(len(block), []).append(block)
-    for size, members in by_size.items():
-        step = max(1, _BATCH // max(1, size * width))
-        for i in range(0, len(members), step):
-            yield np.stack(members[i : i + step])
+    every = [block for block in blocks if len(block)]
+    rows = np.concatenate([np.zeros(0, dtype=np.intp), *every])
+    for index in stretches(np.array([len(block) for block in every], dtype=np.intp), width):
+        yield rows[index]
 
 
 def stretches(size: IntArray, width: int) -> Iterator[IntArray]:

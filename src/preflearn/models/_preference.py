@@ -26,7 +26,6 @@ from preflearn.inference.evidence import (
     Solution,
     Starts,
     check_theta,
-    get_method,
     learn,
 )
 from preflearn.inference.laplace import Laplace
@@ -143,7 +142,7 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         finds a fraction of their variance, and too little spread of utilities. "auto" is then EP.
         """
         if self.inference != "auto":
-            return get_method(self.inference)
+            return METHODS[self.inference]()
         if data is None or (data.rows.cluster is None and self.judge_kernel is None):
             return Laplace()
         return EP() if data.seen.weight.max(initial=0.0) <= HEAVY else Laplace()
@@ -305,7 +304,7 @@ def warn_only_noise(owner: str, inference: str, sigma: float, count: str, cure: 
     if sigma > NOTHING_BUT_NOISE:
         better = 'inference="ep" (more accurate where there are few), ' if inference == Laplace.name else ""
         DataWarning(code="no-differences-found", owner=owner).warn(
-            f"by {get_method(inference).words} the evidence of these {count} is highest where all utilities "
+            f"by {METHODS[inference].words} the evidence of these {count} is highest where all utilities "
             "are equal: they show no differences that noise would not",
             f"Probabilities are close to 1/2. Collect more, or use {better}{cure}",
         )

@@ -18,7 +18,7 @@ from preflearn.exceptions import DataError
 from preflearn.inference.blocks import BlockDesign, BlockFactor, between, cover_cost, vertex_cover
 from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem
-from preflearn.inference.evidence import METHODS, Evidence, Learned, Starts, get_method, learn, learned_again, numbers
+from preflearn.inference.evidence import METHODS, Evidence, Learned, Starts, learn, learned_again, numbers
 from preflearn.inference.search import starts
 from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
@@ -313,7 +313,7 @@ class LabelPreferenceGP(OfEvidence, OfItems):
 
     def _evidence_of(self, edges: Edges, labels: Any, kernel: Any, likelihood: Any, *, shared: bool) -> Any:
         problem: Any = LabelProblem.of(edges, labels, kernel, shared=shared)
-        return Evidence(problem, likelihood, Observed(edges.outcome, edges.weight), get_method(self.inference))
+        return Evidence(problem, likelihood, Observed(edges.outcome, edges.weight), METHODS[self.inference]())
 
     def _keep(self, edges: Edges, labels: Any, feature_names: Any, learned: Learned) -> None:
         """Set what a fitted model says about itself; the only place where it does."""

@@ -4,12 +4,11 @@ A reliability of 1 is that of the judges whom the scale of utilities is made for
 below 0 the contrary of what others see. It multiplies the sum of all other terms. Judges are careful, careless or
 contrary: a mixture of normal distributions around 1, 0 and -1, whose shares and whose deviation are learned.
 
-Utilities twice as large with reliabilities half as large say the same about every outcome, so that the size of both
-rests on what is believed of reliabilities alone. The most probable reliabilities are no answer to this: there is more
-room for large ones, and a deviation that is too large, or too small, shifts the size of everything. So what is kept of
-each judge is a distribution, and not a point: s has the mean and the deviation that follow from the judge's outcomes
-given what all others lead to expect of the items (`Reliability.told`, `Reliability.believed`), and items are learned
-from outcomes averaged over it (`Reliability.observed`), in turns.
+Utilities twice as large with reliabilities half as large say the same about every outcome: the size of both rests on
+the prior of reliabilities alone, and the most probable ones give too large or too small a size. So each judge has a
+distribution, and not a point: s has the mean and the deviation that follow from the judge's outcomes given what all
+others say about the items (`Reliability.judge_evidence`, `Reliability.learned`), and items are learned from outcomes
+averaged over it (`Reliability.observed`), in turns.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ class Kinds(NamedTuple):
         return np.asarray(start + 0.5 * (deviation * b) ** 2 / room - 0.5 * np.log(room))
 
 
-class Told(NamedTuple):
+class JudgeEvidence(NamedTuple):
     """log p(outcomes of each judge | s, those of all others), but for a constant, at `NODES`: (judges, nodes).
 
     ``given`` is the information about s that they would have if x was known.
@@ -89,10 +88,7 @@ class Reliability:
         return np.asarray(np.append(self.value, 1.0)[self.judge])
 
     def observed(self, seen: Any) -> Any:
-        """Return outcomes with reliabilities: where these have deviations, half of each at s + δ and half at s - δ.
-
-        To second order in δ this is the average over s.
-        """
+        """Return outcomes with reliabilities: half of each at s + δ and half at s - δ, to second order the average."""
         if self.spread is None:
             return seen.scaled(self.scale)
         away = np.append(self.spread, 0.0)[self.judge]
@@ -114,7 +110,7 @@ class Reliability:
 
     @property
     def state(self) -> FloatArray:
-        """What is believed of the judges, as numbers (k, n_judges)."""
+        """All of it as numbers (k, n_judges)."""
         if self.spread is None or self.before is None:
             return self.value[None]
         of_all = np.tile([[self.size], [self.deviation], *([share] for share in self.shares)], len(self.value))
@@ -130,7 +126,7 @@ class Reliability:
         (size, deviation, *shares), spread, before = state[3:, 0].tolist(), state[1], state[2]
         proper = spread.min() >= 0 and before.min() > 0 and 0 <= size <= LARGEST and 0 < deviation <= LARGEST
         if not (proper and np.ptp(state[3:], axis=1).max() == 0 and min(shares) >= 0 and abs(sum(shares) - 1) < 1e-6):
-            raise DataError("what is believed of the reliabilities is not possible")
+            raise DataError("the distribution of reliabilities is not possible")
         new = replace(self.at(state[0]), spread=spread, before=before, size=size)
         return replace(new, deviation=deviation, shares=tuple(shares))
 
@@ -164,12 +160,12 @@ class Reliability:
         n = self.value.shape[0]
         return np.asarray(np.bincount(np.where(self.judge < 0, n, self.judge), by_scale, minlength=n + 1)[:n])
 
-    def told(self, seen: Any, solution: Any) -> Told:
+    def judge_evidence(self, seen: Any, solution: Any) -> JudgeEvidence:
         """Return what every judge's outcomes say of s, given those of all others.
 
-        The posterior of x has learned from the judge's own outcomes, which would agree with themselves. So their parts
-        are taken out of it, and x is integrated over by Laplace's method; parts of others stay. Exact for Gaussian
-        outcomes. Costs an eigendecomposition for each judge, of the cells, or the latents, that it has seen.
+        The judge's own parts are taken out of the posterior of x, which has learned from them, and x is integrated over
+        by Laplace's method; parts of others stay. Exact for Gaussian outcomes. Costs an eigendecomposition for each
+        judge, of the cells, or the latents, that it has seen.
         """
         posterior, m = solution.posterior, len(seen.y)
         mine = self.observed(seen)
@@ -188,16 +184,15 @@ class Reliability:
             F = F @ (turn / np.sqrt(np.maximum(rest, UNKNOWN)))
             x = x - F @ (F.T @ slope[rows])
             found[self.judge[rows[0]]] = _integrated(seen.y[rows], seen.weight[rows], x, F, solution.likelihood)
-        return Told(found, self.pull(tau * seen.see(posterior.x) ** 2))
+        return JudgeEvidence(found, self.pull(tau * seen.see(posterior.x) ** 2))
 
-    def believed(self, told: Told, *, free: bool) -> tuple[Reliability, float]:
-        """Return what is believed of reliabilities where outcomes have `told` so much of them.
+    def learned(self, known: JudgeEvidence, *, free: bool) -> tuple[Reliability, float]:
+        """Return the reliabilities with the posterior that follows, and by which factor x should be divided.
 
         Shares of kinds maximise the evidence of the judges' outcomes, the deviation of kinds is averaged over, both
-        with their priors. Where the size of x is ``free`` so is a factor of all reliabilities, which x is to be divided
-        by, and which is returned beside: this gets in one step where turns of small ones would lead.
+        with their priors. A factor of all reliabilities is learned too where the size of x is ``free``.
         """
-        curve = CubicSpline(NODES, told.height, axis=1, bc_type="natural").c
+        curve = CubicSpline(NODES, known.height, axis=1, bc_type="natural").c
         free = free and bool((self.judge >= 0).all())
         s, log_factor, wide = self.value[:, None] + 0.0 * CENTRES, 0.0, min(3.0 * self.size, WIDE) or WIDE
         for _ in range(ZOOMS if free else 1):
@@ -219,15 +214,15 @@ class Reliability:
         precision = 1.0 / variance.sum(axis=1)
         # of a normal prior; where it is not known which kind somebody is there is none that is wide enough
         before = np.maximum(precision - (own * kinds.I).sum(axis=1), UNKNOWN * precision)
-        spread = (before + told.given / factor**2) ** -0.5
+        spread = (before + known.given / factor**2) ** -0.5
         new = replace(self, value=value, spread=spread, before=before**-0.5, deviation=deviation)
         return replace(new, shares=tuple(shares.tolist()), size=size), factor
 
     def log_evidence(self, seen: Any, x: FloatArray, variance: FloatArray, likelihood: Any) -> float:
         """Return what to add to the evidence given these distributions to get that of outcomes and judges together.
 
-        Over judges, log ∫ p(s) exp(E log p(outcomes | s, x)) ds less the E log p(outcomes) that is in it already; the
-        sum is a lower bound of the log evidence. 0 where reliabilities are taken for known.
+        Over judges, log ∫ p(s) exp(E log p(outcomes | s, x)) ds less the E log p(outcomes) that is in it already: a
+        lower bound. 0 where reliabilities are taken for known.
         """
         if self.spread is None:
             return 0.0
@@ -351,8 +346,7 @@ class ReliabilityError(Term):
 
     Beside it, x (1 - γ) with s (1 + γ), γ ~ N(0, size²), of which rows of training see nothing.
 
-    A term like others, for the posterior at learned reliabilities: what is believed of items is then as uncertain as
-    their judges are.
+    A term like others, for the posterior at learned reliabilities: items are then as uncertain as their judges are.
     """
 
     name: ClassVar[str] = "reliability"
