@@ -4,8 +4,8 @@ A *pullback* is ``<M, dK/dtheta>`` without an n x n x p array: the gradient of a
 kernel's hyperparameters is such a product, with M the function's derivative by K. scikit-learn's ``eval_gradient``
 returns all of dK/dtheta instead, n^2 numbers for every hyperparameter.
 
-A Gram matrix is kept as a `Part`, ``constant * 1 1' + diag(diagonal) + dense``, so that ``2.0 * RBF() +
-WhiteKernel()`` needs one n x n array and not five. Sums and entrywise products of parts are parts.
+A Gram matrix is kept as a `Part`, a constant or an array plus a diagonal, so that ``2.0 * RBF() + WhiteKernel()``
+needs one n x n array and not five. Sums and entrywise products of parts are parts.
 
 The table of rules says for each kernel what its Gram matrix and its pullback are. A rule has two functions.
 ``evaluate(kernel, space, keep)`` returns the Gram matrix as a `Part` and a function ``pull(M) -> <M, dK/dtheta>``
@@ -312,7 +312,7 @@ def _length(X: Any) -> int:
 
 @dataclass(frozen=True)
 class Part:
-    """A matrix kept as ``constant * 1 1' + diag(diagonal) + dense``.
+    """A matrix kept as ``constant * 1 1' + diag(diagonal)``, or as ``dense + diag(diagonal)``.
 
     Where a method takes ``keep``, False allows it to work in the memory of the operands.
     """
@@ -326,57 +326,45 @@ class Part:
         """Whether all entries are the same number."""
         return self.dense is None and not np.any(self.diagonal)
 
+    @property
+    def _entries(self) -> Any:
+        return self.constant if self.dense is None else self.dense
+
     def add(self, other: Part, keep: bool) -> Part:
         """Return the sum."""
-        dense = self.dense if other.dense is None else other.dense
-        if self.dense is not None and other.dense is not None:
-            dense = np.add(self.dense, other.dense, out=None if keep else self.dense)
-        return Part(self.constant + other.constant, self.diagonal + other.diagonal, dense)
+        return self._joined(other, np.add, self.diagonal + other.diagonal, keep)
 
     def multiply(self, other: Part, keep: bool) -> Part:
         """Return the entrywise product."""
-        first, second = (other, self) if self.dense is None else (self, other)
         # (A + diag a) o (B + diag b) = A o B + diag(a (diag B + b) + b diag A)
-        diagonal = first.diagonal * (second._off(second.diagonal)) + second.diagonal * first._off(0.0)
-        if first.dense is None:
-            return Part(first.constant * second.constant, diagonal)
-        if second.dense is None:
-            scaled = np.multiply(first.dense, second.constant, out=None if keep else first.dense)
-            return Part(first.constant * second.constant, diagonal, scaled)
-        product = first._filled(keep)
-        product = np.multiply(product, second._filled(keep), out=None if product is first.dense and keep else product)
-        return Part(0.0, diagonal, product)
+        diagonal = self.diagonal * (other._off() + other.diagonal) + other.diagonal * self._off()
+        return self._joined(other, np.multiply, diagonal, keep)
 
     def weigh(self, M: FloatArray) -> FloatArray:
         """Return a new array, the entrywise product with M."""
-        out: FloatArray = M * self.constant if self.dense is None else M * self._filled(keep=True)
+        out: FloatArray = M * self._entries
         if np.any(self.diagonal):
             out.flat[:: out.shape[1] + 1] += self.diagonal * np.diagonal(M)
         return out
 
     def toarray(self, shape: tuple[int, int], keep: bool) -> FloatArray:
         """Return the matrix itself."""
-        if self.dense is None:
-            out = np.full(shape, self.constant)
-        else:
-            out = self.dense.copy() if keep else self.dense
-            if self.constant != 0.0:
-                out += self.constant
+        new = keep or self.dense is None
+        out: FloatArray = np.broadcast_to(self._entries, shape).copy() if new else self._entries
         if np.any(self.diagonal):
             out.flat[:: shape[1] + 1] += self.diagonal
         return out
 
-    def _filled(self, keep: bool) -> FloatArray:
-        """Return constant + dense."""
-        assert self.dense is not None
-        if self.constant == 0.0:
-            return self.dense
-        return np.add(self.dense, self.constant, out=None if keep else self.dense)
+    def _joined(self, other: Part, join: Any, diagonal: Any, keep: bool) -> Part:
+        """Return a part of the entries of both, joined one by one."""
+        there = self.dense if self.dense is not None else other.dense
+        if there is None:
+            return Part(join(self.constant, other.constant), diagonal)
+        return Part(0.0, diagonal, join(self._entries, other._entries, out=None if keep else there))
 
-    def _off(self, extra: Any) -> Any:
-        """Return the diagonal of constant + dense, plus something."""
-        own = self.constant if self.dense is None else self.constant + np.diagonal(self.dense)
-        return own + extra
+    def _off(self) -> Any:
+        """Return the diagonal without ``diagonal``."""
+        return self.constant if self.dense is None else np.diagonal(self.dense)
 
 
 # --- the rules ------------------------------------------------------------------------------------------------------
@@ -443,7 +431,9 @@ def _dot_product(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
     def pull(M: FloatArray) -> FloatArray:
         return _vector(2.0 * bias * M.sum()) if _free(kernel, "sigma_0") else _vector()
 
-    return Part(constant=bias, dense=dot(space.X, space.Y)), pull
+    K = dot(space.X, space.Y)
+    K += bias
+    return Part(dense=K), pull
 
 
 def _radial(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
