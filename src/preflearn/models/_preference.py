@@ -143,7 +143,8 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         """
         if self.inference != "auto":
             return METHODS[self.inference]()
-        if data is None or (data.rows.cluster is None and self.judge_kernel is None):
+        tastes = self.judge_kernel is not None and not self.judge_reliability  # with both the sizes of modes are right
+        if data is None or not (tastes or data.rows.cluster is not None):
             return Laplace()
         return EP() if data.seen.weight.max(initial=0.0) <= HEAVY else Laplace()
 
