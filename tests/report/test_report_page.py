@@ -4,6 +4,7 @@ import base64
 import datetime
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -154,6 +155,13 @@ def test_a_title_an_author_and_a_date_of_ones_own(page_of, result_of, parsed):
     words = parsed(report_html(result_of("two"), **said)).words()
     assert "A & B · 2026-11-18 · teas.csv · 2 items" in words
     assert "/home" not in words
+
+
+def test_notes_about_a_file_name_it_without_its_folders(result_of, parsed):
+    for note in ("/home/ann/my data/teas.csv: 3 rows", "C:\\ann\\teas.csv: 3 rows", "teas.csv: 3 rows"):
+        words = parsed(report_html(replace(result_of("two"), notes=(note,)))).words()
+        assert "teas.csv: 3 rows" in words
+        assert "ann" not in words.partition("How the data were read")[2]
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -46,7 +46,7 @@ def test_verdicts(seed):
     assert report.likeness[numbers["good 1"]] > 0.5
     assert list(report.reliability) == sorted(report.reliability)
     lines = str(report).splitlines()
-    assert len(lines) == 12
+    assert len(lines) == 14
     assert len(report.to_dict()["verdict"]) == 11
 
 

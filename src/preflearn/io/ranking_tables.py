@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from preflearn.data.orders import from_rankings
 from preflearn.exceptions import first_few
 from preflearn.io.table import Table
+from preflearn.table_format import plural
 
 __all__ = ["Pairs", "Rankings", "ranked_pairs", "read_rankings"]
 
@@ -121,8 +122,8 @@ def ranked_pairs(table: Table, rankings: Rankings, layout: str, others: Sequence
     kept = "neighbouring places only, as all pairs would be too many" if adjacent else "all pairs of each ranking"
     n_ties = int(np.count_nonzero(data.outcome == 0))
     notes = [
-        f"{table.source}: {len(coded)} rankings of {len(codes)} items ({layout}).",
-        f"Outcomes: {rankings.how}. {len(data)} comparisons, {kept}; ties {n_ties}.",
+        f"{table.source}: {plural(len(coded), 'ranking')} of {plural(len(codes), 'item')} ({layout}).",
+        f"Outcomes: {rankings.how}. {plural(len(data), 'comparison')}, {kept}; ties {n_ties}.",
     ]
     weight = None if rankings.weight is None else np.array(rankings.weight)[group]
     if weight is not None and not weight.all():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from preflearn.report.markup import bullets, clean, escape, figures, number, par
 from preflearn.table_format import plural
 
 __all__ = ["data_facts", "model_facts", "reading_guide"]
+
+_FOLDERS = re.compile(r"^(?:[A-Za-z]:)?[^:]*[/\\\\](?=[^/\\\\]+: )")  # of the file that a note is about
 
 
 def data_facts(shown: Shown) -> str:
@@ -45,7 +48,7 @@ def data_facts(shown: Shown) -> str:
         facts.append(("covariates", f"{data.covariates.shape[1]:,}"))
     if data.weight is not None:
         facts.append(("weights", f"{float(data.weight.sum()):,.6g} in total"))
-    notes = bullets(escape(clean(line, 600)) for line in result.notes) if result.notes else ""
+    notes = bullets(escape(clean(_FOLDERS.sub("", line), 600)) for line in result.notes) if result.notes else ""
     heading = "<h3>How the data were read</h3>" if notes else ""
     return figures((term, escape(value)) for term, value in facts) + heading + notes
 

@@ -97,7 +97,7 @@ th button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:p
 th[aria-sort=ascending] button::after{content:" \\25b4"}
 th[aria-sort=descending] button::after{content:" \\25be"}
 tr[hidden]{display:none}
-#items td,#more-items td{white-space:nowrap}
+#items td,#items th[scope=col],#more-items td{white-space:nowrap}
 nav p{margin:.5rem 0 -1rem;font-size:.92rem;color:var(--soft)}
 .answer p{margin:.35rem 0;font-size:1.08rem;max-width:48rem}
 nav ul{list-style:none;padding:0;display:flex;flex-wrap:wrap;gap:.1rem 1.1rem;max-width:none;margin:1.2rem 0 0;

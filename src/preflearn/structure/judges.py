@@ -19,6 +19,9 @@ from preflearn.table_format import Column, TextTable, decimal
 
 __all__ = ["JudgeReport", "judge_report"]
 
+LEGEND = """\
+reliability: 1 follows the others as usual here, 0 is chance, below 0 the contrary of the others
+consistency: the same, the judge's own other answers known; likeness: of its tastes to what all share, from -1 to 1"""
 PRIOR_DEVIATION = 1.0  # of a reliability around 1, before a judge has answered
 SURE = 2.0  # deviations between a reliability and a value that it is said not to have
 
@@ -78,7 +81,8 @@ class JudgeReport:
     def text(self, top: int | None = None) -> str:
         """Return a table of the first ``top`` judges, the least reliable, and how many more there are; None: of all."""
         more = 0 if top is None else max(0, len(self) - top)
-        return self.listing().top(top).text() + (f"\n... and {more:,} more, more reliable ones" if more else "")
+        rest = f"\n... and {more:,} more, more reliable ones" if more else ""
+        return f"{self.listing().top(top).text()}{rest}\n{LEGEND}"
 
     def listing(self) -> TextTable:
         """Return the table that is shown."""
