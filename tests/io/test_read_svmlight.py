@@ -33,12 +33,8 @@ def test_a_hand_written_file(tmp_path: Path) -> None:
     assert data.names is None
 
 
-@pytest.mark.parametrize("block", [40, 1 << 23])  # many blocks, one block
 @pytest.mark.parametrize("zip_it", [False, True])
-def test_equals_scikit_learn_on_random_sparse_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, zip_it: bool
-) -> None:
-    monkeypatch.setattr("preflearn.io.svmlight._BLOCK", block)
+def test_equals_scikit_learn_on_random_sparse_files(tmp_path: Path, zip_it: bool) -> None:
     rng = np.random.default_rng(0)
     X = sparse.random_array((60, 30), density=0.2, rng=rng, format="csr")
     buffer = io.BytesIO()
@@ -53,7 +49,7 @@ def test_equals_scikit_learn_on_random_sparse_files(
     np.testing.assert_array_equal(data.group, group)
 
 
-def test_whole_blocks_and_single_lines_read_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_whole_files_and_single_lines_read_the_same() -> None:
     rng = np.random.default_rng(1)
     lines = [
         f"{rng.integers(0, 3)} qid:{rng.integers(0, 5)} "
@@ -62,10 +58,11 @@ def test_whole_blocks_and_single_lines_read_the_same(monkeypatch: pytest.MonkeyP
     ]
     content = "\r\n".join(lines).encode()
     limits = svmlight.Limits(1, None)
-    fast, slow = svmlight.parse_block(content, limits), svmlight.parse_lines(content, 1, "f", limits)
+    fast, slow = svmlight.parse_whole(content, limits), svmlight.parse_lines(content, "f", limits)
     assert fast is not None
-    for one, two in zip(fast, slow, strict=True):
-        np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(fast.label, slow.label)
+    np.testing.assert_array_equal(fast.qid, slow.qid)
+    np.testing.assert_array_equal(fast.features.toarray(), slow.features.toarray())
 
 
 def test_dense_or_sparse_by_size_or_by_wish(tmp_path: Path) -> None:
@@ -160,8 +157,7 @@ def test_mistakes_name_file_and_line(tmp_path: Path, content: bytes, words: list
     assert [word for word in ["rank.txt", *words] if word not in str(caught.value)] == [], str(caught.value)
 
 
-def test_line_numbers_count_over_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("preflearn.io.svmlight._BLOCK", 30)
+def test_line_numbers_count_comments(tmp_path: Path) -> None:
     lines = [b"1 qid:1 1:1 # comment"] * 30
     lines[24] = b"1 qid:1 1:oops"
     with pytest.raises(FileFormatError, match="line 25:"):
@@ -228,9 +224,9 @@ def test_mutants_are_read_or_named(tmp_path: Path) -> None:
                 assert np.isfinite(data.score).all()
                 accepted += 1
                 limits = svmlight.Limits(1, None)
-                slow = svmlight.parse_lines(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), 1, "f", limits)
+                slow = svmlight.parse_lines(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), "f", limits)
                 np.testing.assert_array_equal(slow.label, data.score)  # fast and slow parser agree
-                np.testing.assert_array_equal(slow.value, data.items.data)
+                np.testing.assert_array_equal(slow.features.data, data.items.data)
         assert time.monotonic() - start < 5
     assert unnamed == 0
     assert accepted > 100

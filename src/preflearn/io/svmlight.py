@@ -1,15 +1,14 @@
 r"""Reader of SVMlight files with query groups (LETOR, RankSVM, LightGBM, RLScore).
 
-A line is ``label qid:Q index:value index:value ... # comment``. Blocks of lines are parsed as a whole; only a block
-that fails is read again line by line, to name the line or to accept what is unusual but right.
+A line is ``label qid:Q index:value index:value ... # comment``. scikit-learn reads a file as a whole; only one that it
+refuses is read again line by line, to name the line or to accept what is unusual but right.
 """
 
 from __future__ import annotations
 
+import io
 import math
 import re
-import warnings
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,23 +26,18 @@ if TYPE_CHECKING:
 
 __all__ = ["parse_svmlight", "read_svmlight"]
 
-_BLOCK = 1 << 23  # bytes parsed at once: large enough for speed, small against the result
 _LARGEST = 2**31 - 1  # largest feature index: columns of a CSR matrix are 32-bit
-_EXACT = 2**53  # largest qid that survives a float64
-_TO_NUMBERS = bytes.maketrans(b":qid\r", b"     ")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _DOCID = re.compile(rb"#[^\n]*?docid\s*=\s*(\S+)")
 
 
 class Rows(NamedTuple):
-    """Rows of a block: one label, qid (or None) and feature count per row, then all features in order."""
+    """Labels, query numbers (None if no line has one) and features, with columns as they are numbered in the file."""
 
     label: NDArray[np.float64]
     qid: NDArray[np.int64] | None
-    n_values: NDArray[np.int64]
-    position: NDArray[np.int64]
-    value: NDArray[np.float64]
+    features: sparse.csr_matrix[np.float64]
 
 
 class Limits(NamedTuple):
@@ -96,7 +90,7 @@ def read_svmlight(
 
     Notes
     -----
-    Time and memory are proportional to the file; about two million features a second.
+    Time and memory are proportional to the file; about a million features a second.
 
     Examples
     --------
@@ -138,59 +132,16 @@ def parse_svmlight(
         )
     data = decode(data, name).encode() if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
     check_text(data, name)
-    rows, names = _read_blocks(data, name, Limits(0 if zero_based else 1, n_features))
-    del data
+    limits = Limits(0 if zero_based else 1, n_features)
+    rows = parse_whole(data, limits) or parse_lines(data, name, limits)
+    n_rows = len(rows.label)
     group = _groups(rows, name, query_sizes)
-    items = _matrix(rows, name, n_features, 0 if zero_based else 1, dense)
-    if names is not None:
-        keys = names if group is None else list(zip(names, group.tolist(), strict=True))
-        names = names if len(set(keys)) == len(keys) else None
-    ratings = Ratings(ItemTable(items, None, None, len(rows.label)), rows.label, group, names=names)
-    return ratings, group is not None
-
-
-def _read_blocks(data: bytes, path: str, limits: Limits) -> tuple[Rows, list[str] | None]:
-    """Return the rows of all blocks, and the docids if every row has one."""
-    parts: list[Rows] = []
-    names: list[str] | None = []
-    for first_line, block in _blocks(data):
-        rows = parse_block(block, limits)
-        if rows is None:
-            rows = parse_lines(block, first_line, path, limits)
-        if not len(rows.label):
-            continue
-        if parts and (parts[0].qid is None) != (rows.qid is None):
-            parse_lines(data, 1, path, limits)  # raises with the line where qid is missing
-        parts.append(rows)
-        if names is not None:
-            docids = _DOCID.findall(block)
-            n_lines = block.count(b"\n") + (not block.endswith(b"\n"))
-            names.extend(docid.decode("utf-8", "replace") for docid in docids)
-            names = names if len(docids) == len(rows.label) == n_lines else None
-    if not parts:
-        raise FileFormatError(code="only-comments", where=Place(str(path))).says(
-            "the file holds only comments and blank lines", "Expected: label qid:Q index:value"
-        )
-    with_qid = [part.qid for part in parts if part.qid is not None]
-    rows = Rows(
-        np.concatenate([part.label for part in parts]),
-        np.concatenate(with_qid) if with_qid else None,
-        np.concatenate([part.n_values for part in parts]),
-        np.concatenate([part.position for part in parts]),
-        np.concatenate([part.value for part in parts]),
-    )
-    return rows, names
-
-
-def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield pieces of whole lines with the number of their first line."""
-    start, line = 0, 1
-    while start < len(data):
-        newline = data.find(b"\n", start + _BLOCK)
-        end = len(data) if newline < 0 else newline + 1
-        block = data[start:end]
-        yield line, block
-        start, line = end, line + block.count(b"\n")
+    items = _matrix(rows.features, name, limits, dense)
+    docids = [docid.decode("utf-8", "replace") for docid in _DOCID.findall(data)]
+    keys = docids if group is None else list(zip(docids, group.tolist(), strict=False))
+    on_every_line = len(docids) == n_rows == data.count(b"\n") + (not data.endswith(b"\n"))
+    names = docids if on_every_line and len(set(keys)) == n_rows else None
+    return Ratings(ItemTable(items, None, None, n_rows), rows.label, group, names=names), group is not None
 
 
 def _groups(rows: Rows, path: str, query_sizes: Any) -> NDArray[np.int64] | None:
@@ -220,20 +171,19 @@ def _groups(rows: Rows, path: str, query_sizes: Any) -> NDArray[np.int64] | None
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _matrix(rows: Rows, path: str, n_features: int | None, lowest: int, dense: bool | None) -> ItemArray:
+def _matrix(features: sparse.csr_matrix[np.float64], path: str, limits: Limits, dense: bool | None) -> ItemArray:
     """Return the features as an array or a CSR matrix, read-only."""
-    n_rows, n_values = len(rows.label), len(rows.value)
-    if not n_values and n_features is None:
+    n_rows, n_values = features.shape[0], features.nnz
+    if not n_values and limits.n_features is None:
         raise FileFormatError(code="no-features-in-lines", where=Place(str(path))).says(
             "no line has features (index:value)",
             "Write index:value after the qid",
             "give " + Setting("n_features") + " if they are all zero",
         )
-    n_columns = int(rows.position.max()) + 1 - lowest if n_features is None else int(n_features)
-    indptr = np.concatenate([[0], np.cumsum(rows.n_values)])
+    n_columns = int(limits.n_features or features.indices.max() + 1 - limits.lowest)
     # scikit-learn wants 32-bit indices wherever they suffice.
     kind = np.int32 if n_values <= np.iinfo(np.int32).max else np.int64
-    parts: Any = (rows.value, (rows.position - lowest).astype(kind), indptr.astype(kind))
+    parts: Any = (features.data, (features.indices - limits.lowest).astype(kind), features.indptr.astype(kind))
     matrix: sparse.csr_array[np.float64] = sparse.csr_array(parts, shape=(n_rows, n_columns))
     if dense is None:
         dense = n_columns <= 200 or n_values > 0.5 * n_rows * n_columns
@@ -241,78 +191,27 @@ def _matrix(rows: Rows, path: str, n_features: int | None, lowest: int, dense: b
     return items
 
 
-def parse_block(block: bytes, limits: Limits) -> Rows | None:
-    """Parse lines as a whole; None if anything is unusual.
+def parse_whole(data: bytes, limits: Limits) -> Rows | None:
+    """Parse all lines at once; None if anything is unusual."""
+    from sklearn.datasets import load_svmlight_file
 
-    Every token but the first of a line must hold exactly one colon; then the text, with colons and ``qid`` blanked, is
-    a flat list of numbers whose length is known.
-    """
-    text = re.sub(rb"#[^\n]*", b"", block) if b"#" in block else block
-    byte = np.frombuffer(text, dtype=np.uint8)
-    space = byte <= 32
-    start = np.flatnonzero(~space & np.concatenate([[True], space[:-1]]))
-    if not len(start):
+    text = re.sub(rb"#[^\n]*", b"", data) if b"#" in data else data
+    n_queries = text.count(b"qid:")
+    if text.count(b"q") != n_queries or b"_" in text:  # 1_000 is a number in Python only
         return None
-    line = np.searchsorted(np.flatnonzero(byte == ord("\n")), start)
-    leads = np.diff(line, prepend=-1) != 0
-    lead, rest = np.flatnonzero(leads), np.flatnonzero(~leads)
-    colon = np.flatnonzero(byte == ord(":"))
-    following = np.append(start[1:], len(byte))
-    if len(colon) != len(rest) or np.any(colon < start[rest]) or np.any(colon >= following[rest]):
+    try:
+        features, label, qid = load_svmlight_file(io.BytesIO(text), query_id=True, zero_based=True)
+    except (ValueError, OverflowError):
         return None
-    n_rows = len(lead)
-    with_qid = text.count(b"q") > 0
-    if with_qid:
-        second = np.minimum(lead + 1, len(start) - 1)
-        counts = {text.count(word) for word in (b"q", b"i", b"d", b"qid:")}
-        if counts != {n_rows} or np.any(byte[start[second]] != ord("q")):
-            return None
-    elif b"i" in text or b"d" in text:
+    used = features.indices
+    fits = not len(used) or (used.min() >= limits.lowest and used.max() <= limits.highest)
+    finite = np.isfinite(label).all() and np.isfinite(features.data).all()
+    if not (len(label) and fits and finite and n_queries in (0, len(label)) and len(qid) == n_queries):
         return None
-    numbers = _flat_numbers(text.translate(_TO_NUMBERS))
-    count = np.diff(np.append(lead, len(start))) - 1 - with_qid
-    row_start = np.concatenate([[0], np.cumsum(1 + with_qid + 2 * count)])
-    if numbers is None or len(numbers) != row_start[-1] or not np.isfinite(numbers).all():
-        return None
-    is_feature = np.ones(len(numbers), dtype=bool)
-    is_feature[row_start[:-1]] = False
-    qid = None
-    if with_qid:
-        is_feature[row_start[:-1] + 1] = False
-        qid = numbers[row_start[:-1] + 1]
-        if np.any(qid != np.floor(qid)) or np.any(np.abs(qid) >= _EXACT):
-            return None
-    features = numbers[is_feature]
-    index, value = features[0::2], features[1::2]
-    within_row = np.ones(max(len(index) - 1, 0), dtype=bool)
-    ends = np.cumsum(count)[:-1] - 1
-    within_row[ends[(ends >= 0) & (ends < len(within_row))]] = False
-    if len(index) and (
-        np.any(index != np.floor(index))
-        or index.min() < limits.lowest
-        or index.max() > limits.highest
-        or np.any((np.diff(index) <= 0) & within_row)
-    ):
-        return None
-    return Rows(
-        numbers[row_start[:-1]],
-        None if qid is None else qid.astype(np.int64),
-        count.astype(np.int64),
-        index.astype(np.int64),
-        value.copy(),
-    )
+    return Rows(label, qid if n_queries else None, features)
 
 
-def _flat_numbers(text: bytes) -> NDArray[np.float64] | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")  # older numpy warns about text that is no number instead of raising
-        try:
-            return np.fromstring(text, sep=" ", dtype=np.float64)
-        except (ValueError, DeprecationWarning):
-            return None
-
-
-def parse_lines(block: bytes, first_line: int, path: str, limits: Limits) -> Rows:
+def parse_lines(data: bytes, path: str, limits: Limits) -> Rows:
     """Parse line by line; the first line that is wrong raises FileFormatError."""
     label: list[float] = []
     qid: list[int] = []
@@ -320,7 +219,7 @@ def parse_lines(block: bytes, first_line: int, path: str, limits: Limits) -> Row
     index: list[int] = []
     value: list[float] = []
     without: int | None = None  # first line without qid
-    for number, raw in enumerate(block.split(b"\n"), start=first_line):
+    for number, raw in enumerate(data.split(b"\n"), start=1):
         where = Place(path, number)
         tokens = raw.split(b"#", 1)[0].decode("utf-8", "replace").split()
         if not tokens:
@@ -342,13 +241,14 @@ def parse_lines(block: bytes, first_line: int, path: str, limits: Limits) -> Row
             value.append(number_of)
             last = position
         count.append(len(rest))
-    return Rows(
-        np.array(label, dtype=np.float64),
-        np.array(qid, dtype=np.int64) if qid else None,
-        np.array(count, dtype=np.int64),
-        np.array(index, dtype=np.int64),
-        np.array(value, dtype=np.float64),
-    )
+    if not label:
+        raise FileFormatError(code="only-comments", where=Place(path)).says(
+            "the file holds only comments and blank lines", "Expected: label qid:Q index:value"
+        )
+    columns = np.array(index, dtype=np.int64)
+    shape = len(label), int(columns.max(initial=-1)) + 1
+    features = sparse.csr_matrix((np.array(value), columns, np.cumsum([0, *count])), shape=shape)
+    return Rows(np.array(label), np.array(qid, dtype=np.int64) if qid else None, features)
 
 
 def _finite(text: str) -> float | None:
