@@ -13,7 +13,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.data.fields import cells_text, unmask
+from preflearn.data.fields import cells_text, check_length, unmask
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.items import as_items
 
@@ -136,7 +136,8 @@ def _from_array(items: Any, owner: str, what: str) -> ItemTable:
         cure = "For one feature use reshape(-1, 1)." if given.ndim == 1 else f"Use one row for each of the {what}."
         if given.ndim == 1 and given.dtype.kind in "US":
             cure = "For items known by name only pass items=None, names=[...]."
-        raise TypeError(f"{owner}: {what} must have shape (n_{what}, n_features); got shape {given.shape}. {cure}")
+        shape = "(n_comparisons, n_covariates)" if what == "covariates" else f"(n_{what}, n_features)"
+        raise TypeError(f"{owner}: {what} must have shape {shape}; got shape {given.shape}. {cure}")
     if given.dtype.kind == "c":
         raise TypeError(f"{owner}: {what} holds complex numbers; features must be real.")
     # A read-only array of the right type is kept as it is: no copy, and nobody can change it under us.
@@ -186,10 +187,11 @@ def numeric_columns(
     schema = frame.schema
     text = [c for c in features if not (schema[c].is_numeric() or schema[c] == nw.Boolean)]
     if text:
+        word = what.removesuffix("s")
+        named = "" if what == "covariates" else f"; a column of names is recognised if it is called {word}, name or id"
         raise TypeError(
-            f"{owner}: {len(text)} of {len(features)} feature columns are not numeric ({first_few(text)}; "
-            f"{schema[text[0]]}). Encode them as numbers (for example one-hot) or drop them; a column of names is "
-            f"recognised if it is called {what.removesuffix('s')}, name or id."
+            f"{owner}: {len(text)} of {len(features)} columns of {what} are not numeric ({first_few(text)}; "
+            f"{schema[text[0]]}). Encode text as numbers (for example one-hot) or drop the columns{named}."
         )
     values = np.empty((len(frame), len(features)), dtype=np.float64)
     for number, column in enumerate(features):
@@ -233,7 +235,7 @@ def _check_finite(table: ItemTable, owner: str, names: Any, what: str) -> None:
         return f"row {row} ({first_few([known[row]])})" if known is not None and row < len(known) else f"row {row}"
 
     raise DataError(code="item-features-missing", owner=owner).says(
-        f"{what} has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} rows "
+        f"{what} has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} of {table.n_items} rows "
         f"({cells_text(rows, columns, found, table.feature_names, place)})",
         "Impute them (scikit-learn's SimpleImputer), or drop those rows or columns",
     )
@@ -257,98 +259,34 @@ def frame_columns(frame: nw.DataFrame[Any], wanted: dict[str, str | None], owner
 
 Covariates: TypeAlias = tuple[NDArray[np.float64] | None, tuple[str, ...] | None]  # values, names
 
-_CURE = "Encode text as numbers, the first side's less the second's, or drop the column."
-
 
 def check_covariates(covariates: Any, n_rows: int, owner: str) -> Covariates:
     """Return covariates as a new table of finite floats, and the names of its columns; None stays None."""
     if covariates is None:
         return None, None
-    values, names = _read_covariates(covariates, owner)
+    names = None
+    series = nw.from_native(covariates, pass_through=True, series_only=True)
+    if isinstance(series, nw.Series):  # one column; its name, if it has one, is that of the covariate
+        names = None if series.name in (None, "") else (str(series.name),)
+        frame: Any = series.rename("0").to_frame()
+    else:
+        frame = frame_of(covariates, f"{owner}, covariates")
+        names = None if frame is None else tuple(frame.columns)
+    if frame is not None:
+        values = numeric_columns(frame, list(frame.columns), owner, "covariates")
+    else:
+        given = covariates.toarray() if hasattr(covariates, "toarray") else covariates
+        if isinstance(given, list | tuple) and given and np.ndim(given[0]) == 0:
+            given = [[value] for value in given]
+        given = given[:, None] if isinstance(given, np.ndarray) and given.ndim == 1 else given
+        values = np.array(_from_array(given, owner, "covariates").values)
     if not values.shape[1]:
         raise DataError(code="covariates-without-columns", owner=owner).says(
             f"covariates has no columns (shape {values.shape})", "Give at least one column, or leave it out"
         )
-    if len(values) != n_rows:
-        raise DataError(code="covariates-row-count", owner=owner).says(
-            f"covariates has {len(values)} rows for {n_rows} comparisons",
-            "Give one row per comparison, in the same order",
-        )
-    _check_finite_covariates(values, names, owner)
+    check_length(len(values), n_rows, "covariates", owner, "comparison")
+    _check_finite(ItemTable(values, None, names, n_rows), owner, None, "covariates")
     return values, names
-
-
-def _read_covariates(covariates: Any, owner: str) -> tuple[NDArray[np.float64], tuple[str, ...] | None]:
-    native = nw.from_native(covariates, pass_through=True, series_only=True)
-    if isinstance(native, nw.Series):  # one column; its name, if it has one, is that of the covariate
-        table = native.rename("0" if native.name in (None, "") else str(native.name)).to_frame()
-        return _covariate_columns(table, owner), None if native.name in (None, "") else tuple(table.columns)
-    frame = frame_of(covariates, f"{owner}, covariates")
-    if frame is not None:
-        return _covariate_columns(frame, owner), tuple(frame.columns)
-    return _covariate_array(covariates, owner), None
-
-
-def _covariate_columns(frame: nw.DataFrame[Any], owner: str) -> NDArray[np.float64]:
-    schema = frame.schema
-    text = [c for c in frame.columns if not (schema[c].is_numeric() or schema[c] == nw.Boolean)]
-    if text:
-        raise DataError(code="covariates-not-numeric", owner=owner).says(
-            f"{len(text)} of {len(schema)} columns of covariates are not numeric ({first_few(text)}; "
-            f"{schema[text[0]]})",
-            _CURE,
-        )
-    return numeric_columns(frame, list(frame.columns), owner)
-
-
-def _covariate_array(covariates: Any, owner: str) -> NDArray[np.float64]:
-    if hasattr(covariates, "toarray"):  # a sparse matrix
-        covariates = covariates.toarray()
-    try:
-        given = np.asarray(unmask(covariates))
-    except ValueError:
-        raise DataError(code="covariates-ragged", owner=owner).says(
-            "the rows of covariates differ in length", "Give every comparison a number in every column"
-        ) from None
-    if given.ndim not in (1, 2):
-        found = f"shape {given.shape}" if given.ndim else type(covariates).__name__
-        raise TypeError(
-            f"{owner}: covariates must have shape (n_comparisons, n_covariates) or (n_comparisons,); got {found}. "
-            "Use one row per comparison."
-        )
-    table = given[:, None] if given.ndim == 1 else given
-    if table.dtype.kind in "biuf":
-        return np.array(table, dtype=np.float64, order="C")
-    values = np.empty(table.shape)
-    table = np.array(covariates, dtype=object).reshape(table.shape)  # NumPy makes all cells text where one is
-    for (row, column), value in np.ndenumerate(table):
-        number = np.nan if is_missing(value) else _number(value)
-        if number is None:
-            raise DataError(code="covariates-not-numeric", owner=owner).says(
-                f"covariates must be numbers; row {row}, column {column} holds {first_few([value])}", _CURE
-            )
-        values[row, column] = number
-    return values
-
-
-def _number(value: Any) -> float | None:
-    if isinstance(value, str | bytes):
-        return None
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return None
-
-
-def _check_finite_covariates(values: NDArray[np.float64], names: tuple[str, ...] | None, owner: str) -> None:
-    rows, columns = np.nonzero(~np.isfinite(values))
-    if not len(rows):
-        return
-    raise DataError(code="covariates-missing", owner=owner).says(
-        f"covariates has {len(rows)} missing or infinite values in {len(set(rows.tolist()))} of "
-        f"{len(values)} comparisons ({cells_text(rows, columns, values[rows, columns], names)})",
-        "Impute them, or drop those comparisons or columns",
-    )
 
 
 JUDGE_COLUMNS = ("judge", "user", "worker", "annotator")
