@@ -138,20 +138,9 @@ class Comparisons(Frozen):
         names: Any = None,
         self_comparisons: Literal["error", "drop"] = "error",
     ) -> None:
-        self._prepare(
-            items,
-            first,
-            second,
-            outcome,
-            weight=weight,
-            group=group,
-            judge=judge,
-            cluster=cluster,
-            covariates=covariates,
-            judges=judges,
-            names=names,
-            self_comparisons=self_comparisons,
-        )
+        labels = {"group": group, "judge": judge, "cluster": cluster}
+        beside = {"weight": weight, "covariates": covariates, "judges": judges, "names": names}
+        self._prepare(items, first, second, outcome, self_comparisons=self_comparisons, **labels, **beside)
         warn_zero_one(self.outcome)
 
     @classmethod
@@ -169,12 +158,12 @@ class Comparisons(Frozen):
         outcome: Any,
         *,
         weight: Any = None,
-        group: Any = None,
-        judge: Any = None,
-        cluster: Any = None,
         covariates: Any = None,
         judges: Any = None,
         names: Any = None,
+        group: Any = None,
+        judge: Any = None,
+        cluster: Any = None,
         self_comparisons: str = "error",
     ) -> None:
         """Check everything and set the fields."""
@@ -192,7 +181,10 @@ class Comparisons(Frozen):
         lookup = None if table.names is None else {name: row for row, name in enumerate(table.names)}
         rows_first = check_rows(first, table.n_items, lookup, "first", owner)
         rows_second = check_rows(second, table.n_items, lookup, "second", owner)
-        who = None if judge is None else check_labels(judge, n_rows, "judge", owner, "comparison")
+        labels = {
+            name: None if given is None else check_labels(given, n_rows, name, owner, "comparison")
+            for name, given in (("group", group), ("judge", judge), ("cluster", cluster))
+        }
         numbers, covariate_names = check_covariates(covariates, n_rows, owner)
         self._fill(
             items=table.values,
@@ -200,12 +192,10 @@ class Comparisons(Frozen):
             second=rows_second,
             outcome=check_outcome(outcome, n_rows, owner),
             weight=check_weight(weight, n_rows, owner, "comparison"),
-            group=None if group is None else check_labels(group, n_rows, "group", owner, "comparison"),
-            judge=who,
-            cluster=None if cluster is None else check_labels(cluster, n_rows, "cluster", owner, "comparison"),
+            **labels,
             covariates=numbers,
             covariate_names=covariate_names,
-            judges=check_judges(judges, who, owner),
+            judges=check_judges(judges, labels["judge"], owner),
             names=table.names,
             feature_names=table.feature_names,
             n_items=table.n_items,

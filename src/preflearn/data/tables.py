@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.data.fields import is_missing, lock
+from preflearn.data.fields import lock
 from preflearn.items import is_sparse
 
 __all__ = [

@@ -128,32 +128,18 @@ def make_noisy_parse_ranking(
     :math:`\omega` = ``within``. The features are the principal axes; linear and radial kernels do not see rotations.
     A sentence has fewer than ``max_parses`` parses with probability 0.031 for each smaller number.
 
-    *Where the defaults come from.* Of the same corpus 200 parses of 42 sentences are public (two files of 100, at most
-    5 parses a sentence, 195,100 sparse features). They and the paper's counts were measured, and the defaults set,
-    before any ranker was run on the simulation. In brackets: the simulation in that size, mean of 30 seeds.
+    *Where the defaults come from.* 200 parses of 42 sentences of the corpus are public. They and the paper's counts
+    were measured, and the defaults set, before any ranker was run on the simulation. Public files, and in brackets the
+    simulation in their size: mean score 0.62 (0.62), deviation between sentences 0.16 to 0.20 (0.18) and within them
+    0.078 (0.076), tied pairs 14 % (14 %); within-sentence share of the features' variance 19 % (19 %); log-log slope of
+    the centred kernel's first 20 eigenvalues -0.6 (-0.6), of the next 29 -1.4 (-1.5); share of the scores' energy in
+    the leading eighth of the within-sentence components 55 % (48 %). ``shared`` = 0.5 is a choice between 0.05 and 1.
+    Real sentences have less in common than simulated ones: the first 20 within-sentence directions of one file hold
+    13 % of the other's within-sentence variance (29 %).
 
-    - Sizes: 38 of 42 sentences have the maximum. The paper's 3198 rows of 1100 sentences are 2.907 per sentence, which
-      0.031 for each of the sizes 1 and 2 gives.
-    - Scores: from 0.18 to 1, mean 0.62 (0.62); deviation of sentence means 0.20 and 0.16 in the two files (0.18),
-      within sentences 0.078 and 0.077 (0.076); tied pairs 14 and 13 % (14 %); scores equal to 1: 4 and 2 % (3 %).
-    - Features (here and below rows scaled to length 1): within-sentence share of the variance, corrected for degrees of
-      freedom, 19 % in both; of the centred kernel's trace 14 and 16 % (16 %). The leading 20 components vary between
-      sentences (1 to 11 % of their variation is within; 2 to 4 %), the others within (88 % and more; 97 %).
-    - Spectrum, log-log slopes: centred kernel, first 20 components -0.60 and -0.63 (-0.59), first 49, past the edge
-      between the two kinds, -1.38 and -1.37 (-1.49); within sentences, first 39, -0.70 and -0.62 (-0.67).
-    - Signal: the leading eighth of the within-sentence components has 55 % of the scores' within-sentence energy
-      (48 %), 51 % without scaling of rows; energies fitted as a power of the eigenvalues give :math:`\gamma` = 0.8
-      (0.95), 0.7 without scaling. The first says more than 0.5, the second less.
-    - Difficulty: ridge regression on the features predicts sentence means with a leave-one-out :math:`R^2` of 0.05 to
-      0.25, depending on the penalty, from 41 sentences, so ``shared`` is not 0; the utility's own weights on b would
-      give a deviation of 0.16, nearly all that is seen. Between the two, 0.5 is a choice, not a measurement.
-    - Not matched: the first 20 within-sentence directions of one file hold 13 % of the other's within-sentence variance
-      (29 %): real sentences have less in common than simulated ones.
-
-    *Noise in the test scores.* The paper corrupts "the scores" and does not say of which part. Within sentences the
-    differences of two scores deviate by 0.11. With noise of deviation 1 on the test scores too, even the true utilities
-    would disagree with :math:`1/2 - \arctan(0.11 / 1.41) / \pi` = 0.475 of the pairs; the paper reports 0.42 (and 0.41
-    where 0.451 would be the least, at 0.5). So clean test scores are the reading that fits, and the default.
+    *Noise in the test scores.* The paper does not say which scores it corrupts. With noise of deviation 1 on the test
+    scores too, even the true utilities would disagree with 0.475 of the pairs, and the paper reports 0.42: clean test
+    scores are the reading that fits, and the default.
 
     Cost: (n_train + n_test) n_features numbers are drawn; 0.1 s and 26 MB by default.
 
