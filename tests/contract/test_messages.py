@@ -137,13 +137,12 @@ def test_nothing_reads_a_message_to_know_what_it_says():
         if isinstance(node, ast.Compare) and any(called(side) == "str" for side in node.comparators)
         if any("error" in text for side in node.comparators for text in (ast.unparse(side),))
     ]
-    assert [place.partition(":")[0] for place in read] == ["io/table.py"]  # what the csv module of Python says
+    assert read == ["io/table.py"]  # what the csv module of Python says
 
 
 def test_warnings_are_silenced_in_one_place():
     silenced = {path for path, _ in calls({"catch_warnings"}, TREES)}
-    # The command line shows what is ours only; the parser of SVMlight makes a warning of NumPy an error.
-    assert silenced == {"exceptions.py", "cli/main.py", "io/svmlight.py"}
+    assert silenced == {"exceptions.py", "cli/main.py"}  # the command line shows what is ours only
 
 
 EMPTY = Message(
