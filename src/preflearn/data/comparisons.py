@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.fields import Frozen, as_column, check_choice, check_labels, check_weight, rows_text
-from preflearn.data.pair_table import PairTable, codes, connected_parts, describe, merge_pairs, warn_zero_one
+from preflearn.data.fields import Frozen, as_column, check_choice, check_labels, check_weight, codes, rows_text
+from preflearn.data.pair_table import PairTable, connected_parts, describe, merge_pairs, warn_zero_one
 from preflearn.data.sides import check_outcome, check_rows, named_items
 from preflearn.data.tables import ItemTable, check_covariates, check_items, check_judges
 from preflearn.exceptions import DataError, DataWarning, Setting, first_few

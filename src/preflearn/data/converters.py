@@ -17,9 +17,9 @@ from preflearn.data.fields import (
     check_names,
     check_real,
     check_weight,
+    codes,
     rows_text,
 )
-from preflearn.data.pair_table import codes
 from preflearn.data.sides import side_words, word_value
 from preflearn.data.tables import check_items, frame_columns, frame_of
 from preflearn.exceptions import DataError, first_few

@@ -28,6 +28,7 @@ __all__ = [
     "check_names",
     "check_real",
     "check_weight",
+    "codes",
     "is_missing",
     "label_array",
     "lock",
@@ -231,6 +232,21 @@ def label_array(labels: list[Any]) -> NDArray[Any]:
     if kinds == {str} and not any(label.endswith("\0") for label in labels):
         return np.array(labels, dtype=np.str_)
     return object_array(labels)
+
+
+def codes(labels: NDArray[Any] | None, n_rows: int) -> NDArray[np.intp]:
+    """Return labels as numbers 0, 1, ... in the order of the sorted labels (all 0 without labels)."""
+    if labels is None:
+        return np.zeros(n_rows, dtype=np.intp)
+    if labels.dtype.kind != "O":
+        return np.unique(labels, return_inverse=True)[1].astype(np.intp, copy=False)
+    distinct = dict.fromkeys(labels.tolist())
+    try:
+        ordered = sorted(distinct)
+    except TypeError:  # labels of several kinds have no order of their own
+        ordered = sorted(distinct, key=lambda label: (type(label).__name__, repr(label)))
+    number = {label: code for code, label in enumerate(ordered)}
+    return np.fromiter(map(number.__getitem__, labels), dtype=np.intp, count=n_rows)
 
 
 def object_array(values: list[Any]) -> NDArray[Any]:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Merged",
     "PairTable",
-    "codes",
     "connected_parts",
     "contradictions",
     "describe",
@@ -134,21 +133,6 @@ class PairTable:
 
 def _sums(row: IntArray, x: Any, n_pairs: int) -> FloatArray:
     return np.bincount(row, x, n_pairs).astype(np.float64, copy=False)
-
-
-def codes(labels: NDArray[Any] | None, n_rows: int) -> NDArray[np.intp]:
-    """Return labels as numbers 0, 1, ... in the order of the sorted labels (all 0 without labels)."""
-    if labels is None:
-        return np.zeros(n_rows, dtype=np.intp)
-    if labels.dtype.kind != "O":
-        return np.unique(labels, return_inverse=True)[1].astype(np.intp, copy=False)
-    distinct = dict.fromkeys(labels.tolist())
-    try:
-        ordered = sorted(distinct)
-    except TypeError:  # labels of several kinds have no order of their own
-        ordered = sorted(distinct, key=lambda label: (type(label).__name__, repr(label)))
-    number = {label: code for code, label in enumerate(ordered)}
-    return np.fromiter(map(number.__getitem__, labels), dtype=np.intp, count=n_rows)
 
 
 class Merged(NamedTuple):

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.fields import Frozen, check_labels, check_real, check_weight, object_array
-from preflearn.data.pair_table import codes
+from preflearn.data.fields import Frozen, check_labels, check_real, check_weight, codes, object_array
 from preflearn.data.tables import check_items, frame_columns, frame_of
 from preflearn.exceptions import DataError
 

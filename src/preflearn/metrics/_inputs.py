@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import InvalidParameterError
 
-from preflearn.data.fields import check_labels
-from preflearn.data.pair_table import codes
+from preflearn.data.fields import check_labels, codes
 from preflearn.exceptions import DataError, first_few, nearest_names
 
 __all__ = ["Rows", "average_groups", "check_count", "check_option", "check_rows", "divide"]

@@ -124,6 +124,7 @@ class OfStatements(OfItems):
     clusters_: Any
     _used: IntArray  # rows of the items of training that have latents
     _choice: Any
+    _knows_judges: bool
     _unit: float  # of utilities, squared
     _all_items: bool = False  # whether items that were never compared have latents
     _keeps_items = True
@@ -137,10 +138,6 @@ class OfStatements(OfItems):
     side: Any = False
     cluster: bool = False
     covariates: bool = True
-
-    @property
-    def _knows_judges(self) -> bool:
-        return self.judge_kernel is not None or self.side == "judge" or bool(self.judge_reliability)
 
     @property
     def _items_matter(self) -> bool:

@@ -10,8 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from preflearn.data import Comparisons, Ratings
-from preflearn.data.fields import check_labels, check_weight
-from preflearn.data.pair_table import codes
+from preflearn.data.fields import check_labels, check_weight, codes
 from preflearn.exceptions import DataError, DataWarning, Setting, first_few
 from preflearn.operators import Edges, FloatArray, Groups, IntArray
 
@@ -170,7 +169,7 @@ def given_alone(
 def row_data(owner: str, X: Any, y: FloatArray, qid: Any, weight: FloatArray | None, *, pairwise: bool) -> RowData:
     """Return scored rows without those of weight zero; labels of groups are of any kind."""
     n, kept = y.shape[0], None
-    code = np.zeros(n, dtype=np.intp) if qid is None else codes(check_labels(qid, n, "qid", owner, "row"), n)
+    code = codes(None if qid is None else check_labels(qid, n, "qid", owner, "row"), n)
     if weight is not None and not weight.all():
         kept = np.flatnonzero(weight)
         X = X[kept][:, kept] if pairwise else X[kept]

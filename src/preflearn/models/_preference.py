@@ -228,6 +228,7 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
             self.__dict__.pop(name, None)
         if learned.points is not None:
             self.hyperposterior_ = learned.points
+        self._knows_judges = self.judge_kernel is not None or self.side == "judge" or bool(self.judge_reliability)
         if self._knows_judges:
             self.judges_ = np.fromiter(data.judges, dtype=object)
         self.clusters_ = np.fromiter(data.clusters, dtype=object)

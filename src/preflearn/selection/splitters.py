@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data import Comparisons, Ratings
-from preflearn.data.fields import check_labels
-from preflearn.data.pair_table import codes
+from preflearn.data.fields import check_labels, codes
 from preflearn.exceptions import DataError
 
 __all__ = ["ClusterFolds", "GroupFolds", "ItemFolds", "PairFolds"]
