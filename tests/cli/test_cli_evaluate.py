@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import preflearn.cli.held_out_comparisons as cross_validation
+import preflearn.analysis.cross_validated as cross_validation
 from preflearn.analysis import Terms
 from preflearn.cli.main import main
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from preflearn.cli.console import facts, print_json, progress, table
 from preflearn.cli.options import ComparedModel, Flag, Machine, ReadOptions, Source, Unit, Whole
 from preflearn.cli.sources import about, describe_data
 from preflearn.exceptions import DataError
-
-if TYPE_CHECKING:
-    from preflearn.data import Comparisons
 
 __all__ = ["USAGE", "compare"]
 
@@ -52,15 +49,16 @@ def compare(
         Print JSON instead of a table.
     """
     machine.apply()
+    from preflearn.analysis.cross_validated import LEAST_SQUARES, hold_out, models_to_compare
     from preflearn.analysis.model_names import BESIDE, terms_of
     from preflearn.cli import held_out_comparisons as cv
     from preflearn.selection import paired_difference
 
     with progress("Reading") as tell:
         read, X = cv.read_to_hold_out(data, reading, by, folds)
-        names = list(dict.fromkeys(models)) or [n for n in _all_models(X) if by != "item" or _on_features(n, X)]
+        names = list(dict.fromkeys(models)) or models_to_compare(X, by)
         for name in names:
-            if name not in cv.LEAST_SQUARES:
+            if name not in LEAST_SQUARES:
                 with about(read.source):
                     terms_of(name, X)
         if len(names) < 2:
@@ -68,7 +66,7 @@ def compare(
         found = {}
         for k, name in enumerate(names):
             with about(read.source):
-                found[name] = cv.hold_out(
+                found[name] = hold_out(
                     X,
                     name,
                     by,
@@ -76,8 +74,8 @@ def compare(
                     machine.seed,
                     lambda what, share, k=k, name=name: tell(f"{name}: {what}", (k + share) / len(names)),
                 )
-    probable = [name for name in names if name not in cv.LEAST_SQUARES]
-    order = sorted(probable, key=lambda name: found[name].log_loss) + [n for n in names if n in cv.LEAST_SQUARES]
+    probable = [name for name in names if name not in LEAST_SQUARES]
+    order = sorted(probable, key=lambda name: found[name].log_loss) + [n for n in names if n in LEAST_SQUARES]
     best = order[0]
     rows, answer = [], []
     for name in order:
@@ -108,30 +106,3 @@ def compare(
     units = "judges" if by == "judge" else "pairs"
     notes.append(f"behind: difference of the log losses, with its standard error; p by random signs of the {units}.")
     facts([("Note", note) for note in notes])
-
-
-def _all_models(X: Comparisons) -> list[str]:
-    """Return the models that the data allow: utilities, the usual one with one term more, and least squares."""
-    from preflearn.analysis.limits import LIMITS
-    from preflearn.analysis.model_names import BESIDE, has_judges
-    from preflearn.cli import held_out_comparisons as cv
-
-    utilities = ["bradley-terry"] if X.items is None else ["bradley-terry", "gp-own"]
-    utilities += ["gp-ard-own"] if 1 < X.n_features <= LIMITS.relevances else []
-    won = (X.outcome[X.outcome != 0] > 0).mean()
-    there = {
-        "side": LIMITS.lopsided < won < 1 - LIMITS.lopsided,
-        "covariates": X.covariates is not None,
-        "clusters": X.cluster is not None,
-        "reliability": has_judges(X),
-        "tastes": has_judges(X),
-        "circles": True,
-    }
-    return [*utilities, *(term for term in BESIDE if there[term]), *cv.LEAST_SQUARES]
-
-
-def _on_features(name: str, X: Comparisons) -> bool:
-    from preflearn.analysis.model_names import terms_of
-    from preflearn.cli.held_out_comparisons import LEAST_SQUARES
-
-    return name in LEAST_SQUARES or terms_of(name, X).on_features

@@ -97,10 +97,10 @@ def _deviation(values: Any) -> float:
 def _graded(seed: int) -> tuple[str, str, list[Method]]:
     import numpy as np
 
-    from preflearn.cli.fit_least_squares import alpha_candidates, search
     from preflearn.datasets import make_ltr
     from preflearn.metrics import get_scorer
     from preflearn.models import RLS, RankRLSCV
+    from preflearn.selection.fold_search import alpha_candidates, search
 
     made = make_ltr(n_groups=300, random_state=seed)
     data = made.ratings

@@ -11,8 +11,10 @@ __all__ = ["COMMAND_LINE", "INSTEAD", "OPTIONS", "PYTHON_ONLY", "dialect_of", "o
 
 # The option of each role, with {} for its value; or a command, which every command can name.
 OPTIONS = {
+    "alpha": "--alpha {}",
     "by": "--by {}",
     "circles": "--circles",
+    "components": "--components {}",
     "columns": "--columns {}",
     "fixed_alpha": "--alpha {}",
     "fixed_components": "--components {}",

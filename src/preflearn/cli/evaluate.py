@@ -89,6 +89,7 @@ def _cross_validate(
     data: str, reading: ReadOptions, model: str, by: str, folds: int, *, as_json: bool, seed: int
 ) -> None:
     """Cross-validate one model and print how it did."""
+    from preflearn.analysis.cross_validated import MOST_ASKED, hold_out, hold_out_auto
     from preflearn.analysis.model_names import terms_of
     from preflearn.cli import held_out_comparisons as cv
     from preflearn.cli.metric_lines import held_out_lines
@@ -97,14 +98,14 @@ def _cross_validate(
         read, X = cv.read_to_hold_out(data, reading, by, folds)
         with about(read.source):
             if model != "auto":
-                chosen, found = None, cv.hold_out(X, model, by, folds, seed, tell)
+                chosen, found = None, hold_out(X, model, by, folds, seed, tell)
             else:
-                chosen, found = cv.hold_out_auto(X, by, folds, seed, tell)
+                chosen, found = hold_out_auto(X, by, folds, seed, tell)
     notes = cv.fewer_folds(found, folds)
     if chosen is not None and not chosen.within:
         notes.append(
             "The model was chosen by its evidence on all comparisons, those that are held out included, as choosing it "
-            f"anew in each fold would take long (judges were asked about more than {cv.MOST_ASKED:,} items, together): "
+            f"anew in each fold would take long (judges were asked about more than {MOST_ASKED:,} items, together): "
             "the figures can be a little too good. Give --model to leave no choice."
         )
     used = [terms_of(model, X)] if chosen is None else chosen.terms
