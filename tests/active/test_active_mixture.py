@@ -13,7 +13,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from fast_share import cases
 from preflearn import Comparisons, PreferenceGP
 from preflearn.active import information_gain, suggest
-from preflearn.active._criteria import Beliefs
+from preflearn.active._criteria import JointPosterior
 from preflearn.active._outcome_information import information, mixture_information, normals_entropy
 from preflearn.active._pool import Pool
 from preflearn.likelihoods import Gaussian, Logit, Probit
@@ -140,16 +140,16 @@ def test_one_suggestion_is_the_best_by_the_mixture(likelihood):
 def test_a_batch_is_chosen_by_one_normal(likelihood):
     model, X = averaged(likelihood)
     pairs = np.stack(np.triu_indices(len(X), 1), axis=1)
-    beliefs = Beliefs(model.likelihood_, *model.predict_utility(X, return_cov=True), *pairs.T)
+    posterior = JointPosterior(model.likelihood_, *model.predict_utility(X, return_cov=True), *pairs.T)
     found = suggest(model, X, 4)
     chosen = []
     for first, second, gain in zip(found.first, found.second, found.gain, strict=True):
-        left = beliefs.information(slice(None))
+        left = posterior.information(slice(None))
         left[chosen] = -1
         chosen.append(int(left.argmax()))
         assert pairs[chosen[-1]].tolist() == [first, second]
         assert gain == pytest.approx(left.max(), rel=1e-9)
-        beliefs.condition(chosen[-1])
+        posterior.condition(chosen[-1])
     assert (np.diff(found.gain) <= 0).all()
 
 

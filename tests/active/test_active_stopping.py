@@ -148,8 +148,8 @@ def test_items_without_an_order_yet_have_half_of_one_to_lose():
     model = clone(by_name()).fit(data)
     left = remaining_value(model, 40, candidates=[("cy", "dee")], random_state=0)
     assert left.reordered > 0.5 / 6
-    assert _reordered(np.array([1.0, 0.0, 0.0]), np.array([[1.0, 0.0, 0.0]])) == 0
-    assert _reordered(np.array([1.0, 0.0, 0.0]), np.array([[1.0, 2.0, 0.0]])) == pytest.approx(1.5 / 3)
+    assert _reordered(np.array([[1.0, 0.0, 0.0]]), np.array([[1.0, 0.0, 0.0]])) == 0
+    assert _reordered(np.array([[1.0, 0.0, 0.0]]), np.array([[1.0, 2.0, 0.0]])) == pytest.approx(1.5 / 3)
     assert _agreement(np.array([[1.0, 0.0, 0.0]]), np.array([[1.0, 2.0, 0.0]])) == pytest.approx(1.5 / 3)
 
 

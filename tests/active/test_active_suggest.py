@@ -322,7 +322,7 @@ def test_items_of_the_model_and_of_the_pool_are_of_one_kind():
         suggest(model, 5)
     with pytest.raises(ValueError, match="7"):
         suggest(model, np.zeros((3, 7)))
-    with pytest.raises(ValueError, match="compares 3 items and the pool is of a table of 12"):
+    with pytest.raises(ValueError, match="has 3 items and the pool has 12"):
         suggest(model, forbidden=Comparisons(X[:3], [0], [1]))
     with pytest.raises(TypeError, match="must be names or row numbers"):
         suggest(by_name(), np.zeros((4, 2)))

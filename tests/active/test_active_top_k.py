@@ -7,7 +7,7 @@ import pytest
 from problems_active import by_name, entropy, probabilities, with_features
 
 from preflearn.active import information_gain, top_k_information
-from preflearn.active._criteria import Beliefs, Draws, draw_utilities, members
+from preflearn.active._criteria import Draws, JointPosterior, draw_utilities, members
 from preflearn.likelihoods import Gaussian, Logit, Probit
 
 pytestmark = pytest.mark.slow
@@ -127,8 +127,8 @@ def test_many_cells_do_not_pretend_to_tell():
     mean, covariance = np.array([0.0] * 6 + [-90.0, -90.0]), np.diag([4.0] * 8)
     gains = []
     for seed in range(20):
-        beliefs = Beliefs(Probit(), mean, covariance, np.array([6]), np.array([7]))
-        draws = Draws(beliefs, 3, 1280, np.random.default_rng(seed))
+        posterior = JointPosterior(Probit(), mean, covariance, np.array([6]), np.array([7]))
+        draws = Draws(posterior, 3, 1280, np.random.default_rng(seed))
         assert draws.n_cells == 20
         gains.append(draws.information(np.array([0]))[0])
     assert np.mean(gains) < 1.5e-3  # 0.004 without the correction
@@ -137,18 +137,18 @@ def test_many_cells_do_not_pretend_to_tell():
 def test_taking_an_answer_for_granted_shrinks_draws_as_it_shrinks_the_covariance():
     model, _, X = with_features()
     mean, covariance = model.predict_utility(X, return_cov=True)
-    beliefs = Beliefs(model.likelihood_, mean, covariance, np.array([0, 2]), np.array([5, 7]))
-    draws = Draws(beliefs, 3, 200_000, np.random.default_rng(0))
-    c, v = beliefs.direction(0), beliefs.variance[0]
+    posterior = JointPosterior(model.likelihood_, mean, covariance, np.array([0, 2]), np.array([5, 7]))
+    draws = Draws(posterior, 3, 200_000, np.random.default_rng(0))
+    c, v = posterior.direction(0), posterior.variance[0]
     assert v == pytest.approx(c[0] - c[5])
-    before = beliefs.variance[1]
+    before = posterior.variance[1]
     draws.condition(0)
-    _, J = Beliefs(model.likelihood_, mean, covariance, np.array([0]), np.array([5])).condition(0)
+    _, J = JointPosterior(model.likelihood_, mean, covariance, np.array([0]), np.array([5])).condition(0)
     np.testing.assert_allclose(np.cov(draws.f.T), covariance - J * np.outer(c, c), atol=0.05)
     np.testing.assert_allclose(draws.f.mean(axis=0), mean, atol=1e-9)
     z = draws.f[:, 2] - draws.f[:, 7]
-    assert beliefs.variance[1] == pytest.approx(before - J * (c[2] - c[7]) ** 2)
-    assert z.var() == pytest.approx(beliefs.variance[1], rel=0.02)
+    assert posterior.variance[1] == pytest.approx(before - J * (c[2] - c[7]) ** 2)
+    assert z.var() == pytest.approx(posterior.variance[1], rel=0.02)
     own = draws.f[:, 0] - draws.f[:, 5]
     assert own.var() == pytest.approx(v - J * v**2, rel=0.01)
     assert J * v > 0.1

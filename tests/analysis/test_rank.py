@@ -337,7 +337,7 @@ def test_a_notebook_shows_table_model_verdict_and_warnings_in_its_own_colours():
     result = rank(Comparisons(None, ["ann", "<b>", "ann"], ["<b>", "cy", "cy"]))
     shown = result._repr_html_()
     assert shown.count("<tr>") == 4
-    for text in (result.rankability.told, *map(str, result.warnings)):
+    for text in (result.rankability.sentence, *map(str, result.warnings)):
         assert html.escape(text) in shown
     assert html.escape(result.ladder.why) in shown
     assert shown.count("<li>") == len(result.warnings) > 0

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 import preflearn
 from preflearn import BradleyTerry, Comparisons, OnItems, PreferenceGP
-from preflearn.active import suggest
+from preflearn.active import remaining_value, suggest
 from preflearn.exceptions import DataError
 from preflearn.models.ranking import rank_draws
 
@@ -102,6 +102,7 @@ def test_bradley_terry_updates_and_suggest_takes_a_result():
     np.testing.assert_allclose(half.predict_utility(), whole.predict_utility(), atol=1e-6)
     result = preflearn.rank(NAMED)
     assert suggest(result).to_dict() == suggest(result.model).to_dict()
+    assert remaining_value(result, 3, random_state=0) == remaining_value(result.model, 3, random_state=0)
 
 
 @pytest.mark.filterwarnings("ignore:.*have the same features")

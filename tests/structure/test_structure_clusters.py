@@ -17,7 +17,7 @@ def test_items_without_features_are_clustered_as_the_message_says():
     first, second = np.triu_indices(8, 1)
     same = (first < 4) == (second < 4)
     data = Comparisons(8, first[same], second[same], weight=np.full(12, 5.0))
-    with pytest.raises(DataError, match=r'no features.*method="svd" or "partial".*cyclic_kernel=ConstantKernel\(\)'):
+    with pytest.raises(DataError, match=r'needs features.*method="svd" or "partial".*cyclic_kernel=ConstantKernel\(\)'):
         ComparableClusters(2).fit(data)
     model = PreferenceGP(cyclic_kernel=ConstantKernel(), hyperparameters="fixed")
     for options in ({"method": "svd"}, {"method": "partial"}, {"model": model}):

@@ -296,15 +296,15 @@ def test_a_fitted_model_is_the_ranking_or_both_and_the_others_assume_what_it_doe
 
 def test_words_follow_the_share_that_a_ranking_explains():
     found = rankability(Comparisons(3, [0, 1, 2], [1, 2, 0], weight=[9, 9, 9]), n_samples=10)
-    assert found.told == "These preferences run in circles, and no ranking explains them."
+    assert found.sentence == "These preferences run in circles, and no ranking explains them."
     some = replace(found, ranking_share=0.3)
-    assert some.told == "These preferences run in circles, and no ranking explains more than 30% of them."
+    assert some.sentence == "These preferences run in circles, and no ranking explains more than 30% of them."
     for share, word in ((0.4, "some"), (0.7, "most")):
         partly = replace(found, ranking_share=share, verdict=cyclic_or_partly(share))
-        assert partly.told == f"A ranking explains {word} of these preferences, circles the rest."
+        assert partly.sentence == f"A ranking explains {word} of these preferences, circles the rest."
         shared = replace(partly, models={**found.models, "ranking": PreferenceGP(judge_kernel="identity")})
-        assert shared.told == f"A ranking explains {word} of what all judges share, circles the rest."
-    assert replace(some, models={**found.models, "ranking": PreferenceGP(judge_kernel="identity")}).told == (
+        assert shared.sentence == f"A ranking explains {word} of what all judges share, circles the rest."
+    assert replace(some, models={**found.models, "ranking": PreferenceGP(judge_kernel="identity")}).sentence == (
         "What all judges share runs in circles, and no ranking explains more than 30% of it."
     )
 
@@ -317,8 +317,11 @@ def test_strengths_without_circles_are_not_called_circles():
     assert found.verdict == "partly cyclic"
     assert found.ordered
     assert found.cycles == []
-    assert found.told == "One order agrees with these preferences, but no utilities explain how strong preferences are."
+    assert (
+        found.sentence
+        == "One order agrees with these preferences, but no utilities explain how strong preferences are."
+    )
     assert found.odds.endswith("to 1 for more than utilities")
     said = rank(Comparisons(7, *sides, weight=np.repeat([30, 10], len(first)))).warnings[0]
     assert said.kind == "circles"
-    assert "places stand" in said.text
+    assert "The order of the items stands" in said.text

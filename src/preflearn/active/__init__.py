@@ -1,4 +1,4 @@
-"""Which comparison next: what outcomes would tell, what to ask, whom, and when to stop."""
+"""Which comparison next: what outcomes would tell, which pairs and judges to ask, and when to stop."""
 
 from preflearn.active.gains import information_gain, top_k_information
 from preflearn.active.stopping import RemainingValue, remaining_value

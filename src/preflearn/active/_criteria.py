@@ -1,18 +1,17 @@
-"""Choosing a batch: what is known about utilities on the way, and the best candidate again and again.
+"""Choosing a batch: the posterior of utilities on the way, and the best candidate again and again.
 
-Outcomes of chosen comparisons are not known yet; what is known is how far they will shrink uncertainty. A comparison
-of difference d, with variance v and covariances c = cov(f, d), changes the covariance of all utilities to
+Outcomes of chosen comparisons are not known yet, but how far they shrink uncertainty is. A comparison of difference d,
+with variance v and covariances c = cov(f, d), changes the covariance of all utilities to
 
     C - J c c',   J = E[(log Z_y)'²]   (`preflearn.active._outcome_information.curvature`),
 
-which is the expected posterior covariance after moment matching, and that of conditioning on a Gaussian observation of
-precision J / (1 - v J). Means stay: that is their expectation. With U the columns √J c so far, pairs need only U, never
-a matrix over candidates.
+the expected posterior covariance after moment matching, and that after a Gaussian observation of precision
+J / (1 - v J). Expected means stay. With U the columns √J c so far, pairs need only U, never a matrix over candidates.
 
-A batch is built greedily, one pair at a time, each the best given that those before it will be answered. What a pair
-tells about the utilities shrinks with its variance, so the gains of earlier steps are bounds for later ones: only pairs
-whose bound is above the best of the freshly evaluated ones need another look. (With ties the gain of a very uncertain
-pair may rise by a little when its variance falls; the choice is then the best up to that.)
+A batch is built greedily: each pair is the best given that those before it will be answered. The information of a pair
+falls with its variance, so gains of earlier steps are bounds for later ones: only pairs whose bound is above the best
+new gain are evaluated again. (With ties the gain of a very uncertain pair may rise a little when its variance falls;
+the choice is then the best up to that.)
 
 About the top k: draws f_s from the joint posterior give sets T_s, the k items of highest utility. For a pair (i, j) let
 B be some items and τ the part of T inside B ∪ {i, j}. Then
@@ -23,9 +22,8 @@ with expectations over the draws and p(y | z) from the likelihood, so that no ou
 and T one of f,  I(y; τ) <= I(y; T) <= I(y; f). B holds the items whose membership is least certain, as many as leave at
 least 64 draws per value of T ∩ B on average; if all items whose membership is uncertain fit in, I(y; τ) = I(y; T).
 
-The entropy of a mean of n draws is low by about Σ_y Var[p_y] / (2 n p_y); that is added back.
-For Gaussian margins entropies given τ are those of normals with the same variance. No density of that variance has
-more entropy, so this too errs downwards only.
+The entropy of a mean of n draws is too low by about Σ_y Var[p_y] / (2 n p_y), which is added back. For Gaussian margins
+entropies given τ are those of normals with the same variance, which have the most entropy, so that I is a lower bound.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ from preflearn.active._outcome_information import curvature, information, link_o
 from preflearn.linalg import cholesky_pivoted
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Beliefs", "Criterion", "Draws", "OneOfMixture", "TopK", "Utilities", "draw_utilities", "members"]
+__all__ = ["Criterion", "Draws", "JointPosterior", "OneOfMixture", "TopK", "Utilities", "draw_utilities", "members"]
 
 # Gains that differ by less than this share are equal, so that rounding does not choose; the first candidate wins.
 _EQUAL = 1e-9
@@ -55,7 +53,7 @@ _BLOCK = 1 << 20
 
 
 @dataclass
-class Beliefs:
+class JointPosterior:
     """Mean and covariance of utilities, candidate pairs, and how chosen pairs have shrunk their variances."""
 
     likelihood: Any
@@ -105,8 +103,8 @@ class Criterion(ABC):
 
     block = 512
 
-    def __init__(self, beliefs: Beliefs, gain: FloatArray) -> None:
-        self.beliefs = beliefs
+    def __init__(self, posterior: JointPosterior, gain: FloatArray) -> None:
+        self.posterior = posterior
         self.gain = gain
         self.fresh = np.ones(gain.shape[0], dtype=bool)
 
@@ -133,19 +131,19 @@ class Criterion(ABC):
 
     def condition(self, row: int) -> None:
         """Take a candidate as answered."""
-        self.beliefs.condition(row)
+        self.posterior.condition(row)
         self.fresh[:] = False
 
 
 class Utilities(Criterion):
     """Information about all utilities."""
 
-    def __init__(self, beliefs: Beliefs) -> None:
-        super().__init__(beliefs, beliefs.information(slice(None)))
+    def __init__(self, posterior: JointPosterior) -> None:
+        super().__init__(posterior, posterior.information(slice(None)))
 
     def evaluate(self, rows: IntArray) -> FloatArray:
         """Return the gains of some candidates now."""
-        return self.beliefs.information(rows)
+        return self.posterior.information(rows)
 
 
 def draw_utilities(mean: FloatArray, covariance: FloatArray, n_draws: int, rng: np.random.Generator) -> FloatArray:
@@ -158,18 +156,18 @@ def draw_utilities(mean: FloatArray, covariance: FloatArray, n_draws: int, rng: 
 
 
 def members(f: FloatArray, k: int) -> NDArray[np.bool_]:
-    """Return for rows of utilities (s, p) which items are among the k highest."""
+    """Return which items are among the k highest, for rows of utilities (s, p)."""
     inside = np.zeros(f.shape, dtype=bool)
     np.put_along_axis(inside, np.argpartition(-f, k - 1, axis=1)[:, :k], True, axis=1)
     return inside
 
 
 class Draws:
-    """Draws of utilities and what they say about the top k."""
+    """Draws of utilities, and what outcomes tell about the top k."""
 
-    def __init__(self, beliefs: Beliefs, k: int, n_draws: int, rng: np.random.Generator) -> None:
-        self.beliefs, self.k = beliefs, k
-        self.f = draw_utilities(beliefs.mean, beliefs.covariance, n_draws, rng)
+    def __init__(self, posterior: JointPosterior, k: int, n_draws: int, rng: np.random.Generator) -> None:
+        self.posterior, self.k = posterior, k
+        self.f = draw_utilities(posterior.mean, posterior.covariance, n_draws, rng)
         self._find_cells()
 
     def _find_cells(self) -> None:
@@ -192,7 +190,7 @@ class Draws:
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _information(self, rows: IntArray) -> FloatArray:
-        i, j = self.beliefs.first[rows], self.beliefs.second[rows]
+        i, j = self.posterior.first[rows], self.posterior.second[rows]
         z = (self.f[:, i] - self.f[:, j]).T
         n_codes = 4 * self.n_cells
         code = 4 * self.cell + 2 * self.inside[:, i].T + self.inside[:, j].T
@@ -203,7 +201,7 @@ class Draws:
             return np.asarray(total.reshape(rows.shape[0], n_codes), dtype=np.float64)
 
         count = per_cell()
-        likelihood = self.beliefs.likelihood
+        likelihood = self.posterior.likelihood
         if likelihood.normal:
             return _of_margins(z, count, per_cell, likelihood.noise_deviation**2)
         gain = np.zeros(rows.shape[0])
@@ -218,9 +216,9 @@ class Draws:
 
     def condition(self, row: int) -> None:
         """Take a candidate as answered: draws move towards their mean along its direction."""
-        i, j = self.beliefs.first[row], self.beliefs.second[row]
-        d, v = self.beliefs.difference[row], self.beliefs.variance[row]
-        c, J = self.beliefs.condition(row)
+        i, j = self.posterior.first[row], self.posterior.second[row]
+        d, v = self.posterior.difference[row], self.posterior.variance[row]
+        c, J = self.posterior.condition(row)
         # f - κ c (z - E z) has covariance C - (2κ - κ² v) c c', which is C - J c c'
         kappa = J / (1.0 + np.sqrt(max(1.0 - v * J, 0.0)))
         self.f = self.f - np.outer(self.f[:, i] - self.f[:, j] - d, kappa * c)
@@ -245,15 +243,15 @@ class TopK(Criterion):
 
     def __init__(self, draws: Draws) -> None:
         self.draws = draws
-        beliefs = draws.beliefs
-        gain = np.zeros(beliefs.first.shape[0])
+        posterior = draws.posterior
+        gain = np.zeros(posterior.first.shape[0])
         rows = np.arange(gain.shape[0])
         if rows.size > _FULL:
             # No outcome tells more than it does about f, and little if the membership of both items is certain.
-            doubt = draws.doubt[beliefs.first] + draws.doubt[beliefs.second]
-            rows = np.sort(np.argpartition(-beliefs.information(slice(None)) * doubt, _FULL)[:_FULL])
+            doubt = draws.doubt[posterior.first] + draws.doubt[posterior.second]
+            rows = np.sort(np.argpartition(-posterior.information(slice(None)) * doubt, _FULL)[:_FULL])
         gain[rows] = draws.information(rows)
-        super().__init__(beliefs, gain)
+        super().__init__(posterior, gain)
 
     def evaluate(self, rows: IntArray) -> FloatArray:
         """Return the gains of some candidates now."""
@@ -268,8 +266,8 @@ class TopK(Criterion):
 class OneOfMixture(Utilities):
     """Information about all utilities and hyperparameters, by the mixture: for one choice."""
 
-    def __init__(self, beliefs: Beliefs, evaluate_mixture: Callable[[IntArray], FloatArray]) -> None:
-        super().__init__(beliefs)
+    def __init__(self, posterior: JointPosterior, evaluate_mixture: Callable[[IntArray], FloatArray]) -> None:
+        super().__init__(posterior)
         self.evaluate_mixture = evaluate_mixture
 
     def best(self, alive: NDArray[np.bool_]) -> tuple[int, float] | None:

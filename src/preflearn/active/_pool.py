@@ -1,8 +1,7 @@
 """A pool of items as seen by a fitted model: the only module here that asks the model anything.
 
-Items have *numbers* 0, 1, ... inside the pool, *rows* (the numbers a person uses: rows of the item table, which is that
-of training unless another was given) and, where they are known, *names*. Pairs come in by name or by row and are turned
-into numbers once.
+Items have *numbers* 0, 1, ... inside the pool, *rows* of the item table (that of training unless another was given) and
+perhaps *names*. Pairs come in by name or by row and are turned into numbers once.
 
 All pairs of a pool are candidates while there are at most as many as the limit. Beyond that:
 
@@ -27,6 +26,7 @@ from scipy import sparse
 from scipy.special import ndtr, xlogy
 from sklearn.utils.validation import check_is_fitted
 
+from preflearn.active._criteria import JointPosterior
 from preflearn.active._outcome_information import check_likelihood, information, mixture_information
 from preflearn.data import Comparisons, ItemTable
 from preflearn.data.fields import as_list, check_names, label_array, rows_text
@@ -58,12 +58,11 @@ class Pool:
     @classmethod
     def build(cls, model: Any, items: Any, owner: str) -> Pool:
         """Return the pool of ``items``, or of the items that the model was fitted on."""
-        for part, what in (("judge_kernel", "tells judges apart"), ("cyclic_kernel", "has a cyclic part")):
+        if not hasattr(model, "predict_utility"):  # what `rank` returns has the model of its answers
+            model = getattr(model, "model", model)
+        for part, what in (("judge_kernel", "tell judges apart"), ("cyclic_kernel", "have a cyclic part")):
             if getattr(model, part, None) is not None:
-                raise TypeError(
-                    f"{owner}: the model {what}, and what outcomes say about its utilities is not worked out. Fit "
-                    f"PreferenceGP with {part}=None."
-                )
+                raise TypeError(f"{owner} does not support models that {what}. Fit PreferenceGP with {part}=None.")
         if not (hasattr(model, "predict_utility") and hasattr(model, "predict_difference")):
             raise TypeError(f"{owner}: the model is a {type(model).__name__}; pass a fitted PreferenceGP.")
         check_is_fitted(model)
@@ -109,7 +108,7 @@ class Pool:
         return ItemTable(self.table.values[rows], names, self.table.feature_names, rows.shape[0])  # type: ignore[index]
 
     def comparisons(self, first: IntArray, second: IntArray) -> Comparisons:
-        """Return pairs of the pool as comparisons, without the checks that a person's data gets."""
+        """Return pairs of the pool as comparisons, unchecked."""
         return Comparisons._from_fields(
             items=self.table.values,
             first=self.rows[first],
@@ -174,8 +173,8 @@ class Pool:
                 sides = [pairs.first, pairs.second]
             else:
                 raise DataError(code="pool-without-names", owner=self.owner).says(
-                    f"{what} compares {pairs.n_items} items and the pool is of a table of {self.table.n_items}, "
-                    "without names on both sides to match them",
+                    f"{what} has {pairs.n_items} items and the pool has {self.table.n_items}, and without names "
+                    "they cannot be matched",
                     "Name the items",
                 )
         else:
@@ -245,28 +244,26 @@ def _two_columns(pairs: Any, what: str, owner: str) -> list[Any]:
 
 
 class Considered(NamedTuple):
-    """Items that are considered (numbers in the pool), their joint posterior, and candidate pairs of them."""
+    """Items that are considered (numbers in the pool), their posterior with candidate pairs, and k among them."""
 
     numbers: IntArray
-    mean: FloatArray
-    covariance: FloatArray
-    first: IntArray  # places in ``numbers``
-    second: IntArray
+    posterior: JointPosterior  # pairs are places in ``numbers``
     k: int | None
 
 
 def consider(
-    pool: Pool,
-    candidates: tuple[IntArray, IntArray] | None,
-    forbidden: tuple[IntArray, IntArray] | None,
-    k: int | None,
-    limit: int,
-    rng: np.random.Generator,
+    pool: Pool, candidates: Any, forbidden: Any, k: int | None, n_max_candidates: int, rng: np.random.Generator
 ) -> Considered:
     """Return items and candidate pairs; forbidden pairs and repetitions are left out."""
-    n = len(pool)
-    banned = np.zeros(0, dtype=np.int64) if forbidden is None else np.unique(pair_codes(*forbidden, n))
-    pairs = None if candidates is None else _distinct(candidates, banned, n)
+    n, limit = len(pool), check_whole(n_max_candidates, "n_max_candidates", pool.owner)
+    pairs = None if candidates is None else pool.pairs(candidates, "candidates")
+    banned = np.zeros(0, dtype=np.int64)
+    if forbidden is not None:
+        banned = np.unique(pair_codes(*pool.pairs(forbidden, "forbidden"), n))
+    if pairs is not None:
+        codes, where = np.unique(pair_codes(*pairs, n), return_index=True)
+        where = np.sort(where[~np.isin(codes, banned)])
+        pairs = pairs[0][where], pairs[1][where]
     if n <= MOST_ITEMS:
         numbers = np.arange(n)
     elif k is not None:
@@ -292,13 +289,7 @@ def consider(
         raise DataError(code="no-pair-left", owner=pool.owner).says(
             f"no pair is left to compare among {n} items", "Forbid fewer pairs, or give more items or candidates"
         )
-    return Considered(numbers, mean, covariance, first, second, k)
-
-
-def _distinct(pairs: tuple[IntArray, IntArray], banned: IntArray, n: int) -> tuple[IntArray, IntArray]:
-    codes, where = np.unique(pair_codes(*pairs, n), return_index=True)
-    where = np.sort(where[~np.isin(codes, banned)])
-    return pairs[0][where], pairs[1][where]
+    return Considered(numbers, JointPosterior(pool.model.likelihood_, mean, covariance, first, second), k)
 
 
 def _uncertain(pool: Pool, rng: np.random.Generator) -> IntArray:
@@ -316,7 +307,7 @@ def _border(pool: Pool, k: int) -> tuple[IntArray, int]:
     numbers = np.sort(np.argsort(distance, kind="stable")[:MOST_ITEMS])
     left_out = np.ones(len(pool), dtype=bool)
     left_out[numbers] = False
-    # Items left out above the border belong to the top k, as nearly as anything is certain here.
+    # Items that are left out above the border are nearly certain to be in the top k.
     inner = k - int((mean[left_out] > border).sum())
     return numbers, min(max(inner, 1), MOST_ITEMS - 1)
 

@@ -1,4 +1,4 @@
-"""How much the outcome of a comparison would tell."""
+"""The information in the outcome of a comparison."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.active._criteria import Beliefs, Draws
+from preflearn.active._criteria import Draws, JointPosterior
 from preflearn.active._pool import MOST_ITEMS, Pool, check_k, check_whole
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
@@ -23,11 +23,10 @@ def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
 
     Parameters
     ----------
-    model : PreferenceGP
-        Fitted, with any of `preflearn.likelihoods`.
+    model : PreferenceGP, BradleyTerry or RankResult
+        Fitted.
     pairs : Comparisons, array-like of shape (m, 2) or sequence of pairs
-        What might be compared. Outcomes in ``Comparisons`` are not looked at. Pairs are of names, or of row numbers of
-        the pool.
+        What might be compared, by names or row numbers of the pool; outcomes in ``Comparisons`` do not matter.
     items : None, table, names or Comparisons, default=None
         The pool that pairs refer to; None for the items that the model was fitted on. Not needed with ``Comparisons``.
 
@@ -39,17 +38,15 @@ def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
 
     Notes
     -----
-    An outcome depends on the utilities only through the difference z of its two items, with z ~ N(m, v) in the
-    posterior, so the information is H(E[p(y|z)]) - E[H(p(y|z))]: log(1 + v * precision) / 2 for Gaussian margins, else
-    one integral, computed to about 1e-12. Exactly the same whichever item is named first. O(n²) per pair for n compared
-    items of the model, and a few microseconds for the integral.
+    The outcome y depends on the difference z of the two utilities, z ~ N(m, v) in the posterior. The information is
+    H(E[p(y|z)]) - E[H(p(y|z))]: log(1 + v * precision) / 2 for Gaussian margins, else one integral, computed to about
+    1e-12. It is exactly the same whichever item is named first. O(n²) per pair for n compared items of the model.
 
-    Where hyperparameters are averaged over, z has a mixture of normals, w_c at point c, and the information is that
-    about utilities and hyperparameters together: H(Σ_c w_c E_c[p(y|z)]) - Σ_c w_c E_c[H(p(y|z))]. It costs as much at
-    every point, and for Gaussian margins about a millisecond per pair.
+    If hyperparameters are averaged over, z is a mixture of normals with weights w_c, and the information is about
+    utilities and hyperparameters together: H(Σ_c w_c E_c[p(y|z)]) - Σ_c w_c E_c[H(p(y|z))]. Each point costs as much;
+    Gaussian margins take about a millisecond per pair.
 
-    *Differences from the paper*: section 2.4 of Chu and Ghahramani names the idea; the measure is that of Houlsby and
-    others, without their approximation of the entropy.
+    *Differences from the paper*: the measure of Houlsby and others, without their approximation of the entropy.
 
     References
     ----------
@@ -84,8 +81,8 @@ def top_k_information(
 
     Parameters
     ----------
-    model : PreferenceGP
-        Fitted, with any of `preflearn.likelihoods`.
+    model : PreferenceGP, BradleyTerry or RankResult
+        Fitted.
     pairs : Comparisons, array-like of shape (m, 2) or sequence of pairs
         What might be compared, by names or row numbers of the pool.
     k : int
@@ -100,18 +97,15 @@ def top_k_information(
     Returns
     -------
     ndarray of shape (m,)
-        Mutual information of the outcome and the part of the top k inside B and the pair, where B are the items whose
-        membership is most uncertain, as many as the draws can tell apart (64 draws per combination). A lower bound of
-        the information about the whole top-k set, and equal to it in small pools, where B is everything.
+        Mutual information of the outcome and the part of the top k inside B and the pair. B are the items whose
+        membership is most uncertain, as many as the draws can tell apart (64 draws per combination). It is a lower
+        bound of the information about the whole top-k set, and equal to it in small pools, where B is everything.
 
     Notes
     -----
     Never more than `information_gain`, up to the error of the draws: a standard error of at most 0.005 nats with 4096
-    draws, and as the square root of their number otherwise. O(n_samples) per pair.
-    Where hyperparameters are averaged over, utilities are taken to be normal, with the mean and covariance of the
-    average, and the likelihood is that of the best hyperparameters; `information_gain` may then be less.
-    For Gaussian margins entropies given the top k are replaced by those of normals with the same variance, which are
-    higher: still a lower bound.
+    draws. O(n_samples) per pair. If hyperparameters are averaged over, utilities are taken as normal, with the mean and
+    covariance of the average, under the likelihood of the best hyperparameters; `information_gain` may then be less.
 
     Examples
     --------
@@ -130,9 +124,9 @@ def top_k_information(
     n_samples = check_whole(n_samples, "n_samples", owner, 64)
     if len(pool) > MOST_ITEMS:
         raise DataError(code="pool-too-large", owner=owner).says(
-            f"the pool has {len(pool)} items; draws of more than {MOST_ITEMS} together are too many",
+            f"the pool has {len(pool)} items; joint draws are limited to {MOST_ITEMS}",
             'Leave out items that are surely in or out, or use suggest(criterion="top_k"), which does',
         )
     first, second = pool.pairs(pairs, "pairs")
-    beliefs = Beliefs(model.likelihood_, *pool.joint(np.arange(len(pool))), first, second)
-    return Draws(beliefs, k, n_samples, generator(random_state, owner)).information(np.arange(first.shape[0]))
+    posterior = JointPosterior(pool.model.likelihood_, *pool.joint(np.arange(len(pool))), first, second)
+    return Draws(posterior, k, n_samples, generator(random_state, owner)).information(np.arange(first.shape[0]))

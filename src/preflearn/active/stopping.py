@@ -1,14 +1,15 @@
-"""Whether it is worth going on comparing."""
+"""Whether more comparisons are worth it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from preflearn.active._criteria import Beliefs, Criterion, Draws, TopK, Utilities, draw_utilities, members
+from preflearn.active._criteria import Criterion, Draws, TopK, Utilities, draw_utilities, members
 from preflearn.active._outcome_information import link_of
 from preflearn.active._pool import Pool, check_criterion, check_k, check_whole, consider
 from preflearn.linalg import generator
@@ -16,16 +17,18 @@ from preflearn.operators import FloatArray, IntArray
 
 __all__ = ["RemainingValue", "remaining_value"]
 
-# Orders of so many pairs of items are compared between truths and beliefs; fewer futures do for many items.
+# Orders of so many pairs of items are compared between truths and posterior; fewer futures do for many items.
 _COMPARED = 1 << 28
+# Elements of t x t matrices in one block of futures.
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class RemainingValue:
     """What the next comparisons can still change.
 
-    Items are ordered by their mean utility, now and after the next comparisons. An order is *right* as far as it agrees
-    with the true utilities.
+    Items are ordered by their mean utility, now and after the next comparisons (then). An order is *right* as far as it
+    agrees with the true utilities.
 
     Parameters
     ----------
@@ -38,7 +41,7 @@ class RemainingValue:
     information : float
         What the n most informative comparisons, chosen now, are expected to tell about the utilities, in nats.
     information_bound : float
-        What no n comparisons chosen now can exceed: n times the most informative one.
+        An upper bound: n times the information of the best comparison.
     pairs_right_now, pairs_right : float
         Expected share of the pairs of items in their right order, now and then.
     best_right_now, best_right : float
@@ -52,10 +55,10 @@ class RemainingValue:
     top_k_changes : float or None
         Probability that the set of the first k items changes.
     value, value_limit : float
-        Expected rise of the utility of the item that comes first (of the first k together), and the same if all
-        utilities became known: what no number of comparisons exceeds.
+        Expected rise of the utility of the first item (of the first k together), and its limit: the rise if all
+        utilities were known.
     threshold : float
-        Rise of what is right below which more comparisons are not worth it.
+        The smallest rise of what is right that is worth more comparisons.
 
     Examples
     --------
@@ -138,14 +141,14 @@ def remaining_value(
     n_samples: int = 4096,
     random_state: Any = None,
 ) -> RemainingValue:
-    """Return what the next n comparisons can still tell and change.
+    """Return what the next n comparisons can still change.
 
     Should we stop?
 
     Parameters
     ----------
-    model : PreferenceGP
-        Fitted, with any of `preflearn.likelihoods`.
+    model : PreferenceGP, BradleyTerry or RankResult
+        Fitted, or what `preflearn.rank` returned.
     n : int
         How many more comparisons could be made.
     items : None, table, names or Comparisons, default=None
@@ -157,7 +160,7 @@ def remaining_value(
     candidates, forbidden : sequence of pairs or Comparisons, default=None
         Pairs to choose from, and pairs that must not be asked, as for `suggest`. A pair may be asked again.
     threshold : float, default=0.01
-        Smallest rise worth going on for: of the probability that the top k are right or, without ``k``, of the share of
+        Smallest rise that is worth it: of the probability that the top k are right or, without ``k``, of the share of
         pairs in the right order.
     n_fantasies : int, default=2000
         Simulated futures. The standard error of a probability is at most 0.5 / sqrt(n_fantasies), that of a rise at
@@ -174,20 +177,17 @@ def remaining_value(
 
     Notes
     -----
-    The n comparisons are the greedy batch of `suggest`, with repetitions. In every future true utilities are drawn from
-    the posterior and answer the comparisons; every answer updates mean and covariance by moment matching (assumed
-    density filtering: exact for Gaussian margins); the items are ordered by their new means, and that order is compared
-    with the truth. Hyperparameters stay: where they are averaged over, utilities are taken to be normal, with the mean
-    and covariance of the average, for the choice of the first comparison, too.
+    The n comparisons are the greedy batch of `suggest`, with repetitions. In every future, true utilities are drawn
+    from the posterior and answer the comparisons; every answer updates mean and covariance by moment matching (assumed
+    density filtering, exact for Gaussian margins); and the order of the new means is compared with the truth.
+    Hyperparameters stay; if they are averaged over, utilities are taken as normal, with the mean and covariance of the
+    average.
 
-    What is right, ``value`` and the information rise with n, up to the noise of simulation. The probabilities of a
-    change need not: a single noisy outcome may reverse two items that more outcomes put back.
+    What is right, ``value`` and the information rise with n, up to the noise of simulation. Probabilities of a change
+    need not: a single noisy outcome may swap two items that more outcomes swap back. ``information_bound`` holds for
+    every set of n comparisons fixed in advance; ``information`` is the sum of the greedy gains.
 
-    ``information_bound`` holds for every set of n comparisons fixed in advance: outcomes are independent given the
-    utilities. ``information`` is an estimate: the sum of the greedy gains.
-
-    Cost O(n_fantasies n (n² + p)) for p items, besides that of `suggest`. Of more than 2,000 items those considered
-    by `suggest` are ranked.
+    Cost O(n_fantasies n (n² + p)) for p items, besides that of `suggest`, and for the items that it considers.
 
     Examples
     --------
@@ -210,35 +210,33 @@ def remaining_value(
     top = None if k is None else check_k(k, len(pool), owner)
     goal = check_criterion(criterion, k, len(pool), owner)
     rng = generator(random_state, owner)
-    listed = None if candidates is None else pool.pairs(candidates, "candidates")
-    banned = None if forbidden is None else pool.pairs(forbidden, "forbidden")
-    limit = check_whole(n_max_candidates, "n_max_candidates", owner)
-    seen = consider(pool, listed, banned, top, limit, rng)
-    beliefs = Beliefs(model.likelihood_, seen.mean, seen.covariance, seen.first, seen.second)
-    bound = n * float(beliefs.information(slice(None)).max())
+    seen = consider(pool, candidates, forbidden, top, n_max_candidates, rng)
+    posterior = seen.posterior
+    mean, likelihood = posterior.mean, posterior.likelihood
+    bound = n * float(posterior.information(slice(None)).max())
     inner = 1 if seen.k is None else seen.k
-    truth = draw_utilities(seen.mean, seen.covariance, n_fantasies, rng)
-    rule: Criterion = Utilities(beliefs) if goal is None else TopK(Draws(beliefs, inner, n_samples, rng))
-    chosen, told = [], 0.0
-    alive = np.ones(seen.first.shape[0], dtype=bool)
+    truth = draw_utilities(mean, posterior.covariance, n_fantasies, rng)
+    rule: Criterion = Utilities(posterior) if goal is None else TopK(Draws(posterior, inner, n_samples, rng))
+    chosen, gained = [], 0.0
+    alive = np.ones(len(posterior.first), dtype=bool)
     for _ in range(n):
         found = rule.best(alive)
         if found is None:
             break
         chosen.append(found[0])
-        told += float(beliefs.information(slice(found[0], found[0] + 1))[0])
+        gained += float(posterior.information(slice(found[0], found[0] + 1))[0])
         rule.condition(found[0])
-    pairs = seen.first[chosen], seen.second[chosen]
-    outcomes = draw_outcomes(model.likelihood_, truth, *pairs, rng)
-    future = future_means(model.likelihood_, seen.mean, seen.covariance, *pairs, outcomes)
-    now = np.broadcast_to(seen.mean, future.shape)
+    pairs = posterior.first[chosen], posterior.second[chosen]
+    outcomes = draw_outcomes(likelihood, truth, *pairs, rng)
+    future = future_means(likelihood, mean, posterior.covariance, *pairs, outcomes)
+    now = np.broadcast_to(mean, future.shape)
     best_now, best, best_changes = _sets(now, future, truth, 1)
     top_now, then, changes = (None, None, None) if top is None else _sets(now, future, truth, inner)
     return RemainingValue(
         n=n,
-        n_items=seen.mean.shape[0],
+        n_items=len(mean),
         k=top,
-        information=min(told, bound),
+        information=min(gained, bound),
         information_bound=bound,
         pairs_right_now=_agreement(now, truth),
         pairs_right=_agreement(future, truth),
@@ -246,11 +244,11 @@ def remaining_value(
         best_right=best,
         top_k_right_now=top_now,
         top_k_right=then,
-        reordered=_reordered(seen.mean, future),
+        reordered=_reordered(now, future),
         best_changes=best_changes,
         top_k_changes=changes,
-        value=_rise(seen.mean, future, inner),
-        value_limit=_rise(seen.mean, truth, inner),
+        value=_rise(mean, future, inner),
+        value_limit=_rise(mean, truth, inner),
         threshold=float(threshold),
     )
 
@@ -270,31 +268,26 @@ def _rise(mean: FloatArray, f: FloatArray, k: int) -> float:
     return max(float(best - np.sort(mean)[-k:].sum()), 0.0)
 
 
-def _agreement(one: FloatArray, other: FloatArray) -> float:
-    """Return the mean share of pairs of items in the same order; pairs that are equal on one side count half."""
+def _over_pairs(one: FloatArray, other: FloatArray, measure: Callable[[Any, Any], Any]) -> float:
+    """Return the mean of a measure of two orders (1, 0 or -1) of a pair, over pairs of items and over futures."""
     p = one.shape[1]
     rows = slice(max(50, _COMPARED // p**2))
     one, other = one[rows], other[rows]
     total = 0.0
     for i in range(p - 1):
-        product = np.sign(one[:, i, None] - one[:, i + 1 :]) * np.sign(other[:, i, None] - other[:, i + 1 :])
-        total += float(product.sum())
-    return float(0.5 + 0.5 * total / (one.shape[0] * 0.5 * p * (p - 1)))
+        orders = (np.sign(f[:, i, None] - f[:, i + 1 :]) for f in (one, other))
+        total += float(measure(*orders).sum())
+    return float(total / (one.shape[0] * 0.5 * p * (p - 1)))
 
 
-def _reordered(mean: FloatArray, future: FloatArray) -> float:
-    """Return the mean share of pairs whose order changes; equal pairs that become different count half."""
-    p = mean.shape[0]
-    future = future[: max(50, _COMPARED // p**2)]
-    total = 0.0
-    for i in range(p - 1):
-        gap, later = mean[i] - mean[i + 1 :], future[:, i, None] - future[:, i + 1 :]
-        total += float((later * np.sign(gap) < 0).sum()) + 0.5 * float((later[:, gap == 0] != 0).sum())
-    return float(total / (future.shape[0] * 0.5 * p * (p - 1)))
+def _agreement(one: FloatArray, other: FloatArray) -> float:
+    """Return the mean share of pairs of items in the same order; pairs that are equal on one side count half."""
+    return 0.5 + 0.5 * _over_pairs(one, other, np.multiply)
 
 
-# Elements of t x t matrices in one block of futures.
-_BLOCK = 1 << 20
+def _reordered(now: FloatArray, future: FloatArray) -> float:
+    """Return the mean share of pairs whose order changes; pairs that are equal once count half."""
+    return 0.5 * _over_pairs(now, future, lambda before, after: np.abs(before - after))
 
 
 def draw_outcomes(
@@ -316,7 +309,16 @@ def draw_outcomes(
 def future_means(
     likelihood: Any, mean: FloatArray, covariance: FloatArray, first: IntArray, second: IntArray, y: FloatArray
 ) -> FloatArray:
-    """Return posterior means (n_futures, p) after outcomes y (n_futures, t) of t pairs; O(n_futures t (t² + p))."""
+    """Return posterior means (n_futures, p) after outcomes y (n_futures, t) of t pairs; O(n_futures t (t² + p)).
+
+    Differences d = A f of the pairs have covariance S = A C A', and E = C A' with the utilities. The j-th outcome, with
+    g and h the first two derivatives of its log predictive probability in the mean, updates by moment matching
+
+        mean of f += E M e_j g,   M += h (M e_j)(S e_j)',   mean of d += S e_j g,   S += h (S e_j)(S e_j)',
+
+    where E M is the current covariance of f and d. Column j of both is computed from the earlier ones when needed, so
+    only t x t matrices differ between futures.
+    """
     E = covariance[:, first] - covariance[:, second]
     S = E[first] - E[second]
     d = mean[first] - mean[second]

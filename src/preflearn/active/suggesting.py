@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.active._criteria import Beliefs, Criterion, Draws, OneOfMixture, TopK, Utilities
+from preflearn.active._criteria import Criterion, Draws, OneOfMixture, TopK, Utilities
 from preflearn.active._pool import Pool, check_criterion, check_whole, consider, pair_codes
 from preflearn.data import Comparisons
 from preflearn.data.fields import as_list, check_labels, label_array, object_array
 from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.linalg import generator
 from preflearn.operators import FloatArray, IntArray
+from preflearn.table_format import Column, TextTable, decimal
 
 __all__ = ["Suggestions", "suggest"]
 
@@ -32,7 +34,7 @@ class Suggestions:
     first_name, second_name : ndarray of shape (n,)
         Their names, or again the row numbers where items have no names.
     gain : ndarray of shape (n,)
-        What each is expected to tell, in nats, given that those before it are answered.
+        Expected information of each, in nats, given that those before it are answered.
     judge : ndarray of shape (n,) or None
         Who should be asked.
     criterion : str
@@ -76,11 +78,12 @@ class Suggestions:
         return table
 
     def __str__(self) -> str:
-        table = self.to_dict() | {"gain": [f"{value:.4f}" for value in self.gain]}
-        columns = [[name, *map(str, values)] for name, values in table.items()]
-        widths = [max(map(len, column)) for column in columns]
-        lines = zip(*columns, strict=True)
-        return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+        return self.listing().text()
+
+    def listing(self) -> TextTable:
+        """Return the table that is shown."""
+        columns = {name: Column(name, values, kind="name") for name, values in self.to_dict().items()}
+        return TextTable(columns | {"gain": Column("gain", self.gain, partial(decimal, digits=4))})
 
 
 def suggest(
@@ -98,18 +101,17 @@ def suggest(
     n_samples: int = 4096,
     random_state: Any = None,
 ) -> Suggestions:
-    """Return the comparisons that are expected to tell most.
+    """Return the comparisons with the highest expected information.
 
     What should be compared next?
 
     Parameters
     ----------
-    model : PreferenceGP or RankResult
-        Fitted, or what `preflearn.rank` returned, with any of `preflearn.likelihoods`.
+    model : PreferenceGP, BradleyTerry or RankResult
+        Fitted, or what `preflearn.rank` returned.
     items : None, table (n_items, n_features), names or Comparisons, default=None
-        The pool. None: the items that the model was fitted on. With features: a table (array, sparse matrix or data
-        frame), of items seen in training or new. Without features: names, or row numbers where there are no names.
-        Comparisons stand for their item table and names.
+        The pool. None: the items of training. With features: a table (array, sparse matrix or data frame) of old or new
+        items. Without features: names, or row numbers where there are no names. Comparisons stand for their items.
     n : int, default=1
         How many comparisons are wanted, to be answered together.
     candidates : sequence of pairs or Comparisons, default=None
@@ -123,13 +125,13 @@ def suggest(
     judges : sequence, default=None
         Names of judges. Each is asked at most ``ceil(n / n_judges)`` of the comparisons.
     answered : Comparisons, default=None
-        What judges (``answered.judge``) have answered before and are not asked again.
+        Earlier answers of judges (``answered.judge``), whom nobody asks again about the same pair.
     n_max_candidates : int, default=100_000
-        About how many pairs are looked at in a pool with more (see Notes).
+        About how many pairs of a larger pool are considered (see Notes).
     n_samples : int, default=4096
         Draws of utilities for "top_k".
     random_state : int, Generator, RandomState or None, default=None
-        Source of randomness, used for "top_k" and for pools of more than 2,000 items.
+        Source of randomness, for "top_k" and for pools of more than 2,000 items.
 
     Returns
     -------
@@ -143,22 +145,21 @@ def suggest(
 
     Notes
     -----
-    The batch is greedy: every pair is the best given that those before it will have been answered, whatever the
-    outcomes. An outcome not yet known shrinks the covariance of the utilities as expected, to C - J c c', with c the
-    covariance of the utilities with the pair's difference and J the expected squared slope of the log predictive
-    probability; for Gaussian margins that is exact. So two pairs that would tell the same are not both suggested.
+    The batch is greedy: every pair is the best given that those before it will be answered, whatever the outcomes. An
+    unknown outcome shrinks the covariance of the utilities as expected, to C - J c c', with c the covariance of the
+    utilities with the pair's difference and J the expected squared slope of the log predictive probability (exact for
+    Gaussian margins). So two pairs that would tell the same are not both suggested.
 
-    If the pool has more pairs than ``n_max_candidates``, half of them are the most informative by a formula in closed
-    form and half are the best partners of every item. Of more than 2,000 items 2,000 are considered: those with the
-    most uncertain utility and, as many, random ones; for "top_k" those nearest to the border of the top k.
+    If the pool has more pairs than ``n_max_candidates``, half of them are the most informative by a closed formula and
+    half are the best partners of every item. Of more than 2,000 items 2,000 are considered: 1,000 with the most
+    uncertain utility and 1,000 random ones; for "top_k" those nearest to the border of the top k.
 
-    Where hyperparameters are averaged over, one pair (``n=1``) has the most information about utilities and
-    hyperparameters together (`information_gain`), of the 2,048 candidates that promise most. A batch, and "top_k",
-    need one joint distribution: utilities are taken to be normal, with the mean and covariance of the average, and the
-    likelihood is that of the best hyperparameters.
+    If hyperparameters are averaged over, a single pair (``n=1``) has the most information about utilities and
+    hyperparameters together (`information_gain`), of the 2,048 most promising candidates. A batch, and "top_k", take
+    utilities as normal, with the mean and covariance of the average, under the likelihood of the best hyperparameters.
 
-    Cost for p <= 2,000 items and q candidates: one joint covariance, O(p²) for the screening, about a microsecond per
-    candidate for the information, and O(q) per suggestion.
+    Cost for p <= 2,000 items and q candidates: one joint covariance, O(p²) for screening, about a microsecond per
+    candidate, and O(q) per suggestion.
 
     Examples
     --------
@@ -173,8 +174,6 @@ def suggest(
     bob    dee     flo    0.1688
     """
     owner = "suggest"
-    if not hasattr(model, "predict_utility"):  # what `rank` returns has the model that it rests on
-        model = getattr(model, "model", model)
     pool = Pool.build(model, items, owner)
     n = check_whole(n, "n", owner)
     top = check_criterion(criterion, k, len(pool), owner)
@@ -183,24 +182,21 @@ def suggest(
             f'{owner}: k={k} goes with criterion="top_k", but criterion={criterion!r}. '
             'Leave k out, or pass criterion="top_k".'
         )
-    limit = check_whole(n_max_candidates, "n_max_candidates", owner)
     n_samples = check_whole(n_samples, "n_samples", owner, 64)
     rng = generator(random_state, owner)
-    listed = None if candidates is None else pool.pairs(candidates, "candidates")
-    banned = None if forbidden is None else pool.pairs(forbidden, "forbidden")
-    seen = consider(pool, listed, banned, top, limit, rng)
-    first, second = seen.numbers[seen.first], seen.numbers[seen.second]
+    seen = consider(pool, candidates, forbidden, top, n_max_candidates, rng)
+    posterior = seen.posterior
+    first, second = seen.numbers[posterior.first], seen.numbers[posterior.second]
     if judges is None and answered is not None:
-        raise ValueError(f"{owner}: answered says what judges were asked, but judges=None. Name the judges.")
+        raise ValueError(f"{owner}: answered is given, but judges=None. Name the judges to ask.")
     panel = None if judges is None else Judges.build(judges, answered, pool, first, second, n)
-    beliefs = Beliefs(model.likelihood_, seen.mean, seen.covariance, seen.first, seen.second)
     rule: Criterion
     if seen.k is not None:
-        rule = TopK(Draws(beliefs, seen.k, n_samples, rng))
+        rule = TopK(Draws(posterior, seen.k, n_samples, rng))
     elif pool.averaged and n == 1:
-        rule = OneOfMixture(beliefs, lambda rows: pool.information(first[rows], second[rows]))
+        rule = OneOfMixture(posterior, lambda rows: pool.information(first[rows], second[rows]))
     else:
-        rule = Utilities(beliefs)
+        rule = Utilities(posterior)
     chosen: list[int] = []
     gains: list[float] = []
     asked: list[Any] = []
@@ -249,7 +245,7 @@ class Judges:
         listed = as_list(judges, "judges", pool.owner)
         if not listed:
             raise DataError(code="no-judges-asked", owner=pool.owner).says(
-                "judges is empty", "Name at least one judge, or leave judges=None"
+                "judges is empty", "Name at least one judge, or leave it out"
             )
         names = object_array(check_labels(listed, len(listed), "name", pool.owner, "judge").tolist())
         repeated = [name for name, count in Counter(names).items() if count > 1]

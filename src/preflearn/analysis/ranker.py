@@ -474,5 +474,5 @@ def _sentence(value: Any, result: RankResult) -> str:
     if result.unsure:
         return f"{size}. Unsure: no item can be told from the first, read no places into it."
     tiers = int(result.ranking.tier.max())
-    verdict = "" if result.rankability is None else f" {result.rankability.told}"
+    verdict = "" if result.rankability is None else f" {result.rankability.sentence}"
     return f"{size} in {plural(tiers, 'tier')}.{verdict}"

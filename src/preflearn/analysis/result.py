@@ -288,7 +288,7 @@ class RankResult:
 
     def _sentences(self) -> list[str]:
         """Return what is said below the table, but for the warnings."""
-        verdict = [] if self.rankability is None else [self.rankability.told]
+        verdict = [] if self.rankability is None else [self.rankability.sentence]
         return [f"Model: {self.ladder.why}.", *verdict, *([f"Checks: {self.checked}"] if self.checked else [])]
 
     def __str__(self) -> str:

@@ -200,7 +200,7 @@ def _print_model(result: RankResult, explain: bool) -> None:
     if result.rankability is not None:
         verdict = result.rankability
         odds = "" if verdict.verdict == "only noise" else f" ({verdict.odds})"
-        lines.append(("Verdict", f"{verdict.told.rstrip('.')}{odds}."))
+        lines.append(("Verdict", f"{verdict.sentence.rstrip('.')}{odds}."))
     if result.checked:
         lines.append(("Checks", result.checked))
     facts(lines)

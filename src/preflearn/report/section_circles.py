@@ -45,7 +45,7 @@ def rankability(shown: Shown) -> str:
         meaning = "The places hold. How likely a win is does not follow from them: ask for the two items."
     if found.n_parts > 1 and found.verdict == "rankable":
         meaning = "Items of different parts never met: compare places within a part only."
-    return paragraph(f"<strong>{escape(found.told)}</strong>", meaning) + (_cycles(found) if found.found else "")
+    return paragraph(f"<strong>{escape(found.sentence)}</strong>", meaning) + (_cycles(found) if found.found else "")
 
 
 def rankability_figures(shown: Shown) -> str:

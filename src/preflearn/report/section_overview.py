@@ -81,11 +81,11 @@ def _rankable(shown: Shown) -> str:
     if found is None:
         return "Whether there is a single ranking at all was not examined."
     if found.verdict in ("undecided", "only noise") and not found.hint:
-        return found.told
+        return found.sentence
     share = ""
     if found.verdict == "partly cyclic":
         share = f"a ranking explains {percent(found.ranking_share)} of what was learned, "
-    return f"{found.told.rstrip('.')} ({share}{found.odds})."
+    return f"{found.sentence.rstrip('.')} ({share}{found.odds})."
 
 
 def ranking(shown: Shown) -> str:

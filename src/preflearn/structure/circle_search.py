@@ -47,49 +47,47 @@ __all__ = [
     "without_utility",
 ]
 
-# Nats that a free parameter must be worth. A search over parameters that the truth does not need gains more than this
-# in fewer than one case of twenty; see the simulation in tests/structure/test_structure_rankability.py.
+# Nats that a free parameter costs. A needless parameter gains more than this in fewer than one case of twenty; see the
+# simulation in tests/structure/test_structure_rankability.py.
 PRICE = 1.5
-MILLION = 1e6  # odds beyond which nobody counts
-CLEAR, NO_SIGN = 0.01, 0.2  # p-values up to which odds stand as they are, and from which there is no sign of circles
-CHEAP = 120  # distinct pairs up to which several starts are cheap
-# Where circles are learned only after a hint: the p-value of the residuals that is one. With few pairs it is the one
-# from which there is no sign of circles, and nothing is lost; with many, the one from which circles cannot be sure.
+MILLION = 1e6  # odds above which numbers do not matter
+CLEAR, NO_SIGN = 0.01, 0.2  # highest p-value at which odds stand as they are; lowest one that is no sign of circles
+CHEAP = 120  # distinct pairs for which several starts are cheap
+# With few pairs, circles are learned unless there is no sign of them; with more, only below the p-value HINT.
 FEW_PAIRS = 600
 HINT = 0.04
 WEAK = 1.5  # deviation of the weak prior of BradleyTerry(prior="auto")
-VARIANCES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # that a search without features may start from
-FAR = 1e4  # ranges of a feature that are a length scale beyond all of its distances
-SCALES = (0.0, 0.25, 0.5, 1.0)  # of circles that residuals are searched for, in typical distances of two items
-ROUGHEST = 0.1  # where a search starts if items that circles are about have nothing in common
+VARIANCES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # starts of a search without features
+FAR = 1e4  # length scale, in ranges of a feature, with which the feature has no effect
+SCALES = (0.0, 0.25, 0.5, 1.0)  # length scales of circles in the test, in typical distances of two items
+ROUGHEST = 0.1  # start of a search where the test finds a length scale of 0
 # The simulations of residuals.
 SIMULATIONS, FEWER = 999, 199
-LARGE = 2e6  # multiplications of one simulation from which on there are fewer
-TOGETHER = 111  # simulations at a time, fewer where they would be more outcomes than these:
-BLOCK = 2_500_000
-FEW_ROWS = 20_000  # up to which every row is drawn on its own; beyond, rows about one pair are drawn as counts
-DENSE = 1_000  # compared items up to which a dense matrix of them is the quickest
-WRITTEN_OUT = 700  # pairs up to which their covariance is written out
-NEARLY = 0.8  # share of the strongest sign of circles that is nearly as strong
+LARGE = 2e6  # multiplications of one simulation above which there are fewer
+TOGETHER, BLOCK = 111, 2_500_000  # most simulations, and outcomes, drawn at a time
+FEW_ROWS = 20_000  # of which each is drawn by itself; of more, rows about one pair are drawn as counts
+DENSE = 1_000  # most compared items for which a dense matrix is the quickest
+WRITTEN_OUT = 700  # most pairs of which their covariance is written out
+NEARLY = 0.8  # share of the strongest sign of circles that counts as strong
 LOST = 1e-3  # share of a kernel's variance that its leading functions may lose
 ROUNDING, SMALLEST = 1e-10, float(np.finfo(float).tiny)
 WEIGHTS = (1.0, 0.6, 0.4)  # of the functions of a single feature
-LEAST_FEATURES, MOST_FEATURES = 3, 60  # between which circles are also looked for along one or two of them
+LEAST_FEATURES, MOST_FEATURES = 3, 60  # numbers of features with a search along one or two of them
 
 
 class Screen(NamedTuple):
-    """Learn circles only after a hint, and up to so many distinct pairs with features, or items without."""
+    """Learn circles only after a hint, and from at most so many pairs with features, or items without."""
 
     max_pairs: float
     max_items: float
 
     def allows(self, X: Comparisons) -> bool:
-        """Return whether circles are learned where there is a hint at them."""
+        """Return whether the data are small enough."""
         return len(X.used_items()) <= self.max_items if X.items is None else len(X.pairs) <= self.max_pairs
 
 
 class Circles(NamedTuple):
-    """A model without circles, the same with them (None: not learned), and what residuals say.
+    """A model without circles, the same with them (None: not learned), and the test of its residuals.
 
     ``p_value`` is how often chance would leave residuals as cyclic, ``along`` the only features that circles follow.
     """
@@ -101,11 +99,7 @@ class Circles(NamedTuple):
 
     @property
     def log_odds(self) -> float:
-        """Log odds of circles by the two evidences, as far as the residuals of the ranking allow.
-
-        Without any sign of circles in the residuals a cyclic part is not worth its parameter; where it was not learned,
-        the odds are the most that the p-value can mean.
-        """
+        """Log odds of circles by the two evidences, at most what the p-value of the residuals allows."""
         most = -PRICE if self.p_value >= NO_SIGN else _most(self.p_value)
         if self.both is None:
             return most
@@ -119,13 +113,12 @@ class Circles(NamedTuple):
 
 
 def look_for_circles(ranking: Any, screen: Screen | None, random_state: Any) -> Circles:
-    """Learn circles beside a fitted model; with ``screen`` only where its residuals hint at them.
-
-    All else stays: kernel, own effects, judges, side, covariates, clusters, link and inference.
-    """
+    """Learn circles beside a fitted model, all else kept; with ``screen`` only if its residuals hint at them."""
     both = None
     if getattr(ranking, "cyclic_kernel", None) is not None:
-        both, ranking = ranking if ranking.kernel is not None else None, _without_circles(ranking)
+        both = ranking if ranking.kernel is not None else None
+        kernel = _plain_kernel(ranking.comparisons_) if both is None else ranking.kernel
+        ranking = _refitted(ranking, kernel=kernel, cyclic_kernel=None)
     X = ranking.comparisons_
     many = X.items is not None and len(X.pairs) > CHEAP
     sign = cyclic_residuals(
@@ -146,33 +139,43 @@ def look_for_circles(ranking: Any, screen: Screen | None, random_state: Any) -> 
     # what a ranking leaves is rougher than what it explains
     scale = max(SCALES[sign.strongest], ROUGHEST) * typical_distance(ranking)
     start = learned(ranking) | {"cyclic constant value": 1.0, "cyclic length scale": scale}
-
-    along = clone(model)
     with quiet():
-        if not sign.along:
-            return Circles(ranking, model.set_params(cyclic_kernel="rbf").fit(X, start=start), sign.p_value)
-        both = along.set_params(cyclic_kernel=_along(ranking, sign.along)).fit(X, start=learned(ranking))
-        if penalised_evidence(both) - penalised_evidence(ranking) > math.log(MILLION):
-            return Circles(ranking, both, sign.p_value, sign.along)
-        other = model.set_params(cyclic_kernel="rbf").fit(X, start=start)
-    if penalised_evidence(other) > penalised_evidence(both):
-        return Circles(ranking, other, sign.p_value)
-    return Circles(ranking, both, sign.p_value, sign.along)
+        few = clone(model).set_params(cyclic_kernel=_along(ranking, sign.along)) if sign.along else None
+        if few is not None:
+            few.fit(X, start=learned(ranking))
+            if penalised_evidence(few) - penalised_evidence(ranking) > math.log(MILLION):
+                return Circles(ranking, few, sign.p_value, sign.along)
+        both = model.set_params(cyclic_kernel="rbf").fit(X, start=start)
+    if few is None or penalised_evidence(both) > penalised_evidence(few):
+        return Circles(ranking, both, sign.p_value)
+    return Circles(ranking, few, sign.p_value, sign.along)
 
 
-def _without_circles(model: PreferenceGP) -> PreferenceGP:
-    """Return the same model without its cyclic part, fitted to the same comparisons."""
-    X = model.comparisons_
-    usual: Any = ConstantKernel() if X.items is None else "rbf"
-    alone = clone(model).set_params(
-        kernel=usual if model.kernel is None else model.kernel, cyclic_kernel=None, hyperparameters="maximise"
+def _refitted(model: Any, **parts: Any) -> PreferenceGP:
+    """Return the same model with other parts, fitted to the same comparisons."""
+    with quiet():
+        changed = clone(as_gp(model)).set_params(hyperparameters="maximise", **parts)
+        return cast(PreferenceGP, changed.fit(model.comparisons_))
+
+
+def without_utility(model: Any) -> PreferenceGP:
+    """Return the model of circles alone, in which clusters of comparable items are found."""
+    kernel = getattr(model, "cyclic_kernel", None)
+    return _refitted(
+        model,
+        kernel=None,
+        cyclic_kernel=_plain_kernel(model.comparisons_) if kernel is None else kernel,
+        own_effect=False,
+        n_restarts=0,
     )
-    with quiet():
-        return cast(PreferenceGP, alone.fit(X))
+
+
+def _plain_kernel(X: Comparisons) -> Any:
+    return ConstantKernel() if X.items is None else "rbf"
 
 
 def as_gp(model: Any) -> PreferenceGP:
-    """Return an unfitted PreferenceGP that is the same model; a Bradley-Terry model is one without features."""
+    """Return a PreferenceGP that is the same model, for a Bradley-Terry model an unfitted one."""
     if isinstance(model, PreferenceGP):
         return model
     assert isinstance(model, BradleyTerry)
@@ -191,10 +194,7 @@ def as_gp(model: Any) -> PreferenceGP:
 
 
 def _without_features(model: PreferenceGP, ranking: Any) -> PreferenceGP:
-    """Fit circles that are independent from pair to pair beside a ranking, which leaves them half of its variance.
-
-    The search for their variance starts from the best of a few values.
-    """
+    """Fit circles that are independent from pair to pair beside a ranking, starting from half of its variance."""
     X = ranking.comparisons_
     known = learned(ranking)
     own = known.get("variance", known.get("own effect constant value"))
@@ -206,10 +206,10 @@ def _without_features(model: PreferenceGP, ranking: Any) -> PreferenceGP:
 
 
 def best_variance(model: PreferenceGP, X: Comparisons, name: str) -> float:
-    """Return the one of a few values of a variance that has the highest evidence, to start a search from.
+    """Return the best of a few values of a variance, to start a search from.
 
-    The evidence may have two tops, one of them without any preferences: a look at a few values finds the higher one
-    with fewer evaluations than random starts, each of which would go on to the end.
+    The evidence may have two maxima, one of them without any preferences. A few values find the higher one with fewer
+    evaluations than random starts.
     """
     tried = clone(model).set_params(hyperparameters="fixed").fit(X)
     place = tried.theta_names_.index(name)
@@ -222,7 +222,7 @@ def best_variance(model: PreferenceGP, X: Comparisons, name: str) -> float:
 
 
 def _along(ranking: Any, features: tuple[int, ...]) -> Any:
-    """Return a kernel of a few features, each with its own length scale; those of others are fixed, far too long."""
+    """Return a kernel of a few features, each with its own length scale; those of others are fixed, and very long."""
     X = ranking._solution.problem.parts["utility"].X
     spread, extent = X.std(axis=0), np.ptp(X, axis=0)
     scale = FAR * np.where(extent > 0, extent, 1.0)
@@ -233,32 +233,20 @@ def _along(ranking: Any, features: tuple[int, ...]) -> Any:
     return ConstantKernel() * RBF(scale, bounds)
 
 
-def without_utility(model: Any) -> PreferenceGP:
-    """Return the model of circles alone: what is comparable is found from it."""
-    like = as_gp(model)
-    bare: Any = ConstantKernel() if model.comparisons_.items is None else "rbf"
-    kernel = bare if like.cyclic_kernel is None else like.cyclic_kernel
-    circles = clone(like).set_params(
-        kernel=None, cyclic_kernel=kernel, own_effect=False, n_restarts=0, hyperparameters="maximise"
-    )
-    with quiet():
-        return cast(PreferenceGP, circles.fit(model.comparisons_))
-
-
 def penalised_evidence(model: Any) -> float:
     """Return the log evidence less the price of the learned parameters."""
     return float(model.log_evidence_ - price(model))
 
 
 def price(model: Any) -> float:
-    """Return the nats that learned parameters must be worth, and the choice of features that circles are along."""
+    """Return the nats that learned parameters cost, and the choice of the features that circles follow."""
     n = n_learned(model)
     chosen = getattr(model, "n_features_in_", 1) if n < len(model.theta_) else 1
     return PRICE * n + math.log(chosen * (chosen + 1) / 2)
 
 
 def n_learned(model: Any) -> int:
-    """Return how many parameters were learned: all but those whose bounds leave them no room."""
+    """Return how many parameters were learned: all but those with equal bounds."""
     if not isinstance(model, PreferenceGP):
         return len(model.theta_)
     low, high = model.bounds_.T
@@ -276,10 +264,7 @@ def _most(p_value: float) -> float:
 
 
 def chance(X: Comparisons, *, normal: bool) -> float:
-    """Return the log evidence of no preferences at all, ties being as frequent as they are.
-
-    With ``normal`` outcomes are margins, as large as they are, under normal noise; else their signs count.
-    """
+    """Return the log evidence of no preferences, given how frequent ties or, if ``normal``, how large margins are."""
     weight = np.ones(len(X)) if X.weight is None else X.weight
     total = float(weight.sum())
     if normal:
@@ -290,9 +275,9 @@ def chance(X: Comparisons, *, normal: bool) -> float:
 
 
 def similarities(ranking: Any, scales: Sequence[float]) -> list[FloatArray | None]:
-    """Return Gaussian kernels between the items of a ranking, of these multiples of the typical distance of two.
+    """Return Gaussian kernels between items, for multiples of their typical distance.
 
-    None, for a multiple of 0 and for items without features, stands for items that have nothing in common.
+    None, for a multiple of 0 and for items without features, is a kernel of independent pairs.
     """
     prior = _utility(ranking)
     if prior.X is None:
@@ -307,10 +292,10 @@ def typical_distance(ranking: Any) -> float:
 
 
 def functions_of_features(ranking: Any) -> FloatArray | None:
-    """Return functions of every single feature at the items of a ranking, (n_items, n_features, 3).
+    """Return functions of every single feature at the items, (n_items, n_features, 3).
 
-    They are cosines of the rank of an item, which no outlier moves, centred, the smoother ones weighing more. None
-    where there are too few features to tell one or two of them from all, or too many, or no table of numbers.
+    They are cosines of the rank of an item, which no outlier moves, centred; smoother ones weigh more. None if there
+    are too few or too many features, or no table of numbers.
     """
     X = _utility(ranking).X
     if not isinstance(X, np.ndarray) or not LEAST_FEATURES <= X.shape[1] <= MOST_FEATURES:
@@ -327,7 +312,7 @@ def _utility(ranking: Any) -> Any:
 
 
 def row_reliabilities(model: Any) -> FloatArray | None:
-    """Return the reliability of who judged, for every comparison of a model; None where all are 1."""
+    """Return the reliability of the judge of every comparison of a model; None if all are 1."""
     learned = getattr(model, "reliability_", None)
     if learned is None:
         return None
@@ -336,9 +321,9 @@ def row_reliabilities(model: Any) -> FloatArray | None:
 
 
 class Sign(NamedTuple):
-    """How often chance would leave residuals as cyclic as these, and with which of the kernels they are most so.
+    """How often chance leaves residuals as cyclic as these, and the kernel with which they are most cyclic.
 
-    ``along`` are the features along which they are still more so, one or two of them, if there are.
+    ``along`` are one or two features along which they are still more cyclic, if there are.
     """
 
     p_value: float
@@ -355,17 +340,16 @@ def cyclic_residuals(
     """Return the p-value of the score test for a cyclic part beside a fitted ranking, by simulation.
 
     The statistic is r'Gr, r the derivatives of log p(y | z) at the ranking's differences z, and G the covariance of a
-    cyclic part: for compared items with kernel ΦΦ' half the squared norm of Φ'RΦ, R the skew matrix of residuals, with
-    Φ centred; without a kernel (None) pairs are independent. Outcomes of simulations come from the same z. Of all
-    residuals that part is taken out that a utility of each item would explain, whatever its prior (a Newton step
-    without one): r - WA (A'WA)⁻ A'r, W the information of the pairs. What a prior holds back is no circle, and where
-    the compared pairs close none, as on a ladder on which only neighbours met, nothing is left: the p-value is 1, and
-    nothing is simulated. It is also 1 where one order of items without features agrees with all outcomes, as hardly any
-    simulation is as orderly. Of several kernels the smallest p-value counts, in the simulations as well.
+    cyclic part: with kernel ΦΦ' half the squared norm of Φ'RΦ, R the skew matrix of residuals, Φ centred; without a
+    kernel (None) pairs are independent. Outcomes of simulations come from the same z. From all residuals that part is
+    removed that a utility of each item would explain without a prior (one Newton step): r - WA (A'WA)⁻ A'r, W the
+    information of the pairs. If the compared pairs close no circle, nothing is left: the p-value is 1 without any
+    simulation. It is also 1 if one order of items without features agrees with all outcomes. Of several kernels the
+    smallest p-value counts, in the simulations as well.
 
-    With ``functions`` of single features circles along one or two of them count as one more kernel: the statistic is
-    the largest, over features a and b, of the squared norm of Φ_a'RΦ_b in units of its own deviation. It sees what
-    distances in all features do not, where most of them have nothing to do with it.
+    With ``functions`` of single features, circles along one or two of them count as one more kernel: the statistic is
+    the largest squared norm of Φ_a'RΦ_b over features a and b, in units of its deviation. It finds circles that follow
+    few of many features.
     """
     X, likelihood = ranking.comparisons_, ranking.likelihood_
     weight = np.ones(len(X)) if X.weight is None else X.weight
@@ -415,10 +399,9 @@ def cyclic_residuals(
 
 
 def _without_utilities(ends: tuple[Any, Any], n: int, W: FloatArray, inside: Any) -> Any:
-    """Return r -> r - WA (A'WA)⁻ A'r for columns of residuals: what no utility of each item explains.
+    """Return r -> r - WA (A'WA)⁻ A'r for columns of residuals; it is zero except for pairs ``inside`` circles.
 
-    It is zero but for pairs ``inside`` circles. The cube of the items is paid up to a thousand of them; beyond, systems
-    with the sparse A'WA are solved by conjugate gradients.
+    Up to a thousand items A'WA is dense; for more, systems with it are solved by conjugate gradients.
     """
     if n <= DENSE:
         A = _differences(ends, n)
@@ -451,10 +434,10 @@ def _stacked(parts: Any, r: FloatArray) -> FloatArray:
 
 
 def _gain(seen: FloatArray) -> FloatArray:
-    """Return about how many nats the evidence of the first row would gain by a variance of its own, for each column.
+    """Return about how many nats a variance of its own gains for the first row, in each column.
 
-    The squared norm of k independent normal variables that is ρ times its mean gains k/2 (ρ - 1 - log ρ), and k is
-    twice the square of mean by deviation.
+    The squared norm of k independent normal variables that is ρ times its mean gains k/2 (ρ - 1 - log ρ), where
+    k = 2 (mean / deviation)².
     """
     mean, variance = seen[1:].mean(axis=0), seen[1:].var(axis=0)
     known = (mean > 0) & (variance > 0)
@@ -464,7 +447,7 @@ def _gain(seen: FloatArray) -> FloatArray:
 
 
 def _units(seen: FloatArray) -> FloatArray:
-    """Return columns of squared norms as deviations from their means; their cube roots are nearly normal."""
+    """Return standardised cube roots of columns of squared norms, which are nearly normal."""
     root = np.cbrt(np.maximum(seen, 0.0))
     spread = root.std(axis=0)
     excess = root - root.mean(axis=0)
@@ -472,9 +455,9 @@ def _units(seen: FloatArray) -> FloatArray:
 
 
 def _strongest(seen: FloatArray) -> int:
-    """Return the column whose first row is the most deviations of the others above their mean, or nearly so.
+    """Return the first column whose first row is nearly the most deviations above the mean of the others.
 
-    The first of these: a search finds smoother circles from rougher ones more easily than the other way round.
+    The first, as a search finds smoother circles from rougher ones more easily than the other way round.
     """
     spread = seen[1:].std(axis=0)
     excess = seen[0] - seen[1:].mean(axis=0)
@@ -495,7 +478,7 @@ def _signs(X: Comparisons, likelihood: Any) -> FloatArray:
 
 
 class Trials(NamedTuple):
-    """What is drawn at once: the first row of each trial, its outcomes and their weight, and the trial of each row."""
+    """What is drawn at once: first row, number and weight of the outcomes of each trial, and the trial of each row."""
 
     row: IntArray
     times: IntArray
@@ -504,11 +487,10 @@ class Trials(NamedTuple):
 
 
 def _trials(cell: IntArray, weight: FloatArray, *, exact: bool) -> Trials:
-    """Return rows of which a model sees the same as one trial, as far as that is the same in distribution.
+    """Return rows of the same cell and weight as one trial, which has the same distribution.
 
-    A weight of 3 is three outcomes, and 2.5 are two that count 1.25 each. So outcomes of the same pair are a count if
-    they weigh the same, as all do where weights are whole numbers. Margins (``exact``) of a pair sum to a normal
-    variable whatever they weigh.
+    A weight of 3 is three outcomes, and 2.5 are two that count 1.25 each, so that outcomes of a pair are one count if
+    weights are whole numbers. Margins (``exact``) of a pair sum to a normal variable, whatever their weights.
     """
     times = np.maximum(np.round(weight), 1).astype(np.int64)
     if len(weight) <= FEW_ROWS:
@@ -523,7 +505,7 @@ def _trials(cell: IntArray, weight: FloatArray, *, exact: bool) -> Trials:
 
 
 def _simulator(likelihood: Any, z: FloatArray, trials: Trials, rng: np.random.Generator) -> tuple[Any, FloatArray]:
-    """Return a function that draws outcomes several times and returns their residuals, and the variances of these."""
+    """Return a function that draws residuals of outcomes several times, and their variances."""
     times, weight = trials.times, trials.weight
     if likelihood.normal:
         information = weight / likelihood.noise_deviation**2
@@ -549,7 +531,7 @@ def _statistic(n: int, ends: tuple[Any, Any], K: FloatArray | None) -> tuple[Any
     m = ends[0].shape[0]
     if K is None:
         return lambda r: np.square(r).sum(axis=0), float(m)
-    # without the constant function: skew functions of the others sum to zero over opponents, as no utility does
+    # centred: without the constant function, skew functions sum to zero over opponents, as no utility does
     K = K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
     if not np.trace(K) > 0:
         return lambda r: np.zeros(r.shape[1]), 0.0
@@ -566,7 +548,7 @@ def _statistic(n: int, ends: tuple[Any, Any], K: FloatArray | None) -> tuple[Any
 
 
 def _along_features(n: int, ends: tuple[Any, Any], functions: FloatArray) -> tuple[Any, float]:
-    """Return r -> squared norms of Φ_a'RΦ_b for all features a <= b, a row for each column of residuals; its cost."""
+    """Return r -> squared norms of Φ_a'RΦ_b for features a <= b, a row for each column of residuals; and its cost."""
     _, d, q = functions.shape
     Phi = np.ascontiguousarray(functions.reshape(n, d * q))
     products, kept = _products(n, ends, Phi), np.triu_indices(d)
@@ -578,7 +560,7 @@ def _along_features(n: int, ends: tuple[Any, Any], functions: FloatArray) -> tup
 
 
 def _products(n: int, ends: tuple[Any, Any], Phi: FloatArray) -> Any:
-    """Return r -> Φ'RΦ, one after the other, for columns of residuals, R the skew matrix of one of them."""
+    """Return r -> Φ'RΦ for each column of residuals, R its skew matrix."""
     i, j = ends
     m = i.shape[0]
     place = sp.csr_array((np.arange(1.0, 2 * m + 1), (np.concatenate([i, j]), np.concatenate([j, i]))), shape=(n, n))

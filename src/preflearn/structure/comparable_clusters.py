@@ -21,8 +21,8 @@ from preflearn.structure.graph import FloatArray, net_preferences, shares
 __all__ = ["ComparableClusters"]
 
 ABSTAIN = 0.6  # probability of the winner below which a partial ranking does not compare
-MOST = 10  # clusters that "auto" looks at
-MOSTLY = 0.6  # share of all preferences that the rankings within them explain
+MOST = 10  # clusters that "auto" considers
+MOSTLY = 0.6  # least share of all preferences that rankings within clusters must explain
 
 
 class ComparableClusters(ClusterMixin, BaseEstimator):
@@ -33,14 +33,14 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        Number of clusters; "auto" is the one, up to ten, with which rankings within clusters explain most of all
-        preferences, those across clusters being a part that they cannot explain; one if that is less than 60 %.
+        Number of clusters; "auto" is the number, up to ten, with which rankings within clusters explain most of all
+        preferences, including those across clusters; one if that is less than 60 %.
     method : {"gpgp", "svd", "partial"}, default="gpgp"
-        What the preference matrix is: that of a Gaussian process over pairs (GPGP), the observed net preferences (SVD),
-        or the observed ones less those that a utility finds too close to call (partial ranking with abstention).
+        The preference matrix: of a Gaussian process over pairs (GPGP), of observed net preferences (SVD), or of those
+        that a utility does not find too close to call (partial ranking with abstention).
     assign : {"affinity", "kmeans"}, default="affinity"
-        How items are put into clusters: by how strongly they prefer and are preferred to each other, or by k-means on
-        the leading singular vectors, as in the paper.
+        How items are put into clusters: by the size of preferences between them, or by k-means on the leading singular
+        vectors, as in the paper.
     model : PreferenceGP, default=None
         For "gpgp" the model to fit; None is ``PreferenceGP(cyclic_kernel="rbf")``, which needs features.
     random_state : int, RandomState or None, default=None
@@ -61,18 +61,19 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
     ranks_ : ndarray (n_items,)
         Place of every item within its cluster, from 1.
     explained_ : ndarray (n_clusters_,)
-        Share of the preferences within each cluster, as squares, that differences of these utilities explain: 1 where a
-        ranking says everything, less where the cluster has circles of its own.
+        Share of the squared preferences within each cluster that differences of these utilities explain: 1 for a
+        perfect ranking, less if the cluster has circles of its own.
 
     Notes
     -----
-    With L clusters the true matrix is Σ (f_l 1_l' - 1_l f_l'), of rank 2 L (equation 7 of the paper), and the paper
-    runs k-means on its leading 2 L singular vectors U. These differ within a cluster as much as between clusters,
-    though. What is zero between clusters are the entries of the matrix and those of U U': with "affinity" items are
-    clustered by their sizes, spectrally for "gpgp" (sizes of learned preferences), and by k-means on normalised rows of
-    U U' otherwise (observed preferences are all of one size). *Differences from the paper*: this, which finds more of
-    the right clusters in its simulation (``examples/inconsistent_preferences.py``); and the number of clusters, which
-    the paper reads from the gap in the spectrum. Utilities are the means of the rows of the matrix within each cluster.
+    With L clusters the true matrix is Σ (f_l 1_l' - 1_l f_l'), of rank 2 L (equation 7 of the paper). The paper
+    runs k-means on its leading 2 L singular vectors U, which differ within a cluster as much as between clusters.
+    What is zero between clusters are the entries of the matrix and of U U'. So "affinity" clusters by their sizes:
+    spectrally for "gpgp", and by k-means on normalised rows of U U' otherwise (observed preferences are all of one
+    size). Utilities are the means of the rows of the matrix within each cluster. *Differences from the paper*:
+    "affinity", which finds more of the right clusters in the paper's simulation
+    (``examples/inconsistent_preferences.py``); and the number of clusters, which the paper reads from the gap in
+    the spectrum.
 
     References
     ----------
@@ -153,17 +154,17 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         n = G.shape[0]
         if G.shape != (n, n) or np.abs(G + G.T).max(initial=0.0) > 1e-8 * np.abs(G).max(initial=0.0):
             raise ValueError(
-                f"ComparableClusters: preferences of shape {G.shape} are not antisymmetric. Give one row and one "
-                "column for each item, with preferences[i, j] = -preferences[j, i]."
+                f"ComparableClusters: preferences of shape {G.shape} are not antisymmetric. Give a square array with "
+                "preferences[i, j] = -preferences[j, i]."
             )
         self._check_number(n)
         U, s, _ = np.linalg.svd(G)
         counts = range(1, max(1, min(MOST, n // 2)) + 1) if self.n_clusters == "auto" else [int(self.n_clusters)]
         found = [self._assign(G, U, count) for count in counts]
-        told = [_told(G, labels) for labels in found]
-        # arcs of a circle can be ranked, too: groups are those without much that is between them
-        best = int(np.argmax(told))
-        self.labels_ = found[best if told[best] >= MOSTLY or len(found) == 1 else 0]
+        explained = [_explained(G, labels) for labels in found]
+        # arcs of a circle can be ranked, too: clusters must leave little between them
+        best = int(np.argmax(explained))
+        self.labels_ = found[best if explained[best] >= MOSTLY or len(found) == 1 else 0]
         self.n_clusters_ = int(self.labels_.max()) + 1 if self.n_clusters == "auto" else int(self.n_clusters)
         self.preferences_, self.singular_values_ = G, s
         self.utilities_, self.ranks_ = np.zeros(n), np.zeros(n, dtype=np.intp)
@@ -194,7 +195,7 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         else:
             U = U[:, : 2 * count]
             rows = U if self.assign == "kmeans" else np.abs(normalize(U @ U.T))
-        # fewer different rows than clusters, as equal items have: they are as many clusters as there are rows
+        # equal items may leave fewer different rows than clusters
         with quiet(ConvergenceWarning):
             return KMeans(count, n_init=20, random_state=self.random_state).fit(rows).labels_
 
@@ -205,9 +206,10 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
             if model is None:
                 if X.items is None:
                     raise DataError(code="clusters-need-features", owner="ComparableClusters").says(
-                        'the items have no features, which the model of method="gpgp" learns from',
-                        'Use method="svd" or "partial", or model=PreferenceGP(cyclic_kernel=ConstantKernel()), which '
-                        "knows items by name; or give Comparisons an item table",
+                        'method="gpgp" needs features of the items',
+                        "Give Comparisons an item table",
+                        'use method="svd" or "partial"',
+                        "pass model=PreferenceGP(cyclic_kernel=ConstantKernel())",
                     )
                 model = PreferenceGP(cyclic_kernel="rbf", ties=ties, random_state=self.random_state)
             return np.asarray(model.fit(X).preference_matrix().mean)
@@ -223,15 +225,15 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
 
 def _spectral(size: FloatArray, count: int) -> FloatArray:
     """Return the leading eigenvectors of affinities, scaled by degrees, with rows of norm 1 (Ng, Jordan and Weiss)."""
-    W = size + 1e-6 * size.mean() + np.finfo(float).tiny  # a trace keeps items without any preference connected
+    W = size + 1e-6 * size.mean() + np.finfo(float).tiny  # keeps items without any preference connected
     root = np.sqrt(W.sum(axis=1))
     n = len(W)
     vectors = eigh(W / root[:, None] / root, subset_by_index=(n - count, n - 1))[1]
     return np.asarray(normalize(vectors))
 
 
-def _told(G: FloatArray, labels: Any) -> float:
-    """Return the share of all preferences, as squares, that rankings within clusters explain."""
+def _explained(G: FloatArray, labels: Any) -> float:
+    """Return the share of all squared preferences that rankings within clusters explain."""
     explained = 0.0
     for label in np.unique(labels):
         members = np.flatnonzero(labels == label)

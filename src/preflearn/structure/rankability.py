@@ -57,18 +57,18 @@ __all__ = [
     "verdict_on",
 ]
 
-ALL = 0.95  # share of preferences from which a ranking explains all of them, whatever model they are from
-NOISE = 3.0  # nats above chance below which there is nothing to explain
-EP_UP_TO = 400  # distinct pairs for which EP is affordable several times
-HEAVY = 1e4  # weight of one comparison from which EP takes long, and is not needed
-# What circles are learned from after a hint, by default: pairs of items with features, items without.
+ALL = 0.95  # share of preferences that counts as all of them, whichever model they are from
+NOISE = 3.0  # nats above chance that the best model must reach
+EP_UP_TO = 400  # distinct pairs for which several fits by EP are affordable
+HEAVY = 1e4  # weight of one comparison above which EP is slow and not needed
+# After a hint, circles are learned from at most so many pairs of items with features, or items without.
 MOST_LEARNED, MOST_ITEMS_LEARNED = 2_500, 1_000
-SURE = math.log(3)  # log odds from which on a verdict is given
-SOME, MOST = 1 / 3, 0.5  # share of preferences from which on a ranking explains some of them, and most
-NOTHING = 0.05  # and below which it explains none
-CYCLES = 5  # that are looked for
+SURE = math.log(3)  # log odds that a verdict needs
+NOTHING, SOME, MOST = 0.05, 1 / 3, 0.5  # least shares of preferences that count as more than none, as some and as most
+CYCLES = 5
 MOST_DRAWN = 40  # items whose preferences are drawn jointly
-QUICK, MORE = 1e9, 10  # operations that are; and how many times as many cycles are looked at where there are more
+QUICK = 1e9  # operations for which probabilities of all pairs are computed
+MORE = 10  # times as many cycles are looked at without them
 
 
 def rankability(
@@ -83,13 +83,13 @@ def rankability(
     max_items: float = MOST_ITEMS_LEARNED,
     random_state: Any = 0,
 ) -> Rankability:
-    """Say whether comparisons can be ranked, by comparing what a ranking and circles explain.
+    """Say whether comparisons can be ranked: compare a model without and with circles.
 
     Parameters
     ----------
     X : Comparisons, or a fitted PreferenceGP or BradleyTerry
-        A model stands for the comparisons it was fitted on. It is compared with the same model that has, or has not, a
-        cyclic part: kernel, own effects, judges, side, covariates, clusters, likelihood and inference stay.
+        A model is compared with itself with, or without, a cyclic part on the comparisons it was fitted on; all other
+        parts stay.
     inference : {"auto", "laplace", "ep"}, default="auto"
         "auto" is EP for up to 400 distinct pairs, Laplace's method beyond (and for weights above 10,000).
     likelihood : {"probit", "logit"} or likelihood, default="probit"
@@ -99,35 +99,33 @@ def rankability(
     n_samples : int, default=2000
         Joint draws for Condorcet winner and Smith set, among the 40 items of the highest mean preference at most.
     screen : bool, default=False
-        Whether to learn circles only where the residuals of a ranking hint at them. Without a hint ``models`` has the
-        ranking alone, and ``log_odds`` are the most that the p-value can mean; and where both parts together are
-        beyond doubt, circles alone are not learned. Many pairs of items with features cost a second instead of a
-        minute.
+        Whether to learn circles only where the residuals of a ranking hint at them: a second instead of a minute for
+        many pairs of items with features. Without a hint ``models`` has the ranking alone, and ``log_odds`` are the
+        highest that the p-value allows.
     max_pairs : float, default=2500
-        With ``screen``: different pairs of items with features above which circles are not learned even after a hint,
-        which leaves the verdict "undecided".
+        With ``screen``: if items have features and there are more distinct pairs, circles are not learned even after a
+        hint, and the verdict is "undecided".
     max_items : float, default=1000
-        The same for compared items without features, as the cost grows with the cube of their number.
+        The same for the number of compared items without features; the cost grows with its cube.
     random_state : int, RandomState, Generator or None, default=0
         Source of random starts and draws.
 
     Returns
     -------
     Rankability
-        Verdict, odds and what lies behind them; printing it says it in words.
+        Verdict, odds and figures; printing it shows them in words.
 
     Notes
     -----
-    Two models are compared: one with utilities, and the same with a cyclic part (equation 4 of the paper; independent
-    from pair to pair for items without features) beside them. The odds of circles are those of their evidences, each
-    free parameter having to be worth 1.5 nats. Without features only repeated comparisons, or circles, can tell a
-    cyclic part from noise. With three features or more, circles may also run along one or two of them, if the
-    residuals of the ranking say so more clearly than of all features; such a choice has to be worth the logarithm of
-    the number of pairs of features.
+    One model has utilities, the other also a cyclic part (equation 4 of the paper; independent from pair to pair for
+    items without features). The odds of circles are the ratio of their evidences, where each free parameter costs 1.5
+    nats. Without features only repeated comparisons, or circles, can tell a cyclic part from noise. With three features
+    or more, circles may also follow one or two of them, if the residuals show this more clearly than for all features;
+    the choice costs the logarithm of the number of pairs of features.
 
-    Evidence for circles may only mean that the prior finds such a ranking unlikely, as that of a ladder on which
-    only neighbours met. So outcomes are also simulated from the ranking that was learned: circles are found only
-    if its residuals run in circles (score test of the cyclic part's variance) more than those of simulations.
+    Evidence for circles may only mean that the prior finds such a ranking unlikely, as on a ladder where only
+    neighbours met. So outcomes are also simulated from the fitted ranking: circles are found only if the residuals run
+    in circles more than those of simulations do (score test of the variance of the cyclic part).
 
     References
     ----------
@@ -153,7 +151,7 @@ def rankability(
         if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
             raise ValueError(f"rankability: {name}={value!r} must be a whole number of at least {least}.")
     if X.weight is not None and not np.all(X.weight):
-        model, X = None, X[np.flatnonzero(X.weight)]  # what was never seen has no residuals
+        model, X = None, X[np.flatnonzero(X.weight)]  # rows of weight 0 have no residuals
     if inference == "auto":
         heavy = X.weight is not None and X.weight.max() > HEAVY
         inference = "ep" if len(X.pairs) <= EP_UP_TO and not heavy else "laplace"
@@ -172,7 +170,7 @@ def rankability(
 
 def verdict_on(
     found: Circles,
-    said: Any = None,
+    answering: Any = None,
     *,
     n_cycles: int = CYCLES,
     n_samples: int = 2000,
@@ -180,21 +178,21 @@ def verdict_on(
 ) -> Rankability:
     """Return the verdict on a model with and without circles.
 
-    Shares and cycles are those of the better one, or of ``said``: that model as it will answer questions, for example
-    averaged over hyperparameters.
+    Shares and cycles are those of the better one, or of ``answering``: the same model as it answers questions, for
+    example averaged over hyperparameters.
     """
     X, log_odds, ranking = found.ranking.comparisons_, found.log_odds, found.ranking
     models = {"ranking": ranking} if found.both is None else {"ranking": ranking, "both": found.both}
     evidence = {name: float(model.log_evidence_) for name, model in models.items()}
     evidence["chance"] = chance(X, normal=ranking.likelihood_.normal)
-    # chance knows how frequent ties are, or how large margins, as all models do
+    # all models, chance too, know how frequent ties or how large margins are
     guessed = evidence["chance"] - PRICE * ranking.likelihood_.theta.shape[0]
     explained = max(penalised_evidence(model) for model in models.values()) - guessed
     best = models["both" if log_odds >= 0 and found.both is not None else "ranking"]
-    learned = said_by(best if said is None else said, n_cycles, n_samples, random_state)
+    learned = learn_preferences(best if answering is None else answering, n_cycles, n_samples, random_state)
     verdict = "undecided" if found.hint else _verdict(log_odds, explained, learned.ranking_share)
     along = _feature_names(ranking, found.along)
-    if verdict in ("rankable", "only noise"):  # circles of a model that is not believed are not reported
+    if verdict in ("rankable", "only noise"):  # circles of the worse model are not reported
         learned, along = learned._replace(cycles=[]), ()
     pairs, net = net_preferences(X)
     return Rankability(
@@ -219,7 +217,7 @@ def _feature_names(model: Any, features: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def _verdict(log_odds: float, explained: float, ranking_share: float) -> str:
-    """Return the verdict from the odds of circles and what the best model has earned above chance."""
+    """Return the verdict from the odds of circles and the evidence of the best model above chance."""
     if explained < NOISE - PRICE:
         return "only noise"
     if log_odds < -SURE or (log_odds < SURE and ranking_share > ALL):
@@ -234,19 +232,19 @@ class Rankability:
     Attributes
     ----------
     verdict : {"rankable", "cyclic", "partly cyclic", "undecided", "only noise"}
-        In one word; "partly cyclic": a ranking explains some of the preferences (a third or more), circles the rest.
+        "partly cyclic": a ranking explains some of the preferences (a third or more), circles the rest.
     log_odds : float
         Logarithm of the odds of circles against a single ranking.
     p_value : float
-        How often a ranking, as learned, leaves residuals that run in circles as much as those observed.
+        How often simulations of the fitted ranking leave residuals that run in circles as much as those observed.
     log_evidence : dict
         Log evidence of the models and of chance: "ranking", "both" (if it was learned), "chance".
     ranking_share, cyclic_share : float
-        Shares of the learned preferences between all items (by the model that the odds favour), as squares, that the
+        Shares of the squares of learned preferences between all items (of the model that the odds favour) that the
         best ranking explains, and the rest.
     ordered : bool
-        Whether one order of the items agrees with all learned preferences: if circles are found nevertheless, it is how
-        strong preferences are that no ranking explains, not which way they point.
+        Whether one order of the items agrees with all learned preferences. If circles are found nevertheless, no
+        utilities explain how strong preferences are.
     hodge : Hodge
         Gradient, curl and harmonic shares of the observed net preferences.
     triads : (int, int)
@@ -254,15 +252,15 @@ class Rankability:
     clustering : float
         Average clustering coefficient of the comparison graph.
     cycles : list of (float, list)
-        Strongest cycles: the probability of the weakest preference, and items by name, each preferred to the next.
+        Strongest cycles: the probability of the weakest preference, and item names, each preferred to the next.
     n_parts : int
-        Parts of the items that never met, where no features are known that would compare them.
+        Groups of items that were never compared with each other, for items without features; else 1.
     n_judges : int
-        Judges whose comparisons were taken together, 0 where nobody is named.
+        Judges by name, 0 if none are named.
     models : dict
-        The fitted models: "ranking", and "both" with circles beside it, unless they could not change the verdict.
+        The fitted models: "ranking", and "both" with circles, if it was learned.
     winners : Winners
-        What ``condorcet`` and ``smith`` are drawn from, when they are asked for.
+        What ``condorcet`` and ``smith`` are drawn from on first use.
     along : tuple of str
         The only features that the circles depend on, one or two; empty where it is all of them.
     """
@@ -286,7 +284,7 @@ class Rankability:
 
     @property
     def shared(self) -> bool:
-        """Whether judges have tastes of their own besides, so that the verdict is about what they share."""
+        """Whether judges have tastes of their own, so that the verdict is about the preferences that they share."""
         return getattr(self.models["ranking"], "judge_kernel", None) is not None
 
     @property
@@ -311,11 +309,11 @@ class Rankability:
 
     @property
     def chance(self) -> str:
-        """The p-value in words: simulations of which none was as cyclic say no more than that it is small."""
+        """The p-value in words: if no simulation was as cyclic, only an upper bound is known."""
         return f"{'at most ' if self.p_value <= 1 / (FEWER + 1) else ''}{self.p_value:.1%}"
 
     @property
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The verdict in a sentence."""
         if self.hint:
             return "What a ranking leaves unexplained hints at circles, which were not learned."
@@ -345,7 +343,7 @@ class Rankability:
 
     @property
     def odds(self) -> str:
-        """The odds of circles in words, or why they say little."""
+        """The odds of circles in words, or what replaces them."""
         if self.hint:
             return f"chance would do the same in {self.chance} of cases"
         if self.log_odds == -PRICE or (self.log_odds < 0 and self.p_value >= NO_SIGN):
@@ -360,9 +358,7 @@ class Rankability:
         return f"odds {number} to 1 {'for' if self.log_odds > 0 else 'against'} {what}"
 
     def clusters(self, n_clusters: int | Literal["auto"] = "auto", *, random_state: Any = 0) -> ComparableClusters:
-        """Return groups of items that can be ranked within and not across, by the model of circles alone.
-
-        It is learned now.
+        """Learn the model of circles alone, and return groups of items that can be ranked within and not across.
 
         Parameters
         ----------
@@ -383,7 +379,7 @@ class Rankability:
         """Return the verdict in words, with the figures behind it."""
         circles, triples = self.triads
         lines = [
-            self.told,
+            self.sentence,
             f"  {self.odds}",
             f"  {self.chance} of rankings like this one would leave residuals as cyclic",
             f"  learned preferences: a ranking explains {self.ranking_share:.0%}, circles {self.cyclic_share:.0%}",
@@ -406,12 +402,12 @@ class Rankability:
 
 
 def cyclic_or_partly(ranking_share: float) -> str:
-    """Return the verdict where circles are sure, by the share of preferences that a ranking explains."""
+    """Return the verdict if circles are sure, by the share of preferences that a ranking explains."""
     return "partly cyclic" if ranking_share >= SOME else "cyclic"
 
 
-class Said(NamedTuple):
-    """What a model has learned about all pairs of items, ready to be told."""
+class LearnedPreferences(NamedTuple):
+    """The preferences of a model between all items, by names."""
 
     ranking_share: float
     cyclic_share: float
@@ -422,7 +418,7 @@ class Said(NamedTuple):
 
 @dataclass(frozen=True)
 class Winners:
-    """Who wins against everybody, by joint draws that are made when somebody asks."""
+    """Who wins against everybody, by joint draws that are made on first use."""
 
     model: PreferenceGP
     names: Any
@@ -446,10 +442,10 @@ class Winners:
         return listed(everybody), listed(member)
 
 
-def said_by(model: PreferenceGP, n_cycles: int, n_samples: int, random_state: Any) -> Said:
-    """Return what a fitted model says about the items it learned from."""
+def learn_preferences(model: PreferenceGP, n_cycles: int, n_samples: int, random_state: Any) -> LearnedPreferences:
+    """Return the preferences of a fitted model between the items of training."""
     around: list[tuple[float, list[int]]] = []
-    if model.cyclic_kernel is None:  # what a utility prefers has no cycles, and all pairs need not be asked about
+    if model.cyclic_kernel is None:  # utilities have no cycles
         score = np.asarray(model.predict_utility())
         parts, ordered = (float(np.any(score != score[0])), 0.0), True
     else:
@@ -458,7 +454,7 @@ def said_by(model: PreferenceGP, n_cycles: int, n_samples: int, random_state: An
         parts, ordered = shares(G), _ordered(G)
     names = np.arange(len(score)) if model.item_names_ is None else model.item_names_
     named = [(strength, [names[item] for item in cycle]) for strength, cycle in around]
-    return Said(*parts, ordered, named, Winners(model, names, score, n_samples, random_state))
+    return LearnedPreferences(*parts, ordered, named, Winners(model, names, score, n_samples, random_state))
 
 
 def _ordered(G: FloatArray) -> bool:
@@ -466,7 +462,7 @@ def _ordered(G: FloatArray) -> bool:
 
 
 def _preferences(model: PreferenceGP) -> tuple[FloatArray, FloatArray | None]:
-    """Return learned preferences between all items, and their probabilities, or None where these would take long."""
+    """Return learned preferences between all items, and their probabilities, or None if these would take long."""
     if model._matrix_cost() > QUICK:
         return model._mean_preferences(), None
     matrix = model.preference_matrix()
@@ -476,7 +472,7 @@ def _preferences(model: PreferenceGP) -> tuple[FloatArray, FloatArray | None]:
 def _cycles(model: PreferenceGP, G: FloatArray, P: FloatArray | None, count: int) -> list[tuple[float, list[int]]]:
     """Return the strongest cycles of learned preferences, each with the probability of its weakest one.
 
-    Without probabilities of all pairs, those are asked for that are in the strongest cycles by preferences alone.
+    Without probabilities of all pairs, they are computed for the strongest cycles by preferences alone.
     """
     if P is not None:
         first, second = np.nonzero(P > 0.5)
