@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
@@ -42,22 +41,13 @@ class HyperPosterior:
 
 
 def average(evidence: Evidence, optima: list[Optimum], bounds: FloatArray, n_points: int, seed: int) -> HyperPosterior:
-    """Return weighted points of the posterior over log hyperparameters.
+    """Return weighted points of the posterior over log hyperparameters; those whose bounds are equal stay.
 
     ``evidence(theta)`` gives the log evidence and its gradient; ``optima`` are its known maxima, the best first.
-    Parameters whose bounds are equal stay where they are.
     """
     free = bounds[:, 1] > bounds[:, 0]
-    if not free.all():
-        return _of_free(evidence, optima, bounds, n_points, seed, free)
-    if bounds.shape[0] == 1:
-        return _grid(evidence, optima, bounds, n_points)
-    return _importance(evidence, optima, bounds, n_points, seed)
-
-
-def _of_free(
-    evidence: Evidence, optima: list[Optimum], bounds: FloatArray, n_points: int, seed: int, free: Any
-) -> HyperPosterior:
+    if free.all():
+        return (_grid if len(free) == 1 else _importance)(evidence, optima, bounds, n_points, seed)
     best = optima[0]
     if not free.any():
         return HyperPosterior(best.theta[None], np.ones(1), best.evidence, float(n_points))
@@ -75,7 +65,7 @@ def _of_free(
     return replace(found, theta=theta)
 
 
-def _grid(evidence: Evidence, optima: list[Optimum], bounds: FloatArray, n_points: int) -> HyperPosterior:
+def _grid(evidence: Evidence, optima: list[Optimum], bounds: FloatArray, n_points: int, _: int) -> HyperPosterior:
     """Walk from every optimum to both sides until the evidence has fallen far, in steps of a part of its width."""
     low, high = map(float, bounds[0])
     known: dict[float, float] = {}

@@ -76,20 +76,10 @@ Sensitivity = tuple[FloatArray, list[tuple[Stack, FloatArray]]]
 
 
 class GroupDesign:
-    """x = A f + D w + C h, h the latents of groups.
+    """x = A f + D w + C h: latents that few rows see each (A), that all see (D), and that groups have of their own (C).
 
-    Parameters
-    ----------
-    local : sparse array (m, n)
-        A: what rows see of shared latents, few of them each.
-    dense : ndarray (m, q)
-        D: what rows see of shared latents that all of them see.
-    what : sparse array (m, c)
-        What rows see of their group: c kinds of latents, of which every group has those that its rows touch.
-    group : ndarray (m,)
-        The group of each row, numbers from 0.
-    parts : sequence of int
-        Numbers of kinds that belong together, in their order: groups of one stack have equally many of each part.
+    Columns of C are kinds of latents, of which each ``group`` (m,), numbers from 0, has those that its rows touch.
+    ``parts`` are how many kinds belong together, in their order: groups of one stack have equally many of each part.
     """
 
     def __init__(self, local: Any, dense: FloatArray, what: Any, group: IntArray, parts: Any = None) -> None:
@@ -185,8 +175,8 @@ class GroupDesign:
     def rows_of(self, group: IntArray, cross: FloatArray, first: int = 0) -> Any:
         """Return covariances (p, N) with the own latents, for values each of which has to do with one group.
 
-        ``cross`` (p, c) is the covariance with the kinds of latents of the value's group, from the ``first`` on; groups
-        that are not there (negative numbers among them) have none.
+        ``cross`` (p, c) is the covariance with the group's kinds, from the ``first`` on; groups that are not there
+        (negative numbers among them) have none.
         """
         known = np.flatnonzero((group >= 0) & (group < self._count.shape[0]))
         count = self._count[group[known]]

@@ -46,17 +46,7 @@ BoolArray = NDArray[np.bool_]
 
 
 class BlockDesign(Design):
-    """z = f_first(item) - f_second(item) for labels that are combinations of the blocks.
-
-    Parameters
-    ----------
-    item, first, second : arrays of shape (m,)
-        What each comparison is about: an item and two labels.
-    basis : array of shape (n_labels, P)
-        Labels in terms of blocks.
-    n_items : int
-        Length of a block.
-    """
+    """z = f_first(item) - f_second(item) for labels that combine blocks, ``basis`` (n_labels, P)."""
 
     def __init__(self, item: IntArray, first: IntArray, second: IntArray, basis: FloatArray, n_items: int) -> None:
         n_labels = basis.shape[0]
@@ -203,8 +193,7 @@ class BlockFactor:
     def variances(self, B: BlockArrow, Q: Any, prior_variance: Any) -> FloatArray:
         """Return the posterior covariances (P, P, p) of the functions at new items.
 
-        ``Q`` and ``prior_variance`` hold (p, n) covariances with the training items and (p,) prior variances, one of
-        each for each part.
+        ``Q`` and ``prior_variance`` hold covariances (p, n) with the training items and variances (p,) for each part.
         """
         k = self.n_own
         flat = [part.whiten(q) for part, q in zip(self.parts, Q, strict=True)]
@@ -252,10 +241,7 @@ class BlockArrow:
         return x
 
     def half(self, block: int, own: FloatArray, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the two parts of LB⁻¹ for columns that are zero outside v_c (``own``) and w_c (``rest``).
-
-        The first part belongs to w_c, the second to all v.
-        """
+        """Return LB⁻¹, of w_c and of all v, for columns that are zero outside v_c (``own``) and w_c (``rest``)."""
         first = lower(self.corners[block], rest)
         second = -(self.edges[block] @ first)
         start = self.factor.starts[block]

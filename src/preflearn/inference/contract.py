@@ -1,10 +1,10 @@
 """What inference sees of a model, what an inference method answers, and the posterior that comes out.
 
-A model is a sum of terms; a `System` is that sum at some parameters, in the form that suits the shape of its blocks:
-z = S u with u ~ N(0, I), and B = I + S'TS for precisions T of the cells. All inference methods ask a system, and a
-factor of B (`Curve`), the same few questions. A `Method` is an object: it finds a Gaussian `Posterior` of a system,
-given outcomes (`Observed`) and a likelihood, with its evidence and the derivatives of that. To add one write a class
-that answers `Method` in a module of its own, and list it in `preflearn.inference.evidence`.
+A `System` is a sum of terms at some parameters, in the form that suits the shape of its blocks: z = S u, u ~ N(0, I),
+and B = I + S'TS for precisions T of the cells. A `Method` finds a Gaussian `Posterior` of a system, given outcomes
+(`Observed`) and a likelihood, with its evidence and the derivatives of that. All methods ask systems and factors of B
+(`Curve`) the same few questions. To add one derive a class from `Method` in a module of its own, and list it in
+`preflearn.inference.evidence`.
 """
 
 from __future__ import annotations
@@ -41,29 +41,16 @@ FACTOR_ALWAYS = 150  # up to this rank a factorisation costs no more than a few 
 class Query:
     """Values asked for, by their prior covariances with the latents.
 
-    Attributes
-    ----------
-    shared : ndarray (p, n)
-        Covariances with the latents that all rows may see.
-    own : sparse array (p, N) or None
-        Covariances with the latents of groups, where a system has any.
-    prior : ndarray (p,) or (p, p)
-        Prior variances of the values, or their covariance where it is asked for.
-    operator : sparse array or None
-        If given, the values are these combinations of what ``shared`` has one row for.
-    total : int
-        How many values will be asked for, where these are a part of them.
-    rest : sparse array (p, k) or None
-        Of direct questions, where ``shared`` is sparse and says what the values see of the latents themselves: what
-        they see beside, in terms of independent numbers of variance 1. ``prior`` is then that of the latter.
+    Direct questions, of independent latents, say instead what the values see of these, in a sparse ``shared``, and of
+    numbers of variance 1 beside them, ``rest``, whose part of the variance is ``prior``.
     """
 
-    shared: Any
-    prior: FloatArray
-    own: Any = None
-    operator: Any = None
-    total: int = 0
-    rest: Any = None
+    shared: Any  # (p, n): covariances with the latents that all rows may see
+    prior: FloatArray  # (p,) variances of the values, or (p, p) covariances where these are asked for
+    own: Any = None  # (p, N), sparse: covariances with the latents of groups
+    operator: Any = None  # sparse: the values are these combinations of the rows of ``shared``
+    total: int = 0  # how many values will be asked for, where these are a part of them
+    rest: Any = None  # (p, k), sparse
 
     def combined(self) -> Query:
         """Return the same question with the combinations carried out."""
@@ -155,10 +142,9 @@ class System:
         raise NotImplementedError
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> Curve:
-        """Factor B for precisions of the cells.
+        """Factor B for precisions of the cells, none of them negative if ``semidefinite``, else maybe a `LinAlgError`.
 
-        ``semidefinite`` says that none is negative, as for log-concave likelihoods; otherwise B need not be positive
-        definite, and a `LinAlgError` says so. ``near`` is that of a nearby problem, whose estimates are a start.
+        ``near`` is that of a nearby problem, whose estimates are a start.
         """
         raise NotImplementedError
 
@@ -169,9 +155,8 @@ class System:
     def newton(self, tau: FloatArray, b: FloatArray, near: Curve | None, tol: float) -> tuple[FloatArray, Curve | None]:
         """Return B⁻¹ b up to a relative error, and what may help with the next such system.
 
-        ``near`` is a factor of B for other precisions, or what the last call returned: the preconditioner of conjugate
-        gradients, a product with S and S' each step. Where these take too many steps, because the precisions have
-        changed much, the next call factors B again.
+        ``near``, a factor of B for other precisions or what the last call returned, is the preconditioner of conjugate
+        gradients. Where these take too many steps, because precisions have changed much, the next call factors B again.
         """
         if near is None or min(self.size, self.order) <= FACTOR_ALWAYS:
             near = self.curve(tau)
@@ -184,7 +169,7 @@ class System:
 
 @dataclass(frozen=True)
 class Observed:
-    """Outcomes y with weights. Rows that see the same of every term share a cell: z = s x[cell].
+    """Outcomes y with weights, z = s x[cell]: rows that see the same of every term share a cell.
 
     ``cell`` is None where every outcome has a cell of its own; ``scale`` is s, the reliability of who judged, or None
     where it is 1.
@@ -224,8 +209,7 @@ class Observed:
 class Info:
     """How an inference ended: steps, the size of what should be zero, what was wanted, and whether it got there.
 
-    Of a fitted model also what the latents of preferences are, how many latents there are in all, and the share of the
-    prior variance of circles that they lose.
+    Of a fitted model also its latents, how many there are in all, and the share of the variance of circles they lose.
     """
 
     steps: int

@@ -164,8 +164,8 @@ class CrossedCurve(Curve):
     def sensitivity(self, plus: FloatArray, minus: FloatArray) -> Any:
         """Return the derivatives by K, and by the blocks of the outer and of the inner groups; see `Curve`.
 
-        In the coordinates u of any latents, S'(TVT - T)S is their block of B⁻¹ less the identity: of the outer ones
-        from draws, of the inner ones given the outer exactly, and how these move from draws.
+        In the coordinates u, S'(TVT - T)S is B⁻¹ less the identity: of outer latents from draws, of the inner ones
+        exact given the outer, and how these move from draws.
         """
         outer, inner = self.system.outer, self.system.inner
         r = outer.factor.rank

@@ -1,16 +1,9 @@
 """Systems whose latents are factored together: z = A R u, K = R R', B = I + R'ΛR with Λ = A'TA.
 
 Only B is factored, whose eigenvalues are at least 1, and R is pivoted where K is singular (`Factor`), so neither a
-singular kernel nor a saturated likelihood needs jitter. What A and K are like, a matrix or blocks, is the business of
-two objects, of which others may take the place:
-
-    `Design`    A, prepared for the sums that inference asks for again and again: Λ, diag(ACA')
-    `Factor`    R, by the products with it
-        forward(u), back(f)         R u and R'f
-        curvature(Λ)                B, factored: `solve`, `log_det`, and with C = R B⁻¹ R'
-            spread(design)              diag(A C A')
-            sensitivity(p, q)           ½ (ΛCΛ - Λ + pp' - qq'), the derivative of the evidence by K
-        whiten(Q)                   covariance of new latents with u
+singular kernel nor a saturated likelihood needs jitter. Others may take the place of `Design` (A) and `Factor` (R): see
+`preflearn.inference.blocks`. A factor answers `forward`, `back`, `whiten`, and `curvature`, B factored, of which
+`solve`, `log_det`, `spread` and `sensitivity` are asked.
 """
 
 from __future__ import annotations
@@ -436,8 +429,7 @@ class DenseCurve(Curve):
     def _moments_of_many(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return moments by one triangular product instead of two triangular solves for each latent.
 
-        The variance is the prior's less what the comparisons explain, which loses digits where little is left: those
-        latents are done again with sums of two non-negative parts.
+        Where little is left of the prior's variance it loses digits: those latents are done again by the solves.
         """
         Q = query.shared
         explained, error = self._explained(Q)

@@ -199,7 +199,7 @@ class Evidence:
         seen = self.observed
         weight, m = seen.weight, seen.y.shape[0]
         tau, nu, g, u = (numbers(kept[name], name) for name in ("tau", "nu", "g", "u"))
-        n_cells = problem.n_cells
+        n_cells = len(seen.y) if seen.cell is None else seen.n_cells
         if tau.shape != (m,) or nu.shape != (m,) or g.shape != (n_cells,):
             raise DataError(
                 f"a posterior of {tau.shape[:1]} comparisons and {g.shape[:1]} cells, not of {m} and {n_cells}"

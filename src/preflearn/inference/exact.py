@@ -1,11 +1,12 @@
 """Exact inference for the Gaussian case: regularised least squares seen through an operator.
 
-Two forms of one solution, for features Z with K = ZZ' (MATHS 3 and 5):
+Two forms of one solution, for features Z with K = ZZ' (docs/maths.md, sections 3 and 5):
 
     dual    (C'KC + λI) a = c,    f = K C a          r x r, one symmetric matrix
     primal  (Z'LZ + λI) w = Z'Cc, f = Z w            d x d
 
-One eigendecomposition of either matrix serves every λ, and leaving out a block S of root-space rows is exact (MATHS 4):
+One eigendecomposition of either matrix serves every λ, and leaving out a block S of root-space rows is exact
+(docs/maths.md, section 4):
 
     c_S - C_S'f₋ₛ = (I - H_SS)⁻¹ (c_S - C_S'f),       fitted C'f = H c.
 
@@ -142,10 +143,9 @@ def leave_out(
     """Return the held-out C'f of every block of root-space rows for every λ, (r, n_alphas), and its rounding error.
 
     ``residual`` is c - C'f of the fit on everything, (r, n_alphas), and ``fitted`` C'f where it is known by itself (the
-    primal); ``blocks`` are stacks (count, size) of rows, as
-    `stacks` makes them. Cost Σ_S min(|S|, k)² max(|S|, k) per λ. The rounding error, (r, n_alphas), is that of the
-    quantities that are subtracted, times the factor by which leaving out enlarges residuals: held-out values below it
-    are zero for all that is known.
+    primal); ``blocks`` are stacks (count, size) of rows, as `stacks` makes them. Cost Σ_S min(|S|, k)² max(|S|, k) per
+    λ. Held-out values below the rounding error, that of what is subtracted times the factor by which leaving out
+    enlarges residuals, are zero for all that is known.
     """
     held = np.zeros_like(residual)
     noise = np.zeros_like(residual)
@@ -263,16 +263,14 @@ class ComponentPath:
 
     def predict(self, Z: FloatArray) -> FloatArray:
         """Return the predictions for every p, (n, P), from the components Z (n, P): running sums, n P²."""
-        # column p is Σ_{l<=p} (Z R⁻¹)_l c_l; weights is the running sum of R⁻¹ diag(c).
         return np.asarray(Z @ self.weights)
 
 
 def component_path(T: FloatArray, target: FloatArray) -> ComponentPath:
-    """Minimise ‖c - T_p w‖² for the first p columns of T = C'Z, all p at once.
+    """Minimise ‖c - T_p w‖² for the first p columns of T = C'Z, all p at once; r P², as much as the last p alone.
 
-    T = QR nests: the first p columns of Q and the leading block of R are the factorisation of T_p, so
-    w_p = R_p⁻¹ (Q'c)_p, the running sum over l <= p of the columns of R⁻¹ diag(Q'c). Cost r P² once, as much as the
-    last p alone. QR of T rather than Cholesky of M = T'T: the condition number is not squared.
+    T = QR nests, so w_p = R_p⁻¹ (Q'c)_p is the running sum over l <= p of the columns of R⁻¹ diag(Q'c). QR of T rather
+    than Cholesky of T'T: the condition number is not squared.
     """
     P = T.shape[1]
     if P == 0:

@@ -2,9 +2,9 @@
 
     P = I/v + Λ,      Λ = A'TA, the Laplacian of a graph of comparisons.
 
-Latents are asked about themselves (`Query.direct`), so that covariances with them need not be written down, and of the
-evidence's derivative by their prior covariance only the diagonal counts: Λ - ΛCΛ = K⁻¹ - K⁻¹CK⁻¹ gives it from that of
-C. What is asked of C = P⁻¹ has two answers:
+Questions are direct, so that covariances with the latents need not be written down, and of the evidence's derivative by
+their prior covariance only the diagonal counts: Λ - ΛCΛ = K⁻¹ - K⁻¹CK⁻¹ gives it from that of C = P⁻¹, of which there
+are two forms:
 
     `Factored`      a dense Cholesky factor, for some thousand items: everything is exact
     `Precision`     P as a sparse matrix for many more, and no array of its size
@@ -12,13 +12,12 @@ C. What is asked of C = P⁻¹ has two answers:
 The latter solves systems by conjugate gradients, with a sparse factor where the graph is narrow enough to have one and
 else with the diagonal as preconditioner. Variances come from draws, f = P⁻¹(ε/√v + A'√τ η), and log |P| from Lanczos
 quadrature. Given its neighbours an item has variance 1/P_ii, so only the variance of its conditional mean is left to
-the draws. The level of each connected part, of which comparisons say nothing, has its prior variance, and is left out
-of them too.
+the draws; the level of each connected part, which no comparison touches, has its prior variance and is left out too.
 
 Without a prior (v infinite) P = Λ is singular along the level: C is its pseudo-inverse, and utilities are centred.
 
-The columns D border P: with X = P⁻¹A'TD and the Schur complement G = diag(1/k) + D'TD - D'TA X, what is said of f given
-b is said by P alone, and b moves f by -X b. That takes a system for each of them, and is exact.
+The columns D border P: with X = P⁻¹A'TD and the Schur complement G = diag(1/k) + D'TD - D'TA X, f given b rests on P
+alone, and b moves f by -X b. That takes a system for each of them, and is exact.
 """
 
 from __future__ import annotations
@@ -133,10 +132,7 @@ class Precision(Inverse):
 
     @cached_property
     def draws(self) -> FloatArray:
-        """The draws that variances are estimated from, without levels: the same noise whatever the precision.
-
-        They are ``n_draws``, and more where there is a sparse factor: there they cost little, and say less.
-        """
+        """The draws that variances are estimated from, without levels, from the same noise whatever the precision."""
         start, self.start = self.start, None
         return self._draw(self.n_draws * (1 if self._factor is None else MORE), np.random.default_rng(0), start)
 
@@ -149,19 +145,15 @@ class Precision(Inverse):
         """Variance of the level of each item's part."""
         return (self.variance if self.ridge else 0.0) / self.design.parts[1]
 
-    def _moved(self, diagonal: FloatArray, beside: FloatArray | float = 0.0) -> FloatArray:
-        # what others say of an item when the level of all rises by one: P1 = 1/v
-        return np.asarray(diagonal + beside - self.ridge)
-
     @cached_property
     def variances(self) -> FloatArray:
-        """1/P_ii, and the mean square of what the neighbours say, over the draws and for the level."""
-        said = self.draws - self._images / self.diagonal[:, None]
-        level = self.levels * np.square(self._moved(self.diagonal) / self.diagonal)
-        return np.asarray(1.0 / self.diagonal + np.mean(np.square(said), axis=1) + level)
+        """1/P_ii, and the mean square of the mean given the neighbours, over the draws and for the level."""
+        moved = self.draws - self._images / self.diagonal[:, None]
+        level = self.levels * np.square((self.diagonal - self.ridge) / self.diagonal)
+        return np.asarray(1.0 / self.diagonal + np.mean(np.square(moved), axis=1) + level)
 
     def spreads(self, low: IntArray, high: IntArray) -> FloatArray:
-        """Return the variances of f_low - f_high: given all other items exactly, and what those say over the draws."""
+        """Return the variances of f_low - f_high: given all other items exactly, and of that mean over the draws."""
         out = np.empty(low.shape[0])
         part, count = self.design.parts[0], self.draws.shape[1]
         step = max(1, BLOCK // (8 * count))
@@ -171,12 +163,12 @@ class Precision(Inverse):
             det = np.maximum(p * q - r * r, 1e-14 * p * q)
             a, b = (q + r) / det, (p + r) / det
             xi, xj = self.draws[i], self.draws[j]
-            said = (p[:, None] * xi + r[:, None] * xj - self._images[i]) * a[:, None]
-            said -= (q[:, None] * xj + r[:, None] * xi - self._images[j]) * b[:, None]
-            up, down = a * self._moved(p, r), b * self._moved(q, r)
+            moved = (p[:, None] * xi + r[:, None] * xj - self._images[i]) * a[:, None]
+            moved -= (q[:, None] * xj + r[:, None] * xi - self._images[j]) * b[:, None]
+            up, down = a * (p + r - self.ridge), b * (q + r - self.ridge)  # as the level of all rises by one
             apart = self.levels[i] * up**2 + self.levels[j] * down**2
             level = np.where(part[i] == part[j], self.levels[i] * np.square(up - down), apart)
-            out[start : start + step] = (p + q + 2 * r) / det + np.einsum("ij,ij->i", said, said) / count + level
+            out[start : start + step] = (p + q + 2 * r) / det + np.einsum("ij,ij->i", moved, moved) / count + level
         return out
 
     def forms(self, E: Any) -> FloatArray:

@@ -59,12 +59,6 @@ class Family:
         assert group is not None
         return cls(tuple(t for t, _ in parts), offsets, what, group)
 
-    @cached_property
-    def size(self) -> int:
-        """Number of latents."""
-        rows = np.repeat(np.arange(self.what.shape[0]), np.diff(self.what.indptr))
-        return int(np.unique(self.group[rows] * self.what.shape[1] + self.what.indices).shape[0])
-
     def design(self, local: Any, dense: FloatArray) -> GroupDesign:
         """Return the design of the groups beside latents that rows share."""
         return GroupDesign(local, dense, self.what, self.group, np.diff(self.offsets))
@@ -76,7 +70,7 @@ class Family:
         return self.design(sp.csr_array((m, 0)), np.zeros((m, 0)))
 
     def _parts(self, stack: Stack) -> Iterator[tuple[int, int, slice]]:
-        """Yield each term with latents in a stack, where its kinds start, and the places of these in the stack."""
+        """Yield each term with latents in a stack, where its kinds start, and their places in the stack."""
         for t, offset, (a, b) in zip(self.terms, self.offsets, pairwise(stack.parts), strict=False):
             if b > a:
                 yield t, offset, slice(a, b)
@@ -116,11 +110,11 @@ class Layout:
             if one.own is not None:
                 by_name.setdefault(one.family, []).append((t, one))
         self.families = frozenset(one.family for one in seen if one.family)  # names of all groups that terms know
-        families = sorted((Family.of(parts) for parts in by_name.values()), key=lambda one: one.size)[::-1]
+        families = sorted((Family.of(parts) for parts in by_name.values()), key=lambda one: one.alone.n_own)[::-1]
         self.main = families[0] if families else None
         self.inner: Family | None = None
         joined = families[1:]
-        if joined and joined[0].size > MOST_SHARED:
+        if joined and joined[0].alone.n_own > MOST_SHARED:
             # of two that cross, the one with the smaller groups is eliminated within the other
             self.inner, self.main = sorted(families[:2], key=lambda one: int(np.bincount(one.group).max()))
             joined = families[2:]
@@ -143,21 +137,14 @@ class Layout:
         self.direct = self.main is None and all(seen[t].alike for t in shared) and self.n_many > 0
         self.sparse = self.direct and self.n_many > most_dense
 
-    def rough(self) -> Layout:
-        """Return the same with fewer draws, where variances are estimated from such."""
-        found = copy.copy(self)
-        found.n_draws = ROUGH_DRAWS
-        return found
-
     def system(self, given: Sequence[Given]) -> tuple[System, Pull]:
         """Return the system of priors of the terms, and from its sensitivity to derivatives by their parameters."""
         if self.direct:
             multiples = {t: cast(Multiple, given[t].K) for t in self.slices}
             border = np.concatenate([np.full(K.size, K.variance) for K in multiples.values()])[self.n_many :]
             first = next(iter(multiples.values())).variance
-            return IndependentSystem(
-                self.design, first, border, not self.sparse, self.n_draws
-            ), lambda diagonal: _joined(
+            system = IndependentSystem(self.design, first, border, not self.sparse, self.n_draws)
+            return system, lambda diagonal: _joined(
                 one.pull(float(diagonal[self.slices[t]].sum()), []) for t, one in enumerate(given)
             )
         given = [one.in_full() for one in given]
@@ -165,12 +152,12 @@ class Layout:
         if self.main is None:
             return DenseSystem(self.design, Factor.build(K)), lambda M: self._pull(given, M, [])
         main, stacks = self.main, self.design.stacks
-        system = GroupSystem(self.design, K, [main.covariances(given, stack) for stack in stacks])
+        outer = GroupSystem(self.design, K, [main.covariances(given, stack) for stack in stacks])
         if self.inner is None:
-            return system, lambda found: self._pull(given, found[0], [(main, found[1])])
+            return outer, lambda found: self._pull(given, found[0], [(main, found[1])])
         inner, alone = self.inner, self.inner.alone
         blocks = [inner.covariances(given, stack) for stack in alone.stacks]
-        crossed = CrossedSystem(system, GroupSystem(alone, np.zeros((0, 0)), blocks))
+        crossed = CrossedSystem(outer, GroupSystem(alone, np.zeros((0, 0)), blocks))
         return crossed, lambda found: self._pull(given, found[0], [(main, found[1]), (inner, found[2])])
 
     def _blocks(self) -> Iterator[tuple[Family, Stack, Any]]:
@@ -182,9 +169,7 @@ class Layout:
 
     def _covariance(self, given: Sequence[Given]) -> FloatArray:
         if not self.joined and len(self.slices) == 1:
-            (only,) = self.slices
-            K: Any = given[only].K
-            return np.asarray(K)
+            return np.asarray(given[next(iter(self.slices))].K)
         total = np.zeros((self.n_shared, self.n_shared))
         for t, place in self.slices.items():
             total[place, place] = given[t].K
@@ -255,7 +240,9 @@ class Problem:
 
     def rough(self) -> Problem:
         """Return the same with rougher estimates, for a search."""
-        return replace(self, layout=self.layout.rough())
+        layout = copy.copy(self.layout)
+        layout.n_draws = ROUGH_DRAWS
+        return replace(self, layout=layout)
 
     def widened(self, rows: Rows, scale: FloatArray, error: Term) -> Problem:
         """Return the sum of the terms times ``scale`` of each row, and of one more that is not scaled."""
@@ -274,14 +261,9 @@ class Problem:
 
     def with_theta(self, theta: FloatArray) -> Problem:
         """Return the same problem at other parameters."""
-        ends = np.cumsum([len(term.parameters) for term in self.terms])[:-1]
-        parts = np.split(theta, ends)
-        return Problem(tuple(t.clone_with_theta(part) for t, part in zip(self.terms, parts, strict=True)), self.layout)
-
-    @property
-    def n_cells(self) -> int:
-        """Number of distinct rows of the design."""
-        return self.layout.n_cells
+        parts = np.split(theta, np.cumsum([len(term.parameters) for term in self.terms])[:-1])
+        terms = (t.clone_with_theta(part) for t, part in zip(self.terms, parts, strict=True))
+        return replace(self, terms=tuple(terms))
 
     @property
     def order(self) -> int:
@@ -333,9 +315,10 @@ class Problem:
             else:
                 joins.append((place, part))
         if len(shared) == 1 and not joins:  # of few rows, which are combined in the end
-            ((t, (Q, operator)),) = shared.items()
-            if Q.shape[1] < layout.n_shared:
-                few, Q = Q, np.zeros((Q.shape[0], layout.n_shared))
+            ((t, (few, operator)),) = shared.items()
+            Q = few
+            if few.shape[1] < layout.n_shared:
+                Q = np.zeros((few.shape[0], layout.n_shared))
                 Q[:, layout.slices[t]] = few
             return Query(Q, prior, own, operator, total)
         Q = np.zeros((len(rows), layout.n_shared))

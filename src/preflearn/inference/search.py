@@ -1,4 +1,4 @@
-"""The search for parameters: the maximum of the evidence from several starts; every optimum is kept.
+"""The search for parameters: the maximum of the evidence from several starts, every optimum kept, and a weak prior.
 
 Where values are exact, L-BFGS-B (`maximise`); where they are dear, or known up to some noise, quasi-Newton steps that
 go by gradients (`quasi_newton`).
@@ -26,38 +26,29 @@ Evidence = Callable[[FloatArray], tuple[float, FloatArray]]
 
 @dataclass(frozen=True)
 class HyperPrior:
-    """Independent normal priors of log parameters.
+    """Independent normal priors of log parameters, between their bounds; an infinite deviation is a uniform one."""
 
-    Attributes
-    ----------
-    centre : ndarray (n_theta,)
-        Means, between the bounds.
-    spread : ndarray (n_theta,)
-        Deviation of each; that of a uniform one is infinite.
-    """
-
-    centre: FloatArray
+    centre: FloatArray  # (n_theta,)
     spread: FloatArray
 
     def gain(self, theta: FloatArray, bounds: FloatArray) -> tuple[float, FloatArray]:
-        """Return the log density, cut off at the bounds, less that of the uniform prior between them; and its gradient.
+        """Return log density and gradient relative to the uniform prior between the bounds, as added to a log evidence.
 
-        What is added to a log evidence, so that a search or an average over a uniform prior is one over this prior.
         Parameters whose bounds are equal have no density and add nothing.
         """
-        said = (bounds[:, 1] > bounds[:, 0]) & np.isfinite(self.spread)
-        (low, high), centre, spread = bounds[said].T, self.centre[said], self.spread[said]
-        r = (theta[said] - centre) / spread
+        proper = (bounds[:, 1] > bounds[:, 0]) & np.isfinite(self.spread)
+        (low, high), centre, spread = bounds[proper].T, self.centre[proper], self.spread[proper]
+        r = (theta[proper] - centre) / spread
         inside = ndtr((high - centre) / spread) - ndtr((low - centre) / spread)
         density = -0.5 * r**2 - np.log(spread * np.sqrt(2 * np.pi) * inside)
         slope = np.zeros(theta.shape[0])
-        slope[said] = -r / spread
+        slope[proper] = -r / spread
         return float(np.sum(density + np.log(high - low))), slope
 
 
 @dataclass(frozen=True)
 class Optimum:
-    """Where one start ended: log parameters, evidence, its gradient there, evaluations, and the optimiser's word."""
+    """Where one start ended: log parameters, evidence, its gradient there, evaluations, and how it ended."""
 
     theta: FloatArray
     evidence: float
@@ -90,10 +81,9 @@ def maximise(
 ) -> list[Optimum]:
     """Search from every start by L-BFGS-B and return all optima, the highest first.
 
-    ``evidence(theta)`` returns the value and its gradient; a value that is not finite is a wall to step back from.
-    Without free parameters (or with equal bounds of all) the evidence is evaluated once. A later start is given up
-    where it has almost stopped rising below what an earlier one has reached, and any on a step that gains less than
-    ``gain``.
+    ``evidence(theta)`` returns the value and its gradient; a value that is not finite is a wall to step back from. A
+    later start is given up where it has almost stopped rising below what an earlier one has reached, and any on a step
+    that gains less than ``gain``.
     """
     found: list[Optimum] = []
     for start in first:
@@ -107,13 +97,7 @@ def maximise(
 
 
 def _ascend(
-    evidence: Evidence,
-    start: FloatArray,
-    bounds: FloatArray,
-    tol: float,
-    gain: float,
-    max_evaluations: int,
-    highest: float,
+    evidence: Evidence, start: FloatArray, bounds: FloatArray, tol: float, gain: float, most: int, highest: float
 ) -> Optimum:
     value, gradient = evidence(start)
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
@@ -145,7 +129,7 @@ def _ascend(
         method="L-BFGS-B",
         bounds=[(float(low), float(high)) for low, high in bounds],
         callback=watch,
-        options={"maxfun": max_evaluations, "ftol": max(1e-9, gain / max(abs(value), unit)), "gtol": tol / unit},
+        options={"maxfun": most, "ftol": max(1e-9, gain / max(abs(value), unit)), "gtol": tol / unit},
     )
     given_up = hopeless() and not result.success
     return Optimum(
@@ -173,14 +157,13 @@ def quasi_newton(
     worse: float = np.inf,
     most: int = 40,
 ) -> Optimum:
-    """Return where the gradient vanishes or points out of the bounds.
+    """Return where the gradient vanishes or points out of the bounds, by secant steps with the curvature of BFGS.
 
-    Secant steps with the curvature of Broyden, Fletcher, Goldfarb and Shanno. A step after which the slope along it is
-    steeper downhill than it was uphill has gone too far: it is not taken, but the curvature that it showed is kept.
-    So has one that loses more than ``worse``. ``evaluate`` returns the value, or NaN where it is too dear, and the
-    gradient. ``first`` is the first step, ``longest`` the most of one in a parameter. The search ends on a step
-    shorter than ``tol`` in every parameter, or that promises less than ``gain``; a gradient that is not finite is a
-    wall to step back from.
+    A step after which the slope along it is steeper downhill than it was uphill, or that loses more than ``worse``, has
+    gone too far: it is not taken, but the curvature that it showed is kept. ``evaluate`` returns the value, or NaN
+    where it is too dear, and the gradient, which is not finite at a wall. ``first`` is the first step, ``longest`` the
+    most of one in a parameter. The search ends on a step shorter than ``tol`` in every parameter, or that promises less
+    than ``gain``.
 
     Examples
     --------
@@ -221,11 +204,8 @@ def quasi_newton(
         before, after = float(step @ g), float(step @ g_new)
         if bend > 1e-10 * abs(before):
             Hy = H @ change
-            H = (
-                H
-                + (1.0 + float(change @ Hy) / bend) * np.outer(step, step) / bend
-                - (np.outer(Hy, step) + np.outer(step, Hy)) / bend
-            )
+            H = H + (1.0 + float(change @ Hy) / bend) * np.outer(step, step) / bend
+            H -= (np.outer(Hy, step) + np.outer(step, Hy)) / bend
         else:
             H = 2.0 * H
         if after >= -before:

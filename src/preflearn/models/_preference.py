@@ -189,7 +189,7 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         """Start from what is known: cells that were there before start where they were."""
         before = self.comparisons_
         counted = slice(None) if before.weight is None else np.flatnonzero(before.weight)
-        g = np.zeros(evidence.problem.n_cells)
+        g = np.zeros(evidence.seen.n_cells)
         g[data.cell[: len(before)][counted]] = self._solution.posterior.g[self._statements.cell[counted]]
         evidence.warm = Warm(g)
 

@@ -129,11 +129,6 @@ class LabelProblem:
         return max(int(self.cover.shape[1]), int(self.cover.sum()))
 
     @property
-    def n_cells(self) -> int:
-        """Number of distinct edges."""
-        return self.design.shape[0]
-
-    @property
     def n_latents(self) -> int:
         """Number of latents."""
         return self.design.shape[1]

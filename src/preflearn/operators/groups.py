@@ -41,7 +41,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Groups:
-    """All pairs inside groups, implied: C is a scaled centring per group (MATHS 1 and 2).
+    """All pairs inside groups, implied: C is a scaled centring per group (docs/maths.md, sections 1 and 2).
 
     A pair weighs w_i w_j. With h = sqrt(w), W the weight of a group and W_a that of its a-th level of equal scores,
 

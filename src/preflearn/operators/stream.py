@@ -1,4 +1,4 @@
-"""The primal system Z'LZ, Z'Cc as sums over blocks of feature rows (MATHS 5)."""
+"""The primal system Z'LZ, Z'Cc as sums over blocks of feature rows: docs/maths.md, section 5."""
 
 from __future__ import annotations
 

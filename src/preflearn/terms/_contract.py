@@ -1,15 +1,8 @@
 """What a term of the sum answers, what it is asked, and the parameters that it has.
 
 A model is x_r = Σ_t a_t(r)'f_t + c_t(r)'h_t: every term has latents that all rows may see, f, or latents that only the
-rows of one group see, h, or both. `preflearn.inference.problem` adds terms up, and asks each of them:
-
-    learned         which of its fields have free parameters; `Parametric` makes the rest of it
-    seen(rows)      what the rows of training see of its latents
-    prior()         the covariance of its latents, and from derivatives by that to derivatives by theta
-    ask(rows)       what new rows have to do with its latents
-    covariance(rows), means(items, a)   if it says something about several rows at once, or about all pairs of items
-
-To add a term derive a class with these from `Term`, in a module of its own, and list it where estimators choose terms.
+rows of one group see, h, or both. `preflearn.inference.problem` adds terms up, and asks the methods of `Term`. To add a
+term derive a class from it, in a module of its own, and list it where estimators choose terms.
 """
 
 from __future__ import annotations
@@ -152,35 +145,20 @@ class Who(NamedTuple):
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows (p,) about pairs of items, or about single ones.
+    """Rows (p,) about pairs of items, or about single ones: the value of ``low`` against ``high``.
 
-    Attributes
-    ----------
-    items : Items
-        The items that rows are about.
-    low, high : ndarray (p,)
-        Places of the two items among them; a row's value is that of ``low`` against ``high``.
-    against : {"item", "nothing", "mean"}
-        Whether a row is about two items, about the utility of ``low`` alone, or about how much ``low`` is preferred to
-        all of the items on average; ``high`` counts for two items only.
-    side : ndarray (p,) or None
-        +1 where ``low`` stood on the first side, -1 where on the second; None: no side.
-    who : Who or None
-        Who judges; None where judges are not told apart.
-    cluster : ndarray (p,) or None
-        Numbers of clusters, `POPULATION` or `UNKNOWN`; None where clusters are not told apart.
-    covariates : ndarray (p, q) or None
-        Numbers of ``low`` less those of ``high``; None: equal.
+    Rows are ``against`` another item, nothing (the utility of ``low`` alone), or the mean of all ``items``; ``high``
+    counts for two items only.
     """
 
     items: Items
-    low: IntArray
+    low: IntArray  # places among the items
     high: IntArray
     against: Literal["item", "nothing", "mean"] = "item"
-    side: FloatArray | None = None
-    who: Who | None = None
-    cluster: IntArray | None = None
-    covariates: FloatArray | None = None
+    side: FloatArray | None = None  # +1 where ``low`` stood on the first side, -1 where on the second; None: no side
+    who: Who | None = None  # None where judges are not told apart
+    cluster: IntArray | None = None  # numbers, `POPULATION` or `UNKNOWN`; None where clusters are not told apart
+    covariates: FloatArray | None = None  # (p, q): numbers of ``low`` less those of ``high``; None: equal
 
     def __len__(self) -> int:
         return int(self.low.shape[0])
@@ -193,20 +171,10 @@ class Rows:
 
     def part(self, rows: Any) -> Rows:
         """Return some of the rows."""
-
-        def some(x: Any) -> Any:
-            return None if x is None else x[rows]
-
+        columns = {"side": self.side, "cluster": self.cluster, "covariates": self.covariates}
+        some: dict[str, Any] = {name: x[rows] for name, x in columns.items() if x is not None}
         who = None if self.who is None else Who(self.who.number[rows], self.who.X)
-        return replace(
-            self,
-            low=self.low[rows],
-            high=self.high[rows],
-            side=some(self.side),
-            who=who,
-            cluster=some(self.cluster),
-            covariates=some(self.covariates),
-        )
+        return replace(self, low=self.low[rows], high=self.high[rows], who=who, **some)
 
     def few(self, rows: Any) -> Rows:
         """Return some rows about two items each, with these items alone."""
@@ -258,8 +226,8 @@ class Given(NamedTuple):
     """The prior of a term's latents.
 
     ``block`` gives the covariances (sets, k, k) between kinds (sets, k) of a group's latents. ``pull`` takes the
-    derivative of the evidence by K, symmetric, and those by the blocks of groups, with their kinds, to theta; where K
-    is a `Multiple` it takes the trace of the first.
+    derivatives of the evidence by K (its trace, if K is a `Multiple`) and by the blocks of groups, with their kinds, to
+    theta.
     """
 
     K: FloatArray | Multiple | None
@@ -358,10 +326,7 @@ class Term(Parametric):
         raise NotImplementedError
 
     def means(self, items: Items, a: FloatArray) -> FloatArray | float:
-        """Return the means (p, p) of the term between all of some items, a priori covariances times ``a`` (n,).
-
-        Zero for a term that is not about items.
-        """
+        """Return means (p, p) between all of some items, prior covariances times ``a`` (n,); 0 if not about items."""
         return 0.0
 
     def covariance(self, rows: Rows) -> FloatArray:

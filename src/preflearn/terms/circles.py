@@ -202,20 +202,14 @@ class PairEffects(Circles):
 
     def _against_mean(self, rows: Rows) -> Own:
         # Σ_j w_j c_ij has the covariance s² w_l with c_kl for i = k, and -s² w_k for i = l
-        number = rows.items.number
-        share = np.bincount(number, minlength=self.items.n_items)[: self.items.n_items] / number.shape[0]
-        k, l = self.pairs
-        order = np.argsort(number[rows.low], kind="stable")
-        of_row = number[rows.low][order]
-        parts = []
-        for end, other, sign in ((k, l, 1.0), (l, k, -1.0)):
-            first, last = np.searchsorted(of_row, end), np.searchsorted(of_row, end, side="right")
-            count = np.where(share[other] > 0, last - first, 0)
-            pair = np.repeat(np.arange(len(k)), count)
-            within = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
-            parts.append((order[first[pair] + within], pair, sign * self._variance * share[other[pair]]))
-        row, pair, value = (np.concatenate([part[place] for part in parts]) for place in range(3))
-        return Own(row, pair, value[:, None])
+        number, n, (k, l) = rows.items.number, self.items.n_items, self.pairs
+        share = self._variance * np.bincount(number, minlength=n)[:n] / number.shape[0]
+        place = np.concatenate([k, l]), np.tile(np.arange(len(k)), 2)
+        of_items = sp.csr_array((np.concatenate([share[l], -share[k]]), place), shape=(n, len(k)))
+        of_items.eliminate_zeros()
+        known = np.flatnonzero(number[rows.low] < n)
+        found = of_items[number[rows.low][known]].tocoo()
+        return Own(known[found.row], found.col.astype(np.intp), found.data[:, None])
 
 
 @dataclass(frozen=True)
@@ -262,11 +256,10 @@ class SkewBasis:
 
 @dataclass(frozen=True)
 class SkewFunctions(Circles):
-    """c as a sum of the functions of ``basis``; what is beyond them is taken to be zero at the pairs of training.
+    """c as a sum of the functions of ``basis``; what is beyond them is zero at pairs of training, and adds to variances.
 
-    In prediction its variance is added. With ``rest``, the distinct pairs of training, it is independent from pair to
-    pair instead, with the variance that is missing there: a search for parameters then sees with few functions what
-    rougher ones are worth.
+    With ``rest``, the distinct pairs of training, it is independent from pair to pair instead: a search for parameters
+    then sees with few functions what rougher ones are worth.
     """
 
     basis: SkewBasis
