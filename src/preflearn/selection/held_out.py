@@ -13,7 +13,7 @@ from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, quiet
 from preflearn.metrics import calibration_curve, comparison_log_loss, pairwise_accuracy
 from preflearn.metrics.probabilities import Calibration, calibration_error
-from preflearn.selection.splitters import ClusterFolds, GroupFolds, ItemFolds, PairFolds
+from preflearn.selection.splitters import GroupFolds, ItemFolds
 
 __all__ = ["HeldOut", "Paired", "held_out", "outcome_probability", "paired_difference"]
 
@@ -137,42 +137,40 @@ def held_out(
 
 def _folds(data: Comparisons, by: str, n_folds: int, random_state: int) -> tuple[IntArray, list[Any]]:
     """Return the unit of each comparison and the splits."""
-    unit = data.pairs.row
-    splitter: Any = PairFolds
-    groups = None
-    count, what = len(data.pairs), "the same two items"
+    unit, what = data.pairs.row, "the same two items"
     if by == "item":
         if data.items is None:
             raise DataError(code="held-out-items-need-features", owner="held_out").says(
                 "by item needs features: a model that knows items by name alone cannot predict new ones",
                 "Give a table of items, or hold out pairs",
             )
-        splitter, count, what = ItemFolds, len(data.used_items()), "one item"
+        what = "one item"
     elif by == "judge":
         if data.judge is None:
             raise DataError(code="held-out-judges-not-said", owner="held_out").says(
                 "by judge needs to know who judged", "Build with judge=..."
             )
-        groups = np.unique(np.asarray(data.judge).astype(str), return_inverse=True)[1].astype(np.intp)
-        unit, splitter, count, what = groups, GroupFolds, int(groups.max()) + 1, "one judge"
+        unit, what = np.unique(data.judge.astype(str), return_inverse=True)[1].astype(np.intp), "one judge"
     elif by == "cluster":
         if data.cluster is None:
             raise DataError(code="held-out-clusters-not-said", owner="held_out").says(
                 "by cluster needs to know the cluster of each comparison", "Build with cluster=..."
             )
-        unit = data.clusters()
-        splitter, count, what = ClusterFolds, int(unit.max()) + 1, "one cluster"
+        unit, what = data.clusters(), "one cluster"
     elif by != "pair":
         raise ValueError(f'held_out: by={by!r} is not one of "pair", "item", "judge", "cluster".')
     if n_folds < 2:
         raise DataError(code="too-few-folds", owner="held_out").says(f"{n_folds} folds; at least 2 are needed.")
+    count = len(data.used_items()) if by == "item" else int(unit.max()) + 1
     if count < 2:
         raise DataError(code="nothing-left-to-learn-from", owner="held_out").says(
             f"the comparisons are all of {what}, so nothing is left to learn from when these are held out", "Give more"
         )
-    folds = splitter(min(n_folds, count), random_state=random_state)
-    bare = data._take(slice(None), group=None) if by == "judge" else data
-    return unit, list(folds.split(bare, None, groups))
+    n_folds = min(n_folds, count)
+    if by == "item":
+        return unit, list(ItemFolds(n_folds, random_state=random_state).split(data))
+    folds = GroupFolds(n_folds, random_state=random_state)
+    return unit, list(folds.split(data._take(slice(None), group=None), groups=unit))
 
 
 def outcome_probability(model: Any, data: Comparisons) -> FloatArray:
