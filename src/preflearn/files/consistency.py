@@ -44,8 +44,7 @@ def least_squares(estimator: Any) -> None:
     elif isinstance(estimator.kernel_, str):
         _check_length("dual_coef_", estimator.dual_coef_, n_features)
     else:
-        sparse = _check_rows(estimator.X_fit_, n_features)
-        _check_length("dual_coef_", estimator.dual_coef_, estimator.X_fit_.shape[0])
+        sparse = _check_rows(estimator.X_fit_, n_features, len(estimator.dual_coef_))
     for name in ("coef_", "dual_coef_", "X_fit_"):
         _check_finite(name, getattr(estimator, name, None))
     _check_names(estimator, "feature_names_in_", n_features)
@@ -199,30 +198,25 @@ def _check_components(estimator: Any, projection: Any, n_features: int) -> bool:
     n_rows, n_components = projection.E.shape
     _check_length("coef_", estimator.coef_, n_components)
     _check_length("eigenvalues", projection.values, n_components)
-    _check_length("means", projection.means, n_rows)
-    if projection.weight is not None and projection.map is None:
-        _check_length("weight", projection.weight, n_rows)
     if projection.map is not None:
-        if projection.map.n_features_out(n_features) != n_rows:
-            raise DataError(
-                f"the projection has {n_rows} rows for {projection.map.n_features_out(n_features)} features"
-            )
+        _check_length("means", projection.means, projection.map.n_features_out(n_features))
         return False
-    if isinstance(projection.kernel, str):
-        kept = projection.kept
-        if kept is not None and (len(kept) != n_rows or kept.min() < 0 or kept.max() >= n_features):
-            raise DataError("the columns of the precomputed kernel are out of range")
-        if kept is None and n_rows != n_features:
-            raise DataError(f"the projection has {n_rows} rows for {n_features} items")
-        return False
-    if projection.X_fit.shape[0] != n_rows:
-        raise DataError(f"the projection has {n_rows} rows for {projection.X_fit.shape[0]} items")
-    return _check_rows(projection.X_fit, n_features)
+    _check_length("means", projection.means, n_rows)
+    if projection.weight is not None:
+        _check_length("weight", projection.weight, n_rows)
+    if not isinstance(projection.kernel, str):
+        return _check_rows(projection.X_fit, n_features, n_rows)
+    kept = projection.kept
+    if kept is None:
+        _check_length("means", projection.means, n_features)
+    elif kept.min() < 0 or kept.max() >= n_features:
+        raise DataError("the columns of the precomputed kernel are out of range")
+    return False
 
 
-def _check_rows(X: Any, n_features: int) -> bool:
-    if X.ndim != 2 or X.shape[1] != n_features:
-        raise DataError(f"the training rows have shape {X.shape} for {n_features} features")
+def _check_rows(X: Any, n_features: int, n_rows: int) -> bool:
+    if np.shape(X) != (n_rows, n_features):
+        raise DataError(f"the training rows have shape {np.shape(X)} and should have shape {(n_rows, n_features)}")
     return bool(sp.issparse(X))
 
 
