@@ -182,7 +182,6 @@ class Profile:
 
     value: Callable[[Any, FloatArray], FloatArray]
     slope: Callable[[Any, FloatArray, FloatArray], FloatArray]
-    costly: Callable[[Any], bool] = lambda kernel: False
 
 
 def _rbf_value(kernel: Any, D: FloatArray) -> FloatArray:
@@ -190,27 +189,21 @@ def _rbf_value(kernel: Any, D: FloatArray) -> FloatArray:
     return np.exp(out, out=out)
 
 
-def _rbf_slope(kernel: Any, D: FloatArray, K: FloatArray) -> FloatArray:
-    return K
+def _matern(nu: float, t: FloatArray) -> FloatArray:
+    # at t = sqrt(2 nu D)
+    if nu not in (0.5, 1.5, 2.5):
+        return bessel_matern(nu, t)
+    out: FloatArray = np.exp(-t)
+    if nu == 2.5:
+        out *= 1.0 + t * (1.0 + t / 3.0)
+    elif nu == 1.5:
+        out *= 1.0 + t
+    return out
 
 
 def _matern_value(kernel: Any, D: FloatArray) -> FloatArray:
     nu = float(kernel.nu)
-    if math.isinf(nu):
-        return _rbf_value(kernel, D)
-    t = np.sqrt(2.0 * nu * D)
-    if _needs_bessel(kernel):
-        return bessel_matern(nu, t)
-    out = np.negative(t)
-    np.exp(out, out=out)
-    if nu == 2.5:  # 1 + t + t^2 / 3
-        factor = t / 3.0
-        factor += 1.0
-        t *= factor
-    if nu > 0.5:
-        t += 1.0
-        out *= t
-    return out
+    return _rbf_value(kernel, D) if math.isinf(nu) else _matern(nu, np.sqrt(2.0 * nu * D))
 
 
 def _matern_slope(kernel: Any, D: FloatArray, K: FloatArray) -> FloatArray:
@@ -218,14 +211,10 @@ def _matern_slope(kernel: Any, D: FloatArray, K: FloatArray) -> FloatArray:
     if math.isinf(nu):
         return K
     t = np.sqrt(2.0 * nu * D)
-    if nu == 1.5:
-        return np.asarray(3.0 * np.exp(-t))
-    if nu == 2.5:
-        return np.asarray(5.0 / 3.0 * (1.0 + t) * np.exp(-t))
     # d/dt t^nu K_nu(t) = -t^nu K_(nu-1)(t); with t^2 = 2 nu D: slope = 2 nu c t^(nu-1) K_(nu-1)(t),
     # where c = 2^(1-nu) / Gamma(nu) makes the value 1 at zero.
     if nu > 1.0:
-        return np.asarray(nu / (nu - 1.0) * bessel_matern(nu - 1.0, t))
+        return np.asarray(nu / (nu - 1.0) * _matern(nu - 1.0, t))
     # For nu <= 1 the slope has a pole at t = 0; it is only ever used times a squared difference that is zero there.
     out = np.zeros_like(t)
     inside = t > 0.0
@@ -274,22 +263,14 @@ def _rq_value(kernel: Any, D: FloatArray) -> FloatArray:
     return np.exp(out, out=out)
 
 
-def _rq_slope(kernel: Any, D: FloatArray, K: FloatArray) -> FloatArray:
-    return np.asarray(K / (1.0 + D / (2.0 * float(kernel.alpha))))
-
-
 def rq_alpha_slope(alpha: float, D: FloatArray, K: FloatArray) -> FloatArray:
     """Return dK / dlog(alpha) of the rational quadratic, K alpha (q / (1 + q) - log(1 + q)) with q = D / (2 alpha)."""
     q = D / (2.0 * alpha)
     return np.asarray(K * (alpha * (q / (1.0 + q) - np.log1p(q))))
 
 
-def _needs_bessel(kernel: Any) -> bool:
-    return kernel.nu not in (0.5, 1.5, 2.5, np.inf)
-
-
 PROFILES: dict[type, Profile] = {
-    RBF: Profile(_rbf_value, _rbf_slope),
-    Matern: Profile(_matern_value, _matern_slope, costly=_needs_bessel),
-    RationalQuadratic: Profile(_rq_value, _rq_slope),
+    RBF: Profile(_rbf_value, lambda kernel, D, K: K),
+    Matern: Profile(_matern_value, _matern_slope),
+    RationalQuadratic: Profile(_rq_value, lambda kernel, D, K: K / (1.0 + D / (2.0 * float(kernel.alpha)))),
 }

@@ -441,14 +441,8 @@ def _radial(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
     U, V = space.scaled(kernel.length_scale)
     D = squared_distances(U, V)
     K = np.empty_like(D) if keep else D
-    mirror = space.Y is None and profile.costly(kernel)
     for rows in row_blocks(*D.shape):
-        if mirror:  # half of the entries are enough
-            block = profile.value(kernel, D[rows, rows.start :])
-            K[rows, rows.start :] = block
-            K[rows.start :, rows] = block.T
-        else:
-            K[rows] = profile.value(kernel, D[rows])
+        K[rows] = profile.value(kernel, D[rows])
 
     def pull(M: FloatArray) -> FloatArray:
         parts: list[Any] = []
