@@ -53,7 +53,8 @@ def test_inspect_prints_the_head_of_long_tables(run, folder):
     code, out, err = run("inspect", "judges.csv", "--top", 3)
     assert (code, err) == (0, "")
     assert sum(line.startswith("j") and "±" in line for line in out.splitlines()) == 3
-    assert "... and 37 more, more reliable ones\n--top 40 prints all judges.\n" in out
+    assert "... and 37 more, more reliable ones\nreliability: " in out
+    assert "\n--top 40 prints all judges.\n" in out
     assert "6 groups of items that never met" in out
     assert "... and 3 more groups, none larger. --top 6 prints all." in out
     assert sum("±" in line for line in run("inspect", "judges.csv")[1].splitlines()) == 30
