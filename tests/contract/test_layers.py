@@ -149,6 +149,31 @@ def test_optional_packages_are_imported_where_they_are_used(path):
                 assert name.split(".")[0] not in OPTIONAL, f"{path.name}:{node.lineno}"
 
 
+def modules_needed(path: Path) -> set[str]:
+    """Return the modules of the command line that one imports, in its functions too, but for types only."""
+    tree = ast.parse(path.read_text())
+    typing_only = [
+        node for node in ast.walk(tree) if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+    ]
+    for block in typing_only:
+        block.body = [ast.Pass()]
+    found = set()
+    for node, name in imports(tree):
+        names = [name, *(f"{name}.{alias.name}" for alias in node.names if isinstance(node, ast.ImportFrom))]
+        found |= {name.removeprefix("preflearn.cli.") for name in names if name.startswith("preflearn.cli.")}
+    return found & {one.stem for one in path.parent.glob("*.py")}
+
+
+def test_modules_of_the_command_line_do_not_import_each_other_in_circles():
+    from preflearn.cli.app import COMMANDS
+
+    needs = {path.stem: modules_needed(path) for path in (SRC / "cli").glob("*.py")}
+    needs["app"] |= set(COMMANDS)  # imported by their names
+    while free := {name for name, needed in needs.items() if not needed & set(needs)}:
+        needs = {name: needed for name, needed in needs.items() if name not in free}
+    assert needs == {}
+
+
 def test_every_part_has_its_layer():
     assert {part_of(path) for path in FILES} <= set(ALLOWED)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from preflearn.cli.dialect import COMMAND_LINE, INSTEAD, OPTIONS, PYTHON_ONLY, dialect_of, options_of
+from preflearn.cli.app import options_of
+from preflearn.cli.dialect import COMMAND_LINE, INSTEAD, OPTIONS, PYTHON_ONLY, dialect_of
 from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place, Setting
 from preflearn.messages import PYTHON, WORDS, Message
 
@@ -167,14 +168,14 @@ def test_a_cure_that_a_reader_cannot_follow_is_left_out():
     assert str(told) == "read_svmlight: no line has a qid. Write qid:Q, or give query_sizes."
     assert COMMAND_LINE.render(told) == "no line has a qid. Write qid:Q."
     few = Message("too many rows", ("Give fewer", "use " + Setting("nystroem", 1000)))
-    assert dialect_of("fit").render(few) == "too many rows. Give fewer, or use --nystroem 1000"
-    assert dialect_of("rank").render(few) == "too many rows. Give fewer."
+    assert dialect_of(lambda: options_of("fit")).render(few) == "too many rows. Give fewer, or use --nystroem 1000"
+    assert dialect_of(lambda: options_of("rank")).render(few) == "too many rows. Give fewer."
 
 
 def test_something_else_is_said_where_no_cure_can_be_followed():
     told = Message("index 9 is above 4", ("Raise " + Setting("n_features"),), code="feature-above-n-features")
-    assert dialect_of("fit").render(told) == "index 9 is above 4. Raise --n-features"
-    assert "Give the same features as in training" in dialect_of("predict").render(told)
+    assert dialect_of(lambda: options_of("fit")).render(told) == "index 9 is above 4. Raise --n-features"
+    assert "Give the same features as in training" in dialect_of(lambda: options_of("predict")).render(told)
 
 
 def test_names_of_columns_can_be_copied():

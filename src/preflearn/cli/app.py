@@ -6,13 +6,14 @@ Everything here is imported for ``preflearn --help``: heavy packages are importe
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 
 from cyclopts import App
 
 from preflearn._version import __version__
 
-__all__ = ["COMMANDS", "app"]
+__all__ = ["COMMANDS", "app", "options_of"]
 
 COMMANDS = (
     "rank",
@@ -47,3 +48,11 @@ app = App(
 for _name in COMMANDS:
     _module = import_module(f"preflearn.cli.{_name}")
     app.command(getattr(_module, _name), usage=f"Usage: {_module.USAGE}")
+
+
+@cache
+def options_of(command: str | None) -> frozenset[str]:
+    """Return the options that a command has; none for an unknown one."""
+    if command not in COMMANDS:
+        return frozenset()
+    return frozenset(name for argument in app[command].assemble_argument_collection() for name in argument.names)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from preflearn.messages import Dialect, Setting
 
-__all__ = ["COMMAND_LINE", "INSTEAD", "OPTIONS", "PYTHON_ONLY", "dialect_of", "options_of"]
+__all__ = ["COMMAND_LINE", "INSTEAD", "OPTIONS", "PYTHON_ONLY", "dialect_of"]
 
 # The option of each role, with {} for its value; or a command, which every command can name.
 OPTIONS = {
@@ -41,26 +41,14 @@ INSTEAD = {
 }
 
 
-def options_of(command: str) -> frozenset[str]:
-    """Return the options that a command has; none for an unknown one."""
-    from preflearn.cli.app import app
-
-    if command.startswith("-") or command not in tuple(app):
-        return frozenset()
-    return frozenset(name for argument in app[command].assemble_argument_collection() for name in argument.names)
-
-
-def dialect_of(command: str | None) -> Dialect:
-    """Return how settings are written for a command: those that it does not have are left out."""
-    known: frozenset[str] | None = None
+def dialect_of(known: Callable[[], frozenset[str]] | None = None) -> Dialect:
+    """Return how settings are written for a command; those that are not among its ``known`` options are left out."""
 
     def spell(setting: Setting) -> str | None:
-        nonlocal known
         written = _spell(setting)
-        if command is None or written is None or not written.startswith("--"):
+        if known is None or written is None or not written.startswith("--"):
             return written
-        known = options_of(command) if known is None else known
-        return written if written.split()[0] in known or not known else None
+        return written if not known() or written.split()[0] in known() else None
 
     return Dialect(spell, copied=True, instead=INSTEAD)
 
@@ -74,4 +62,4 @@ def _spell(setting: Setting) -> str | None:
     return option.format(shlex.quote(str(value)))
 
 
-COMMAND_LINE = dialect_of(None)
+COMMAND_LINE = dialect_of()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preflearn.cli.dialect import COMMAND_LINE, options_of
+from preflearn.cli.dialect import COMMAND_LINE
 from preflearn.table_format import visible
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from preflearn.messages import Dialect
 
 __all__ = ["explain", "one_line"]
+
+Options = Mapping[str, frozenset[str]]  # by command
 
 _DASHES = "\N{EN DASH}\N{EM DASH}"
 _KINDS = {"int": "a whole number", "float": "a number"}
@@ -25,15 +27,17 @@ def one_line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
-def explain(error: Exception, dialect: Dialect = COMMAND_LINE) -> tuple[int, str]:
-    """Return the exit code and the message for a failure."""
+def explain(
+    error: Exception, dialect: Dialect = COMMAND_LINE, options: Callable[[], Options] = dict
+) -> tuple[int, str]:
+    """Return the exit code and the message for a failure; ``options`` returns those of each command."""
     from cyclopts import CycloptsError
 
     from preflearn.exceptions import DataError
     from preflearn.messages import Message, Place, Setting
 
     if isinstance(error, CycloptsError):
-        return 2, _usage(error)
+        return 2, _usage(error, options)
     if isinstance(error, DataError):
         return 2, one_line(dialect.render(error.message))
     if type(error).__name__ == "InvalidParameterError":
@@ -58,17 +62,17 @@ def explain(error: Exception, dialect: Dialect = COMMAND_LINE) -> tuple[int, str
     return 1, f"unexpected error, which is a bug of preflearn ({type(error).__name__}: {one_line(str(error))})."
 
 
-def _usage(error: CycloptsError) -> str:
+def _usage(error: CycloptsError, options: Callable[[], Options]) -> str:
     """Return what is wrong with a command line, with where to read on."""
     chain = error.command_chain or ()
-    text = one_line(_reworded(error, chain) or str(error))
+    text = one_line(_reworded(error, chain, options) or str(error))
     command = " ".join(["preflearn", *chain])
     if text[1:2].islower():  # not DATA
         text = text[0].lower() + text[1:]
     return f'{text} See "{command} --help".'
 
 
-def _reworded(error: Any, chain: Sequence[str]) -> str | None:
+def _reworded(error: Any, chain: Sequence[str], options: Callable[[], Options]) -> str | None:
     """Return a mistake that the parser found in our words, with a cure; None where its own words will do."""
     import cyclopts
 
@@ -80,7 +84,7 @@ def _reworded(error: Any, chain: Sequence[str]) -> str | None:
     if isinstance(error, cyclopts.RepeatArgumentError):
         return f"{error.token.keyword} is given twice. Give it once, with commas between its parts."
     if isinstance(error, cyclopts.UnknownOptionError):
-        return _unknown_option((error.token.keyword or error.token.value).partition("=")[0], chain)
+        return _unknown_option((error.token.keyword or error.token.value).partition("=")[0], chain, options())
     if isinstance(error, cyclopts.UnknownCommandError):
         if unused[0].startswith("-"):
             return (
@@ -106,11 +110,8 @@ def _too_many(unused: Sequence[str]) -> str:
     return f"too many arguments: {rest}. Leave out the rest, or put names with blanks in quotes."
 
 
-def _unknown_option(option: str, chain: Sequence[str]) -> str | None:
+def _unknown_option(option: str, chain: Sequence[str], known: Options) -> str | None:
     """Return what to say about an option that this command does not have but that exists, or None."""
-    from preflearn.cli.app import app
-
-    known = {command: options_of(command) for command in app if not command.startswith("-")}
     here = known.get(chain[-1], frozenset()) if chain else frozenset()
     meant = f"-{option}"
     if not option.startswith("--") and meant in here:

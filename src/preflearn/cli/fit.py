@@ -9,7 +9,17 @@ from cyclopts import Parameter
 
 from preflearn.cli.console import facts, progress
 from preflearn.cli.dialect import COMMAND_LINE
-from preflearn.cli.options import File, FitModel, Flag, Machine, ReadOptions, Source, Whole, given_options
+from preflearn.cli.options import (
+    LEAST_SQUARES,
+    File,
+    FitModel,
+    Flag,
+    Machine,
+    ReadOptions,
+    Source,
+    Whole,
+    given_options,
+)
 from preflearn.cli.sources import about, describe_data, is_svmlight, read_any, save_notes, titled
 from preflearn.cli.targets import check_targets
 from preflearn.exceptions import DataError
@@ -18,10 +28,9 @@ if TYPE_CHECKING:
     from preflearn.data import Comparisons
     from preflearn.io import Reading
 
-__all__ = ["LEAST_SQUARES", "USAGE", "Kernel", "Learning", "fit"]
+__all__ = ["USAGE", "Kernel", "Learning", "fit"]
 
 USAGE = "preflearn fit DATA --save MODEL [OPTIONS]"
-LEAST_SQUARES = {"rankrls": "RankRLS", "rls": "RLS", "kpcrank": "KPCRank", "kpcr": "KPCR"}
 # Must be preflearn.kernels.KERNEL_NAMES, which would import scikit-learn; a test compares the two.
 Kernel = Literal["linear", "poly2", "poly3", "rbf", "laplacian", "matern32", "matern52", "rational_quadratic"]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from preflearn.cli.console import count
-from preflearn.cli.fit import LEAST_SQUARES, Learning
 from preflearn.cli.sources import about
 from preflearn.data import Comparisons, Ratings
 from preflearn.exceptions import DataError
@@ -17,6 +16,9 @@ from preflearn.kernels import Nystroem
 from preflearn.metrics import RankingScorer, get_scorer, pairwise_accuracy
 from preflearn.models import KPCR, RLS, KPCRank, KPCRankCV, RankRLS, RankRLSCV
 from preflearn.selection.fold_search import alpha_candidates, component_candidates, search
+
+if TYPE_CHECKING:
+    from preflearn.cli.fit import Learning
 
 __all__ = ["check_data", "check_options", "train"]
 
@@ -170,7 +172,7 @@ def check_data(path: str, data: Ratings | Comparisons, choices: Learning) -> Non
 
 def _described(choices: Learning, estimator: Any) -> str:
     """Return the model in a few words."""
-    parts = [f"{LEAST_SQUARES[str(choices.model)]}, kernel {choices.kernel}"]
+    parts = [f"{MODELS[choices.model].__name__}, kernel {choices.kernel}"]
     if choices.nystroem is not None:
         parts.append(f"Nystroem with {count(choices.nystroem, 'row')}")
     if choices.on_pairs:
@@ -192,7 +194,7 @@ def _switch(given: Learning, data: Ratings | Comparisons) -> str | None:
     if isinstance(data, Ratings):
         return f"{' and '.join(options)} without --model: KPCRank was learned. Leave {it} out to learn RankRLS."
     return (
-        f"{' and '.join(options)} without --model: {LEAST_SQUARES[str(name)]} was learned, by least squares, which "
+        f"{' and '.join(options)} without --model: {MODELS[name].__name__} was learned, by least squares, which "
         f"gives no probabilities. Leave {it} out for a model with probabilities, chosen by evidence; --model {name} "
         "says that this one is meant."
     )

@@ -105,7 +105,7 @@ def _run(tokens: list[str]) -> int:
     import warnings
 
     from preflearn._disk import reading_once
-    from preflearn.cli.app import app
+    from preflearn.cli.app import app, options_of
     from preflearn.cli.console import warning_printer
     from preflearn.cli.dialect import dialect_of
     from preflearn.cli.options import STANDARD_INPUT
@@ -115,7 +115,7 @@ def _run(tokens: list[str]) -> int:
         # What concerns the data is shown, once; what other libraries tell their developers is not.
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", PreflearnWarning)
-        warnings.showwarning = warning_printer(dialect_of(_command(tokens)))
+        warnings.showwarning = warning_printer(dialect_of(lambda: options_of(_command(tokens))))
         read = [STANDARD_INPUT if token == "-" else token for token in tokens]
         found = app(read, print_error=False, exit_on_error=False, result_action="return_value")
     return found if isinstance(found, int) else 0
@@ -128,10 +128,12 @@ def _command(tokens: Sequence[str]) -> str | None:
 
 def _report(error: Exception, tokens: Sequence[str], traceback: bool) -> int:
     """Print one message about a failure and return the exit code."""
+    from preflearn.cli.app import COMMANDS, options_of
     from preflearn.cli.dialect import dialect_of
     from preflearn.cli.failures import explain
 
-    code, message = explain(error, dialect_of(_command(tokens)))
+    dialect = dialect_of(lambda: options_of(_command(tokens)))
+    code, message = explain(error, dialect, lambda: {command: options_of(command) for command in COMMANDS})
     if traceback:
         import traceback as module
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST_SEED",
+    "LEAST_SQUARES",
     "STANDARD_INPUT",
     "ComparedModel",
     "File",
