@@ -16,10 +16,11 @@ from preflearn.data.fields import (
     check_labels,
     check_names,
     object_array,
+    repeated,
     row_selector,
     unmask,
 )
-from preflearn.data.tables import frame_columns, frame_of, numeric_columns
+from preflearn.data.tables import frame_of, numeric_columns, open_frame
 from preflearn.exceptions import DataError, first_few
 from preflearn.items import ItemSet
 
@@ -116,10 +117,10 @@ class Bags(Frozen, ItemSet):
                     f"there are {len(feature_names)} feature names for {points.shape[1]} columns",
                     "Give one name per column",
                 )
-            repeated = [name for name in dict.fromkeys(feature_names) if feature_names.count(name) > 1]
-            if repeated:
+            twice = repeated(feature_names)
+            if twice:
                 raise DataError(code="bag-feature-names-repeated", owner=owner).says(
-                    f"{len(repeated)} of the feature names occur more than once ({first_few(repeated)})",
+                    f"{len(twice)} of the feature names occur more than once ({first_few(twice)})",
                     "Every feature needs its own name",
                 )
         self._fill(points=points, offsets=np.asarray(offsets, dtype=np.intp), names=names, feature_names=feature_names)
@@ -169,27 +170,18 @@ class Bags(Frozen, ItemSet):
         array([2, 1])
         """
         owner = f"{cls.__name__}.from_table"
-        table = frame_of(frame, owner)
-        if table is None:
-            raise TypeError(
-                f"{owner}: frame must be a data frame; got {type(frame).__name__}. Use {cls.__name__}([array, ...])."
-            )
-        given = frame_columns(table, {"item": item}, owner)["item"]
+        table, columns, chosen = open_frame(frame, {"item": item}, owner, f"{cls.__name__}([array, ...])", features)
         if not len(table):
             raise DataError(code="bag-table-empty", owner=owner).says(
                 "the table has no rows, so there are no bags", "Give at least one point"
             )
-        labels = check_labels(given, len(table), "item", owner, "row").tolist()
-        if features is None:
-            features = [column for column in table.columns if column != str(item)]
-        frame_columns(table, {f"features[{i}]": feature for i, feature in enumerate(features)}, owner)
-        features = [str(feature) for feature in features]
+        labels = check_labels(columns["item"], len(table), "item", owner, "row").tolist()
         number: dict[Any, int] = {}
         code = np.array([number.setdefault(label, len(number)) for label in labels], dtype=np.intp)
-        points = numeric_columns(table, features, owner)[np.argsort(code, kind="stable")]
+        points = numeric_columns(table, chosen, owner)[np.argsort(code, kind="stable")]
         built = cls.__new__(cls)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(code))])
-        built._prepare(points, offsets, object_array(list(number)), features, owner)
+        built._prepare(points, offsets, object_array(list(number)), chosen, owner)
         return built
 
     @property

@@ -21,7 +21,7 @@ from preflearn.data.fields import (
     rows_text,
 )
 from preflearn.data.sides import side_words, word_value
-from preflearn.data.tables import check_items, frame_columns, frame_of
+from preflearn.data.tables import check_items, frame_columns, frame_of, open_frame
 from preflearn.exceptions import DataError, first_few
 
 __all__ = ["from_frame", "from_scores", "from_winners"]
@@ -263,14 +263,11 @@ def from_frame(
     array([-1.,  1.])
     """
     owner = "from_frame"
-    table = frame_of(frame, owner)
-    if table is None:
-        raise TypeError(f"{owner}: frame must be a data frame; got {type(frame).__name__}. Use Comparisons(...).")
     if outcome is not None and winner is not None:
         raise TypeError(f"{owner}: give outcome or winner, not both.")
     wanted = {"first": first, "second": second, "outcome": outcome, "winner": winner}
     labels = {"weight": weight, "group": group, "judge": judge, "cluster": cluster}
-    columns = frame_columns(table, {**wanted, **labels}, owner)
+    table, columns, _ = open_frame(frame, {**wanted, **labels}, owner, "Comparisons(...)")
     names = None
     if item_name is not None:
         item_frame = frame_of(items, owner)

@@ -7,7 +7,8 @@ where and how often, and what to do. Wrong kinds are TypeError, wrong values Dat
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.exceptions import DataError, first_few
+from preflearn.exceptions import DataError, first_few, nearest_names
 
 __all__ = [
     "Frozen",
@@ -32,7 +33,9 @@ __all__ = [
     "is_missing",
     "label_array",
     "lock",
+    "look_up",
     "object_array",
+    "repeated",
     "row_selector",
     "rows_text",
 ]
@@ -170,6 +173,31 @@ def as_column(values: Any, what: str, owner: str) -> list[Any] | NDArray[Any]:
     if isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iu":
         return values
     return as_list(values, what, owner)
+
+
+def repeated(values: Iterable[Any]) -> list[Any]:
+    """Return the values that occur more than once, each once."""
+    return [value for value, count in Counter(values).items() if count > 1]
+
+
+def look_up(
+    values: list[Any], known: Mapping[Any, int], what: str, among: str, cure: str, *, code: str, owner: str
+) -> NDArray[np.intp]:
+    """Return the number of each value; unknown ones raise with the nearest known ones."""
+    try:
+        rows = np.fromiter((known.get(value, -1) for value in values), dtype=np.intp, count=len(values))
+    except TypeError as error:
+        raise TypeError(f"{owner}: {what} must hold names or numbers ({error}).") from None
+    bad = np.flatnonzero(rows < 0)
+    if len(bad):
+        unknown = list(dict.fromkeys(values[row] for row in bad))
+        nearest = nearest_names(str(unknown[0]), (str(name) for name in known))
+        raise DataError(code=code, owner=owner).says(
+            f"{len(bad)} of {len(values)} values of {what} are not among the {len(known)} {among} "
+            f"({rows_text(bad)}; values {first_few(unknown)}{'; ' + nearest if nearest else ''})",
+            cure,
+        )
+    return rows
 
 
 def check_choice(value: object, allowed: tuple[str, ...], what: str, owner: str) -> None:

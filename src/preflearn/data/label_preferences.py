@@ -15,13 +15,15 @@ from preflearn.data.fields import (
     check_names,
     check_weight,
     is_missing,
+    look_up,
     object_array,
+    repeated,
     row_selector,
     rows_text,
 )
 from preflearn.data.sides import check_outcome, check_rows
 from preflearn.data.tables import ItemTable, check_items
-from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.exceptions import DataError, first_few
 
 if TYPE_CHECKING:
     from preflearn.data.tables import ItemArray
@@ -271,9 +273,8 @@ def label_set(labels: Any, seen: list[Any], owner: str) -> NDArray[Any]:
         )
     known = object_array(_of_one_kind(check_labels(listed, len(listed), "labels", owner, "label").tolist()))
     if len(set(known)) < len(known):
-        repeated = [label for label in dict.fromkeys(known) if list(known).count(label) > 1]
         raise DataError(code="label-listed-twice", owner=owner).says(
-            f"labels lists {first_few(repeated)} more than once", "List every label once"
+            f"labels lists {first_few(repeated(known))} more than once", "List every label once"
         )
     if len(known) < 2:
         raise DataError(code="one-label-listed", owner=owner).says(
@@ -289,16 +290,6 @@ def _of_one_kind(labels: list[Any]) -> list[Any]:
 
 def label_codes(values: NDArray[Any], labels: NDArray[Any], what: str, owner: str) -> NDArray[np.intp]:
     """Return the place of each label among all labels; unknown ones raise with the nearest known ones."""
-    place = {label: number for number, label in enumerate(labels)}
-    codes = np.fromiter((place.get(value, -1) for value in values.tolist()), dtype=np.intp, count=len(values))
-    bad = np.flatnonzero(codes < 0)
-    if len(bad):
-        unknown = list(dict.fromkeys(values[bad].tolist()))
-        nearest = nearest_names(str(unknown[0]), (str(label) for label in labels))
-        raise DataError(code="unknown-label", owner=owner).says(
-            f"{len(bad)} of {len(values)} values of {what} are not among the {len(labels)} labels "
-            f"({rows_text(bad)}; values {first_few(unknown)}{'; ' + nearest if nearest else ''}; labels are "
-            f"{first_few(labels, 8)})",
-            "Correct them, or add them to labels",
-        )
-    return codes
+    known = {label: number for number, label in enumerate(labels)}
+    cure = f"Correct them, or add them to labels (which are {first_few(labels, 8)})"
+    return look_up(values.tolist(), known, what, "labels", cure, code="unknown-label", owner=owner)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -12,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.comparisons import Comparisons
-from preflearn.data.fields import as_list, check_choice, check_labels, check_length, check_weight, is_missing
+from preflearn.data.fields import as_list, check_choice, check_labels, check_length, check_weight, is_missing, repeated
 from preflearn.exceptions import DataError, DataWarning, first_few
 
 __all__ = ["from_choices", "from_rankings"]
@@ -193,13 +192,12 @@ def _rank(entry: Any) -> list[Any]:
 
 def _check_distinct(items: list[Any], number: int, what: str, owner: str) -> None:
     try:
-        counts = Counter(items)
+        twice = repeated(items)
     except TypeError:
         raise TypeError(f"{owner}: {what} {number} is nested too deeply: ties are one list of items.") from None
-    if len(counts) < len(items):
-        repeated = [item for item, count in counts.items() if count > 1]
+    if twice:
         raise DataError(code="item-ordered-twice", owner=owner).says(
-            f"{what} {number} lists {first_few(repeated)} more than once", "List every item once"
+            f"{what} {number} lists {first_few(twice)} more than once", "List every item once"
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.fields import Frozen, check_labels, check_real, check_weight, codes, object_array
-from preflearn.data.tables import check_items, frame_columns, frame_of
+from preflearn.data.tables import check_items, open_frame
 from preflearn.exceptions import DataError
 
 if TYPE_CHECKING:
@@ -116,17 +116,9 @@ class Ratings(Frozen):
         ('length',)
         """
         owner = f"{cls.__name__}.from_frame"
-        table = frame_of(frame, owner)
-        if table is None:
-            raise TypeError(
-                f"{owner}: frame must be a data frame; got {type(frame).__name__}. Use {cls.__name__}(...)."
-            )
         wanted = {"score": score, "group": group, "weight": weight, "name": name}
-        columns = frame_columns(table, wanted, owner)
-        if features is None:
-            features = [column for column in table.columns if column not in map(str, wanted.values())]
-        frame_columns(table, {f"features[{i}]": feature for i, feature in enumerate(features)}, owner)
-        items = table.select([str(feature) for feature in features]).to_native()
+        table, columns, chosen = open_frame(frame, wanted, owner, f"{cls.__name__}(...)", features)
+        items = table.select(chosen).to_native()
         return cls(items, columns["score"], columns["group"], weight=columns["weight"], names=columns["name"])
 
     def _check_names(self) -> None:

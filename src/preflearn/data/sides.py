@@ -9,9 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.fields import as_list, check_labels, check_names, check_real, is_missing, object_array, rows_text
+from preflearn.data.fields import (
+    as_list,
+    check_labels,
+    check_names,
+    check_real,
+    is_missing,
+    look_up,
+    object_array,
+    rows_text,
+)
 from preflearn.data.tables import ItemTable, check_items
-from preflearn.exceptions import DataError, first_few, nearest_names
+from preflearn.exceptions import DataError, first_few
 
 __all__ = ["RESULTS", "check_outcome", "check_rows", "named_items", "normal", "side_words", "word_value"]
 
@@ -54,7 +63,8 @@ def check_rows(
     """
     integers = isinstance(given, np.ndarray) or all(type(value) is int for value in given)
     if lookup is not None and (not integers or any(type(name) is int for name in lookup)):
-        return _find_names(as_list(given, what, owner), lookup, what, owner)
+        cure = "Correct the names, add the items, or drop those comparisons"
+        return look_up(as_list(given, what, owner), lookup, what, "items", cure, code="unknown-item", owner=owner)
     if not integers:
         row = next(row for row, value in enumerate(given) if type(value) is not int)
         missing = is_missing(given[row])
@@ -78,24 +88,6 @@ def check_rows(
             hint,
         )
     return rows.astype(np.intp)
-
-
-def _find_names(given: list[Any], lookup: dict[Any, int], what: str, owner: str) -> NDArray[np.intp]:
-    """Return the row number of each name; unknown names raise with the nearest known ones."""
-    try:
-        rows = np.fromiter((lookup.get(value, -1) for value in given), dtype=np.intp, count=len(given))
-    except TypeError as error:
-        raise TypeError(f"{owner}: {what} must hold item names or row numbers ({error}).") from None
-    bad = np.flatnonzero(rows < 0)
-    if len(bad):
-        unknown = list(dict.fromkeys(given[i] for i in bad))
-        nearest = nearest_names(str(unknown[0]), (str(name) for name in lookup))
-        raise DataError(code="unknown-item", owner=owner).says(
-            f"{len(bad)} of {len(given)} names in {what} are not among the {len(lookup)} items "
-            f"({rows_text(bad)}; names {first_few(unknown)}{'; ' + nearest if nearest else ''})",
-            "Correct the names, add the items, or drop those comparisons",
-        )
-    return rows
 
 
 _TIES = frozenset(

@@ -5,6 +5,7 @@ Arrays, sparse matrices and data frames of any library become one kind of table.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import narwhals as nw
@@ -13,7 +14,7 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.data.fields import cells_text, check_length, unmask
+from preflearn.data.fields import cells_text, check_length, repeated, unmask
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.items import as_items
 
@@ -39,6 +40,7 @@ __all__ = [
     "frame_columns",
     "frame_of",
     "numeric_columns",
+    "open_frame",
 ]
 
 NAME_COLUMNS = ("item", "name", "id")
@@ -96,10 +98,9 @@ def frame_of(value: Any, owner: str) -> nw.DataFrame[Any] | None:
     try:
         native = nw.from_native(_with_text_names(value), pass_through=True, allow_series=True)
     except DuplicateError:
-        names = [str(name) for name in getattr(value, "column_names", value.columns)]
-        repeated = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        twice = repeated([str(name) for name in getattr(value, "column_names", value.columns)])
         raise DataError(code="item-columns-repeated", owner=owner).says(
-            f"{len(repeated)} of the column names occur more than once ({first_few(repeated)})",
+            f"{len(twice)} of the column names occur more than once ({first_few(twice)})",
             "Rename or drop the repeated columns: every column needs its own name",
         ) from None
     if isinstance(native, nw.LazyFrame):
@@ -241,6 +242,20 @@ def _check_finite(table: ItemTable, owner: str, names: Any, what: str) -> None:
     )
 
 
+def open_frame(
+    value: Any, wanted: dict[str, str | None], owner: str, instead: str, features: Sequence[str] | None = None
+) -> tuple[nw.DataFrame[Any], dict[str, Any], list[str]]:
+    """Return a data frame, its wanted columns as lists, and the columns of features: all others by default."""
+    frame = frame_of(value, owner)
+    if frame is None:
+        raise TypeError(f"{owner}: frame must be a data frame; got {type(value).__name__}. Use {instead}.")
+    columns = frame_columns(frame, wanted, owner)
+    if features is None:
+        features = [column for column in frame.columns if column not in map(str, wanted.values())]
+    frame_columns(frame, {f"features[{i}]": feature for i, feature in enumerate(features)}, owner)
+    return frame, columns, [str(feature) for feature in features]
+
+
 def frame_columns(frame: nw.DataFrame[Any], wanted: dict[str, str | None], owner: str) -> dict[str, Any]:
     """Return the wanted columns as lists (None where no column was asked for); unknown columns raise."""
     columns: dict[str, Any] = {}
@@ -312,9 +327,8 @@ def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTab
     names = np.arange(table.n_items).astype(object) if table.names is None else table.names
     known = set(names.tolist())
     if len(known) < len(names):
-        repeated = [name for name in dict.fromkeys(names) if list(names).count(name) > 1]
         raise DataError(code="judge-listed-twice", owner=owner).says(
-            f"judges names {first_few(repeated)} more than once", "Give one row per judge"
+            f"judges names {first_few(repeated(names))} more than once", "Give one row per judge"
         )
     missing = [label for label in dict.fromkeys(judge.tolist()) if label != "" and label not in known]
     if missing:

@@ -25,7 +25,7 @@ def fields_of(value: Any) -> dict[str, Any]:
         # One byte for each item, so that no file speaks of more items than it has bytes.
         items = np.ones(value.n_items, dtype=np.bool_) if value.items is None else value.items
         return {"items": items, **{name: getattr(value, name) for name in _COMPARISONS}}
-    own = ("points", "sizes") if isinstance(value, Bags) else ("values",)
+    own = ("values",) if isinstance(value, ItemTable) else ("points", "sizes")
     return {name: getattr(value, name) for name in (*own, "names", "feature_names")}
 
 
