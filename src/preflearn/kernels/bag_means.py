@@ -2,14 +2,14 @@
 
 With S the matrix that averages the points of every bag, K = S k(points, points) S', so that <M, dK> = <S'MS, dk>: any
 kernel between vectors is one between bags, with its gradient. Bags have ``points`` (N, d) and ``offsets`` (n + 1,), as
-`preflearn.data.Bags` has; the kernel between points is given as functions of these (`PointKernel`). The N x N matrix is
+`preflearn.data.Bags` has; the kernel between points is a function of these (`PointKernel`). The N x N matrix is
 worked through in blocks and never held, neither for the values nor for a gradient.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from preflearn.exceptions import DataError
 from preflearn.items import as_items
 
-__all__ = ["PointKernel", "bag_diag", "bag_gram", "bag_gram_and_pullback"]
+__all__ = ["bag_diag", "bag_gram", "bag_gram_and_pullback"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -26,12 +26,13 @@ BLOCK = 512  # points on each side of a block: 2 MiB of kernel values
 RUN = 128  # points of bags that are evaluated together where only the diagonal of what comes out is wanted
 
 
-class PointKernel(NamedTuple):
-    """A kernel between points, as functions of them; others are None for points against themselves."""
+Pull = Callable[[FloatArray], FloatArray]
 
-    values: Callable[[FloatArray, FloatArray | None], FloatArray]
-    both: Callable[[FloatArray], tuple[FloatArray, Callable[[FloatArray], FloatArray]]]  # values and their pullback
-    pull: Callable[[FloatArray, FloatArray, FloatArray | None], FloatArray]  # of points, weights and others
+
+class PointKernel(Protocol):
+    """A kernel between points, of X with themselves if Y is None: its values, and their pullback if ``keep``."""
+
+    def __call__(self, X: FloatArray, Y: FloatArray | None = None, keep: bool = False) -> tuple[FloatArray, Pull]: ...
 
 
 def bag_gram(k: PointKernel, X: Any, Y: Any = None) -> FloatArray:
@@ -51,7 +52,7 @@ def bag_gram(k: PointKernel, X: Any, Y: Any = None) -> FloatArray:
             if Y is None and b.start < a.start:
                 continue
             same = Y is None and a == b
-            values = k.values(X.points[a], None if same else other.points[b])
+            values = k(X.points[a], None if same else other.points[b])[0]
             rows, columns, sums = _sums(values, X, a, other, b)
             K[rows, columns] += sums
             if Y is None and not same:
@@ -68,7 +69,7 @@ def bag_diag(k: PointKernel, X: Any, Y: Any = None) -> FloatArray:
     return out
 
 
-def bag_gram_and_pullback(k: PointKernel, X: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+def bag_gram_and_pullback(k: PointKernel, X: Any) -> tuple[FloatArray, Pull]:
     """Return the kernel matrix of bags and ``pull(M) = <M, dK/dtheta>``.
 
     Cost N² d each; memory as of `bag_gram`. The kernel values of a single block of points are kept for the pullback,
@@ -77,7 +78,7 @@ def bag_gram_and_pullback(k: PointKernel, X: Any) -> tuple[FloatArray, Callable[
     N = X.points.shape[0]
     if N > BLOCK:
         return bag_gram(k, X), lambda M: _pull_blocks(k, X, M / _counts(X, X))
-    values, pull = k.both(X.points)
+    values, pull = k(X.points, keep=True)
     everything = slice(0, N)
     _, _, K = _sums(values, X, everything, X, everything)
     K /= _counts(X, X)
@@ -92,10 +93,10 @@ def _pull_blocks(k: PointKernel, X: Any, M: FloatArray) -> FloatArray:
     both = M + M.T
     blocks = list(_blocks(X.points.shape[0]))
     for number, a in enumerate(blocks):
-        total = total + k.pull(X.points[a], M[bag[a, np.newaxis], bag[a]], None)
+        total = total + k(X.points[a], keep=True)[1](M[bag[a, np.newaxis], bag[a]])
         for b in blocks[number + 1 :]:
             W = both[bag[a, np.newaxis], bag[b]]
-            total = total + k.pull(X.points[a], W, X.points[b])
+            total = total + k(X.points[a], X.points[b], keep=True)[1](W)
     return np.asarray(total)
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from sklearn.gaussian_process.kernels import (
 
 from preflearn.exceptions import DataError
 from preflearn.items import as_items, as_rows, is_sparse
-from preflearn.kernels.bag_means import PointKernel, bag_diag, bag_gram, bag_gram_and_pullback
+from preflearn.kernels.bag_means import bag_diag, bag_gram, bag_gram_and_pullback
 from preflearn.kernels.distances import (
     PROFILES,
     contract_squared_differences,
@@ -59,7 +60,6 @@ __all__ = [
     "gram_and_pullback",
     "gram_diag",
     "gram_listed",
-    "of_points",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -108,8 +108,8 @@ def gram(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
     array([[2.    , 1.2131]])
     """
     if not (as_items(X).one_row_each and as_items(Y).one_row_each):
-        return bag_gram(of_points(kernel), X, Y)
-    return _values(kernel, X, Y)
+        return bag_gram(partial(_evaluated, kernel), X, Y)
+    return _evaluated(kernel, X, Y)[0]
 
 
 def gram_diag(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
@@ -142,7 +142,7 @@ def gram_diag(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
     array([1.    , 0.6065])
     """
     if not as_items(X).one_row_each:
-        return bag_diag(of_points(kernel), X, Y)
+        return bag_diag(partial(_evaluated, kernel), X, Y)
     if Y is None:
         return _paired(kernel, Space.build(kernel, X).X, None)
     out = np.empty(X.shape[0])
@@ -208,11 +208,9 @@ def gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Pull]:
     array([1.471518, 1.471518, 1.471518])
     """
     if as_items(X).one_row_each:
-        space = Space.build(kernel, X)
-        part, pull = evaluate(kernel, space, keep=True)
-        K = part.toarray(space.shape, keep=True)
+        K, pull = _evaluated(kernel, X, keep=True)
     else:
-        K, pull = bag_gram_and_pullback(of_points(kernel), X)
+        K, pull = bag_gram_and_pullback(partial(_evaluated, kernel), X)
 
     def checked(M: FloatArray) -> FloatArray:
         M = np.asarray(M, dtype=np.float64)
@@ -225,23 +223,10 @@ def gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Pull]:
     return K, checked
 
 
-def of_points(kernel: Any) -> PointKernel:
-    """Return a kernel as the arithmetic of bags asks for it."""
-
-    def both(points: FloatArray) -> tuple[FloatArray, Pull]:
-        space = Space.build(kernel, points)
-        part, pull = evaluate(kernel, space, keep=True)
-        return part.toarray(space.shape, keep=True), pull
-
-    def pull(points: FloatArray, W: FloatArray, others: FloatArray | None = None) -> FloatArray:
-        return evaluate(kernel, Space.build(kernel, points, others), keep=True)[1](W)
-
-    return PointKernel(lambda points, others: _values(kernel, points, others), both, pull)
-
-
-def _values(kernel: Any, X: Any, Y: Any) -> FloatArray:
+def _evaluated(kernel: Any, X: Any, Y: Any = None, keep: bool = False) -> tuple[FloatArray, Pull]:
     space = Space.build(kernel, X, Y)
-    return evaluate(kernel, space, keep=False)[0].toarray(space.shape, keep=False)
+    part, pull = evaluate(kernel, space, keep)
+    return part.toarray(space.shape, keep), pull
 
 
 # --- what a kernel is evaluated on, and what comes out --------------------------------------------------------------
