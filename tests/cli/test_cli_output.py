@@ -65,6 +65,7 @@ def test_elo_ratings_in_table_file_and_json(run, folder):
     assert (code, err) == (0, "")
     assert re.search(r"C05 +1000 ", out)
     assert "Elo" in out
+    assert re.search(r"400 points are odds of 10 to 1. The average item has \d+\.", out)
     wanted = preflearn.rank("matches.csv", model="bradley-terry", circles=False).table("elo", {"C05": 1000})
     rows = table((folder / "r.csv").read_text())
     for name in ("elo", "low", "high"):

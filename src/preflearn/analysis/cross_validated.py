@@ -36,15 +36,15 @@ class Chosen:
         return [terms.name for terms in self.terms]
 
     @property
-    def told(self) -> str:
+    def source(self) -> str:
         """What they were chosen from."""
         return "each training part" if self.within else "all comparisons"
 
     def __str__(self) -> str:
         if len(set(self.names)) == 1:
-            return f"{self.terms[0].words} ({self.names[0]}): chosen by its evidence on {self.told}"
+            return f"{self.terms[0].words} ({self.names[0]}): chosen by its evidence on {self.source}"
         counts = ", ".join(f"{name} in {n} of {len(self.names)}" for name, n in Counter(self.names).most_common())
-        return f"chosen by its evidence on {self.told}: {counts}"
+        return f"chosen by its evidence on {self.source}: {counts}"
 
 
 class _Chooser:

@@ -1,4 +1,4 @@
-"""The application: which commands there are. Each is one module, with its options and help beside its work.
+"""The application: which commands there are. Each is one module, with its options, its help and its work.
 
 A command ``name`` is the function of that name in the module of that name, and ``USAGE`` says how it is called.
 Everything here is imported for ``preflearn --help``: heavy packages are imported in the functions that need them.

@@ -29,7 +29,7 @@ def convert(
 ) -> None:
     """Convert between the formats that preflearn reads.
 
-    The format of OUT is told by its name: .csv, .tsv, .jsonl or .parquet for
+    The ending of OUT says its format: .csv, .tsv, .jsonl or .parquet for
     comparisons; .soc, .soi, .toc or .toi for rankings (PrefLib); .svmlight or
     .txt for rows with scores.
 

@@ -1,4 +1,4 @@
-"""``preflearn doctor``: versions, threads, what is installed beside, and one self-test."""
+"""``preflearn doctor``: versions, threads, optional packages, and one self-test."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ _NEEDED = ("numpy", "scipy", "scikit-learn", "narwhals", "cyclopts", "rich")
 _OPTIONAL = {
     "matplotlib": 'plots: pip install "preflearn[plot]"',
     "pyarrow": 'Parquet files: pip install "preflearn[io]"',
+    "XlsxWriter": 'Excel files: pip install "preflearn[io]"',
     "pandas": "to_pandas(): pip install pandas",
 }
 

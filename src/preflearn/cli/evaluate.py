@@ -117,12 +117,12 @@ def _cross_validate(
         )
     lines = held_out_lines(found)
     if as_json:
-        choice = None if chosen is None else {"from": chosen.told, "models": chosen.names}
+        choice = None if chosen is None else {"from": chosen.source, "models": chosen.names}
         _print_json({**cv.data_facts(read, X, by, found), "model": model, "choice": choice}, lines, notes)
         return
-    told = f"{used[0].words} ({model})" if chosen is None else str(chosen)
+    meant = f"{used[0].words} ({model})" if chosen is None else str(chosen)
     facts([*(("Read", line) for line in read.notes), ("Data", describe_data(X))])
-    facts([("Model", told), ("Folds", f"{found.n_folds}; held out are {cv.UNITS[by]}")])
+    facts([("Model", meant), ("Folds", f"{found.n_folds}; held out are {cv.UNITS[by]}")])
     _print_lines(lines, notes)
 
 

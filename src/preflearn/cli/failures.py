@@ -44,12 +44,12 @@ def explain(
         return 2, one_line(str(error))
     if isinstance(error, MemoryError):
         detail = f" ({one_line(str(error))})" if str(error) else ""
-        told = Message(
+        message = Message(
             f"there is not enough memory{detail}",
             ("use fewer rows", "use " + Setting("kernel", "linear"), "use " + Setting("nystroem", 1000)),
             code="no-memory",
         )
-        return 2, dialect.render(told)
+        return 2, dialect.render(message)
     if isinstance(error, UnicodeEncodeError):
         return 2, (
             f"the output cannot show {error.object[error.start : error.end]!r} in {error.encoding}. "

@@ -1,4 +1,4 @@
-"""``preflearn inspect``: can these comparisons be ranked, which items are comparable, whom can one rely upon."""
+"""``preflearn inspect``: can these comparisons be ranked, which items are comparable, which judges to trust."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def inspect(
     The verdict with its odds, how much a ranking and how much circles explain,
     the strongest cycles, who beats everybody, groups of items that are comparable
     only among themselves (where preferences run in circles), and how far each
-    judge can be relied upon (where judges are named).
+    judge can be trusted (where judges are named).
 
     For example:
 
@@ -122,9 +122,11 @@ def inspect(
         which = "groups of items" if around else "groups of items that never met"
         prose(f"{len(found)} {which}, each from best to worst:" if len(found) > 1 else _ONE_GROUP)
         for number, (members, share) in enumerate(found[:top] if len(found) > 1 else [], start=1):
-            told = f" (a ranking explains {share:.0%} of their preferences)" if len(members) > 1 and around else ""
+            share_of_it = (
+                f" (a ranking explains {share:.0%} of their preferences)" if len(members) > 1 and around else ""
+            )
             more = f" and {count(len(members) - top, 'more item')}" if len(members) > top else ""
-            facts([(f"{number}", ", ".join(str(name) for name in members[:top]) + more + told)])
+            facts([(f"{number}", ", ".join(str(name) for name in members[:top]) + more + share_of_it)])
         if len(found) > top:
             prose(f"... and {count(len(found) - top, 'more group')}, none larger. --top {len(found)} prints all.")
     if judges is not None:

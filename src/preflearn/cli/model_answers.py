@@ -220,8 +220,8 @@ def _pairs(saved: Saved, data: Comparisons) -> Answer:
     if getattr(model, "ties", False):
         sides["tie"] = model.predict_outcome_proba(data)[:, 1]
     sides["difference"], sides["std"] = model.predict_difference(data, return_std=True)
-    told_apart = getattr(model, "judge_kernel", None) is not None or getattr(model, "judge_reliability", False)
-    if not told_apart or data.judge is None:
+    knows_judges = getattr(model, "judge_kernel", None) is not None or getattr(model, "judge_reliability", False)
+    if not knows_judges or data.judge is None:
         return sides, f"probabilities of {what}"
     # whose preferences these are
     return {"judge": [str(name) for name in data.judge]} | sides, f"probabilities of {what}, each by its judge"

@@ -34,7 +34,7 @@ __all__ = [
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 LARGEST_SEED = 2**32 - 1
-STANDARD_INPUT = "\0-"  # stands for a hyphen until options, which start with one, are told from arguments
+STANDARD_INPUT = "\0-"  # stands for a hyphen until options, which start with one, are parsed
 
 
 def _source(kind: Any, tokens: Any) -> str:
@@ -69,7 +69,7 @@ LEAST_SQUARES = ("rankrls", "rls", "kpcrank", "kpcr")
 
 
 def _model_of(*others: str, title: str = "") -> Any:
-    """Return a converter of names of models: a utility, what stands beside it, or one of some others."""
+    """Return a converter of names of models: a utility, the terms added to it, or one of some others."""
 
     def convert(kind: Any, tokens: Any) -> str:
         text: str = tokens[0].value
@@ -167,7 +167,7 @@ class Output:
         File for the table: .csv, .tsv, .md (Markdown), .tex (LaTeX), .json, .jsonl, .parquet or .xlsx by its ending; -
         for CSV on standard output.
     bom
-        Start a .csv or .tsv with a byte-order mark, for spreadsheets that take it for another encoding without.
+        Start a .csv or .tsv with a byte-order mark, which some spreadsheets need to read letters such as é.
     force
         Replace files that exist.
     """

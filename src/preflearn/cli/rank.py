@@ -159,6 +159,9 @@ def rank(
         if isinstance(result, RankResult):
             _print_model(result, explain)
         _print_rows(shown, None if every else top)
+        if by is None and (scale != "utility" or fixed is not None):
+            average = f"The average item has {result.scale(scale, fixed).origin:.4g}"
+            facts([("Scale", f"400 points are odds of 10 to 1. {average}." if scale == "elo" else f"{average}.")])
         if isinstance(result, RankResult):
             facts([("Warning", one.text) for one in result.warnings])
         else:

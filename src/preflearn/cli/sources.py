@@ -273,7 +273,7 @@ class Saved:
 
 
 def open_saved(path: Path, data: str | None = None) -> Saved:
-    """Open a model file; a file of data in its place is told from a damaged one."""
+    """Open a model file; data in its place are recognised."""
     from preflearn.files import open_model
 
     if str(path) == "-":

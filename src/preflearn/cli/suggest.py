@@ -85,14 +85,14 @@ def suggest(
                 asked = model_to_ask(X, learned, random_state=machine.seed)
         if asked is not (result.model if learned is None else learned):
             DataWarning(code="suggestions-for-all-judges", where=Place(read.source)).warn(
-                "the model tells judges or clusters apart, and what a comparison would tell about these is not "
-                "worked out",
+                "the model distinguishes judges or clusters, and the information of a comparison about each of them is "
+                "not computed",
                 "The suggestions are by what all share (--model bradley-terry or gp-own)",
             )
         if runs_in_circles(asked) and (best is not None or names is not None):
             raise DataError(
-                f"{read.source}: preferences run in circles, so there are no best items and it is not worked out whom "
-                "to ask. Leave out --best and --judges, or give --model bradley-terry."
+                f"{read.source}: preferences run in circles, so there are no best items, and which judge to ask "
+                "is not known. Leave out --best and --judges, or give --model bradley-terry."
             )
         tell("Looking for the most informative pairs", 0.9)
         answered = X if names is not None and X.judge is not None else None

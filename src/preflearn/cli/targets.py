@@ -72,7 +72,7 @@ def _check_ending(path: Path, option: str, bom: bool) -> None:
 
 
 def _try(path: Path, option: str) -> None:
-    """Raise DataError unless a file can be made beside the target, as will be done: rights alone do not tell.
+    """Raise DataError unless a file can be made beside the target, as will be done: permissions alone do not say.
 
     Directories such as /proc look as if they could be written to, disks may be full, and a link may lead nowhere.
     """
@@ -93,7 +93,7 @@ def write_all(
 ) -> tuple[list[tuple[str, str]], Exception | None]:
     """Write what was asked for: a path, what it gets, and what writes it.
 
-    Returns what to say of each file, and the first failure, so that what was learned can be shown before it is raised.
+    Returns a line about each file, and the first failure, so that what was learned can be shown before it is raised.
     """
     saved, failed = [], None
     for path, what, write in jobs:
