@@ -120,19 +120,19 @@ def test_the_strongest_circle_is_drawn_in_its_direction(result_of):
 
 @pytest.mark.slow
 def test_held_out_predictions_do_not_know_their_comparisons(result_of, plain):
-    one, how = calibration.held_out(shown_of(result_of("coffee")))
-    np.testing.assert_array_equal(one, result_of("coffee").model.leave_one_out()[:, 1])
+    one, how = calibration.held_out_predictions(shown_of(result_of("coffee")))
+    np.testing.assert_array_equal(one.probability, result_of("coffee").model.leave_one_out()[:, 1])
     assert "from all the others" in how
-    dealt, how = calibration.held_out(shown_of(plain))
+    dealt, how = calibration.held_out_predictions(shown_of(plain))
     assert "5 parts" in how
-    assert np.max(np.abs(dealt - plain.model.predict_proba(plain.data)[:, 1])) > 0.01
+    assert np.max(np.abs(dealt.probability - plain.model.predict_proba(plain.data)[:, 1])) > 0.01
 
 
 def test_held_out_outcomes_are_predicted_on_their_sides():
     row = np.arange(240)
     data = league(4, 240)._take(slice(None), outcome=np.where(row % 5 == 0, -1.0, 1.0))  # the first side wins
     result = rank(data, model="side", circles=False)
-    assert calibration.held_out(shown_of(result))[0].mean() == pytest.approx(0.8, abs=0.05)
+    assert calibration.held_out_predictions(shown_of(result))[0].probability.mean() == pytest.approx(0.8, abs=0.05)
 
 
 def test_probabilities_that_are_off_are_called_off():

@@ -30,14 +30,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "ADJUSTING",
     "AVERAGE_ELO",
     "ELO",
     "SCALES",
     "RankResult",
     "Scale",
     "find_anchor",
-    "is_adjusted",
     "raw_places",
     "scale_of",
 ]
@@ -132,7 +130,7 @@ class RankResult:
 
         That model is learned when this is first asked for, unless it was tried before.
         """
-        return raw_places(self.analysis, self.ranking) if is_adjusted(self.analysis) else None
+        return raw_places(self.analysis, self.ranking)
 
     def scale(self, name: str = "utility", anchor: Mapping[Any, float] | None = None) -> Scale:
         """Return the units in which utilities are shown; parameters as of `table`."""
@@ -436,42 +434,20 @@ def find_anchor(items: Any, anchor: Mapping[Any, float]) -> tuple[int, float]:
     return names.index(str(item)), float(value)
 
 
-ADJUSTING = ("side", "covariates")  # terms that are held equal when items are compared
+def raw_places(analysis: Analysis, ranking: Ranking) -> IntArray | None:
+    """Return places by the same model without side and covariates, in the order of the ranking; None without these.
 
-
-def is_adjusted(analysis: Analysis) -> bool:
-    """Return whether the chosen model holds a side or covariates equal."""
-    return any(term in analysis.ladder.terms for term in ADJUSTING)
-
-
-def raw_places(analysis: Analysis, ranking: Ranking, random_state: int = 0) -> IntArray:
-    """Return the place of items in the ranking of the same model without sides and covariates.
-
-    Parameters
-    ----------
-    analysis : Analysis
-        Whose chosen model has such terms.
-    ranking : Ranking
-        By that model.
-    random_state : int, default=0
-        Seed of the starts.
-
-    Returns
-    -------
-    ndarray (n_items,)
-        1, 2, ..., in the order of the ranking.
-
-    Notes
-    -----
     Costs one more fit, unless that model was on the ladder.
     """
-    terms = analysis.ladder.terms.without(*ADJUSTING)
+    terms = analysis.ladder.terms.without("side", "covariates")
+    if terms == analysis.ladder.terms:
+        return None
     data, limits = analysis.data, analysis.limits
     step = next((one for one in analysis.ladder.steps if one.terms == terms), None)
     if step is None:
-        step = fit_step(data, terms, None, random_state, limits)
+        step = fit_step(data, terms, None, 0, limits)
     items = ranking.row if data.names is None else data.names[ranking.row]
-    raw = refined(data, step, limits).model.rank(items, k=1, n_samples=1, random_state=random_state)
+    raw = refined(data, step, limits).model.rank(items, k=1, n_samples=1, random_state=0)
     places = np.empty(len(ranking), dtype=np.intp)
     places[raw.row] = raw.rank
     return places

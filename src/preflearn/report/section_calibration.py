@@ -10,16 +10,15 @@ from sklearn.base import clone
 
 from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.suggestions import runs_in_circles
-from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of, log_loss
 from preflearn.operators import FloatArray, IntArray
 from preflearn.plots.plot_calibration import share_interval, winner_curve
 from preflearn.report.context import Shown
 from preflearn.report.markup import number, paragraph, percent, share, table
 from preflearn.report.svg import Drawing
-from preflearn.selection import PairFolds, outcome_probability
+from preflearn.selection.held_out import HeldOut, held_out
 from preflearn.table_format import p_value, plural
 
-__all__ = ["calibration", "held_out"]
+__all__ = ["calibration", "held_out_predictions"]
 
 FOLDS = 5
 BINS = 10  # between 0 and 1; half of them lie above 1/2
@@ -37,27 +36,17 @@ def calibration(shown: Shown) -> str:
         )
     if not hasattr(shown.result.model, "leave_one_out") and len(data) > MOST:
         return paragraph(f"Not examined: the model would be trained {FOLDS} times on {len(data):,} comparisons.")
-    probability, how = held_out(shown)
-    rows = check_probabilities("report", data.outcome, probability, data.weight)
-    curve = curve_of("report", rows, BINS)
-    error, loss = calibration_error(curve), log_loss(rows)
-    decided = rows.truth != 0
-    right = np.where(rows.score == 0.5, 0.5, (rows.score > 0.5) == (rows.truth > 0))[decided]
-    weight = np.ones(len(rows.truth)) if rows.weight is None else rows.weight
-    accuracy = float(np.average(right, weights=weight[decided])) if weight[decided].sum() > 0 else float("nan")
-    predicted, observed, count = winner_curve(curve, float(weight.sum()))
-    sign = np.where(rows.score >= 0.5, 1.0, -1.0)  # of the winner that is predicted
+    found, how = held_out_predictions(shown)
+    accuracy = percent(found.accuracy) if found.outcome.any() else "none"
+    predicted, observed, count = winner_curve(found.calibration, float(found.weight.sum()))
+    sign = np.where(found.probability >= 0.5, 1.0, -1.0)  # of the winner that is predicted
     pair = data.pairs.row if runs_in_circles(shown.result.model) and data.items is None else None
-    trusted = _trusted(
-        np.maximum(rows.score, 1 - rows.score),
-        (1 + sign * np.sign(rows.truth)) / 2,
-        weight,
-        pair,
-        shown.result.analysis.limits,
-    )
+    surer, won = np.maximum(found.probability, 1 - found.probability), (1 + sign * np.sign(found.outcome)) / 2
+    trusted = _trusted(surer, won, found.weight, pair, shown.result.analysis.limits)
+    error = found.calibration_error
     words = paragraph(
-        f"{how} The winner was predicted in <strong>{percent(accuracy)}</strong> of the comparisons that had one; "
-        f"the log loss is {number(loss, 3)} (guessing: 0.693) and the calibration error {percent(error, 1)}. {trusted}"
+        f"{how} The winner was predicted in <strong>{accuracy}</strong> of the comparisons that had one; the log loss "
+        f"is {number(found.log_loss, 3)} (guessing: 0.693) and the calibration error {percent(error, 1)}. {trusted}"
     )
     low, high = share_interval(observed * count, count, LEVEL)
     return (
@@ -90,17 +79,17 @@ def _trusted(
     return f"The probabilities are off by more than chance explains ({p_value(p)}); on average they are too {too}."
 
 
-def held_out(shown: Shown) -> tuple[FloatArray, str]:
-    """Return P(first is preferred) of every comparison without having learned from it, and how that was done."""
+def held_out_predictions(shown: Shown) -> tuple[HeldOut, str]:
+    """Return what is predicted of every comparison without having learned from it, and how that was done."""
     model, data = shown.result.model, shown.result.data
     if hasattr(model, "leave_one_out"):
-        return np.asarray(model.leave_one_out())[:, 1], "Every comparison was predicted from all the others."
-    folds = PairFolds(min(FOLDS, len(data.pairs)), random_state=shown.random_state)
-    probability = np.full(len(data), 0.5)
-    for train, test in folds.split(data):
-        probability[test] = outcome_probability(clone(model).fit(data[train]), data[test])
-    return probability, (
-        f"The comparisons were dealt into {folds.n_splits} parts, all of the same two items into one, and each part "
+        weight = np.ones(len(data)) if data.weight is None else data.weight
+        row, p = np.arange(len(data)), np.asarray(model.leave_one_out())[:, 1]
+        whole = HeldOut(row, p, data.outcome, weight, row, "comparison", len(data))
+        return whole, "Every comparison was predicted from all the others."
+    found = held_out(lambda: clone(model), data, n_folds=FOLDS, random_state=shown.random_state)
+    return found, (
+        f"The comparisons were dealt into {found.n_folds} parts, all of the same two items into one, and each part "
         "was predicted by a model trained on the others."
     )
 
