@@ -11,20 +11,18 @@ from typing import Any
 import numpy as np
 from sklearn.gaussian_process.kernels import ConstantKernel, Kernel
 
-from preflearn.data import Comparisons
-from preflearn.data.fields import check_names
-from preflearn.data.tables import check_items
+from preflearn.data import Comparisons, LabelPreferences
 from preflearn.exceptions import DataError
-from preflearn.inference.contract import Method
 from preflearn.inference.evidence import Evidence, check_theta, hyperprior_of, numbers
 from preflearn.inference.search import HyperPrior
 from preflearn.likelihoods import get_likelihood
-from preflearn.models._observations import Statements
+from preflearn.models._asked import OfStatements
+from preflearn.models._observations import Edges, Statements, merged_edges
 from preflearn.models._sum_of_terms import MANY_PAIRS, MOST_FUNCTIONS, Choice, check_kernel, choose
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import ItemKernel, SkewBasis
 
-__all__ = ["choice_again", "choice_state", "comparisons_again", "edges_again", "hyperprior_again", "scale_again"]
+__all__ = ["choice_again", "choice_state", "edges_again", "hyperprior_again", "scale_again"]
 
 FAR = 1e6  # times or part of the size of covariates: what updates have added cannot be further away
 
@@ -41,18 +39,7 @@ def choice_state(choice: Choice) -> dict[str, Any]:
     }
 
 
-def comparisons_again(state: dict[str, Any], method: Method) -> tuple[Comparisons, Any, float]:
-    """Return comparisons, likelihood and the square of utilities' unit."""
-    X, likelihood = state["comparisons"], get_likelihood(state["likelihood"])
-    if not isinstance(X, Comparisons):
-        raise DataError("there are no comparisons")
-    if not likelihood.log_concave and method.log_concave_only:
-        raise DataError("the likelihood is not one for this inference")
-    likelihood.check_outcomes(X.outcome if likelihood.margins else np.sign(X.outcome))
-    return X, likelihood, float(numbers(state["unit"], "unit"))
-
-
-def choice_again(model: Any, X: Comparisons, data: Statements, state: dict[str, Any]) -> Choice:
+def choice_again(model: OfStatements, X: Comparisons, data: Statements, state: dict[str, Any]) -> Choice:
     """Return the choice of terms that was kept, over statements; raise where it is not one of these parameters."""
     found: dict[str, Any] = {name: _item_kernel(X, data.used, state[name]) for name in ("utility", "circles")}
     no_utility = model.kernel is None and model.cyclic_kernel is not None
@@ -139,11 +126,14 @@ def hyperprior_again(prior: Any, spread: float | None, evidence: Evidence) -> Hy
     return prior
 
 
-def edges_again(state: dict[str, Any], edges: Any) -> tuple[Any, Any, Any, Any, Any]:
+def edges_again(state: dict[str, Any]) -> tuple[Edges, Any, Any, Any, Any]:
     """Return edges, labels, names of features, kernel and likelihood of a file; raise where they do not go together."""
     labels, kernel, likelihood = state["labels"], state["kernel"], get_likelihood(state["likelihood"])
-    check_names(labels, len(labels), "labels")
-    edges = _check_edges(edges, len(labels))
+    X, item, first, second, outcome, weight = state["edges"]
+    data = LabelPreferences(X, item, labels[first], labels[second], outcome, weight=weight, labels=labels)
+    edges = merged_edges("edges", data, exact=True)
+    if not all(map(np.array_equal, edges[1:], state["edges"][1:])):
+        raise DataError("edges are not merged, or an item has no edge")
     names = state["feature_names"]
     if names is not None and (not all(isinstance(n, str) for n in names) or len(names) != edges.X.shape[1]):
         raise DataError("the names of the features are not those of the columns")
@@ -152,20 +142,3 @@ def edges_again(state: dict[str, Any], edges: Any) -> tuple[Any, Any, Any, Any, 
     check_kernel("labels", kernel, "kernel")
     likelihood.check_outcomes(edges.outcome)
     return edges, labels, names, kernel, likelihood
-
-
-def _check_edges(edges: Any, n_labels: int) -> Any:
-    table = check_items(edges.X, "edges")
-    if table.values is None:
-        raise DataError("the items have no features")
-    m = np.size(edges.item)
-    for side, most in ((edges.item, table.n_items), (edges.first, n_labels), (edges.second, n_labels)):
-        if np.shape(side) != (m,) or side.dtype.kind != "i" or not m or side.min() < 0 or side.max() >= most:
-            raise DataError("an edge is of an item or a label that is not there")
-    if np.any(edges.first >= edges.second) or np.unique(edges.item).shape[0] != table.n_items:
-        raise DataError("an edge is turned, or an item has no edge")
-    outcome, weight = numbers(edges.outcome, "outcome"), numbers(edges.weight, "weight")
-    if outcome.shape != (m,) or weight.shape != (m,) or weight.min() <= 0:
-        raise DataError("outcomes or weights are not those of the edges")
-    item, first, second = (side.astype(np.intp) for side in (edges.item, edges.first, edges.second))
-    return edges._replace(X=table.values, item=item, first=first, second=second, outcome=outcome, weight=weight)

@@ -7,21 +7,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import lsqr
 
-from preflearn.data import Comparisons
+from preflearn.data import Comparisons, LabelPreferences
 from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.inference.contract import Observed
 from preflearn.models._asked import OfStatements
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Items, Rows, Who, pair_operator
 
-__all__ = ["Statements", "check_maximum", "label_numbers", "read", "sorted_labels", "statements_of"]
+__all__ = [
+    "Edges",
+    "Statements",
+    "check_maximum",
+    "label_numbers",
+    "merged_edges",
+    "read",
+    "sorted_labels",
+    "statements_of",
+]
 
 
 @dataclass(frozen=True)
@@ -325,6 +334,42 @@ def _is_difference(X: Comparisons, column: FloatArray) -> bool:
     size = float(np.linalg.norm(column))
     found: Any = lsqr(A, column, atol=1e-12, btol=1e-12, iter_lim=4 * X.n_items + 100)
     return float(np.linalg.norm(A @ found[0] - column)) <= SAME * size
+
+
+class Edges(NamedTuple):
+    """Distinct edges, the lower label first, with the items that have any."""
+
+    X: Any
+    item: IntArray
+    first: IntArray
+    second: IntArray
+    outcome: FloatArray
+    weight: FloatArray
+
+
+def merged_edges(owner: str, data: LabelPreferences, *, exact: bool) -> Edges:
+    """Turn every edge so that the lower label comes first, merge equal ones into weights, drop items without any."""
+    rows = np.arange(data.n_edges) if data.weight is None else np.flatnonzero(data.weight)
+    if rows.shape[0] == 0:
+        raise DataError(code="no-edges-to-learn-from", owner=owner).says(
+            f"there are no edges to learn from (items: {len(data)})", "Give some a positive weight"
+        )
+    weight = np.ones(rows.shape[0]) if data.weight is None else data.weight[rows]
+    first, second = data.first[rows], data.second[rows]
+    outcome = data.outcome[rows] if exact else np.sign(data.outcome[rows])
+    outcome = np.where(first > second, -outcome, outcome) + 0.0
+    table = np.column_stack([data.item[rows], np.minimum(first, second), np.maximum(first, second), outcome])
+    distinct, place = np.unique(table, axis=0, return_inverse=True)
+    total = np.bincount(place.ravel(), weight, minlength=distinct.shape[0])
+    used, item = np.unique(distinct[:, 0].astype(np.intp), return_inverse=True)
+    return Edges(
+        data.items[used],
+        item.ravel().astype(np.intp),
+        distinct[:, 1].astype(np.intp),
+        distinct[:, 2].astype(np.intp),
+        distinct[:, 3],
+        np.asarray(total, dtype=np.float64),
+    )
 
 
 def check_maximum(owner: str, data: Statements, names: Any) -> None:

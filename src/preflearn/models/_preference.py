@@ -135,7 +135,7 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
     def _generator(self) -> Any:
         """Return the source of random starts and points; None where there is nothing random."""
 
-    def _method(self, data: Statements | None = None) -> Method:
+    def _method(self, data: Statements | None) -> Method:
         """Return the method that parameters are learned by, over these statements.
 
         With a latent for nearly every row, as of clusters and tastes, the mode is far from the mean: Laplace's method

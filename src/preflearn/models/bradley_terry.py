@@ -226,7 +226,7 @@ class BradleyTerry(PreferenceModel):
             )
         if X.n_items <= self._dense:
             return
-        if self._method().exact_only:
+        if self._method(None).exact_only:
             raise DataError(code="too-many-items-for-inference", owner=owner).says(
                 f'inference="{self.inference}" factors a matrix of all items at every sweep; {X.n_items} items '
                 f"are more than {self._dense}",
@@ -251,7 +251,7 @@ class BradleyTerry(PreferenceModel):
         evidence.hyperprior = self.hyperprior_
         return evidence
 
-    def _method(self, data: Statements | None = None) -> Method:
+    def _method(self, data: Statements | None) -> Method:
         return MaximumLikelihood() if self.prior is None else super()._method(data)
 
     def _choose(self, X: Comparisons, data: Statements, known: Choice | None) -> Choice:

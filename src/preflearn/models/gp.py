@@ -26,12 +26,13 @@ from preflearn.inference.evidence import (
     hyperprior_of,
     learned_again,
     maximise_evidence,
+    numbers,
 )
 from preflearn.inference.search import starts
-from preflearn.likelihoods import LIKELIHOOD_NAMES
+from preflearn.likelihoods import LIKELIHOOD_NAMES, get_likelihood
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import few_threads, generator
-from preflearn.models._model_state import choice_again, choice_state, comparisons_again, hyperprior_again
+from preflearn.models._model_state import choice_again, choice_state, hyperprior_again
 from preflearn.models._observations import Statements, read
 from preflearn.models._preference import PreferenceModel, warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.models._sum_of_terms import ITEM_KERNELS, Choice, choose, length_scales, search_by_functions
@@ -383,7 +384,10 @@ class PreferenceGP(PreferenceModel):
 
     def _from_file_state(self, state: dict[str, Any]) -> None:
         self._validate_params()
-        X, likelihood, self._unit = comparisons_again(state, self._method())
+        X, likelihood = state["comparisons"], get_likelihood(state["likelihood"])
+        self._check_data(X)
+        self._unit = float(numbers(state["unit"], "unit"))
+        likelihood.check_outcomes(X.outcome if likelihood.margins else np.sign(X.outcome))
         data = read(self, X, exact=likelihood.margins)
         evidence = self._evidence_of(data, choice_again(self, X, data, state), likelihood)
         evidence.hyperprior = self.hyperprior_ = hyperprior_again(state["hyperprior"], self.hyperprior, evidence)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -26,6 +26,7 @@ from preflearn.linalg import generator
 from preflearn.metrics import pairwise_accuracy
 from preflearn.models._asked import OfItems
 from preflearn.models._model_state import edges_again
+from preflearn.models._observations import Edges, merged_edges
 from preflearn.models._preference import OfEvidence, warn_only_noise, warn_unfinished
 from preflearn.models._sum_of_terms import ITEM_KERNELS, start_kernel
 from preflearn.models.ranking import probability_of
@@ -34,17 +35,6 @@ from preflearn.terms import ItemKernel, Items, Parameters
 from preflearn.terms.labels import Labels, contrasts, selection
 
 __all__ = ["LabelPreferenceGP"]
-
-
-class Edges(NamedTuple):
-    """Distinct edges, the lower label first, with the items that have any."""
-
-    X: Any
-    item: IntArray
-    first: IntArray
-    second: IntArray
-    outcome: FloatArray
-    weight: FloatArray
 
 
 def label_data(owner: str, X: Any, y: Any) -> LabelPreferences:
@@ -59,31 +49,6 @@ def label_data(owner: str, X: Any, y: Any) -> LabelPreferences:
             "Build LabelPreferences(items, item, first, second) or see preflearn.data.from_label_rankings."
         )
     return from_class_labels(X, y)
-
-
-def merged_edges(owner: str, data: LabelPreferences, *, exact: bool) -> Edges:
-    """Turn every edge so that the lower label comes first, merge equal ones into weights, drop items without any."""
-    rows = np.arange(data.n_edges) if data.weight is None else np.flatnonzero(data.weight)
-    if rows.shape[0] == 0:
-        raise DataError(code="no-edges-to-learn-from", owner=owner).says(
-            f"there are no edges to learn from (items: {len(data)})", "Give some a positive weight"
-        )
-    weight = np.ones(rows.shape[0]) if data.weight is None else data.weight[rows]
-    first, second = data.first[rows], data.second[rows]
-    outcome = data.outcome[rows] if exact else np.sign(data.outcome[rows])
-    outcome = np.where(first > second, -outcome, outcome) + 0.0
-    table = np.column_stack([data.item[rows], np.minimum(first, second), np.maximum(first, second), outcome])
-    distinct, place = np.unique(table, axis=0, return_inverse=True)
-    total = np.bincount(place.ravel(), weight, minlength=distinct.shape[0])
-    used, item = np.unique(distinct[:, 0].astype(np.intp), return_inverse=True)
-    return Edges(
-        data.items[used],
-        item.ravel().astype(np.intp),
-        distinct[:, 1].astype(np.intp),
-        distinct[:, 2].astype(np.intp),
-        distinct[:, 3],
-        np.asarray(total, dtype=np.float64),
-    )
 
 
 BLOCK = 2**22  # numbers held at a time
@@ -341,7 +306,7 @@ class LabelPreferenceGP(OfEvidence, OfItems):
 
     def _from_file_state(self, state: dict[str, Any]) -> None:
         self._validate_params()
-        edges, labels, names, kernel, likelihood = edges_again(state, Edges(*state["edges"]))
+        edges, labels, names, kernel, likelihood = edges_again(state)
         self._unit = float(numbers(state["unit"], "unit"))
         evidence = self._evidence_of(edges, labels, kernel, likelihood, shared=self.shared)
         self._keep(edges, labels, names, learned_again(evidence, state))
