@@ -432,11 +432,6 @@ class OfPairs(LeastSquares):
         graph : sparse matrix or array (n_items, n_items), default=None
             Symmetric weights W of the pairs that count, instead of ``qid``; cross-validation leaves them out pair by
             pair.
-
-        Returns
-        -------
-        estimator
-            Itself, fitted, with what was chosen by cross-validation if anything was.
         """
         self._validate_params()
         data = self._read(X, y, qid, sample_weight, graph)

@@ -199,21 +199,17 @@ def _kind(
         featured = utility is not None and utility.kernel is not None  # independent utilities cost little
         few = featured and model.judge_kernel is None and n_pairs <= FEW_PAIRS * n
         return ("pairs" if few else "items"), None
-    if model.judge_kernel is not None:
-        if n_pairs > MANY_PAIRS:
-            raise DataError(code="too-many-pairs-for-judges", owner="PreferenceGP").says(
-                f"{n_pairs} distinct pairs were compared; with judge_kernel and cyclic_kernel together at most "
-                f"{MANY_PAIRS} can be learned",
-                "Leave one of the two out, or use fewer items",
-            )
-        return "pairs", None
-    if circles.X is None:
+    judges = model.judge_kernel is not None
+    if circles.X is None and not judges:
         return ("effects" if utility is None or n_pairs > FEW_PAIRS * n else "pairs"), None
-    if n_pairs <= BASIS_FROM or model.exact:
+    if judges or model.exact or n_pairs <= BASIS_FROM:
         if n_pairs > MANY_PAIRS:
-            raise DataError(code="too-many-pairs-for-exact", owner="PreferenceGP").says(
-                f"exact=True holds a matrix of all {n_pairs} distinct pairs (at most {MANY_PAIRS})",
-                "Leave exact=False, which takes skew functions in their place",
+            what = "judge_kernel and cyclic_kernel together hold" if judges else "exact=True holds"
+            raise DataError(code="too-many-pairs", owner="PreferenceGP").says(
+                f"{what} a matrix of all {n_pairs} distinct pairs (at most {MANY_PAIRS})",
+                "Leave one of the two out, or use fewer items"
+                if judges
+                else "Leave exact=False, which needs no matrix",
             )
         return "pairs", None
     basis = _basis(circles, m, LOST, MOST_FUNCTIONS)

@@ -176,20 +176,7 @@ class BradleyTerry(PreferenceModel):
         self.covariates = covariates
 
     def fit(self, X: Any, y: None = None) -> Self:
-        """Learn from comparisons.
-
-        Parameters
-        ----------
-        X : Comparisons
-            Who was compared, and who won; without features of the items.
-        y : None
-            Not used: comparisons carry their outcomes.
-
-        Returns
-        -------
-        BradleyTerry
-            Itself, fitted.
-        """
+        """Learn from Comparisons of items without features; ``y`` is not used."""
         self._validate_params()
         self._check_data(X)
         data = read(self, X, exact=False)
@@ -197,7 +184,8 @@ class BradleyTerry(PreferenceModel):
             warn_before_learning(X, type(self).__name__)
         evidence = self._start(X, data, self._choose(X, data, None))
         starts = [evidence.theta]
-        if self._several_starts(evidence):
+        exact = not evidence.problem.estimated and not evidence.method.exact_only and isinstance(self.prior, str)
+        if exact and len(evidence.theta) > 1 and evidence.problem.n_latents <= FEW_ITEMS:
             # with few items a threshold and a variance may explain the same: values decide, from several starts
             starts += [evidence.theta + np.eye(len(evidence.theta))[0] * step for step in (-np.log(10), np.log(10))]
         self._learn(X, data, evidence, Starts(starts, evidence.bounds), None)
@@ -269,10 +257,6 @@ class BradleyTerry(PreferenceModel):
             return found
         return replace(found, kernels=dict.fromkeys(found.kernels, own))
 
-    def _several_starts(self, evidence: Evidence) -> bool:
-        exact = not evidence.problem.estimated and not evidence.method.exact_only and isinstance(self.prior, str)
-        return bool(exact and len(evidence.theta) > 1 and evidence.problem.n_latents <= FEW_ITEMS)
-
     def _search(self, X: Comparisons, data: Statements, evidence: Evidence) -> Search:
         return _search
 
@@ -282,8 +266,13 @@ class BradleyTerry(PreferenceModel):
 
     def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
         solution = learned.solution
-        if self.prior is None:
-            self._check_endless(solution)
+        effects: Any = solution.posterior.u[solution.problem.layout.n_many :]
+        if self.prior is None and np.abs(effects).max(initial=0.0) > ENDLESS * solution.likelihood.noise_deviation:
+            raise DataError(code="effect-unbounded", owner=type(self).__name__).says(
+                "maximum likelihood (prior=None) does not exist: the comparisons do not bound the effect of the "
+                "side or of a covariate, which predicts all winners",
+                'Use prior="auto" (or a number), or leave it out',
+            )
         super()._keep(X, data, learned)
         self.prior_variance_ = solution.problem.parts["utility"].own_variance
         if self.prior is None:
@@ -293,16 +282,6 @@ class BradleyTerry(PreferenceModel):
         self.log_likelihood_ = float(seen.weight @ self.likelihood_.log_density(seen.y, z).value)
         self.utility_, self.std_ = self.predict_utility(return_std=True)
         self.n_iter_ = self.info_.steps
-
-    def _check_endless(self, solution: Any) -> None:
-        """Raise DataError if effects of columns have no maximum."""
-        effects = solution.posterior.u[solution.problem.layout.n_many :]
-        if np.abs(effects).max(initial=0.0) > ENDLESS * solution.likelihood.noise_deviation:
-            raise DataError(code="effect-unbounded", owner=type(self).__name__).says(
-                "maximum likelihood (prior=None) does not exist: the comparisons do not bound the effect of the "
-                "side or of a covariate, which tells all winners",
-                'Use prior="auto" (or a number), or leave it out',
-            )
 
     def _warn(self, points: Any) -> None:
         owner, sigma = type(self).__name__, self.sigma_
@@ -339,7 +318,7 @@ class BradleyTerry(PreferenceModel):
         return None if v is None else float(self.likelihood_.noise_deviation / np.sqrt(2.0 * v))
 
     def log_evidence(self, theta: Any = None, *, gradient: bool = True) -> Any:
-        """Return the log evidence at log parameters ``theta`` (default: the learned ones), with its gradient."""
+        """As for `PreferenceGP`; ValueError with ``prior=None``."""
         check_is_fitted(self)
         if self.prior is None:
             raise ValueError("log_evidence: there is no evidence without a prior. Fit with prior=1.0, for example.")

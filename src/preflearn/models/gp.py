@@ -257,19 +257,12 @@ class PreferenceGP(PreferenceModel):
         Parameters
         ----------
         X : Comparisons
-            What was compared, with what outcome.
-        y : None
-            Not used: comparisons carry their outcomes.
+            What was compared, with what outcome; ``y`` is not used.
         start : dict of str to float, default=None
             Where the search for hyperparameters starts, by the names of ``theta_names_``, such as those that another
             model has learned; others start as the kernel has them. A ``hyperprior`` stays where it is.
         hold : bool, default=False
             Whether the parameters that ``start`` names stay there, and only the others are learned or averaged over.
-
-        Returns
-        -------
-        PreferenceGP
-            Itself, fitted.
         """
         self._validate_params()
         self._check_data(X)

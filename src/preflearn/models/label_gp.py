@@ -223,11 +223,6 @@ class LabelPreferenceGP(OfEvidence, OfItems):
             Edges for each item, or rows of features.
         y : array-like (n_items,), default=None
             With rows: the right label of each, preferred to every other label. Not with LabelPreferences.
-
-        Returns
-        -------
-        LabelPreferenceGP
-            Itself, fitted.
         """
         self._validate_params()
         data = label_data(type(self).__name__, X, y)
