@@ -109,9 +109,9 @@ class Message:
     Examples
     --------
     >>> from preflearn.messages import Message, Place, Setting
-    >>> told = Message("the winner is empty", ("Fill the cell", "read with " + Setting("missing", "drop")),
-    ...                code="empty-cell", where=Place("matches.csv", 7))
-    >>> print(told)
+    >>> message = Message("the winner is empty", ("Fill the cell", "read with " + Setting("missing", "drop")),
+    ...                   code="empty-cell", where=Place("matches.csv", 7))
+    >>> print(message)
     matches.csv, line 7: the winner is empty. Fill the cell, or read with missing="drop".
     """
 

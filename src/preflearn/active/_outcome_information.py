@@ -233,14 +233,14 @@ def mixture_information(points: list[DifferencePosterior]) -> FloatArray:
     if len(points) == 1:
         return gains[0]
     weight = np.array([point.weight for point in points])
-    told = np.asarray(weight @ np.array(gains))
+    within = np.asarray(weight @ np.array(gains))
     if points[0].likelihood.normal:
-        return np.asarray(told + _between_normals(points, weight))
+        return np.asarray(within + _between_normals(points, weight))
     # whichever item is named first, the better one is put first
     side = np.where(np.sum([point.weight * point.mean for point in points], axis=0) < 0, -1.0, 1.0)
     p = np.array([point.likelihood.probability(side * point.mean, np.square(point.std)) for point in points])
     between = _entropy(np.tensordot(weight, p, axes=1)) - weight @ _entropy(p)
-    return np.asarray(told + np.maximum(between, 0.0))
+    return np.asarray(within + np.maximum(between, 0.0))
 
 
 def _entropy(p: FloatArray) -> FloatArray:

@@ -125,7 +125,7 @@ def suggest(
     judges : sequence, default=None
         Names of judges. Each is asked at most ``ceil(n / n_judges)`` of the comparisons.
     answered : Comparisons, default=None
-        Earlier answers of judges (``answered.judge``), whom nobody asks again about the same pair.
+        Earlier answers by judges (``answered.judge``), who are not asked again about the same pair.
     n_max_candidates : int, default=100_000
         About how many pairs of a larger pool are considered (see Notes).
     n_samples : int, default=4096
@@ -241,7 +241,7 @@ class Judges:
 
     @classmethod
     def build(cls, judges: Any, answered: Any, pool: Pool, first: IntArray, second: IntArray, n: int) -> Judges:
-        """Return judges of whom none has been asked yet, for candidates given by numbers of the pool."""
+        """Return judges with no questions yet, for candidates given by numbers of the pool."""
         listed = as_list(judges, "judges", pool.owner)
         if not listed:
             raise DataError(code="no-judges-asked", owner=pool.owner).says(

@@ -154,7 +154,7 @@ def strongest_cycles(
     """Return up to ``count`` cycles of a directed graph, the one whose weakest edge is strongest first.
 
     Edges lead from ``first`` (preferred) to ``second``. Every cycle found is the shortest one through its weakest edge
-    among edges that are no weaker. Who leads to whom is kept up to date, n² bits for n items and at most n³ of them
+    among edges that are no weaker. Reachability is kept up to date, n² bits for n items and at most n³ of them
     touched in all, so that a search is made only where there is a cycle to find.
 
     Examples

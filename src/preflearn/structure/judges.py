@@ -23,7 +23,7 @@ LEGEND = """\
 reliability: 1 follows the others as usual here, 0 is chance, below 0 the contrary of the others
 consistency: the same, the judge's own other answers known; likeness: of its tastes to what all share, from -1 to 1"""
 PRIOR_DEVIATION = 1.0  # of a reliability around 1, before a judge has answered
-SURE = 2.0  # deviations between a reliability and a value that it is said not to have
+SURE = 2.0  # standard deviations that a verdict needs
 
 
 @dataclass(frozen=True)

@@ -389,7 +389,7 @@ class Rankability:
             "  log evidence: " + ", ".join(f"{name} {value:.1f}" for name, value in self.log_evidence.items()),
         ]
         if self.shared:
-            lines.append(f"  {self.n_judges} judges have tastes of their own besides")
+            lines.append(f"  {self.n_judges} judges have tastes of their own")
         if self.found and self.along:
             what = "how strong preferences are depends on" if self.ordered else "circles run along"
             lines.append(f"  {what} {' and '.join(self.along)}")
