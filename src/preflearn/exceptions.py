@@ -10,7 +10,7 @@ The tree, with what it means for the person who meets it::
         ├── DataWarning        the data can be used, but probably not as intended
         ├── GroupsLostWarning  query groups given to fit did not reach score
         ├── NumericalWarning   a computation needed help (jitter, dependent components)
-        └── UnfinishedWarning  an iteration stopped too early (`preflearn.models`; scikit-learn's ConvergenceWarning, too)
+        └── UnfinishedWarning  an iteration stopped too early (in `preflearn.models`; a ConvergenceWarning)
 
 Wrong kinds of argument raise TypeError, wrong parameter values scikit-learn's InvalidParameterError.
 

@@ -276,7 +276,7 @@ def test_suggestions_are_a_table():
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
-        ({"n": 0}, ValueError, "n=0: it must be at least 1"),
+        ({"n": 0}, ValueError, "n must be a whole number of at least 1; got 0"),
         ({"n": 1.0}, TypeError, "n must be a whole number"),
         ({"criterion": "best"}, ValueError, '"utilities" or "top_k"; got \'best\''),
         ({"criterion": "top_k"}, ValueError, "needs k"),
@@ -295,7 +295,7 @@ def test_suggestions_are_a_table():
         ({"judges": "ann"}, TypeError, "judges must be a sequence"),
         ({"answered": 3}, ValueError, "judges=None"),
         ({"judges": ["x"], "answered": 3}, TypeError, "Comparisons with judges"),
-        ({"n_max_candidates": 0}, ValueError, "n_max_candidates=0"),
+        ({"n_max_candidates": 0}, ValueError, "n_max_candidates must be .*got 0"),
     ],
 )
 def test_mistakes_are_explained(options, kind, message):

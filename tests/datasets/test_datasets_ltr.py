@@ -120,16 +120,16 @@ def test_ratings_share_the_table():
 @pytest.mark.parametrize(
     ("arguments", "kind", "message"),
     [
-        ({"n_groups": 0}, ValueError, "n_groups must be at least 1; got 0"),
-        ({"n_groups": 2.5}, TypeError, "n_groups must be a whole number; got 2.5"),
-        ({"group_size": (5, 4)}, ValueError, r"group_size\[1\] must be at least 5; got 4"),
+        ({"n_groups": 0}, ValueError, "n_groups must be a whole number of at least 1; got 0"),
+        ({"n_groups": 2.5}, TypeError, "n_groups must be a whole number of at least 1; got 2.5"),
+        ({"group_size": (5, 4)}, ValueError, r"group_size\[1\] must be a whole number of at least 5; got 4"),
         ({"group_size": (5, 6, 7)}, ValueError, r"whole number or \(low, high\)"),
-        ({"n_levels": 1}, ValueError, "n_levels must be at least 2"),
-        ({"n_features": 3, "n_informative": 4}, ValueError, "n_informative must be between 1 and 3; got 4"),
+        ({"n_levels": 1}, ValueError, "n_levels must be a whole number of at least 2"),
+        ({"n_features": 3, "n_informative": 4}, ValueError, "n_informative must be a whole number from 1 to 3; got 4"),
         ({"nonlinearity": 1.1}, ValueError, "nonlinearity must be between 0 and 1"),
         ({"noise": float("nan")}, ValueError, "noise must be finite and at least 0; got nan"),
         ({"noise": "much"}, TypeError, "noise must be a number; got 'much'"),
-        ({"random_state": -1}, ValueError, "random_state must be at least 0"),
+        ({"random_state": -1}, ValueError, "random_state must be a whole number of at least 0"),
         ({"random_state": "x"}, TypeError, "random_state must be"),
     ],
 )

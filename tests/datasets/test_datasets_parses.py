@@ -163,8 +163,8 @@ def test_one_seed_gives_one_data_set():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_train": 0}, "n_train must be at least 1"),
-        ({"max_parses": 0}, "max_parses must be between 1 and 32"),
+        ({"n_train": 0}, "n_train must be a whole number of at least 1"),
+        ({"max_parses": 0}, "max_parses must be a whole number from 1 to 32"),
         ({"decay": -1.0}, "decay must be finite and at least 0"),
         ({"signal": 2.0}, "signal must be between 0 and 1"),
         ({"within": 0.0}, "within must be above 0"),

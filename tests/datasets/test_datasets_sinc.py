@@ -86,7 +86,7 @@ def test_one_seed_gives_one_data_set():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_pairs": 0}, "n_pairs must be at least 1"),
+        ({"n_pairs": 0}, "n_pairs must be a whole number of at least 1"),
         ({"flip": 1.5}, "flip must be between 0 and 1"),
         ({"n_pairs": 10**6}, "n_pairs is 1000000, but 1000 points"),
     ],

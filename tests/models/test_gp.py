@@ -357,12 +357,12 @@ def test_two_processes_agree_to_the_last_bit(matches, tmp_path):
 def test_more_mistakes_are_explained(matches):
     model = PreferenceGP(hyperparameters="fixed").fit(matches)
     for call, match in [
-        (lambda: model.rank(k=0), "k=0 must be a whole number"),
+        (lambda: model.rank(k=0), "k must be a whole number of at least 1; got 0"),
         (lambda: model.rank(level=1.5), "between 0 and 1"),
         (lambda: model.rank(random_state="x"), "rank: random_state='x' must be a whole number"),
         (lambda: model.rank(random_state=-1), "rank: random_state=-1 must be"),
         (lambda: model.sample_utilities(random_state=0.5), "sample_utilities: random_state=0.5 must be"),
-        (lambda: model.sample_utilities(None, 0), "n_samples=0"),
+        (lambda: model.sample_utilities(None, 0), "n_samples must be .*got 0"),
         (lambda: model.leave_one_out("pair"), "is not one of"),
         (lambda: model.update(matches, hyperparameters="yes"), "is not one of"),
         (lambda: model.log_evidence([1.0]), "constant value, length scale"),

@@ -151,7 +151,7 @@ def test_only_the_best_and_items_without_names(axes):
         (lambda m, c: plot_ranking(ranking(low=[0.0])), ValueError, "one of each"),
         (lambda m, c: plot_ranking(ranking(high=np.ones(5))), ValueError, "ends, not half-widths"),
         (lambda m, c: plot_ranking(ranking(utility=[np.nan] * 5)), ValueError, "finite"),
-        (lambda m, c: plot_ranking(ranking(), top=0), ValueError, "top is 0"),
+        (lambda m, c: plot_ranking(ranking(), top=0), ValueError, "top must be .*got 0"),
     ],
 )
 def test_mistakes_are_explained_and_open_no_figure(model, matches, draw, error, message):

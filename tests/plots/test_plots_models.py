@@ -219,7 +219,7 @@ def test_many_relevances_are_summed_up_without_overflow(axes):
         (lambda m, u: plot_evidence(m, limits=(1, 2)), ValueError, "2 pairs"),
         (lambda m, u: plot_evidence(m, limits=[(1, 2), (0, 2)]), ValueError, "0 < low < high"),
         (lambda m, u: plot_evidence(u, 0, 2), ValueError, "y=2, but there are 1"),
-        (lambda m, u: plot_relevances(m, top=0), ValueError, "top is 0"),
+        (lambda m, u: plot_relevances(m, top=0), ValueError, "top must be .*got 0"),
         (lambda m, u: plot_relevances(u), ValueError, "no length scale per feature"),
         (lambda m, u: plot_relevances(2.0 * RBF(0.5)), ValueError, "one length scale for all features"),
         (lambda m, u: plot_relevances(RBF([1, 2]) + RBF([2, 1])), ValueError, "Pass one part"),

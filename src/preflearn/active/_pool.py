@@ -29,14 +29,14 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.active._criteria import JointPosterior
 from preflearn.active._outcome_information import check_likelihood, information, mixture_information
 from preflearn.data import Comparisons, ItemTable
-from preflearn.data.fields import as_list, check_names, label_array, rows_text
+from preflearn.data.fields import as_list, check_count, check_names, label_array, rows_text
 from preflearn.data.sides import check_rows
 from preflearn.data.tables import check_items
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.models.ranking import DifferencePosterior
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Considered", "Pool", "check_criterion", "check_k", "check_whole", "consider", "pair_codes"]
+__all__ = ["Considered", "Pool", "check_criterion", "check_k", "consider", "pair_codes"]
 
 # Pairs or items asked of the model at once, so that memory does not grow with their number.
 _CHUNK = 1 << 13
@@ -255,7 +255,7 @@ def consider(
     pool: Pool, candidates: Any, forbidden: Any, k: int | None, n_max_candidates: int, rng: np.random.Generator
 ) -> Considered:
     """Return items and candidate pairs; forbidden pairs and repetitions are left out."""
-    n, limit = len(pool), check_whole(n_max_candidates, "n_max_candidates", pool.owner)
+    n, limit = len(pool), check_count(n_max_candidates, "n_max_candidates", pool.owner)
     pairs = None if candidates is None else pool.pairs(candidates, "candidates")
     banned = np.zeros(0, dtype=np.int64)
     if forbidden is not None:
@@ -370,18 +370,9 @@ def _screen(likelihood: Any, mean: FloatArray, variance: FloatArray) -> FloatArr
     return np.asarray(entropy - math.log(2.0) * np.sqrt(w / (w + v)) * np.exp(-0.5 * m2 / (w + v)))
 
 
-def check_whole(value: Any, name: str, owner: str, least: int = 1) -> int:
-    """Return a whole number of at least ``least``."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{owner}: {name} must be a whole number; got {value!r}.")
-    if value < least:
-        raise ValueError(f"{owner}: {name}={value}: it must be at least {least}.")
-    return int(value)
-
-
 def check_k(k: Any, n_items: int, owner: str) -> int:
     """Return k, of which at least one item of the pool must be outside."""
-    k = check_whole(k, "k", owner)
+    k = check_count(k, "k", owner)
     if k >= n_items:
         raise ValueError(
             f"{owner}: k={k}, but the pool has {n_items} items: all of them are the top {k}. Choose k below {n_items}."

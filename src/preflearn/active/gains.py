@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from preflearn.active._criteria import Draws, JointPosterior
-from preflearn.active._pool import MOST_ITEMS, Pool, check_k, check_whole
+from preflearn.active._pool import MOST_ITEMS, Pool, check_k
 from preflearn.data import Comparisons
+from preflearn.data.fields import check_count
 from preflearn.exceptions import DataError
 from preflearn.linalg import generator
 from preflearn.operators import FloatArray
@@ -121,7 +122,7 @@ def top_k_information(
     owner = "top_k_information"
     pool = Pool.build(model, items, owner)
     k = check_k(k, len(pool), owner)
-    n_samples = check_whole(n_samples, "n_samples", owner, 64)
+    n_samples = check_count(n_samples, "n_samples", owner, low=64)
     if len(pool) > MOST_ITEMS:
         raise DataError(code="pool-too-large", owner=owner).says(
             f"the pool has {len(pool)} items; joint draws are limited to {MOST_ITEMS}",

@@ -11,7 +11,8 @@ from scipy.special import ndtri
 
 from preflearn.active._criteria import Criterion, Draws, TopK, Utilities, draw_utilities, members
 from preflearn.active._outcome_information import link_of
-from preflearn.active._pool import Pool, check_criterion, check_k, check_whole, consider
+from preflearn.active._pool import Pool, check_criterion, check_k, consider
+from preflearn.data.fields import check_count
 from preflearn.linalg import generator
 from preflearn.operators import FloatArray, IntArray
 
@@ -202,11 +203,11 @@ def remaining_value(
     """
     owner = "remaining_value"
     pool = Pool.build(model, items, owner)
-    n = check_whole(n, "n", owner)
+    n = check_count(n, "n", owner)
     if not 0 <= threshold <= 1:
         raise ValueError(f"{owner}: threshold={threshold!r}: it must be between 0 and 1.")
-    n_fantasies = check_whole(n_fantasies, "n_fantasies", owner, 2)
-    n_samples = check_whole(n_samples, "n_samples", owner, 64)
+    n_fantasies = check_count(n_fantasies, "n_fantasies", owner, low=2)
+    n_samples = check_count(n_samples, "n_samples", owner, low=64)
     top = None if k is None else check_k(k, len(pool), owner)
     goal = check_criterion(criterion, k, len(pool), owner)
     rng = generator(random_state, owner)

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.active._criteria import Criterion, Draws, OneOfMixture, TopK, Utilities
-from preflearn.active._pool import Pool, check_criterion, check_whole, consider, pair_codes
+from preflearn.active._pool import Pool, check_criterion, consider, pair_codes
 from preflearn.data import Comparisons
-from preflearn.data.fields import as_list, check_labels, label_array, object_array
+from preflearn.data.fields import as_list, check_count, check_labels, label_array, object_array
 from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.linalg import generator
 from preflearn.operators import FloatArray, IntArray
@@ -175,14 +175,14 @@ def suggest(
     """
     owner = "suggest"
     pool = Pool.build(model, items, owner)
-    n = check_whole(n, "n", owner)
+    n = check_count(n, "n", owner)
     top = check_criterion(criterion, k, len(pool), owner)
     if k is not None and top is None:
         raise ValueError(
             f'{owner}: k={k} goes with criterion="top_k", but criterion={criterion!r}. '
             'Leave k out, or pass criterion="top_k".'
         )
-    n_samples = check_whole(n_samples, "n_samples", owner, 64)
+    n_samples = check_count(n_samples, "n_samples", owner, low=64)
     rng = generator(random_state, owner)
     seen = consider(pool, candidates, forbidden, top, n_max_candidates, rng)
     posterior = seen.posterior

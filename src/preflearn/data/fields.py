@@ -24,6 +24,7 @@ __all__ = [
     "as_list",
     "cells_text",
     "check_choice",
+    "check_count",
     "check_labels",
     "check_length",
     "check_names",
@@ -223,6 +224,17 @@ def check_length(found: int, wanted: int, what: str, owner: str, per: str) -> No
         raise DataError(code="length-differs", owner=owner).says(
             f"{what} has {found} values for {wanted} {per}s", f"Give one value per {per}, in the same order"
         )
+
+
+def check_count(value: Any, name: str, owner: str, *, low: int = 1, high: int | None = None) -> int:
+    """Return a whole number of at least ``low`` and at most ``high``."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if whole and low <= value and (high is None or value <= high):
+        return int(value)
+    from sklearn.utils._param_validation import InvalidParameterError
+
+    limits = f"of at least {low}" if high is None else f"from {low} to {high}"
+    raise InvalidParameterError(f"{owner}: {name} must be a whole number {limits}; got {value!r}.")
 
 
 def check_labels(values: Any, n_rows: int, what: str, owner: str, per: str) -> NDArray[Any]:

@@ -8,7 +8,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-__all__ = ["RandomState", "as_generator", "check_count", "check_number"]
+from preflearn.data.fields import check_count
+
+__all__ = ["RandomState", "as_generator", "check_number"]
 
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
@@ -30,17 +32,6 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
     if random_state is None:
         return np.random.default_rng()
     return np.random.default_rng(check_count(random_state, "random_state", "preflearn.datasets", low=0))
-
-
-def check_count(value: object, name: str, owner: str, *, low: int = 1, high: int | None = None) -> int:
-    """Return ``value`` as an int in [low, high] or say what is wrong."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{owner}: {name} must be a whole number; got {value!r}.")
-    count = int(value)
-    if count < low or (high is not None and count > high):
-        limit = f"at least {low}" if high is None else f"between {low} and {high}"
-        raise ValueError(f"{owner}: {name} must be {limit}; got {value!r}.")
-    return count
 
 
 def check_number(value: object, name: str, owner: str, *, low: float = 0.0, high: float = math.inf) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from preflearn.data import ItemTable, Ratings
-from preflearn.datasets._params import check_count
+from preflearn.data.fields import check_count
 from preflearn.exceptions import DataError, FileFormatError, Place, first_few
 from preflearn.io import read_svmlight
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data import Ratings
-from preflearn.datasets._params import RandomState, as_generator, check_count, check_number
+from preflearn.data.fields import check_count
+from preflearn.datasets._params import RandomState, as_generator, check_number
 
 __all__ = ["GradedRanking", "make_ltr"]
 

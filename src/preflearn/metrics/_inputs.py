@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from preflearn.data.fields import check_labels, codes
 from preflearn.exceptions import DataError, first_few, nearest_names
 
-__all__ = ["Rows", "average_groups", "check_count", "check_option", "check_rows", "divide"]
+__all__ = ["Rows", "average_groups", "check_option", "check_rows", "divide"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -74,15 +74,6 @@ def check_option(caller: str, name: str, value: object, options: Sequence[str | 
     raise InvalidParameterError(
         f"{caller}: {name}={value!r} is not one of {listed}.\n  Choose one of them{' (' + hint + ')' if hint else ''}."
     )
-
-
-def check_count(caller: str, name: str, value: object) -> int:
-    """Refuse what is not a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise InvalidParameterError(
-            f"{caller}: {name}={value!r} is not a number of rows.\n  Pass a whole number of at least 1."
-        )
-    return int(value)
 
 
 def divide(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from preflearn.data.fields import check_count
 from preflearn.data.pair_table import warn_zero_one
-from preflearn.metrics._inputs import Floats, Rows, _refuse, check_count, check_rows
+from preflearn.metrics._inputs import Floats, Rows, _refuse, check_rows
 
 __all__ = ["Calibration", "calibration_curve", "comparison_log_loss", "expected_calibration_error"]
 
@@ -108,7 +109,7 @@ def calibration_curve(
 
 def curve_of(caller: str, rows: Rows, n_bins: int) -> Calibration:
     """Return the calibration curve of checked rows, in which 0 is known to be a tie."""
-    n_bins = check_count(caller, "n_bins", n_bins)
+    n_bins = check_count(n_bins, "n_bins", caller)
     weight = np.ones(len(rows.score)) if rows.weight is None else rows.weight
     # bins of the distance from 1/2, so that both sides fall into mirrored bins exactly
     sure = np.abs(rows.score - 0.5)

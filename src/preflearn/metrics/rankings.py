@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from preflearn.data.fields import check_count
 from preflearn.exceptions import DataError, first_few
 from preflearn.metrics._counts import block_starts
 from preflearn.metrics._inputs import (
@@ -20,7 +21,6 @@ from preflearn.metrics._inputs import (
     Indices,
     Rows,
     average_groups,
-    check_count,
     check_option,
     check_rows,
     divide,
@@ -170,7 +170,7 @@ def ndcg(
     check_option(caller, "discount", discount, ("log2", "letor"))
     check_option(caller, "undefined", undefined, ("zero", "skip", "one"))
     rows = _check(caller, y_true, y_score, qid, ties, average)
-    depth = len(rows.truth) if k is None else check_count(caller, "k", k)
+    depth = len(rows.truth) if k is None else check_count(k, "k", caller)
     _check_labels(caller, rows.truth, gain)
     ranking, ideal = _rank_rows(rows, ties), _rank_rows(rows._replace(score=rows.truth), "order")
 
@@ -225,7 +225,7 @@ def precision_at_k(
     """
     caller = "precision_at_k"
     rows = _check(caller, y_true, y_score, qid, ties, average)
-    depth = check_count(caller, "k", k)
+    depth = check_count(k, "k", caller)
     ranking = _rank_rows(rows, ties)
     hit = (ranking.label >= relevant).astype(np.float64)
     values = _expected_sum(ranking, hit, (ranking.rank <= depth).astype(np.float64)) / depth

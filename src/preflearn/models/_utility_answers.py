@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from numbers import Integral
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
+from preflearn.data.fields import check_count
 from preflearn.inference.evidence import Solution
 from preflearn.inference.independent import DENSE
 from preflearn.linalg import draw_normal, few_threads, generator
@@ -229,7 +229,7 @@ class UtilityPosterior(OfStatements):
 
     def _counts(self, n_samples: int, rng: np.random.Generator) -> list[int]:
         """Return how many of some draws are from each solution of the mixture."""
-        _check_count("n_samples", n_samples)
+        check_count(n_samples, "n_samples", type(self).__name__)
         if len(self._mixture) == 1:
             return [int(n_samples)]
         return [int(count) for count in rng.multinomial(int(n_samples), [w for w, _ in self._mixture])]
@@ -297,7 +297,7 @@ class UtilityPosterior(OfStatements):
             Items from best to worst.
         """
         check_is_fitted(self)
-        _check_count("k", k)
+        check_count(k, "k", type(self).__name__)
         if not 0 < level < 1:
             raise ValueError(f"rank: level={level!r} must be between 0 and 1, for example 0.9.")
         rng = generator(random_state, "rank")
@@ -509,8 +509,3 @@ def _as_reliable(
     place = np.where(known, asked.number, 0)
     s, of_s = np.where(known, value[place], 1.0), np.where(known, np.square(std[place]), 0.0)
     return s * mean, np.asarray((s**2 + of_s) * variance + of_s * np.square(mean))
-
-
-def _check_count(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number of at least 1.")

@@ -11,15 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.exceptions import first_few, nearest_names
 from preflearn.items import as_items
 
-__all__ = ["check_level", "check_whole", "column_of", "feature_names", "parameter_names", "require", "training_items"]
+__all__ = ["check_level", "column_of", "feature_names", "parameter_names", "require", "training_items"]
 
 FloatArray = NDArray[np.float64]
-
-
-def check_whole(value: Any, name: str, caller: str, least: int = 1) -> None:
-    """Refuse what is not a whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{caller}: {name} is {value!r}; a whole number of at least {least} is wanted.")
 
 
 def check_level(level: float, caller: str) -> None:

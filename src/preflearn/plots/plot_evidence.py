@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preflearn.plots.fitted import FloatArray, check_whole, column_of, parameter_names, require
+from preflearn.data.fields import check_count
+from preflearn.plots.fitted import FloatArray, column_of, parameter_names, require
 from preflearn.plots.marks import GREY, LINE, MARK, axes_for, figure_class
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def plot_evidence(
     if len(set(shown)) < len(shown):
         raise ValueError(f"{caller}: x and y are both {names[shown[0]]!r}. Choose two, or y=None for a curve.")
     n_points = (60 if len(shown) == 1 else 24) if n_points is None else n_points
-    check_whole(n_points, "n_points", caller, 2)
+    check_count(n_points, "n_points", caller, low=2)
 
     ends = np.array([optimum.theta for optimum in model.optima_] or [model.theta_])[:, shown]
     best = np.asarray(model.theta_)[shown]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from preflearn.data.fields import check_count
 from preflearn.exceptions import first_few
-from preflearn.plots.fitted import check_whole
 from preflearn.plots.marks import BAND, GREY, LINE, axes_for, figure_class
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def plot_ranking(ranking: Any, *, top: int | None = None, level: float | None = 
             f"({first_few([names[k] for k in wrong])}). low <= utility <= high is wanted: ends, not half-widths."
         )
     if top is not None:
-        check_whole(top, "top", caller)
+        check_count(top, "top", caller)
     level = _get(ranking, "level") if level is None else level
     order = np.argsort(-utility, kind="stable")[:top]
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from preflearn.plots.fitted import FloatArray, check_whole, feature_names, require
+from preflearn.data.fields import check_count
+from preflearn.plots.fitted import FloatArray, feature_names, require
 from preflearn.plots.marks import GREY, LINE, axes_for, figure_class
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def plot_relevances(model: Any, *, top: int = 25, ax: Axes | None = None) -> Axe
     if not hasattr(model, "clone_with_theta"):
         require(model, caller, "kernel_")
         kernel = model.kernel_
-    check_whole(top, "top", caller)
+    check_count(top, "top", caller)
     scales = _length_scales(kernel, caller)
     names = feature_names(model, len(scales))
     # shares without overflow: relative to the shortest length scale

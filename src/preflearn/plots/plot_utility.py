@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtri
 
+from preflearn.data.fields import check_count
 from preflearn.plots.fitted import (
     FloatArray,
     check_level,
-    check_whole,
     column_of,
     feature_names,
     require,
@@ -94,7 +94,7 @@ def plot_utility(
     figure_class(caller)
     require(model, caller, "predict_utility", "predict_difference")
     check_level(level, caller)
-    check_whole(n_points, "n_points", caller, 2)
+    check_count(n_points, "n_points", caller, low=2)
     table = training_items(model, items, caller)
     names = feature_names(model, table.shape[1])
     column = column_of(feature, names, caller, "feature")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
+from preflearn.data.fields import check_count
 from preflearn.exceptions import quiet
 from preflearn.models import BradleyTerry, PreferenceGP
 from preflearn.structure.circle_search import (
@@ -146,10 +146,8 @@ def rankability(
         model, X = X, X.comparisons_
     if not isinstance(X, Comparisons):
         raise TypeError(f"rankability: give Comparisons or a fitted PreferenceGP; got {type(X).__name__}.")
-    counts: tuple[tuple[str, Any, int], ...] = (("n_cycles", n_cycles, 0), ("n_samples", n_samples, 1))
-    for name, value, least in counts:
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
-            raise ValueError(f"rankability: {name}={value!r} must be a whole number of at least {least}.")
+    n_cycles = check_count(n_cycles, "n_cycles", "rankability", low=0)
+    n_samples = check_count(n_samples, "n_samples", "rankability")
     if X.weight is not None and not np.all(X.weight):
         model, X = None, X[np.flatnonzero(X.weight)]  # rows of weight 0 have no residuals
     if inference == "auto":
