@@ -1,4 +1,4 @@
-"""What was said: comparisons, ratings and label preferences, checked once, and converters to them."""
+"""The data: comparisons, ratings and label preferences, checked once, and converters to them."""
 
 from preflearn.data.bags import Bags
 from preflearn.data.comparisons import Comparisons

@@ -310,70 +310,59 @@ def _arrays(
     if frame_of(bags, "Bags") is not None:
         raise TypeError('Bags: got a data frame. Use Bags.from_table(frame, item="...") with the column of items.')
     bags = list(bags)
-    columns, features = _columns(bags, names, features)
-    arrays = [_array(bag, _which(number, names), columns) for number, bag in enumerate(bags)]
-    if not arrays:
+    if not bags:
         raise DataError(code="no-bags", owner="Bags").says("there are no bags", "Give at least one")
-    widths = [array.shape[1] for array in arrays]
-    other = next((number for number, width in enumerate(widths) if width != widths[0]), None)
-    if other is not None:
-        count = sum(width != widths[0] for width in widths)
+    named = [] if names is None else [f" ({first_few([name])})" for name in names[: len(bags)]]
+    which = [f"bag {number}{name}" for number, name in enumerate(named + [""] * (len(bags) - len(named)))]
+    plain = (np.ndarray, list, tuple)
+    frames = [
+        None if isinstance(bag, plain) else frame_of(bag, f"Bags: {one}") for bag, one in zip(bags, which, strict=True)
+    ]
+    columns, features = _columns(frames, which, features)
+    arrays = [
+        _array(bag if frame is None else numeric_columns(frame, columns, f"Bags: {one}"), one)
+        for bag, frame, one in zip(bags, frames, which, strict=True)
+    ]
+    other = [number for number, array in enumerate(arrays) if array.shape[1] != arrays[0].shape[1]]
+    if other:
         raise DataError(code="bag-widths-differ", owner="Bags").says(
-            f"{count} of {len(arrays)} bags have other numbers of columns than the first: {_which(0, names)} "
-            f"has {widths[0]} and {_which(other, names)} has {widths[other]}",
+            f"{len(other)} of {len(arrays)} bags have other numbers of columns than the first: {which[0]} "
+            f"has {arrays[0].shape[1]} and {which[other[0]]} has {arrays[other[0]].shape[1]}",
             "Give every point the same features",
         )
     return arrays, features
 
 
-def _columns(
-    bags: list[Any], names: list[Any] | None, features: list[str] | None
-) -> tuple[list[str] | None, list[str] | None]:
+def _columns(frames: list[Any], which: list[str], features: list[str] | None) -> tuple[list[str], list[str] | None]:
     """Return the columns to take from every frame, in order, and the names of features; frames must have the same."""
-    columns: list[str] | None = None
-    for number, bag in enumerate(bags):
-        frame = _frame(bag, _which(number, names))
-        if frame is None:
-            continue
-        if columns is None:
-            columns, first = list(frame.columns), _which(number, names)
-        missing = [column for column in columns if column not in frame.columns]
-        extra = [column for column in frame.columns if column not in columns]
+    given = [(frame.columns, one) for frame, one in zip(frames, which, strict=True) if frame is not None]
+    if not given:
+        return [], features
+    columns, first = given[0]
+    for own, one in given:
+        missing = [column for column in columns if column not in own]
+        extra = [column for column in own if column not in columns]
         if missing or extra:
             lacks = f" has no {first_few(missing)}" if missing else ""
             has = f"{' and' if missing else ''} has {first_few(extra)} besides" if extra else ""
             raise DataError(code="bag-columns-differ", owner="Bags").says(
-                f"the columns of {_which(number, names)} are not those of {first}: it{lacks}{has}",
-                "Give every point the same features",
+                f"the columns of {one} are not those of {first}: it{lacks}{has}", "Give every point the same features"
             )
-    if columns is None or features is None:
-        return columns, columns if features is None else features
-    if set(features) == set(columns):
-        return list(features), features
-    known = [name for name in features if name in columns]
-    if known:
+    known = [name for name in features or columns if name in columns]
+    if features is None or not known:
+        return columns, features or columns  # new names for all
+    if set(features) != set(columns):
         raise DataError(code="bag-feature-names-unknown", owner="Bags").says(
             f"{len(known)} of the feature names are columns of the frames ({first_few(known)}) and the "
             f"others are not (columns: {first_few(columns, 8)})",
             "Name all columns, or leave feature_names out",
         )
-    return columns, features  # new names for all
+    return features, features
 
 
-def _frame(bag: Any, which: str) -> Any:
-    return None if isinstance(bag, np.ndarray | list | tuple) else frame_of(bag, f"Bags: {which}")
-
-
-def _which(number: int, names: list[Any] | None) -> str:
-    return f"bag {number}" if names is None or number >= len(names) else f"bag {number} ({first_few([names[number]])})"
-
-
-def _array(bag: Any, which: str, columns: list[str] | None) -> NDArray[np.float64]:
+def _array(bag: Any, which: str) -> NDArray[np.float64]:
     if sparse.issparse(bag):
         raise TypeError(f"Bags: {which} is sparse. Pass its toarray().")
-    frame = _frame(bag, which)
-    if frame is not None and columns is not None:
-        bag = numeric_columns(frame, columns, f"Bags: {which}")
     try:
         array = np.asarray(unmask(bag))
         if array.dtype.kind == "c":
@@ -381,18 +370,14 @@ def _array(bag: Any, which: str, columns: list[str] | None) -> NDArray[np.float6
         array = np.array(array, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         raise TypeError(f"Bags: {which} must be a table of real numbers ({error}).") from None
+    if array.ndim in (1, 2) and not len(array):
+        raise DataError(code="empty-bag", owner="Bags").says(
+            f"{which} is empty", "Every item needs at least one point: drop it"
+        )
     if array.ndim != 2:
         cure = "For one point per item pass the table itself as items, or Bags(table[:, None, :])."
-        if array.ndim == 1 and not len(array):
-            raise DataError(code="empty-bag", owner="Bags").says(
-                f"{which} is empty", "Every item needs at least one point: drop it"
-            )
         raise TypeError(
             f"Bags: {which} has shape {array.shape}; every bag must have shape (n_points, n_features). "
             f"{cure if array.ndim < 2 else 'Use one row per point.'}"
-        )
-    if not len(array):
-        raise DataError(code="empty-bag", owner="Bags").says(
-            f"{which} is empty", "Every item needs at least one point: drop it"
         )
     return array

@@ -41,7 +41,7 @@ class Comparisons(Frozen):
     weight : sequence of shape (n_comparisons,), default=None
         How much each comparison counts, at least 0; weight 2 is the same as listing it twice.
     group, judge, cluster : sequences of shape (n_comparisons,), default=None
-        Labels: which ranking, choice or query a comparison came from; who judged ("" if nobody knows); the prompt, task
+        Labels: which ranking, choice or query a comparison came from; who judged ("" if unknown); the prompt, task
         or session that it belongs to ("" if unknown: then a cluster of its own). Comparisons of one cluster are not
         independent votes.
     covariates : data frame, or array of shape (n_comparisons, n_covariates) or (n_comparisons,), default=None
@@ -86,7 +86,7 @@ class Comparisons(Frozen):
     -----
     DataWarning
         If outcomes are only 0 and 1 (0 is a tie, not a loss); if comparisons of an item with itself were dropped.
-        What would mislead learning, such as items never compared with each other, is said by ``fit``.
+        What would mislead learning, such as items never compared with each other, is a warning of ``fit``.
 
     Notes
     -----

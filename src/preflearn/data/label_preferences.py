@@ -81,7 +81,7 @@ class LabelPreferences(Frozen):
     -----
     It is scikit-learn's ``X`` with one row per item: indexing selects items together with their edges (then listed
     item by item), so cross-validation, grid search and ``train_test_split`` work unchanged. Items may have no edge:
-    they say nothing. Builders for common graphs: `from_class_labels`, `from_ordinal_labels`, `from_label_hierarchy`,
+    they change nothing. Builders for common graphs: `from_class_labels`, `from_ordinal_labels`, `from_label_hierarchy`,
     `from_label_rankings`, `from_label_ranks`. Building costs O(n d + m log m) for m edges, indexing O(m log m).
 
     Examples
@@ -137,7 +137,7 @@ class LabelPreferences(Frozen):
             raise DataError(code="label-against-itself", owner=owner).says(
                 f"{len(same)} of {n_edges} edges set a label against itself ({rows_text(same)}; labels "
                 f"{first_few(known[left[same]])})",
-                "Drop them: they say nothing",
+                "Drop them: they change nothing",
             )
         self._fill(
             items=table.values,

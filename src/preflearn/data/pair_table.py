@@ -1,7 +1,7 @@
 """Comparisons seen as pairs: the distinct pairs with their counts, the graph that they are, and what is odd about them.
 
 Everything that needs "distinct pairs with counts" asks for the `PairTable` of comparisons: merging, repeats,
-contradictions, connected parts. What is odd about comparisons is said by whoever learns from them
+contradictions, connected parts. Warnings about odd comparisons are given before learning
 (`warn_before_learning`), once, and not when they are built: comparisons are also questions (`predict_proba`) and
 answers to judge by (`score`), where none of this matters.
 """
@@ -247,7 +247,7 @@ def warn_before_learning(
     owner : str
         Who learns.
     known : Comparisons, default=None
-        What was learned from before, the first rows of ``data``: parts are worth a word only if there are more than
+        What was learned from before, the first rows of ``data``: parts are mentioned only if there are more than
         before.
     parts : bool, default=True
         Whether items of parts that were never compared with each other are to be told apart by what is learned.

@@ -60,7 +60,7 @@ class ItemTable(NamedTuple):
 
 
 def check_items(items: Any, owner: str, names: Any = None, what: str = "items") -> ItemTable:
-    """Return the item table; ``names`` are only used to speak of items in messages, and ``what`` the rows are."""
+    """Return the item table; ``names`` name items in messages, and ``what`` the rows are."""
     if isinstance(items, ItemTable):
         return items
     given = as_items(items)
@@ -122,7 +122,7 @@ def _from_sparse(items: Any, owner: str, what: str) -> sparse.csr_array[np.float
     if items.ndim != 2 or items.dtype.kind not in "iufb":
         raise TypeError(f"{owner}: {what} must be a real matrix; got {items.dtype} of shape {items.shape}.")
     if isinstance(items, sparse.csr_array) and items.dtype == np.float64 and not items.data.flags.writeable:
-        return items  # frozen already: nobody can change it under us
+        return items  # frozen already: it cannot change
     matrix: sparse.csr_array[np.float64] = sparse.csr_array(items, dtype=np.float64, copy=True)
     matrix.sum_duplicates()
     return matrix
@@ -141,7 +141,7 @@ def _from_array(items: Any, owner: str, what: str) -> ItemTable:
         raise TypeError(f"{owner}: {what} must have shape {shape}; got shape {given.shape}. {cure}")
     if given.dtype.kind == "c":
         raise TypeError(f"{owner}: {what} holds complex numbers; features must be real.")
-    # A read-only array of the right type is kept as it is: no copy, and nobody can change it under us.
+    # A read-only array of the right type is kept as it is: no copy, and it cannot change.
     if given.dtype == np.float64 and not given.flags.writeable:
         return ItemTable(given, None, None, len(given))
     try:
@@ -334,7 +334,7 @@ def check_judges(judges: Any, judge: NDArray[Any] | None, owner: str) -> ItemTab
     if missing:
         hint = nearest_names(str(missing[0]), [str(name) for name in names])
         cure = (
-            f'Give each a row{" (" + hint + ")" if hint else ""}, or write "" for a judge whom nobody knows.'
+            f'Give each a row{" (" + hint + ")" if hint else ""}, or write "" for an unknown judge.'
             if table.names is not None
             else f"The table has no names, so judges are row numbers from 0 to {table.n_items - 1}; a column called "
             "judge holds names."

@@ -78,7 +78,7 @@ def make_noisy_parse_ranking(
 ) -> ParseRanking:
     r"""Generate a parse-ranking task like that of the KPCRank paper, section 6.1.
 
-    Answers: which ranker stands label noise when few, similar items per group must be told apart in a large feature
+    Answers: which ranker stands label noise when few, similar items per group must be distinguished in a large feature
     space, and how does that depend on where in the kernel's spectrum the signal lies?
 
     Parameters

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 MOST_LEVELS = 20  # of a column of text; more are names or sentences
-FLAGGED = 0.05  # share of missing numbers from which on an indicator is added
+FLAGGED = 0.05  # from this share of missing numbers upwards, an indicator is added
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d{1,2}/\d{1,2}")
 MISSING = frozenset(("", "na", "n/a", "nan", "null", "#n/a", "?", "<na>"))
 _TRUE = {"true": "1", "yes": "1", "false": "0", "no": "0"}
@@ -270,7 +270,7 @@ def _deviation(table: Table, column: str, values: NDArray[np.float64]) -> float:
 
 
 NAME_WORDS = ("item", "name", "id", "item_id", "item_name")
-_VARYING = 0.2  # share of the repeated items from which on a feature belongs to the row, not to the item
+_VARYING = 0.2  # above this share of the repeated items, a feature that changes belongs to the row, not to the item
 
 
 class Known(NamedTuple):
@@ -458,7 +458,7 @@ def _described(encoder: ItemEncoder, scale: bool) -> str:
 
 
 def _without_remarks(table: Table, column: str, used: Sequence[str]) -> tuple[Table, list[str]]:
-    """Leave out rows with a single cell that nobody compares, such as a line of notes below a table."""
+    """Leave out rows with a single cell that no comparison names, such as a line of notes below a table."""
     rows = list(zip(*(table.cells(c) for c in table.columns), strict=True))
     names = table.cells(column)
     if len(table.columns) < 3 or not any("" in row for row in rows):

@@ -96,7 +96,7 @@ def read_start(path: str, size: int) -> bytes:
 
 
 def read_bytes(path: str) -> bytes:
-    """Return the content of a file, unpacked if it is gzip (told by its first bytes, not by its name).
+    """Return the content of a file, unpacked if its first bytes are those of gzip.
 
     ``-`` is standard input. Files of other programs raise with what they are.
     """
@@ -271,7 +271,7 @@ class Content(NamedTuple):
 
 
 def open_source(value: Any, owner: str, form: str | None = None) -> Table | Content:
-    """Return preferences in a file or any object that holds a table; ``form`` is what the person says a file holds.
+    """Return preferences in a file or any object that holds a table; ``form`` is what a file holds, if named.
 
     Pairs without names of columns are (winner, loser).
     """

@@ -75,7 +75,7 @@ def _looks_like_data(table: Table) -> bool:
 
 def _ask_sides(table: Table, named: dict[str, str]) -> Exception:
     """Return the question about columns that were named where the two sides are not found among the others."""
-    said = ", ".join(f'{role} is "{column}"' for role, column in named.items())
+    roles = ", ".join(f'{role} is "{column}"' for role, column in named.items())
     taken = [pair for pair in pairs_of(table.columns) if {pair.first, pair.second} & set(named.values())]
     taken = [pair for pair in taken if pair.stem in ITEM_STEMS]
     columns = first_few(table.columns, 12)
@@ -85,7 +85,7 @@ def _ask_sides(table: Table, named: dict[str, str]) -> Exception:
             one, other = other, one
         role = next(role for role, column in named.items() if column in (one, other))
         return table.refuse(code="sides-taken").says(
-            f'{said}, so that "{one}" and "{other}" cannot be the two sides, and no other columns of ({columns}) are',
+            f'{roles}, so that "{one}" and "{other}" cannot be the two sides, and no other columns of ({columns}) are',
             f"If they are the sides, leave out {role}={named[role]} or name another column for it, and if "
             f'"{one}" always won use ' + Setting("columns", {"winner": one, "loser": other}),
         )
@@ -93,12 +93,12 @@ def _ask_sides(table: Table, named: dict[str, str]) -> Exception:
     if guessed is None or not all(_names(guessed, role, column) for role, column in named.items()):
         guessed = "Name them too: " + Setting("columns", {"first": "COLUMN", "second": "COLUMN"} | named)
     return table.refuse(code="sides-unclear").says(
-        f"{said}, but the names of the other columns of ({columns}) do not say which are the two sides", guessed
+        f"{roles}, but the names of the other columns of ({columns}) do not say which are the two sides", guessed
     )
 
 
 def ask_outcomes(table: Table, named: dict[str, str], sides: Pair) -> Exception:
-    """Return the question about two sides of which nobody says which one was preferred."""
+    """Return the question about two sides where no column says which one was preferred."""
     source = _guess_source(table, (sides.first, sides.second), [sides.first, sides.second, *named.values()])
     if source:
         guessed = next(iter(source.values()))
@@ -124,7 +124,7 @@ def ask_pair(table: Table, pairs: Sequence[Pair], roles: tuple[str, ...], what: 
 
 
 def _names(guessed: Phrase, role: str, column: str) -> bool:
-    """Return whether a guess says of a column what the person said of it."""
+    """Return whether a guess gives a column the role that the person named it for."""
     return any(isinstance(part, Setting) and part.value.get(role) == column for part in guessed.parts)
 
 
@@ -171,9 +171,9 @@ def guess(table: Table) -> Phrase | None:
         # Of three columns that share values, the one that names a side on each row is the winner.
         one, other, source, shared = max(certain or texts, key=lambda pair: (_named(columns, *pair[:3]), pair[3]))
         both = sorted(one.distinct & other.distinct)
-        return _told((one.name, other.name), source, f"they share values such as {first_few(both, 2)}")
+        return _suggestion((one.name, other.name), source, f"they share values such as {first_few(both, 2)}")
     if len(table.columns) == len(columns) == 2 and all(column.values is None for column in columns):
-        return _told((columns[0].name, columns[1].name), {}, "there are no others")
+        return _suggestion((columns[0].name, columns[1].name), {}, "there are no others")
     return None
 
 
@@ -191,7 +191,7 @@ def _named(columns: Sequence[_Column], one: _Column, other: _Column, source: dic
     return any(column.name in source.values() and _says(column, one, other) == "names" for column in columns)
 
 
-def _told(sides: tuple[str, str], source: dict[str, str], why: str) -> Phrase:
+def _suggestion(sides: tuple[str, str], source: dict[str, str], why: str) -> Phrase:
     text = f'A guess by the contents: "{sides[0]}" and "{sides[1]}" are the two sides ({why})'
     if source:
         named = Setting("columns", {"first": sides[0], "second": sides[1], **source})

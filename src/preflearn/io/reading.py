@@ -461,8 +461,8 @@ def _finish(
     by = None
     if options.by is not None:
         by = _labels(table, table.find(options.by, "the categories"), "category", pairs.row)
-    told = (*notes, *known.notes, *about, *commas(table))
-    return Reading(data, layout.name, layout.columns, told, known.encoder, table.source, by)
+    all_notes = (*notes, *known.notes, *about, *commas(table))
+    return Reading(data, layout.name, layout.columns, all_notes, known.encoder, table.source, by)
 
 
 def _labels(table: Table, column: str, role: str, row: NDArray[np.intp]) -> NDArray[Any]:

@@ -21,9 +21,9 @@ from preflearn.io.table import Table
 
 __all__ = ["Asked", "without_copies"]
 
-DISAGREEING = 0.1  # share of questions asked again with different answers from which on equal rows are answers too
-DEVIATIONS = 3  # standard deviations above the number of equal rows that chance gives, from which on it is not chance
-MANY = 10  # different rows from which on it is no chance that each occurs equally often
+DISAGREEING = 0.1  # if more of the questions asked again got different answers, equal rows are answers too
+DEVIATIONS = 3  # more equal rows than chance gives by this many standard deviations are not chance
+MANY = 10  # with this many different rows, it is no chance that each occurs equally often
 DENSE = 8  # numbers for each row up to which all of them are counted
 
 IntArray = NDArray[np.int64]
@@ -139,7 +139,7 @@ def _asked_once(table: Table, asked: Asked, telling: Sequence[str], code: IntArr
         pair, _ = _numbered(table, asked.sides)
     row = np.flatnonzero(_occurrence(code) == 0)  # one of each different row
     n_rows = int(count.sum())
-    by_chance = n_rows * (n_rows - 1) / 2 * _alike(pair[row], own=True) * _told_apart(table, asked, telling, row)
+    by_chance = n_rows * (n_rows - 1) / 2 * _alike(pair[row], own=True) * _chance_alike(table, asked, telling, row)
     if float(np.sum(count * (count - 1) / 2)) <= by_chance + DEVIATIONS * by_chance**0.5:
         return False
     answers = {*asked.answer, *asked.sides}
@@ -149,8 +149,8 @@ def _asked_once(table: Table, asked: Asked, telling: Sequence[str], code: IntArr
     return float(np.mean(np.bincount(question[row])[again] > 1)) < DISAGREEING
 
 
-def _told_apart(table: Table, asked: Asked, telling: Sequence[str], row: IntArray) -> float:
-    """Return how likely it is that two different rows are not told apart by the column that tells most.
+def _chance_alike(table: Table, asked: Asked, telling: Sequence[str], row: IntArray) -> float:
+    """Return how likely two different rows are alike in the column that distinguishes rows best.
 
     A judge may be asked the same again, so that it counts that a row is like itself, unless each is there once.
     """

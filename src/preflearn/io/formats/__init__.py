@@ -1,4 +1,4 @@
-"""Public layouts of tables, one module each; the first that matches is used, and what it assumes is said."""
+"""Public layouts of tables, one module each; the first that matches is used."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -66,9 +66,9 @@ def _preflib_lines(text: str, names: dict[str, str], source: str) -> Iterator[tu
     for number, match in head:
         _add_name(names, match[1], match[2], Place(source, number))
     for _, line in lines:
-        said = _PREFLIB_COUNT.fullmatch(line)
-        if said and not head:  # numbers are the names
-            names |= {str(one): str(one) for one in range(1, int(said[1]) + 1)}
+        count = _PREFLIB_COUNT.fullmatch(line)
+        if count and not head:  # numbers are the names
+            names |= {str(one): str(one) for one in range(1, int(count[1]) + 1)}
     if not head and body and re.fullmatch(r"\d{1,6}", body[0][1]):  # the old format: how many, then their names
         n_names = int(body[0][1])
         for number, line in body[1 : n_names + 1]:
