@@ -298,7 +298,7 @@ MISTAKES = {
     ),
     "json numbers": ("m.jsonl", b"3\n", r"line 1: '3' is not an object.*Write one object per line"),
     "json list broken": ("m.json", b'[{"winner": "a"', r"this is not JSON.*Check the file"),
-    "json list empty": ("m.json", b"[ ]", r"the list is empty.*Give at least one"),
+    "json list empty": ("m.json", b"[ ]", r"there are no rows.*Give at least one"),
     "svmlight number": ("m.txt", b"1 qid:1 1:0.5\n2 qid:1 1:x\n", r'line 2: feature 1 .*"x".*Impute'),
     "svmlight qid": ("m.txt", b"1 qid:1 1:0.5\n2 1:1\n", r"line 2: qid is missing.*Add qid"),
 }
@@ -387,7 +387,7 @@ CALLS = {
         lambda: read_preferences(GAMES, columns="features=speed"),
         r'no two columns for the feature "speed".*columns="features=none"',
     ),
-    "frame without rows": (lambda: read_preferences(GAMES[:0]), r"the data frame has no rows. Give at least one"),
+    "frame without rows": (lambda: read_preferences(GAMES[:0]), r"there are no rows. Give at least one"),
     "frame as svmlight": (
         lambda: read_preferences(GAMES, form="svmlight"),
         r"cannot be a svmlight file.*Leave out form",

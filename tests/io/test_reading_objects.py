@@ -77,9 +77,9 @@ def test_a_ranking_from_pairs():
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ([], "list of pairs has no rows. Give at least one"),
-        ({}, "dict of columns has no columns"),
-        ({"winner": [], "loser": []}, "dict of columns has no rows"),
+        ([], "list of pairs: there are no rows. Give at least one"),
+        ({}, "dict of columns: there are no rows"),
+        ({"winner": [], "loser": []}, "dict of columns: there are no rows"),
         ([*PAIRS, ("dee",)], r"list of pairs, row 4: \('dee',\) is not a pair"),
         (["ab", "bc"], 'row 0: "ab" is not a pair'),
         (("ann", "bob"), 'row 0: "ann" is not a pair'),
@@ -93,7 +93,7 @@ def test_a_ranking_from_pairs():
         ({"winner": "a", "loser": "b"}, 'dict of columns: "winner" is "a", not a list of values'),
         ({("a", "b"): 3}, "is 3, not a list of values"),
         ({"winner": ["a"], "loser": ["b", "c"]}, r"differ in length \(winner 1, loser 2\)"),
-        ({"1": ["a"], 1: ["b"]}, "two columns are called '1'"),
+        ({"1": ["a"], 1: ["b"]}, 'several columns are called "1"'),
         (np.zeros((2, 3)), r"array has shape \(2, 3\) .* two columns, winner and loser"),
         (np.zeros((2, 2, 2)), "needs two columns"),
         (np.array([[b"\xff", b"a"]]), "not UTF-8"),

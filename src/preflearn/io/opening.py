@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from preflearn._disk import content, is_pipe
+from preflearn.data.fields import repeated
 from preflearn.data.tables import frame_of
 from preflearn.exceptions import DataError, FileFormatError, Place, first_few, nearest_names
 from preflearn.io.table import Table, parse_csv
@@ -351,47 +352,49 @@ def _of_frame(value: Any, owner: str, source: str) -> Table | None:
     labels = list(index) if index is not None and not callable(index) else []
     labelled = bool(labels) and all(isinstance(label, str) for label in labels) and "" not in frame.columns
     columns = (*([""] if labelled else []), *frame.columns)
-    if not len(frame) or not columns:
-        raise DataError(code="frame-empty", where=Place(source)).says(
-            f"the data frame has no {'rows' if columns else 'columns'}", "Give at least one"
-        )
 
     def values(name: str) -> list[Any]:
         return labels if labelled and name == "" else frame[name].to_list()
 
-    return Table(source, columns, values, range(len(frame)), is_file=False)
+    return _checked(Table(source, columns, values, range(len(frame)), is_file=False))
 
 
-def _of_lists(source: str, columns: Mapping[str, list[Any]]) -> Table:
-    names, rows = tuple(columns), len(next(iter(columns.values()), []))
-    if not rows:
-        raise DataError(code="columns-empty").says(
-            f"{source} has no {'rows' if names else 'columns'}", "Give at least one"
+def _checked(table: Table) -> Table:
+    """Return a table that has rows and distinct columns."""
+    if not len(table) or not table.columns:
+        raise table.refuse(code="table-empty").says(
+            f"there are no {'columns' if len(table) else 'rows'}", "Give at least one"
         )
-    return Table(source, names, columns.__getitem__, range(rows), is_file=False)
+    twice = repeated(table.columns)
+    if twice:
+        raise table.refuse(code="columns-called-alike").says(
+            f"several columns are called {first_few(twice)}", "Rename them"
+        )
+    return table
+
+
+def _of_lists(source: str, titles: Sequence[str], columns: Sequence[list[Any]]) -> Table:
+    values = dict(zip(titles, columns, strict=True))
+    rows = range(len(columns[0]) if columns else 0)
+    return _checked(Table(source, tuple(titles), values.__getitem__, rows, is_file=False))
 
 
 def _of_columns(value: Mapping[Any, Any], source: str) -> Table:
-    columns: dict[str, list[Any]] = {}
+    titles = [str(key).strip() for key in value]
+    columns: list[list[Any]] = []
     for key, cells in value.items():
-        name = str(key).strip()
         if isinstance(cells, str | bytes | Mapping) or not hasattr(cells, "__len__") or getattr(cells, "ndim", 1) == 0:
             raise DataError(code="column-not-a-list", where=Place(source)).says(
                 f"{first_few([key])} is {first_few([cells])}, not a list of values, one for each row",
                 'Give a list for each column: {"winner": [...], "loser": [...]}',
             )
-        if name in columns:
-            raise DataError(code="column-called-alike", where=Place(source)).says(
-                f"two columns are called {name!r}", "Rename one of them"
-            )
-        columns[name] = cells.tolist() if hasattr(cells, "tolist") else list(cells)
-    lengths = {name: len(cells) for name, cells in columns.items()}
-    if len(set(lengths.values())) > 1:
-        counts = ", ".join(f"{name} {count}" for name, count in list(lengths.items())[:6])
+        columns.append(cells.tolist() if hasattr(cells, "tolist") else list(cells))
+    if len(set(map(len, columns))) > 1:
+        counts = ", ".join(f"{name} {len(cells)}" for name, cells in list(zip(titles, columns, strict=True))[:6])
         raise DataError(code="columns-differ-in-length", where=Place(source)).says(
             f"its columns differ in length ({counts})", "Give one value for each row"
         )
-    return _of_lists(source, columns)
+    return _of_lists(source, titles, columns)
 
 
 def _of_rows(rows: Sequence[Mapping[Any, Any]], source: str) -> Table:
@@ -416,8 +419,7 @@ def _of_pairs(rows: Sequence[Any]) -> Table:
         raise DataError(code="row-not-a-pair", where=Place(source, number, "row")).says(
             f"{first_few([row])} is not a pair", _CURE
         )
-    first, second = ([row[side] for row in rows] for side in range(2))
-    return _of_lists(source, {PAIR[0]: first, PAIR[1]: second})
+    return _of_lists(source, PAIR, [[row[side] for row in rows] for side in range(2)])
 
 
 def _of_array(value: Any) -> Table:
@@ -434,7 +436,7 @@ def _of_array(value: Any) -> Table:
             "For features of items and their scores use Ratings or Comparisons",
         )
     cells = _cells(value, source)
-    return _of_lists(source, {PAIR[0]: [row[0] for row in cells], PAIR[1]: [row[1] for row in cells]})
+    return _of_lists(source, PAIR, [[row[side] for row in cells] for side in range(2)])
 
 
 def _cells(value: Any, source: str) -> list[Any]:
@@ -478,19 +480,19 @@ def _parse_json(text: str, name: str) -> Table:
                 'Write one object per line, such as {"winner": "ann", "loser": "bob"}',
             )
         columns.update(dict.fromkeys(record))
-    if not records:
-        raise FileFormatError(code="json-empty", where=Place(name)).says(
-            "the list is empty", "Give at least one object"
-        )
     inside = [
-        key for key, value in records[0][1].items() if isinstance(value, list) and value and isinstance(value[0], dict)
+        key
+        for _, record in records[:1]
+        for key, value in record.items()
+        if isinstance(value, list) and value and isinstance(value[0], dict)
     ]
     if len(records) == 1 and inside:
         raise FileFormatError(code="json-rows-inside", where=Place(name)).says(
             f'the rows are inside "{inside[0]}"', "Write one object per line, without it"
         )
     values = {column.strip(): [record.get(column) for _, record in records] for column in reversed(columns)}
-    return Table(name, tuple(column.strip() for column in columns), values.__getitem__, [n for n, _ in records], word)
+    titles = tuple(column.strip() for column in columns)
+    return _checked(Table(name, titles, values.__getitem__, [number for number, _ in records], word))
 
 
 def _parse_parquet(data: bytes, name: str) -> Table:
@@ -510,12 +512,5 @@ def _parse_parquet(data: bytes, name: str) -> Table:
         raise FileFormatError(code="parquet-broken", where=Place(name)).says(
             f"not a readable Parquet file ({reason})", "Write it again"
         ) from None
-    if not table.num_rows or not titles:
-        raise FileFormatError(code="parquet-empty", where=Place(name)).says(
-            "the table has no rows", "Give at least one"
-        )
-    if len(set(titles)) < len(titles):
-        raise FileFormatError(code="parquet-columns-repeated", where=Place(name)).says(
-            f"{len(titles) - len(set(titles))} column names occur twice", "Rename them"
-        )
-    return Table(name, tuple(titles), dict(zip(titles, columns, strict=True)).__getitem__, range(1, table.num_rows + 1))
+    values = dict(zip(titles, columns, strict=True))
+    return _checked(Table(name, tuple(titles), values.__getitem__, range(1, table.num_rows + 1)))

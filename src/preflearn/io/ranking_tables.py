@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from preflearn.data.fields import repeated
 from preflearn.data.orders import from_rankings
 from preflearn.exceptions import first_few
 from preflearn.io.table import Table
@@ -137,9 +138,8 @@ def _check_rankings(table: Table, rankings: Rankings) -> None:
     for ranks, row in zip(rankings.ranks, rankings.row, strict=True):
         listed = [name for rank in ranks for name in rank]
         if len(set(listed)) < len(listed):
-            repeated = [name for name in dict.fromkeys(listed) if listed.count(name) > 1]
             raise table.fail(row, code="item-ranked-twice").says(
-                f"the ranking lists {first_few(repeated)} more than once", "List every item once"
+                f"the ranking lists {first_few(repeated(listed))} more than once", "List every item once"
             )
     if not any(sum(map(len, ranks)) > 1 for ranks in rankings.ranks):
         raise table.refuse(code="no-ranking-of-two").says(

@@ -11,7 +11,6 @@ import csv
 import io
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -19,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.fields import is_missing
+from preflearn.data.fields import is_missing, repeated
 from preflearn.data.sides import normal
 from preflearn.exceptions import DataError, FileFormatError, Place, Setting, Text, first_few, nearest_names
 
@@ -281,10 +280,10 @@ def parse_csv(text: str, name: str) -> Table:
         raise FileFormatError(code="no-rows-below-header", where=Place(name)).says(
             "there is a header but no rows below it", "Check that the file is complete"
         )
-    repeated = [title for title, count in Counter(header).items() if title and count > 1]
-    if repeated:
+    twice = repeated(title for title in header if title)
+    if twice:
         raise FileFormatError(code="column-name-repeated", where=Place(name, top)).says(
-            f"columns {first_few(repeated)} occur more than once", "Rename them"
+            f"columns {first_few(twice)} occur more than once", "Rename them"
         )
     columns = [[cell.strip() for cell in column] for column in columns]
     _check_header(header, columns, lines, name)
