@@ -71,7 +71,7 @@ def solve(D: FloatArray, weight: FloatArray, C: float, tol: float, max_iter: int
     m = D.shape[0]
     label = np.repeat([1.0, -1.0], m)
     svm = SVC(C=C, kernel="precomputed", tol=tol, max_iter=max_iter)
-    with quiet(ConvergenceWarning):  # said by the caller, in its own words
+    with quiet(ConvergenceWarning):  # the caller warns
         svm.fit(np.block([[D, -D], [-D, D]]), label, np.tile(weight, 2))
     beta = np.zeros(m)
     np.add.at(beta, svm.support_ % m, np.abs(svm.dual_coef_[0]))  # w = Σ (α_k + α'_k) δ_k

@@ -133,7 +133,7 @@ def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
     with open_container(Path(path)) as container:
         _check_header(path, container.header)
         try:
-            with quiet(Warning):  # what there was to say was said when the model learned
+            with quiet(Warning):  # given when the model was fitted
                 return _rebuild(container)
         except MemoryError:
             raise FileFormatError(code="model-too-large", where=Place(str(path))).says(
@@ -184,7 +184,7 @@ def _rebuild(container: Container) -> tuple[Any, dict[str, Any]]:
     decoder = Decoder(container.array)
     estimator = decoder.estimator(container.header)
     if type(_last(estimator)) not in ESTIMATORS:
-        raise DataError("the last step of the pipeline is no model")
+        raise DataError("the last step of the pipeline is not a model")
     check_is_fitted(estimator)
     notes = decoder.decode(container.header["notes"])
     if not isinstance(notes, dict):

@@ -201,7 +201,7 @@ class Decoder:
         items = [self.decode(item) for item in value["items"]]
         if value["words"]:
             if not all(isinstance(item, str) for item in items):
-                raise DataError("a word is no word")
+                raise DataError("a word is not text")
             return np.array(items, dtype=np.str_)
         labels = np.empty(len(items), dtype=object)
         labels[:] = items

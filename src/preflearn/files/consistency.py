@@ -113,7 +113,7 @@ def on_items(estimator: Any) -> None:
     inner, names = estimator.transformer_, estimator.feature_names_
     _check_transformed(inner.transform(_rows(inner)))
     if names is not None and (not isinstance(names, tuple) or not all(isinstance(name, str) for name in names)):
-        raise DataError("the names of the features are no names")
+        raise DataError("the names of the features are not texts")
     if names is not None and len(names) != _width(inner):
         raise DataError("the names of the features are not those of the columns")
 
@@ -167,7 +167,7 @@ def _width(estimator: Any) -> int:
 
 def _check_transformed(rows: Any) -> None:
     if np.ndim(rows) != 2 or rows.shape[0] != 2:
-        raise DataError("a transformed row is no row")
+        raise DataError("a transformed row is not a row")
     _check_finite("a transformed row", rows)
 
 
@@ -194,7 +194,7 @@ def _check_names(estimator: Any, what: str, count: int | None) -> None:
 
 def _check_components(estimator: Any, projection: Any, n_features: int) -> bool:
     if not isinstance(projection, Components):
-        raise DataError("the projection is no projection")
+        raise DataError("the projection is of another kind")
     n_rows, n_components = projection.E.shape
     _check_length("coef_", estimator.coef_, n_components)
     _check_length("eigenvalues", projection.values, n_components)

@@ -131,13 +131,13 @@ def _read_header(path: Path, archive: zipfile.ZipFile) -> tuple[dict[str, Any], 
     header = json.loads(text, parse_constant=_refuse_constant)
     if not isinstance(header, dict):
         raise FileFormatError(code="model-header-damaged", where=Place(str(path))).says(
-            "the model file is damaged (its header is no object)", "Save the model again"
+            "the model file is damaged (its header is not a JSON object)", "Save the model again"
         )
     return header, sizes
 
 
 def _refuse_constant(name: str) -> None:
-    raise DataError(f"{name} is no number of JSON")
+    raise DataError(f"{name} is not a JSON number")
 
 
 def _check_readable(path: Path) -> None:
@@ -165,7 +165,7 @@ def _check_readable(path: Path) -> None:
         ) from None
     if not start:
         raise FileFormatError(code="model-file-empty", where=Place(str(path))).says(
-            "the file is empty, so it is no model file", "Save the model again"
+            "the file is empty, so it is not a model file", "Save the model again"
         )
     if start != b"PK\x03\x04":
         raise FileFormatError(code="data-not-a-model", where=Place(str(path))).says(

@@ -63,7 +63,7 @@ def _comparisons(
     if featureless and items.ndim != 1:
         raise DataError("items without features are listed one by one")
     if judges is not None and not isinstance(judges, ItemTable):
-        raise DataError("the judges are no table")
+        raise DataError("the judges are not a table")
     built = Comparisons._build(len(items) if featureless else items, judges=judges, **fields)
     return built._take(
         slice(None),

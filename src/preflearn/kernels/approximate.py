@@ -62,7 +62,7 @@ class Nystroem(BaseEstimator):
     -----
     With the basis B, ``K_BB = U diag(s) U'`` and ``Z = K_XB U s^(-1/2)``: ``Z Z' = K_XB K_BB^+ K_BX``, exact if all
     rows are in the basis. Eigenvalues below ``n_components * eps`` times the largest are dropped, so there may be
-    fewer than ``n_components`` columns. The noise of a ``WhiteKernel`` is no function of the features and is left
+    fewer than ``n_components`` columns. The noise of a ``WhiteKernel`` is not a function of the features and is left
     out. Cost: O(n_components^3) for fitting, n_items n_components (n_features + n_components) for a transform.
 
     It differs from scikit-learn's transformer of the same name: it works on kernel objects and not on metric

@@ -243,7 +243,7 @@ class Space:
     def build(cls, kernel: Any, X: Any, Y: Any = None) -> Space:
         """Check the rows and give them the form that the rules expect."""
         if not kernel.requires_vector_input and not is_sparse(X) and not isinstance(X, np.ndarray):
-            return cls(X, Y)  # a kernel on texts, graphs, ...: its own business
+            return cls(X, Y)  # a kernel on texts, graphs, ...: asked as they are
         X = as_rows(X)
         if Y is None:
             return cls(X)

@@ -68,7 +68,7 @@ class Davidson(ThresholdLikelihood):
     Notes
     -----
     With t = z / scale, ``P(first) = exp(t/2) / D``, ``P(second) = exp(-t/2) / D`` and ``P(tie) = ν / D``, where
-    D = exp(t/2) + exp(-t/2) + ν. So P(tie)² = ν² P(first) P(second), and outcomes that are no ties follow `Logit`,
+    D = exp(t/2) + exp(-t/2) + ν. So P(tie)² = ν² P(first) P(second), and outcomes other than ties follow `Logit`,
     whatever ν is. Far apart, ties fall as exp(-t/2) here, and as exp(-t) with the threshold of ``Logit(tie=...)``.
 
     Log-concave for every ν. Derivatives are in closed form, O(m). Tilted moments and predictive probabilities are

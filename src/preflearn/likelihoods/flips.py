@@ -96,7 +96,7 @@ class Flipped:
 
     @property
     def noise_deviation(self) -> float:
-        """That of the base: flips are no noise on the difference."""
+        """That of the base: flips are not noise on the difference."""
         return self.base.noise_deviation
 
     def with_theta(self, theta: ArrayLike) -> Self:
