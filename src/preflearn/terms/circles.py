@@ -256,7 +256,7 @@ class SkewBasis:
 
 @dataclass(frozen=True)
 class SkewFunctions(Circles):
-    """c as a sum of the functions of ``basis``; what is beyond them is zero at pairs of training, and adds to variances.
+    """c as a sum of the functions of ``basis``; what is beyond them is zero at pairs of training and adds to variances.
 
     With ``rest``, the distinct pairs of training, it is independent from pair to pair instead: a search for parameters
     then sees with few functions what rougher ones are worth.
