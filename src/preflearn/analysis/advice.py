@@ -264,7 +264,7 @@ def _matched(case: _Case) -> list[Advice]:
 
 
 def _missing_terms(case: _Case) -> list[Advice]:
-    """Return which terms the comparisons ask for that a model, which was asked for, does not have."""
+    """Return which terms the comparisons need and the model, which was asked for, does not have."""
     least = case.limits.missed_term
     missing = [one for one in case.ladder.no_sign if case.ladder.asked and one.gain is not None and one.gain > least]
     if not missing:

@@ -61,7 +61,7 @@ class Analysis:
 
     @cached_property
     def judges(self) -> JudgeReport | None:
-        """How far each judge can be relied upon, by the chosen model, or by one that tells judges apart.
+        """How far each judge can be trusted, by the chosen model, or by one that tells judges apart.
 
         None where nobody is named, or a model of judges would cost too much.
         """
@@ -92,7 +92,7 @@ def analyse(
     Parameters
     ----------
     data : Comparisons
-        What was said.
+        What to learn from.
     model : str, default="auto"
         "auto" chooses by evidence; a name such as "bradley-terry+side" leaves no choice.
     circles : bool or None, default=None
@@ -266,7 +266,7 @@ def _circles(analysis: Analysis) -> list[Check]:
 
 
 def _term(ladder: Ladder, term: str) -> Check | None:
-    """Return what a ladder found out about one term; None if nothing in the data speaks of it."""
+    """Return what a ladder found out about one term; None if the data have nothing to do with it."""
     there, sign = CHECKED[term]
     left_out = next((one for one in ladder.left_out if one.term == term), None)
     if left_out is not None:
@@ -283,7 +283,7 @@ def _term(ladder: Ladder, term: str) -> Check | None:
         odds = max(tried) - ladder.chosen.penalised_evidence
     else:
         return None
-    if odds > 0:  # of a model that was asked for, or that too little speaks for
+    if odds > 0:  # a model that was asked for, or too little evidence
         return Check(term, None, odds, f"signs of {sign}, which the model leaves out{_odds(odds, ladder.limits)}")
     return Check(term, False, odds, f"no sign of {sign}{_odds(odds, ladder.limits, 'against')}")
 

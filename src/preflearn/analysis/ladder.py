@@ -1,4 +1,4 @@
-"""Which terms do the data ask for? Models fitted one after the other, each with one term more, chosen by evidence."""
+"""Which terms do the data need? Models fitted one after the other, each with one term more, chosen by evidence."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def build_ladder(
     random_state: Any = 0,
     progress: Progress | None = None,
 ) -> Ladder:
-    """Fit the models that the data ask for, but for circles, and choose one.
+    """Fit the models that the data need, without circles, and choose one.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def build_ladder(
     come utilities: one of each item and, where there are features, smooth ones, which leave each item an effect of its
     own (without it, items of almost equal features would be told apart with a certainty that only follows from the
     assumption that features say everything). Then, one after the other, side, covariates, clusters and what judges
-    differ in: the one that the residuals promise most of is learned beside what is there, and stays if the evidence
+    differ in: the one that is expected to explain most of the residuals is added, and stays if the evidence
     rises. Variances have a weak prior.
     """
     tell = progress or (lambda what, share: None)
@@ -267,7 +267,7 @@ def _utilities(
 
 
 def _candidates(data: Comparisons, limits: Limits) -> tuple[list[str], list[NotTried]]:
-    """Return the terms beside a utility that the columns of the data speak of, but for circles."""
+    """Return the terms beside a utility for which the data have columns, without circles."""
     found, left_out = [], []
     decided = data.outcome[data.outcome != 0]
     # else sides were written down by who won
@@ -299,7 +299,7 @@ def _codes(label: Any) -> IntArray:
 
 
 def judged_items(data: Comparisons, label: Any) -> int:
-    """Return how many items each judge, or cluster, was asked about, summed over them."""
+    """Return how many items each judge, or cluster, compared, summed over them."""
     number = _codes(label) * data.n_items
     return len(np.unique(np.concatenate([number + data.first, number + data.second])))
 

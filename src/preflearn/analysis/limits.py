@@ -23,7 +23,7 @@ class Limits:
         Share of who stands first that one number for each item explains, up to which an advantage of a side is learned:
         where favourites always stand first it cannot be told from theirs.
     judged_items : int
-        Items that each judge was asked about, summed over judges, up to which judges have tastes.
+        Items that each judge compared, summed over judges, up to which judges have tastes.
     clustered_items : int
         The same of clusters.
     pairs_judged : int

@@ -32,7 +32,7 @@ BESIDE: dict[str, str] = {
 }
 ALIASES = {"judges": "tastes", "both": "circles", "both-judges": "tastes+circles"}
 BY_NAME = ("bradley-terry", "thurstone")  # utilities that know items by name
-NO_RESTARTS_FROM = 300  # items from which one start has to do
+NO_RESTARTS_FROM = 300  # from this many items the search starts once
 
 
 @dataclass(frozen=True)

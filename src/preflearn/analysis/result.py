@@ -108,7 +108,7 @@ class RankResult:
 
     @property
     def judges(self) -> JudgeReport | None:
-        """How far each judge can be relied upon, where judges are named."""
+        """How far each judge can be trusted, where judges are named."""
         return self.analysis.judges
 
     def __len__(self) -> int:

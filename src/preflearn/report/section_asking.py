@@ -1,4 +1,4 @@
-"""Whom to believe and what to ask: how far judges can be relied upon, and which comparisons would tell most."""
+"""Which judges to trust, and which comparisons to ask for next."""
 
 from __future__ import annotations
 

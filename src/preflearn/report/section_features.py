@@ -24,8 +24,8 @@ MOST_FEATURES = 200  # features that are looked at
 MOST_AVERAGED = 100  # items over which a curve is averaged
 MOST_AGAINST = 12  # the same, and opponents of each, where preferences run in circles
 POINTS = 9  # values of a feature, from its 5th to its 95th percentile
-HARDLY = 0.01  # share of the largest effect up to which there is none to speak of
-CLEARLY = 0.6  # share of a curve's range from end to end from which on it goes up or down
+HARDLY = 0.01  # share of the largest effect up to which it is called none
+CLEARLY = 0.6  # share of a curve's range from end to end from which it is called up or down
 
 
 def features(shown: Shown) -> str:

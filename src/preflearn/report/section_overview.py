@@ -39,7 +39,7 @@ def answer(shown: Shown) -> str:
     """Return who leads and how sure that is, whether there is a ranking at all, and the gravest warning."""
     sentences = [_leader(shown), _rankable(shown)]
     if not shown.result.warnings:
-        sentences.append("Nothing else in these comparisons speaks against trusting the places as far as they go.")
+        sentences.append("There are no warnings about these comparisons.")
     grave = [one for one in shown.result.warnings if one.kind not in ("circles", "noise", "not examined")]
     if grave:
         more = len(shown.result.warnings) - 1
