@@ -1,8 +1,8 @@
-"""Cross-validation: what is left out together, held-out predictions for every alpha, and how they are judged.
+"""Cross-validation: what is left out together, held-out predictions for every alpha, and how they are scored.
 
-A `Plan` says what is left out together and a `Judge` compares the held-out predictions with the truth. Predictions come
-from few decompositions: closed form where whole groups, or single pairs, are left out (`preflearn.inference.exact`),
-otherwise one decomposition a fold.
+A `Plan` says what is left out together and an `Evaluation` compares the held-out predictions with the truth.
+Predictions come from few decompositions: closed form where whole groups, or single pairs, are left out
+(`preflearn.inference.exact`), otherwise one decomposition a fold.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from preflearn.models._input import PairData, RowData
 from preflearn.models._least_squares import Space, dual_operator, system_of
 from preflearn.operators import Edges, FloatArray, Groups, IntArray, Root, scatter
 
-__all__ = ["Judge", "hold_out", "refit", "settle"]
+__all__ = ["Evaluation", "hold_out", "refit", "settle"]
 
 Data = RowData | PairData
 Held = tuple[FloatArray, FloatArray]  # held-out predictions, and their rounding errors
@@ -78,7 +78,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Judge:
+class Evaluation:
     """A plan, the truth of its entries, and the scorer that compares held-out predictions with it."""
 
     plan: Plan
@@ -91,8 +91,8 @@ class Judge:
     @classmethod
     def of(
         cls, owner: str, data: Data, given: Any, scoring: Any, cv: Any, *, precomputed: bool, folds: int | None = None
-    ) -> Judge:
-        """Return the judge for rows or for comparisons (``given`` is the X of fit).
+    ) -> Evaluation:
+        """Return the evaluation of rows or of comparisons (``given`` is the X of fit).
 
         Without ``cv`` units are left out one by one, or in at most ``folds`` folds.
         """
@@ -124,30 +124,30 @@ class Judge:
         weight = None if data.weight is None else data.weight[entry]
         return cls(plan, scorer, closeness, truth[entry], group, weight)
 
-    def choose(self, predictions: Sequence[FloatArray], judged: Any) -> tuple[FloatArray, tuple[int, int]]:
+    def choose(self, predictions: Sequence[FloatArray], scored: Any) -> tuple[FloatArray, tuple[int, int]]:
         """Return the scores of all columns of held-out predictions, and (candidate, column) of the best.
 
         Equal scores are decided by held-out squared error: with few pairs many candidates put the same number of
         them in order; among these, differences of the right size are better than differences of the right sign. Of
-        equal errors the first wins. Only the ``judged`` entries count.
+        equal errors the first wins. Only the ``scored`` entries count.
         """
-        scores = np.stack([self._evaluate(self.scorer, candidate, judged) for candidate in predictions])
+        scores = np.stack([self._evaluate(self.scorer, candidate, scored) for candidate in predictions])
         best = float(scores.max())
         winner, least = (0, 0), np.inf
         for i, values in enumerate(scores):
             columns = np.flatnonzero(values >= best - 1e-12 * max(1.0, abs(best)))
             if columns.shape[0] == 0:
                 continue
-            error = -self._evaluate(self.closeness, predictions[i][:, columns], judged)
+            error = -self._evaluate(self.closeness, predictions[i][:, columns], scored)
             j = int(np.argmin(error))
             if error[j] < least:
                 winner, least = (i, int(columns[j])), float(error[j])
         return scores, winner
 
-    def _evaluate(self, scorer: RankingScorer, predictions: FloatArray, judged: Any) -> FloatArray:
-        truth = self.truth[judged]
-        group, weight = (None if labels is None else labels[judged] for labels in (self.group, self.weight))
-        return np.array([scorer.evaluate(truth, column, group, weight) for column in predictions[judged].T])
+    def _evaluate(self, scorer: RankingScorer, predictions: FloatArray, scored: Any) -> FloatArray:
+        truth = self.truth[scored]
+        group, weight = (None if labels is None else labels[scored] for labels in (self.group, self.weight))
+        return np.array([scorer.evaluate(truth, column, group, weight) for column in predictions[scored].T])
 
 
 def row_plan(owner: str, data: RowData, cv: Any, precomputed: bool, folds: int | None) -> tuple[Plan, IntArray]:

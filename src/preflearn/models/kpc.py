@@ -16,7 +16,7 @@ from preflearn.data import Comparisons
 from preflearn.inference.exact import component_path
 from preflearn.kernels import centre_cross, centre_gram, gram
 from preflearn.linalg import eigh_full, eigh_leading, numerical_rank
-from preflearn.models._cross_validation import Held, Judge, Predict, refit, settle
+from preflearn.models._cross_validation import Evaluation, Held, Predict, refit, settle
 from preflearn.models._input import PairData, RowData, Ties, Weighting, is_precomputed
 from preflearn.models._least_squares import LeastSquares, OfPairs, OfScores, Space
 from preflearn.operators import FloatArray, IntArray, Rows
@@ -372,7 +372,9 @@ class KPCRankCV(OnComponents, OfPairs):
                 f"{owner}: kernel={self.kernel!r} cannot be chosen from. Give at least one kernel, and "
                 '"precomputed" only by itself: one table of kernel values belongs to one kernel.'
             )
-        judge = Judge.of(owner, data, given, self.scoring, self.cv, precomputed=is_precomputed(self.kernel), folds=5)
+        evaluation = Evaluation.of(
+            owner, data, given, self.scoring, self.cv, precomputed=is_precomputed(self.kernel), folds=5
+        )
         operator = self._operator(data)
         candidates = self._candidates()
         most = int(candidates[-1])
@@ -381,15 +383,15 @@ class KPCRankCV(OnComponents, OfPairs):
         held = []
         for space, common in zip(spaces, shared, strict=True):
             predict = _path_of_folds(space, data.row_weight, most, None if common is None else common[1])
-            held.append(settle(*refit(data, judge.plan, predict))[:, candidates - 1])
-        scores, (which, column) = judge.choose(held, slice(None))
+            held.append(settle(*refit(data, evaluation.plan, predict))[:, candidates - 1])
+        scores, (which, column) = evaluation.choose(held, slice(None))
         chosen = int(candidates[column])
         self.best_score_ = float(scores[which, column])
         self.path_ = {
             "n_components": candidates,
             "kernel": [space.kernel for space in spaces],
             "score": scores,
-            "error": 1.0 - scores if judge.scorer.greater_is_better else -scores,
+            "error": 1.0 - scores if evaluation.scorer.greater_is_better else -scores,
         }
         projection, Z = shared[which] or extract(spaces[which], chosen, data.row_weight)
         projection = replace(projection, E=projection.E[:, :chosen], values=projection.values[:chosen])

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from preflearn.models._cross_validation import Judge, hold_out, settle
+from preflearn.models._cross_validation import Evaluation, hold_out, settle
 from preflearn.models._input import PairData, RowData, Ties, Weighting, is_precomputed
 from preflearn.models._least_squares import OfPairs, OfScores, Solver
 from preflearn.operators import FloatArray, Rows
@@ -264,8 +264,8 @@ class RankRLSCV(OfPairs):
     def _learn(self, data: RowData | PairData, given: Any) -> None:
         owner, options = type(self).__name__, self._tie_options()
         space = self._space(data, self.kernel)
-        judge = Judge.of(owner, data, given, self.scoring, self.cv, precomputed=is_precomputed(self.kernel))
-        plan = judge.plan
+        evaluation = Evaluation.of(owner, data, given, self.scoring, self.cv, precomputed=is_precomputed(self.kernel))
+        plan = evaluation.plan
         if self.store_cv_results and plan.overlapping:
             raise ValueError(
                 f"{owner}: cv={self.cv} holds some rows out more than once, so there is no one held-out prediction for "
@@ -279,10 +279,10 @@ class RankRLSCV(OfPairs):
             results.append(hold_out(space, replace(data, ties=ties), plan, alphas))
             alphas = results[0].alphas
         self.alphas_ = results[0].alphas
-        # candidates are judged on the same entries: those that each of them predicts
-        judged = np.all([~np.isnan(held.predictions[:, 0]) for held in results], axis=0)
-        self.cv_scores_, (best, column) = judge.choose(
-            [settle(held.predictions, held.noise) for held in results], judged
+        # candidates are scored on the same entries: those that each of them predicts
+        scored = np.all([~np.isnan(held.predictions[:, 0]) for held in results], axis=0)
+        self.cv_scores_, (best, column) = evaluation.choose(
+            [settle(held.predictions, held.noise) for held in results], scored
         )
         self.alpha_, self.ties_ = float(self.alphas_[column]), options[best]
         self.best_score_ = float(self.cv_scores_[best, column])
