@@ -375,7 +375,7 @@ def test_other_archives_are_refused(saved):
     with pytest.raises(FileFormatError, match="damaged"):
         load(saved)
     rewrite(saved, members | {"header.json": b"[1]"})
-    with pytest.raises(FileFormatError, match="no object"):
+    with pytest.raises(FileFormatError, match="not a JSON object"):
         load(saved)
 
 
