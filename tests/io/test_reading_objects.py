@@ -71,7 +71,7 @@ def test_items_may_be_rows_or_columns_too(library):
 def test_a_ranking_from_pairs():
     result = rank(PAIRS, circles=False)
     assert result.to_dict()["item"] == rank(FRAME, circles=False).to_dict()["item"]
-    assert result.told[0].startswith("the list of pairs: 4 rows")
+    assert result.notes[0].startswith("the list of pairs: 4 rows")
 
 
 @pytest.mark.parametrize(

@@ -265,14 +265,9 @@ class Comparisons(Frozen):
 
     def swapped(self, mask: Any = None) -> Self:
         """Return the same statements with sides exchanged, outcomes and covariates negated (where ``mask`` is true)."""
-        where = self._where(mask)
-        return self._take(
-            slice(None),
-            first=np.where(where, self.second, self.first),
-            second=np.where(where, self.first, self.second),
-            outcome=np.where(where, -self.outcome, self.outcome) + 0.0,  # + 0.0: a tie stays 0, not -0
-            covariates=_signed(self.covariates, np.where(where, -1.0, 1.0)),
-        )
+        where, exchanged = self._exchanged(mask)
+        covariates = _signed(self.covariates, np.where(where, -1.0, 1.0))
+        return self._take(slice(None), covariates=covariates, **exchanged)
 
     def merged(self, *, keep_labels: bool = True) -> Self:
         """Return one comparison per unordered pair: weights summed, outcomes averaged by weight.

@@ -20,6 +20,7 @@ from preflearn.exceptions import DataError, first_few, nearest_names
 
 __all__ = [
     "Frozen",
+    "OneRowEach",
     "as_column",
     "as_list",
     "cells_text",
@@ -97,13 +98,15 @@ class Frozen:
         """Select rows by integer, slice, mask or list of integers."""
         return self._take(row_selector(key, len(self)))
 
-    def _where(self, mask: Any) -> NDArray[np.bool_]:
-        """Return a mask of rows that ``swapped`` was given; None is all."""
-        n_rows = len(self.__dict__[self._ROW_FIELDS[0]])
-        where = np.ones(n_rows, dtype=bool) if mask is None else np.asarray(mask)
-        if where.shape != (n_rows,) or where.dtype != bool:
-            raise TypeError(f"swapped: mask must be {n_rows} booleans; got {where.dtype} of shape {where.shape}.")
-        return where
+    def _exchanged(self, mask: Any) -> tuple[NDArray[np.bool_], dict[str, Any]]:
+        """Return which rows ``mask`` selects (None: all), and the fields with sides and outcomes exchanged there."""
+        first, second, outcome = (self.__dict__[name] for name in ("first", "second", "outcome"))
+        where = np.ones(len(first), dtype=bool) if mask is None else np.asarray(mask)
+        if where.shape != first.shape or where.dtype != bool:
+            raise TypeError(f"swapped: mask must be {len(first)} booleans; got {where.dtype} of shape {where.shape}.")
+        outcome = np.where(where, -outcome, outcome) + 0.0  # + 0.0: a tie stays 0, not -0
+        sides = {"first": np.where(where, second, first), "second": np.where(where, first, second)}
+        return where, {**sides, "outcome": outcome}
 
     def __len__(self) -> int:
         return len(self.__dict__[self._ROW_FIELDS[0]])
@@ -117,6 +120,30 @@ class Frozen:
             f"{kind} is not an array. Pass it to a preflearn estimator as X, or use its fields (.items, ...). In a "
             "pipeline, wrap a transformer of features: OnItems(StandardScaler())."
         )
+
+
+class OneRowEach(Frozen):
+    """Data objects with one row of features per item, which is what scikit-learn reads as a row of ``X``."""
+
+    items: Any
+
+    def __len__(self) -> int:
+        return int(self.items.shape[0])
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.items.shape[1])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_items, n_features): what scikit-learn reads as the size of ``X``."""
+        return self.n_items, self.n_features
 
 
 def lock(value: Any) -> Any:

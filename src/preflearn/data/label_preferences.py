@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.fields import (
-    Frozen,
+    OneRowEach,
     as_column,
     as_list,
     check_labels,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["LabelPreferences", "feature_table", "label_codes", "label_set"]
 
 
-class LabelPreferences(Frozen):
+class LabelPreferences(OneRowEach):
     """Preferences between labels, item by item: for this item, label ``first`` suits better than label ``second``.
 
     Parameters
@@ -189,14 +189,6 @@ class LabelPreferences(Frozen):
             names=None if self.names is None else self.names[rows],
         )
 
-    def __len__(self) -> int:
-        return int(self.items.shape[0])
-
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return len(self)
-
     @property
     def n_edges(self) -> int:
         """Number of edges, over all items."""
@@ -207,16 +199,6 @@ class LabelPreferences(Frozen):
         """Number of labels."""
         return len(self.labels)
 
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return int(self.items.shape[1])
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_items, n_features): what scikit-learn reads as the size of ``X``."""
-        return len(self), self.n_features
-
     def __repr__(self) -> str:
         return (
             f"LabelPreferences({self.n_edges} edges between {self.n_labels} labels for {len(self)} items with "
@@ -225,13 +207,7 @@ class LabelPreferences(Frozen):
 
     def swapped(self, mask: Any = None) -> Self:
         """Return the same statements with sides exchanged and outcomes negated (where ``mask`` is true)."""
-        where = self._where(mask)
-        return self._take(
-            slice(None),
-            first=np.where(where, self.second, self.first),
-            second=np.where(where, self.first, self.second),
-            outcome=np.where(where, -self.outcome, self.outcome) + 0.0,  # + 0.0: a tie stays 0, not -0
-        )
+        return self._take(slice(None), **self._exchanged(mask)[1])
 
     def with_items(self, items: Any) -> Self:
         """Return the same preferences over another item table with the same number of rows."""

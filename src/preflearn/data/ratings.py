@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.fields import Frozen, check_labels, check_real, check_weight, codes, object_array
+from preflearn.data.fields import OneRowEach, check_labels, check_real, check_weight, codes, object_array
 from preflearn.data.tables import check_items, open_frame
 from preflearn.exceptions import DataError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Ratings"]
 
 
-class Ratings(Frozen):
+class Ratings(OneRowEach):
     """Scores of items in groups: within a group, a higher score is preferred to a lower one.
 
     Parameters
@@ -133,24 +133,9 @@ class Ratings(Frozen):
                 )
 
     @property
-    def n_items(self) -> int:
-        """Number of scored rows."""
-        return len(self.score)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features."""
-        return int(self.items.shape[1])
-
-    @property
     def n_groups(self) -> int:
         """Number of groups; 1 without groups."""
         return 1 if self.group is None else len(set(self.group.tolist()))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n_items, n_features): what scikit-learn reads as the size of ``X``."""
-        return self.n_items, self.n_features
 
     def __repr__(self) -> str:
         weight = "" if self.weight is None else "; weight"
