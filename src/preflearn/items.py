@@ -169,35 +169,17 @@ class ItemRows(ItemSet):
 
 
 def as_items(X: Any) -> ItemSet:
-    """Return what answers for items: themselves, or `ItemRows` of an array, a sparse matrix or whatever else has rows.
-
-    Examples
-    --------
-    >>> as_items([[1.0]]).one_row_each
-    True
-    """
+    """Return what answers for items: themselves, or `ItemRows` of an array, a sparse matrix or other rows."""
     return X if isinstance(X, ItemSet) else ItemRows(X)
 
 
 def is_sparse(X: Any) -> bool:
-    """Say whether X is a scipy sparse matrix or array.
-
-    Examples
-    --------
-    >>> is_sparse([[1.0]])
-    False
-    """
+    """Say whether X is a scipy sparse matrix or array."""
     return bool(sparse.issparse(X))
 
 
 def as_rows(X: Any, name: str = "X") -> Any:
-    """Return features as a float64 array, or as a CSR matrix in canonical form if they are sparse.
-
-    Examples
-    --------
-    >>> as_rows([[1, 2]])
-    array([[1., 2.]])
-    """
+    """Return features as a float64 array, or as a CSR matrix in canonical form if they are sparse."""
     if is_sparse(X):
         rows: Any = X.tocsr()
         if rows.dtype != np.float64:

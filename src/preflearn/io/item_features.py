@@ -355,20 +355,7 @@ def read_items(source: Any, *, name: str | None = None, features: Sequence[str] 
 
 
 def known_items(items: Any, used: list[str], names: list[Any], features: Table | None, options: Options) -> Known:
-    """Return the items that were given, or those that occur.
-
-    Parameters
-    ----------
-    items : None, ItemEncoder, ItemTable or whatever holds a table of items
-        None takes the names that occur, with the features that stand on the rows; an encoder says how these are
-        encoded.
-    used, names : list
-        Names that are compared, as text and as they are in the source.
-    features : Table or None
-        Features that stand on the rows, a row for each name.
-    options : Options
-        Which columns to use, and whether to scale.
-    """
+    """Return the items that were given, or those that occur with the ``features`` that stand on their rows."""
     if items is None or isinstance(items, ItemEncoder):
         table = ItemTable(None, lock(object_array(names)), None, len(names))
         return Known(table) if features is None else _of_rows(features, table, items, options.scale)

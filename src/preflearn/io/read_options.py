@@ -63,13 +63,7 @@ class Options:
 
 
 def stated(scale: Scale) -> Setting:
-    """Return how to state a scale, for a message.
-
-    Examples
-    --------
-    >>> stated(Scale(1, 2, True)).value, stated(Scale(-1, 1, False)).value
-    ({'first': '1', 'second': '2'}, {'second': 'positive'})
-    """
+    """Return how to state a scale, for a message."""
     if not scale.ends:
         return Setting("outcomes", {"first" if scale.first > 0 else "second": "positive"})
     return Setting("outcomes", {"first": f"{scale.first:g}", "second": f"{scale.second:g}"})
