@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from fast_share import every_seed
 from laws.problems import dense_root, pair_problem, row_problem
-from preflearn.operators import Edges, Groups, Rows, project, scatter, stream
+from preflearn.operators import Edges, Groups, Rows, laplacian_roots, project, scatter
 
 
 def groups(p):
@@ -43,8 +43,8 @@ def test_edges_and_their_root_share_the_listed_laplacian(seed):
 @pytest.mark.parametrize("block", [6, 1 << 19], ids=["many blocks", "one block"])
 def test_scatter_streams_to_the_same_sums(seed, block, monkeypatch):
     # A block of 6 elements makes every group larger than its block, the two-pass route.
-    monkeypatch.setattr(stream, "BLOCK", block)
-    monkeypatch.setattr(stream, "MIN_ROWS", 1)
+    monkeypatch.setattr(laplacian_roots, "BLOCK", block)
+    monkeypatch.setattr(laplacian_roots, "MIN_ROWS", 1)
     p = row_problem(seed)
     Z = p.X - 1e3 * (
         seed % 7 == 0

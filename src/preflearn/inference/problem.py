@@ -59,6 +59,12 @@ class Family:
         assert group is not None
         return cls(tuple(t for t, _ in parts), offsets, what, group)
 
+    @cached_property
+    def size(self) -> int:
+        """Number of latents."""
+        rows = np.repeat(np.arange(self.what.shape[0]), np.diff(self.what.indptr))
+        return int(np.unique(self.group[rows] * self.what.shape[1] + self.what.indices).shape[0])
+
     def design(self, local: Any, dense: FloatArray) -> GroupDesign:
         """Return the design of the groups beside latents that rows share."""
         return GroupDesign(local, dense, self.what, self.group, np.diff(self.offsets))
@@ -110,11 +116,11 @@ class Layout:
             if one.own is not None:
                 by_name.setdefault(one.family, []).append((t, one))
         self.families = frozenset(one.family for one in seen if one.family)  # names of all groups that terms know
-        families = sorted((Family.of(parts) for parts in by_name.values()), key=lambda one: one.alone.n_own)[::-1]
+        families = sorted((Family.of(parts) for parts in by_name.values()), key=lambda one: one.size)[::-1]
         self.main = families[0] if families else None
         self.inner: Family | None = None
         joined = families[1:]
-        if joined and joined[0].alone.n_own > MOST_SHARED:
+        if joined and joined[0].size > MOST_SHARED:
             # of two that cross, the one with the smaller groups is eliminated within the other
             self.inner, self.main = sorted(families[:2], key=lambda one: int(np.bincount(one.group).max()))
             joined = families[2:]

@@ -1,9 +1,18 @@
-"""How latent utilities are seen by least squares; see `preflearn.operators._contract`."""
+"""How latent utilities are seen by least squares; see `preflearn.operators.laplacian_roots`."""
 
-from preflearn.operators._contract import Features, FloatArray, IntArray, Operator, RowIndex, project
-from preflearn.operators.edges import Edges, Root
-from preflearn.operators.groups import Groups, Rows
-from preflearn.operators.stream import scatter
+from preflearn.operators.laplacian_roots import (
+    Edges,
+    Features,
+    FloatArray,
+    Groups,
+    IntArray,
+    Operator,
+    Root,
+    RowIndex,
+    Rows,
+    project,
+    scatter,
+)
 
 __all__ = [
     "Edges",
