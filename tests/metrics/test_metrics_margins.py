@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from fast_share import every_seed
+from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
-from preflearn.metrics import get_scorer, squared_difference_error, squared_margin_error
+from preflearn.metrics import get_scorer, make_ranking_scorer, squared_difference_error, squared_margin_error
 
 
 def listed(y, f, qid, w):
@@ -54,3 +55,16 @@ def test_the_scorer_is_negated_and_finds_its_twin_for_comparisons():
     scorer = get_scorer("squared_error")
     assert scorer.evaluate([0.0, 1.0], [0.0, 3.0]) == -4.0
     assert scorer.for_comparisons().evaluate([1.0], [3.0]) == -4.0
+
+
+def test_margins_of_comparisons_are_scored_with_the_options_that_were_given():
+    class Difference:
+        def predict(self, X):
+            return X.items[X.first, 0] - X.items[X.second, 0]
+
+    X = Comparisons([[0.0], [1.0], [3.0]], [0, 1, 2], [1, 2, 0], [1.0, 2.0, -1.0], group=["a", "a", "b"])
+    assert Difference().predict(X).tolist() == [-1.0, -2.0, 3.0]  # off by 2, 4 and 4
+    pooled = make_ranking_scorer(squared_margin_error, greater_is_better=False)
+    by_group = make_ranking_scorer(squared_difference_error, greater_is_better=False, average="groups")
+    assert pooled(Difference(), X) == -12.0
+    assert by_group(Difference(), X) == -13.0
