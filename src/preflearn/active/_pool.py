@@ -60,7 +60,7 @@ class Pool:
         """Return the pool of ``items``, or of the items that the model was fitted on."""
         if not hasattr(model, "predict_utility"):  # what `rank` returns has the model of its answers
             model = getattr(model, "model", model)
-        for part, what in (("judge_kernel", "tell judges apart"), ("cyclic_kernel", "have a cyclic part")):
+        for part, what in (("judge_kernel", "distinguish judges"), ("cyclic_kernel", "have a cyclic part")):
             if getattr(model, part, None) is not None:
                 raise TypeError(f"{owner} does not support models that {what}. Fit PreferenceGP with {part}=None.")
         if not (hasattr(model, "predict_utility") and hasattr(model, "predict_difference")):

@@ -205,7 +205,7 @@ def _model(X: Any) -> PreferenceGP:
     check_is_fitted(X)
     if X.judge_kernel is None and not X.judge_reliability:
         raise ValueError(
-            "judge_report: the model does not tell judges apart. Give the comparisons, or a "
+            "judge_report: the model does not distinguish judges. Give the comparisons, or a "
             'PreferenceGP(judge_kernel="identity").'
         )
     return X
