@@ -11,13 +11,17 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from preflearn.exceptions import DataError, Place, Setting
 
-__all__ = ["atomic_file", "content", "is_pipe", "open_stream", "reading_once"]
+if TYPE_CHECKING:
+    from gzip import GzipFile
+
+__all__ = ["atomic_file", "bounded", "content", "is_pipe", "open_stream", "reading_once"]
 
 _TEMPORARY = ".preflearn-tmp"
+MOST_BYTES = 2 << 30  # of a stream or of a packed file; a table takes ten times as much memory
 _STALE = 3600.0  # seconds after which a temporary file of a killed process is removed
 
 _STREAM = re.compile(r"/dev/std(out|err)|/(?:dev|proc/self)/fd/([0-9]{1,9})")
@@ -63,7 +67,22 @@ def content(path: str | Path) -> bytes:
 
 
 def _read(name: str) -> bytes:
-    return sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    if name == "-":
+        return bounded(sys.stdin.buffer, "standard input")
+    if not is_pipe(name):
+        return Path(name).read_bytes()
+    with Path(name).open("rb") as stream:
+        return bounded(stream, name)
+
+
+def bounded(stream: IO[bytes] | GzipFile, name: str) -> bytes:
+    """Return all bytes of a stream of unknown size, or raise DataError where they are more than could be used."""
+    data = stream.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise DataError(code="stream-too-long", where=Place(name)).says(
+            f"there are more than {MOST_BYTES / 1e9:.1f} GB in it", "Use fewer rows"
+        )
+    return data
 
 
 @contextlib.contextmanager

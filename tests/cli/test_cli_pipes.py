@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import io
 import os
 import subprocess
 import sys
@@ -114,3 +115,21 @@ def test_a_stream_that_is_not_open_is_named_before_anything_is_read(run):
     code, out, err = run("rank", "matches.csv", "--out", "/dev/fd/987")
     assert (code, out) == (2, "")
     assert "/dev/fd/987: no file can be written there" in err
+
+
+@pytest.mark.parametrize("name", ["a pipe", "standard input", "a packed file"])
+def test_what_does_not_end_is_not_read_until_memory_does(name, run, folder, pipe, monkeypatch):
+    monkeypatch.setattr(_disk, "MOST_BYTES", 1000)
+    content = b"winner,loser\n" + b"ann,bob\n" * 1000
+    if name == "a pipe":
+        source = pipe(content)
+    elif name == "standard input":
+        source = "-"
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    else:
+        source = "bomb.csv.gz"
+        (folder / source).write_bytes(gzip.compress(content))
+    code, _, err = run("rank", source)
+    assert code == 2
+    named = "standard input" if source == "-" else source
+    assert err == f"preflearn: {named}: there are more than 0.0 GB in it. Use fewer rows.\n"

@@ -43,6 +43,8 @@ def is_svmlight(source: str, options: ReadOptions) -> bool:
         start = read_start(source, 1 << 16)
         if start[:2] == b"\x1f\x8b":
             start = zlib.decompressobj(wbits=31).decompress(start, 1 << 16)
+    except DataError:
+        raise
     except (OSError, ValueError, zlib.error):
         return False  # the reader says what is wrong
     return kind_of(start, source) == "svmlight"

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from preflearn._disk import content, is_pipe
+from preflearn._disk import bounded, content, is_pipe
 from preflearn.data.fields import repeated
 from preflearn.data.tables import frame_of
 from preflearn.exceptions import DataError, FileFormatError, Place, first_few, nearest_names
@@ -116,6 +116,8 @@ def read_bytes(path: str) -> bytes:
         raise FileFormatError(code="directory-not-a-file", where=Place(str(path))).says(
             "this is a directory", "Give the path of one file"
         ) from None
+    except DataError:
+        raise
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise FileFormatError(code="file-unreadable", where=Place(str(path))).says(
@@ -124,7 +126,7 @@ def read_bytes(path: str) -> bytes:
     name = STANDARD_INPUT if path == "-" else path
     if data[:2] == b"\x1f\x8b":
         try:
-            data = gzip.decompress(data)
+            data = bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), name)
         except (OSError, EOFError, zlib.error) as error:
             raise FileFormatError(code="gzip-damaged", where=Place(name)).says(
                 f"the gzip data are damaged or cut off ({error})", "Fetch it again"
@@ -172,6 +174,8 @@ def is_model(path: Path) -> bool:
     try:
         source: Any = io.BytesIO(content(path)) if is_pipe(path) else path
         return zipfile.is_zipfile(source) and "header.json" in _archive_names(source)
+    except DataError:
+        raise
     except (OSError, ValueError):  # a name that no file can have
         return False
 
