@@ -35,37 +35,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Statements:
-    """Distinct rows of what the terms see (cells), and distinct outcomes of each with their weights.
+    """Distinct rows of what the terms see (cells), and distinct outcomes of each with their weights."""
 
-    Attributes
-    ----------
-    used : ndarray
-        Rows of the item table that occur; items of ``rows`` are numbered in their order.
-    rows : Rows
-        The cells, the lower item first.
-    seen : Observed
-        Outcomes, seen from the lower item.
-    row : ndarray (n_comparisons,)
-        The outcome that each comparison is merged into; those of weight 0 are in none, and have the first.
-    judge : ndarray or None
-        The judge of each outcome, where outcomes of different judges are kept apart.
-    judges, clusters : list
-        Their names, sorted; comparisons without a label have numbers beyond them.
-    n_judges : int
-        Number of judges, with those.
-    reliable : bool
-        Whether the reliability of judges can be separated from how much items differ.
-    """
-
-    used: IntArray
-    rows: Rows
-    seen: Observed
-    row: IntArray
-    judge: IntArray | None
-    judges: list[Any] = field(default_factory=list)
-    clusters: list[Any] = field(default_factory=list)
-    n_judges: int = 0
-    reliable: bool = True
+    used: IntArray  # rows of the item table that occur; items of ``rows`` are numbered in their order
+    rows: Rows  # the cells, the lower item first
+    seen: Observed  # outcomes, seen from the lower item
+    row: IntArray  # the outcome that each comparison is merged into; those of weight 0 are in none, and have the first
+    judge: IntArray | None  # of each outcome, where outcomes of different judges are kept apart
+    judges: list[Any] = field(default_factory=list)  # names, sorted; comparisons without one have numbers beyond
+    clusters: list[Any] = field(default_factory=list)  # the same
+    n_judges: int = 0  # with those beyond
+    reliable: bool = True  # whether the reliability of judges can be separated from how much items differ
 
     @property
     def cell(self) -> IntArray:

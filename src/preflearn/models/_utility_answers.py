@@ -118,10 +118,7 @@ BLOCK = 2**22  # covariances between new and training items that are held at a t
 
 
 class _OfUtilities:
-    """A method that only models with utilities have; others raise AttributeError, and say why.
-
-    As scikit-learn's ``available_if``, whose message leaves the reason out.
-    """
+    """A method that only models with utilities have: scikit-learn's ``available_if`` with the reason in the message."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function

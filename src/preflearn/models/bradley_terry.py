@@ -354,12 +354,7 @@ CLOSE = 1e-6  # relative residual
 def utilities_by_least_squares(A: Any, weight: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """Return b -> (A'WA)⁻ A'b for columns b, by conjugate gradients; W is the diagonal of ``weight``.
 
-    Parameters
-    ----------
-    A : csr_array (n_pairs, n_items)
-        With +1 for the lower and -1 for the higher item of each distinct pair.
-    weight : ndarray (n_pairs,)
-        Of the pairs.
+    A (n_pairs, n_items) has +1 for the lower and -1 for the higher item of each distinct pair.
 
     Examples
     --------
