@@ -39,6 +39,7 @@ __all__ = [
 ]
 
 LEAST_NAME = 8  # letters of a name below which a table is hard to read
+WHOLE_NAME = 16  # letters up to which a name is worth more than a column that can be spared
 _GAP = "  "
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 JOINERS = "\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16} "
@@ -134,7 +135,7 @@ class TextTable:
         """Return the columns for which a width has room."""
         kept = dict(self.columns)
         needed = {
-            key: min(room, max(LEAST_NAME, display_width(one.title))) if one.kind == "name" else room
+            key: min(room, max(WHOLE_NAME, display_width(one.title))) if one.kind == "name" else room
             for (key, one), room in zip(kept.items(), self._widths(), strict=True)
         }
         for key in sorted((key for key in kept if kept[key].spare), key=lambda key: -kept[key].spare):
