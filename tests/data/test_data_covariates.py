@@ -296,7 +296,7 @@ def test_covariates_are_joined_by_name() -> None:
     [
         ([[1.0, 2.0]], None, ["old comparisons have covariates (2 without names)", "new ones have none"]),
         (None, pd.DataFrame({"len": [1]}), ["new comparisons have covariates", '"len"', "old ones have none"]),
-        ([[1.0, 2.0]], [[1.0]], ["new comparisons have 1 covariates", "old ones 2", "same columns"]),
+        ([[1.0, 2.0]], [[1.0]], ["new covariates have 1 columns", "old ones 2", "same columns"]),
         (
             pd.DataFrame({"len": [1]}),
             pd.DataFrame({"len": [1], "rest": [2]}),

@@ -119,7 +119,7 @@ class TestRankings:
         assert edges(from_label_rankings(X[:2], rows), 1) == {("b", "c")}
 
     def test_rankings_that_say_nothing_are_named(self):
-        with pytest.warns(DataWarning, match=r"1 of 2 rankings order no two labels .*row 1"):
+        with pytest.warns(DataWarning, match=r"1 of 2 rankings compare no two labels .*rankings 1"):
             from_label_rankings(X[:2], [["a", "b"], ["a"]])
 
 
@@ -233,7 +233,12 @@ MISTAKES = [
     ("listed twice", lambda: from_label_rankings(X[:1], [["a", "b", "a"]]), DataError, ["ranking 0", '"a"', "once"]),
     ("gap", lambda: from_label_rankings(X[:1], [["a", None]]), DataError, ["ranking 0", "Leave out"]),
     ("text ranking", lambda: from_label_rankings(X[:1], ["a>b"]), TypeError, ["split('>')"]),
-    ("empty rankings", lambda: from_label_rankings(X[:1], [["a"]], labels=["a", "b"]), DataError, ["nothing to learn"]),
+    (
+        "empty rankings",
+        lambda: from_label_rankings(X[:1], [["a"]], labels=["a", "b"]),
+        DataError,
+        ["compares two labels"],
+    ),
     ("pairs", lambda: from_label_rankings(X[:1], [["a", "b"]], pairs="some"), DataError, ["'all' or 'adjacent'"]),
     ("rank table", lambda: from_label_ranks(X, [[1, 2]]), DataError, ["(1, 2) for 4 items"]),
     ("rank words", lambda: from_label_ranks(X[:1], [["first", "second"]]), TypeError, ["must be numbers"]),

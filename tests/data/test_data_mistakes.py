@@ -308,7 +308,7 @@ ODDITIES: list[tuple[str, Callable[[], Any], list[str]]] = [
     ("zero and one", lambda: Comparisons(X, [0, 1], [1, 2], [0, 1]), ["read as a tie", "2 * outcome - 1"]),
     ("half", lambda: Comparisons(X, [0, 1, 2], [1, 2, 3], [0, 1, 0.5]), ["and 0.5", "2 * outcome - 1"]),
     ("dropped", lambda: Comparisons(X, [0, 1], [1, 1], self_comparisons="drop"), ["1 of 2", "row 1", "dropped"]),
-    ("idle ranking", lambda: from_rankings([["a"], ["a", "b"]]), ["1 of 2 rankings", "say nothing"]),
+    ("idle ranking", lambda: from_rankings([["a"], ["a", "b"]]), ["1 of 2 rankings", "change nothing"]),
 ]
 
 

@@ -96,8 +96,8 @@ def _like(
             )
         return values[:, [names.index(name) for name in known]]
     if values.shape[1] != old.shape[1]:
-        raise DataError(code="update-feature-count", owner=owner).says(
-            f"the new {what} have {values.shape[1]} features and the old ones {old.shape[1]}",
+        raise DataError(code="update-column-count", owner=owner).says(
+            f"the new {what} have {values.shape[1]} columns and the old ones {old.shape[1]}",
             "Give the same columns in the same order",
         )
     return values
@@ -111,22 +111,13 @@ def _match_names(old: Comparisons, new: Comparisons, table: Any) -> tuple[NDArra
     extra = np.flatnonzero(place < 0)
     there = np.flatnonzero(place >= 0)
     if old.items is not None and len(there) and not as_items(old.items[place[there]]).equal(table[there]):
-        bad = [
-            name
-            for row, name in zip(there.tolist(), new.names[there], strict=True)
-            if not _same_row(old, place, table, row)
-        ]
+        bad = [new.names[row] for row in there.tolist() if not as_items(old.items[[place[row]]]).equal(table[[row]])]
         raise DataError(code="update-item-changed", owner="update").says(
             f"{len(bad)} items have other features than before (names {first_few(bad)})",
             "Use the same features, or another name for a changed item",
         )
     place[extra] = old.n_items + np.arange(len(extra))
     return place, extra
-
-
-def _same_row(old: Comparisons, place: NDArray[np.intp], table: Any, row: int) -> bool:
-    assert old.items is not None
-    return as_items(old.items[[place[row]]]).equal(table[[row]])
 
 
 def _labels(data: Comparisons, what: str) -> list[Any]:
@@ -148,20 +139,14 @@ def _join_covariates(old: Comparisons, new: Comparisons) -> Covariates:
             f"the {there} comparisons have covariates ({_described(has)}) and the {here} ones have none",
             "Give both the same columns, or build both without covariates",
         )
-    values, names = new.covariates, new.covariate_names
-    if old.covariate_names is not None and names is not None:
-        if set(names) != set(old.covariate_names):
-            raise DataError(code="update-covariates-differ", owner="update").says(
-                f"the new comparisons have the covariates {_described(new)} and the old ones {_described(old)}",
-                "Give both the same columns",
-            )
-        values = values[:, [names.index(name) for name in old.covariate_names]]
-    elif values.shape[1] != old.covariates.shape[1]:
-        raise DataError(code="update-covariate-count", owner="update").says(
-            f"the new comparisons have {values.shape[1]} covariates and the old ones {old.covariates.shape[1]}",
-            "Give the same columns in the same order",
+    names, known = new.covariate_names, old.covariate_names
+    if names is not None and known is not None and set(names) != set(known):
+        raise DataError(code="update-covariates-differ", owner="update").says(
+            f"the new comparisons have the covariates {_described(new)} and the old ones {_described(old)}",
+            "Give both the same columns",
         )
-    return np.concatenate([old.covariates, values]), old.covariate_names or names
+    values = _like(new.covariates, names, old.covariates, known, "covariates")
+    return np.concatenate([old.covariates, values]), known or names
 
 
 def _described(data: Comparisons) -> str:

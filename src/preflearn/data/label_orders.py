@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from preflearn.data.fields import check_choice, check_labels, check_weight, is_missing, rows_text, unmask
 from preflearn.data.label_preferences import LabelPreferences, feature_table, label_codes, label_set
-from preflearn.data.orders import _rank, _sequences
-from preflearn.exceptions import DataError, DataWarning, first_few
+from preflearn.data.orders import _rank, _sequences, check_compared
+from preflearn.exceptions import DataError, first_few
 
 __all__ = ["between_levels", "from_label_rankings", "from_label_ranks"]
 
@@ -156,15 +156,7 @@ def _by_rank(
     check_choice(pairs, ("all", "adjacent"), "pairs", owner)
     check_choice(ties, ("exclude", "include"), "ties", owner)
     item, first, second, outcome = between_levels(rank, pairs, ties=ties == "include")
-    empty = np.flatnonzero(np.bincount(item, minlength=table.n_items) == 0)
-    if len(empty) == table.n_items:
-        raise DataError(code="no-label-ranking-orders-two", owner=owner).says(
-            f"none of the {len(empty)} rankings orders two labels, so there is nothing to learn."
-        )
-    if len(empty):
-        DataWarning(code="label-rankings-say-nothing", owner=owner).warn(
-            f"{len(empty)} of {table.n_items} rankings order no two labels and say nothing ({rows_text(empty)})."
-        )
+    check_compared(np.bincount(item, minlength=table.n_items), "ranking", owner, "labels")
     per_item = check_weight(weight, table.n_items, owner, "item")
     return LabelPreferences._build(table, item, first, second, labels, outcome, per_item)
 

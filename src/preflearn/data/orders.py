@@ -14,7 +14,7 @@ from preflearn.data.comparisons import Comparisons
 from preflearn.data.fields import as_list, check_choice, check_labels, check_length, check_weight, is_missing, repeated
 from preflearn.exceptions import DataError, DataWarning, first_few
 
-__all__ = ["from_choices", "from_rankings"]
+__all__ = ["check_compared", "from_choices", "from_rankings"]
 
 
 def from_rankings(
@@ -86,7 +86,7 @@ def from_rankings(
         counts.append(len(first) - before)
     size = np.array(counts)
     weight = 1.0 / np.repeat(size, size) if weights == "rankings" else None
-    _warn_empty(size, "ranking", owner)
+    check_compared(size, "ranking", owner)
     return Comparisons._build(
         items, first, second, outcome, weight=weight, names=names, **_labels(judge, size, "ranking", owner)
     )
@@ -141,7 +141,7 @@ def from_choices(
         second.extend(rejected)
         counts.append(len(rejected))
     size = np.array(counts)
-    _warn_empty(size, "choice", owner)
+    check_compared(size, "choice", owner)
     per_choice = check_weight(weight, len(chosen), owner, "choice")
     weights = None if per_choice is None else np.repeat(per_choice, size)
     return Comparisons._build(
@@ -201,14 +201,15 @@ def _check_distinct(items: list[Any], number: int, what: str, owner: str) -> Non
         )
 
 
-def _warn_empty(size: NDArray[np.intp], what: str, owner: str) -> None:
+def check_compared(size: NDArray[np.intp], what: str, owner: str, things: str = "items") -> None:
+    """Raise if no order compares two things, and warn if some do not; ``size`` is the number of pairs of each."""
     empty = np.flatnonzero(size == 0)
     if len(empty) == len(size):
         raise DataError(code="no-order-compares-two", owner=owner).says(
-            f"none of the {len(size)} {what}s compares two items", "Give at least two items in one"
+            f"none of the {len(size)} {what}s compares two {things}", f"Give at least two {things} in one"
         )
     if len(empty):
         DataWarning(code="orders-say-nothing", owner=owner).warn(
-            f"{len(empty)} of {len(size)} {what}s compare no two items and say nothing ({what}s "
+            f"{len(empty)} of {len(size)} {what}s compare no two {things} and change nothing ({what}s "
             f"{first_few(empty.tolist())})."
         )
