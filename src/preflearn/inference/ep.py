@@ -32,12 +32,8 @@ class _Problem:
     likelihood: Any
 
     @property
-    def weight(self) -> FloatArray:
-        return self.seen.weight
-
-    @property
     def power(self) -> FloatArray:
-        return np.minimum(self.weight, 1.0)
+        return np.minimum(self.seen.weight, 1.0)
 
 
 def _cavity(power: FloatArray, sites: Sites, z: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -63,7 +59,7 @@ class _Sweep:
 
     @classmethod
     def at(cls, problem: _Problem, sites: Sites) -> _Sweep:
-        system, seen, weight, power = problem.system, problem.seen, problem.weight, problem.power
+        system, seen, weight, power = problem.system, problem.seen, problem.seen.weight, problem.power
         tau, nu = sites
         concave = problem.likelihood.log_concave
         curve = system.curve(seen.squares(weight * tau), semidefinite=concave)
@@ -87,11 +83,8 @@ class _Sweep:
         return cls(sites, curve, u, z, variance, (mean, V), d, toward, gap)
 
     def posterior(self, problem: _Problem) -> Posterior:
-        """Return the posterior.
-
-        Its log Z = Σ w/a (log Ẑ + site normaliser) + the logarithm of the Gaussian integral, but for log |B|.
-        """
-        (tau, nu), weight, power, (mean, V) = self.sites, problem.weight, problem.power, self.cavity
+        """Return it; log Z = Σ w/a (log Ẑ + site normaliser) + the log of the Gaussian integral, but for log |B|."""
+        (tau, nu), weight, power, (mean, V) = self.sites, problem.seen.weight, problem.power, self.cavity
         t, n = power * tau, power * nu
         normaliser = (
             self.tilt.log_z + 0.5 * np.log1p(t * V) - 0.5 * (n**2 * V + 2 * n * mean - t * mean**2) / (1.0 + t * V)
@@ -114,7 +107,7 @@ def _ways(problem: _Problem, start: Sites | None, tol: float) -> Iterator[tuple[
 
 def _first_sites(problem: _Problem) -> Sites:
     if not problem.likelihood.log_concave:
-        return np.zeros_like(problem.weight), np.zeros_like(problem.weight)
+        return np.zeros_like(problem.seen.weight), np.zeros_like(problem.seen.weight)
     found = Laplace(1e-6).solve(problem.system, problem.seen, problem.likelihood)
     return found.tau, found.nu
 
@@ -122,13 +115,13 @@ def _first_sites(problem: _Problem) -> Sites:
 def _ramp(problem: _Problem, tol: float) -> tuple[int, _Sweep]:
     # Millions of votes on one pair: updates that are right for each copy overshoot together by the number of copies,
     # unless the posterior already is about what so many votes make of it.
-    sites: Sites = np.zeros_like(problem.weight), np.zeros_like(problem.weight)
+    sites: Sites = np.zeros_like(problem.seen.weight), np.zeros_like(problem.seen.weight)
     steps, cap = 0, 1.0
-    while cap < problem.weight.max():
-        light = replace(problem, seen=replace(problem.seen, weight=np.minimum(problem.weight, cap)))
+    while cap < problem.seen.weight.max():
+        light = replace(problem, seen=replace(problem.seen, weight=np.minimum(problem.seen.weight, cap)))
         more, sweep = _iterate(light, sites, 1e-2)
         steps, cap = steps + more, RAMP * cap
-        share = light.weight / np.minimum(problem.weight, cap)
+        share = light.seen.weight / np.minimum(problem.seen.weight, cap)
         sites = share * sweep.sites[0], share * sweep.sites[1]
     more, sweep = _iterate(problem, sites, tol)
     return steps + more, sweep
@@ -136,7 +129,7 @@ def _ramp(problem: _Problem, tol: float) -> tuple[int, _Sweep]:
 
 def _iterate(problem: _Problem, sites: Sites, tol: float, damping: float | None = None) -> tuple[int, _Sweep]:
     # mixed, or with plain steps of one length
-    weight, m = problem.weight, problem.weight.shape[0]
+    weight, m = problem.seen.weight, problem.seen.weight.shape[0]
     anderson = Anderson()
     try:
         sweep = _Sweep.at(problem, sites)
@@ -165,7 +158,7 @@ def _iterate(problem: _Problem, sites: Sites, tol: float, damping: float | None 
 
 def _proper(problem: _Problem, x: FloatArray, wanted: list[FloatArray]) -> _Sweep:
     # The first of the wanted sites with a proper posterior, or the last of them moved towards x, which has one.
-    m = problem.weight.shape[0]
+    m = problem.seen.weight.shape[0]
     for _ in range(HALVINGS):
         wanted.append((x + wanted[-1]) / 2)
     for sites in (*wanted, x):
