@@ -86,16 +86,12 @@ class JudgeReport:
 
     def listing(self) -> TextTable:
         """Return the table that is shown."""
-        slopes, own = (
-            zip(self.reliability, self.std, strict=True),
-            zip(self.consistency, self.consistency_std, strict=True),
-        )
         return TextTable(
             {
                 "judge": Column("judge", self.judge, kind="name"),
                 "answers": Column("answers", self.n_comparisons),
-                "reliability": Column("reliability", list(slopes), _with_deviation),
-                "consistency": Column("consistency", list(own), _with_deviation),
+                "reliability": _slopes("reliability", self.reliability, self.std),
+                "consistency": _slopes("consistency", self.consistency, self.consistency_std),
                 "agreement": Column("agrees", self.agreement, _percent),
                 "expected": Column("expected", self.expected, _percent),
                 "likeness": Column("likeness", self.likeness, decimal),
@@ -105,8 +101,8 @@ class JudgeReport:
         )
 
 
-def _with_deviation(value: tuple[float, float]) -> str:
-    return f"{decimal(value[0])} ± {decimal(value[1])}"
+def _slopes(title: str, mean: FloatArray, std: FloatArray) -> Column:
+    return Column(title, [f"{decimal(m)} ± {decimal(s)}" for m, s in zip(mean, std, strict=True)])
 
 
 def _percent(share: float) -> str:
