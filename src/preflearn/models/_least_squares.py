@@ -83,9 +83,9 @@ class Space:
         owner: str,
         X: Any,
         kernel: Any,
-        approximation: Any = None,
-        solver: Solver = "auto",
-        weight: FloatArray | None = None,
+        approximation: Any,
+        solver: Solver,
+        weight: FloatArray | None,
     ) -> Space:
         """Resolve the kernel (named ones from the rows, weighted) and choose the form."""
         n = X.shape[0]

@@ -427,9 +427,7 @@ def _path_of_folds(space: Space, weight: FloatArray | None, most: int, shared: F
 
 
 def _extend(path: FloatArray, n_components: int) -> FloatArray:
-    # Where no further components exist the path stays where it is.
-    missing = n_components - path.shape[1]
-    if missing <= 0:
-        return path
-    last = path[:, -1:] if path.shape[1] else np.zeros((path.shape[0], 1))
-    return np.concatenate([path, np.repeat(last, missing, axis=1)], axis=1)
+    # Where no further components exist the path stays where it is, at 0 without any.
+    if not path.shape[1]:
+        return np.zeros((path.shape[0], n_components))
+    return path[:, np.minimum(np.arange(max(n_components, path.shape[1])), path.shape[1] - 1)]
