@@ -57,7 +57,7 @@ def next_comparisons(
     >>> from preflearn import BradleyTerry, Comparisons
     >>> model = BradleyTerry(prior=1.0).fit(Comparisons(None, ["ann", "ann", "bob"], ["bob", "cy", "dee"]))
     >>> print(next_comparisons(model, 1))
-    first  second  gain
+    first  second    gain
     cy     dee     0.1365
     """
     if not runs_in_circles(model):
