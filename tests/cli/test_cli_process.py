@@ -15,8 +15,9 @@ from cli_files import svmlight
 from fast_share import THOROUGH
 from preflearn import __version__
 from preflearn.cli.console import progress
+from preflearn.cli.fit import Learning
 from preflearn.cli.main import main
-from preflearn.cli.options import Machine, ReadOptions
+from preflearn.cli.options import Machine, Output, ReadOptions
 
 pytestmark = pytest.mark.slow
 
@@ -93,10 +94,10 @@ def test_every_option_is_described(run):
         text = inspect.getdoc(function)
         section = text.split("Parameters\n----------\n")[1]
         described = re.findall(r"^(\w+)$", section, re.MULTILINE)
-        shared = ("reading", "machine")  # described where they are defined
+        shared = ("reading", "learning", "output", "machine")  # described where they are defined
         assert described == [name for name in inspect.signature(function).parameters if name not in shared]
         assert f"    preflearn {name}" in text
-    for options in (ReadOptions, Machine):
+    for options in (ReadOptions, Learning, Output, Machine):
         section = inspect.getdoc(options).split("Attributes\n----------\n")[1]
         assert re.findall(r"^(\w+)$", section, re.MULTILINE) == [field.name for field in fields(options)]
 

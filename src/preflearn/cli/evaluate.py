@@ -13,7 +13,7 @@ from preflearn.exceptions import DataError
 
 if TYPE_CHECKING:
     from preflearn.cli.metric_lines import Line
-    from preflearn.data import Comparisons, Ratings
+    from preflearn.data import Comparisons
 
 __all__ = ["USAGE", "evaluate"]
 
@@ -153,13 +153,15 @@ def _judge(model: Path, data: str, reading: ReadOptions, relevant: float | None,
                 lines, notes = judge_comparisons(given, *_predictions(saved, given))
             except DataError as error:
                 raise DataError(f"{titled(data)}: {error}") from None
+            sizes = {"n_comparisons": len(given), "n_items": given.n_items}
         else:
+            sizes = {"n_rows": len(given), "n_groups": given.n_groups}
             lines, notes = judge_rows(given, saved.estimator.predict(given), relevant)
     if saved.notes.get("trained_on") == Path(data).name:
         notes.append("The model was trained on a file of this name: figures on its own data are too good.")
     name = Path(data).name
     if as_json:
-        _print_json({"model": model.name, "data": name, **_sizes(given)}, lines, notes)
+        _print_json({"model": model.name, "data": name, **sizes}, lines, notes)
         return
     facts([("Read", f"{titled(name)}: {describe_data(given)}"), ("Model", f"{model.name}: {_describe(saved)}")])
     _print_lines(lines, notes)
@@ -180,11 +182,3 @@ def _describe(saved: Saved) -> str:
     kind = type(saved.estimator).__name__
     trained = saved.notes.get("trained_on")
     return f"{kind}, trained on {trained} ({saved.notes.get('data')})" if trained else kind
-
-
-def _sizes(given: Ratings | Comparisons) -> dict[str, int]:
-    from preflearn.data import Ratings
-
-    if isinstance(given, Ratings):
-        return {"n_rows": len(given), "n_groups": given.n_groups}
-    return {"n_comparisons": len(given), "n_items": given.n_items}

@@ -129,8 +129,8 @@ def _items(saved: Saved, table: ItemTable, source: str) -> Answer:
         return _utilities(saved, table, names, source), f"utilities of {what}"
     score = _scores(saved, table, names)
     order = np.argsort(-score, kind="stable")
-    rank = rank_in_groups(score, np.zeros(len(score), dtype=np.intp))
-    return {"item": names[order], "score": score[order], "rank": rank[order]}, f"scores of {what}"
+    rank = rankdata(-score[order], "min").astype(np.intp)
+    return {"item": names[order], "score": score[order], "rank": rank}, f"scores of {what}"
 
 
 def _utilities(saved: Saved, table: ItemTable, names: Any, source: str) -> dict[str, Any]:

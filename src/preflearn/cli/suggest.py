@@ -78,12 +78,12 @@ def suggest(
         if learned is not None and model is not None:
             raise DataError(f"{data}: this is a model already. Leave out --model.")
         with about(read.source):
+            analysis = None
             if learned is None:
                 result = rank_comparisons(given, model=model or "auto", random_state=machine.seed, progress=tell)
-                asked = model_to_ask(X, result.model, result.analysis, random_state=machine.seed)
-            else:
-                asked = model_to_ask(X, learned, random_state=machine.seed)
-        if asked is not (result.model if learned is None else learned):
+                learned, analysis = result.model, result.analysis
+            asked = model_to_ask(X, learned, analysis, random_state=machine.seed)
+        if asked is not learned:
             DataWarning(code="suggestions-for-all-judges", where=Place(read.source)).warn(
                 "the model distinguishes judges or clusters, and the information of a comparison about each of them is "
                 "not computed",
