@@ -140,8 +140,8 @@ def safe_cell(value: Any) -> Any:
     return value
 
 
-def _delimited(delimiter: str) -> Callable[[Columns, Path], bytes]:
-    return lambda columns, path: csv_text(columns, delimiter=delimiter).encode("utf-8", "surrogatepass")
+def _csv(columns: Columns, path: Path, delimiter: str = ",") -> bytes:
+    return csv_text(columns, delimiter=delimiter).encode("utf-8", "surrogatepass")
 
 
 def _records(columns: Columns) -> list[str]:
@@ -220,8 +220,8 @@ def _xlsx(columns: Columns, path: Path) -> bytes:
 
 _FOR_PEOPLE = {".md": TextTable.markdown, ".tex": TextTable.latex}
 _FOR_PROGRAMS: dict[str, Callable[[Columns, Path], bytes]] = {
-    ".csv": _delimited(","),
-    ".tsv": _delimited("\t"),
+    ".csv": _csv,
+    ".tsv": functools.partial(_csv, delimiter="\t"),
     ".json": _json,
     ".jsonl": _jsonl,
     ".parquet": _parquet,
