@@ -326,7 +326,7 @@ def test_items_of_the_model_and_of_the_pool_are_of_one_kind():
         suggest(model, forbidden=Comparisons(X[:3], [0], [1]))
     with pytest.raises(TypeError, match="must be names or row numbers"):
         suggest(by_name(), np.zeros((4, 2)))
-    with pytest.raises(ValueError, match=rr'not among the 4 items .*"zoe"'):
+    with pytest.raises(ValueError, match=r'not among the 4 items .*"zoe"'):
         suggest(by_name(), ["ann", "zoe"])
     unnamed = clone(by_name()).fit(Comparisons(4, [0, 1, 2], [1, 2, 3]))
     with pytest.raises(ValueError, match="names are repeated"):

@@ -170,7 +170,7 @@ def test_mistakes_are_explained():
         top_k_information(model, [(0, 1)], 4)
     with pytest.raises(TypeError, match="k must be a whole number"):
         top_k_information(model, [(0, 1)], 1.5)
-    with pytest.raises(ValueError, match=rr"n_samples must be .*at least 64; got 3"):
+    with pytest.raises(ValueError, match=r"n_samples must be .*at least 64; got 3"):
         top_k_information(model, [(0, 1)], 1, n_samples=3)
     big, _, _ = with_features()
     with pytest.raises(ValueError, match="limited to 2000"):
