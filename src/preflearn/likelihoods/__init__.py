@@ -5,8 +5,8 @@ from preflearn.likelihoods.davidson import Davidson
 from preflearn.likelihoods.flips import Flipped
 from preflearn.likelihoods.gaussian import Gaussian
 from preflearn.likelihoods.logit import Logit
-from preflearn.likelihoods.probit import Probit
 from preflearn.likelihoods.resolve import LIKELIHOOD_CLASSES, LIKELIHOOD_NAMES, get_likelihood
+from preflearn.likelihoods.threshold import Probit
 
 __all__ = [
     "LIKELIHOOD_CLASSES",

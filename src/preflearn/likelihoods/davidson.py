@@ -27,15 +27,8 @@ from typing import NamedTuple
 import numpy as np
 
 from preflearn.likelihoods._contract import Bend, FloatArray
-from preflearn.likelihoods.threshold import (
-    Curve,
-    Integral,
-    Nodes,
-    ThresholdLikelihood,
-    check_flag,
-    check_positive,
-    tilt,
-)
+from preflearn.likelihoods.threshold import Curve, ThresholdLikelihood, check_flag, check_positive
+from preflearn.likelihoods.tilting import Integral, Nodes, tilt
 
 __all__ = ["Davidson"]
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Likelihood, Smoothed
-from preflearn.likelihoods.probit import Probit
-from preflearn.likelihoods.threshold import check_flag, is_number, normal_nodes, to_sides
+from preflearn.likelihoods.threshold import Probit, check_flag, is_number, to_sides
+from preflearn.likelihoods.tilting import normal_nodes
 
 __all__ = ["Flipped"]
 

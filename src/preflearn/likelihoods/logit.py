@@ -16,7 +16,8 @@ import numpy as np
 from scipy.special import expit, log_expit
 
 from preflearn.likelihoods._contract import FloatArray
-from preflearn.likelihoods.threshold import Curve, Nodes, ThresholdLikelihood
+from preflearn.likelihoods.threshold import Curve, ThresholdLikelihood
+from preflearn.likelihoods.tilting import Nodes
 
 __all__ = ["Logit"]
 

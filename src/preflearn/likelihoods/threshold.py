@@ -1,4 +1,4 @@
-"""Likelihoods of who was preferred: a noisy difference against a threshold, and integrals of it by quadrature.
+"""Likelihoods of who was preferred: a noisy difference against a threshold; the probit is the first of them.
 
 The noisy difference z + scale * e, with e from a symmetric distribution F, is compared with a threshold δ >= 0:
 
@@ -6,22 +6,28 @@ The noisy difference z + scale * e, with e from a symmetric distribution F, is c
 
 Without a threshold δ = 0 and there are no ties. In units of the scale, t = z / s and h = δ / s, two curves say
 everything: the *side* log F(u) at u = ±t - h, and the *interval* log [F(t + h) - F(t - h)], even in t. A link supplies
-them (`Probit`, `Logit`, `Davidson`); `ThresholdLikelihood` turns them into outcomes.
+them (`Probit`, `Logit`, `Davidson`); `ThresholdLikelihood` turns them into outcomes. Integrals that have no closed form
+are those of `preflearn.likelihoods.tilting`.
 
-**Integrals** Z = ∫ p(t)ᵃ N(t; m, v) dt of a link, or of a power 0 < a <= 1 of it (comparisons that weigh less than
-one), have two lengths: the normal's √v, and 1, the length over which a link bends (its singularities lie about π off
-the real axis, at ±h or further out). The trapezoidal rule converges exponentially for analytic integrands, so
+The curves of the probit, normal noise on the difference, are accurate into both tails.
 
-- for v <= 1 nodes are spread evenly over the bulk of the tilted density: only √v matters;
-- for v > 1 they are spread evenly in y, where
+**One side.** With g(u) = log Φ(u) and the hazard λ = φ(u) / Φ(u),
 
-      t = tanh(y) √(h² + c² cosh² y),   y = (asinh((t - h) / c) + asinh((t + h) / c)) / 2,   c = 2:
+    g' = λ,   g'' = -λ (u + λ),   g''' = λ ((u + λ)(u + 2λ) - 1).
 
-  at distances of order c near the bends, in proportion to the distance from them elsewhere. The integrand is analytic
-  at least π/4 off the real axis of y, and steps of 0.045 leave a relative error of about 1e-13.
+In the lower tail λ is close to -u and these differences cancel. There Laplace's continued fraction is used; for x = -u
 
-The bulk is found from the mode: the exponent is concave, so that Newton's steps for the point where it has fallen by k
-come from outside and never pass it.
+    λ = x + c,   c = 1 / (x + d),   d = 2 / (x + e),   e = 3 / (x + 4 / (x + ...)),
+
+so that u + λ = c, 1 + g'' = c (d - c) and g''' = λ c² d (e - d), with all digits.
+
+**An interval.** With v uniform on (-h, h) reweighted by exp(-tv - v²/2), G(t) = log [Φ(t + h) - Φ(t - h)] has
+
+    G' = -t - E[v],   G'' = Var[v] - 1,   G''' = -κ₃[v],
+    dG/dlog h = 1 - E[q],   dG'/dlog h = Cov[q, v] - E[v],   dG''/dlog h = 2 Var[v] - κ₃[q, v, v],   q = tv + v².
+
+These are computed by Gauss-Legendre quadrature where the interval is short or lies in the tail, by their closed forms
+in φ(t ± h) where it is wide and holds most of the mass, and by the one-sided curve where its far end is negligible.
 """
 
 from __future__ import annotations
@@ -29,18 +35,19 @@ from __future__ import annotations
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import erfcx, log_ndtr, ndtr
 
 from preflearn.exceptions import DataError, first_few
 from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Smoothed
+from preflearn.likelihoods.tilting import Integral, Nodes, tilt
 
-__all__ = ["Curve", "FreeParameters", "Integral", "Nodes", "ThresholdLikelihood", "normal_nodes", "tilt", "to_sides"]
+__all__ = ["Curve", "FreeParameters", "Probit", "ThresholdLikelihood", "to_sides"]
 
 
 def is_number(value: Any) -> bool:
@@ -306,233 +313,248 @@ def _odd(curve: Curve, sign: FloatArray) -> Curve:
     return curve._replace(first=sign * curve.first, third=sign * curve.third, first_by_tie=sign * curve.first_by_tie)
 
 
-# --- integrals against a normal distribution -------------------------------------------------------------------------
+# --- the probit ------------------------------------------------------------------------------------------------------
 
-# Half-width of the bulk in √v, exp(-9.2²/2) = 4e-19, and the nodes over it when √v is the only length.
-_REACH = 9.2
-_NODES = np.linspace(-_REACH, _REACH, 45)
-# How far the exponent has fallen at the end of the bulk.
-_DEPTH = 0.5 * _REACH * _REACH
-# Below this variance second-order expansions are exact to rounding.
-_POINT = 1e-12
-_STEP, _BEND = 0.045, 2.0
-# A bulk is sharp below this share of its distance from the bend.
-_SHARP = 1e-7
-_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)
-# Nodes over the whole of a normal distribution: steps of at most 0.06 up to deviations of 1e4.
-_BOUNDED = 400
-# Steps that no search needs.
-_TURNS = 200
-# Elements of one block of nodes.
-_BLOCK = 1 << 17
+# The tail of a power is deep where all of N(u, v) that matters is below -_DEEP; it ends _AWAY deviations from its mean.
+_DEEP, _AWAY = 30.0, 10.0
+_TAIL_NODES = np.linspace(-_AWAY, _AWAY, 49)
+_TAIL_WEIGHTS = np.exp(-0.5 * _TAIL_NODES**2) * (_TAIL_NODES[1] - _TAIL_NODES[0]) / math.sqrt(2.0 * math.pi)
+_ROOT_2PI = math.sqrt(2.0 * math.pi)
+# Below this point the continued fraction replaces the closed forms; 50 terms of it are exact to rounding there.
+_TAIL, _TERMS = -3.5, 50
+# The same where the third derivative is not asked for and speed is.
+_NODES_TAIL, _NODES_TERMS = -8.0, 12
+# An interval is short up to this half-width, and its far end is negligible beyond 2th of _FAR (exp(-60) = 9e-27).
+_SHORT, _FAR = 2.0, 60.0
+# The integrand spans at most exp(±30) over the interval; 48 nodes integrate it to rounding.
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
+_BLOCK = 4096
 
 
-class Integral(NamedTuple):
-    """log Z with its derivatives in the mean and in log h, and the tilted variance over v, in units of the scale."""
+@dataclass(frozen=True)
+class Probit(ThresholdLikelihood):
+    """Outcome of a comparison under normal noise: P(first) = Φ(z / scale).
 
-    log_z: FloatArray
-    first: FloatArray
-    second: FloatArray
-    by_tie: FloatArray
-    rest: FloatArray
+    Parameters
+    ----------
+    scale : float, default=sqrt(2)
+        Standard deviation of the noise on the difference. sqrt(2) is unit noise on each of the two items, 1 is unit
+        noise on their difference.
+    tie : float, default=None
+        Threshold δ > 0 below which a noisy difference is a tie; None for no ties.
+    tie_fixed : bool, default=False
+        Keep the threshold as given instead of learning it: ``theta`` is then empty.
 
+    Notes
+    -----
+    ``P(first) = Φ((z - δ) / scale)``, ``P(second) = Φ((-z - δ) / scale)``, and a tie takes the rest. Smoothing by
+    N(mean, variance) only widens the noise, scale² + variance in place of scale², so tilted moments and predictive
+    probabilities (eq. 19 of Chu and Ghahramani) are in closed form. Cost O(m); ties cost about 50 exponentials each.
+    Powers of it, which EP asks for where a comparison weighs less than 1, are integrated numerically.
 
-class Nodes(NamedTuple):
-    """A link at the nodes: p = exp(exponent) * factor, with d log p / dt, its derivative, and d log p / dlog h."""
+    Differences from the paper: σ is fixed and the scale of the utilities lives in the kernel, whose variance in the
+    paper is 1; the paper's σ is this one divided by the kernel's standard deviation. Ties are an addition.
 
-    exponent: FloatArray
-    factor: FloatArray
-    first: FloatArray
-    second: FloatArray
-    by_tie: FloatArray
+    References
+    ----------
+    W. Chu and Z. Ghahramani, Preference learning with Gaussian processes, ICML 2005, equations 5 to 7.
 
-
-Link = Callable[[FloatArray], Nodes]
-_Powered = Callable[[FloatArray, FloatArray], Nodes]
-
-
-def tilt(link: Link, m: FloatArray, v: FloatArray, h: float, power: FloatArray | None = None) -> Integral:
-    """Return the tilt of a link, or of a power of it, against t ~ N(m, v), for a link that bends at ±h."""
-    m, v, a = np.broadcast_arrays(m, v, 1.0 if power is None else power)
-    shape = m.shape
-    m, v, a = m.ravel(), v.ravel(), a.ravel()
-
-    def powered(t: FloatArray, a: FloatArray) -> Nodes:
-        g = link(t)
-        if power is None:
-            return g
-        return Nodes(a * g.exponent, g.factor**a, a * g.first, a * g.second, a * g.by_tie)
-
-    parts = np.empty((len(Integral._fields), m.size))
-    point = np.flatnonzero(v < _POINT)
-    parts[:, point] = _point(powered, m[point], v[point], a[point])
-    narrow = np.flatnonzero((v >= _POINT) & (v <= 1.0))
-    parts[:, narrow] = _in_blocks(_narrow, powered, _NODES.size, m[narrow], v[narrow], a[narrow])
-    where = np.flatnonzero(v > 1.0)
-    if where.size:
-        m, v, a = m[where], v[where], a[where]
-        mode, low, high = _bulk(powered, m, v, a)
-        sharp = high - low <= _SHARP * np.maximum(np.abs(low), np.abs(high))
-        parts[:, where[sharp]] = _sharp(powered, m[sharp], v[sharp], a[sharp], mode[sharp])
-        low, high = _to_y(low, h), _to_y(high, h)
-        # Multiples of 32, so that few blocks of equal length serve all comparisons.
-        count = np.where(sharp, 0, 32 * np.maximum(2, np.ceil((high - low) / (32 * _STEP)))).astype(np.int64)
-        for n in np.unique(count[~sharp]):
-            rows = np.flatnonzero(count == n)
-            ends = low[rows], high[rows]
-            parts[:, where[rows]] = _in_blocks(_wide, powered, int(n), m[rows], v[rows], a[rows], *ends, h=h)
-    return Integral(*parts.reshape(-1, *shape))
-
-
-def normal_nodes(m: FloatArray, v: FloatArray, h: float) -> tuple[FloatArray, FloatArray]:
-    """Return nodes (k, 400) for integrals against t ~ N(m, v) of any function that bends at ±h, and log weights.
-
-    For integrands that are bounded from below, which no bulk of their own makes narrower than the normal's.
+    Examples
+    --------
+    >>> from preflearn.likelihoods import Probit
+    >>> likelihood = Probit(tie=0.5)
+    >>> likelihood.log_density([1, 0, -1], [1.0, 0.0, 1.0]).value.round(4).tolist()
+    [-0.4492, -1.2862, -1.935]
+    >>> likelihood.probability([1.0], [2.0]).round(4).tolist()
+    [[0.5987, 0.1747, 0.2266]]
     """
-    reach = _REACH * np.sqrt(v)
-    low, high = _to_y(m - reach, h), _to_y(m + reach, h)
-    step = (high - low) / (_BOUNDED - 1)
-    t, stretch = _from_y(low[:, None] + step[:, None] * np.arange(_BOUNDED), h)
-    log_weight = np.log(stretch) - np.square(t - m[:, None]) * (0.5 / v)[:, None]
-    return t, log_weight + np.log(step / np.sqrt(2.0 * np.pi * v))[:, None]
+
+    _SETTLED: ClassVar[float] = 10.0  # Φ(-10) = 8e-24
+
+    scale: float = math.sqrt(2.0)
+
+    @property
+    def noise_deviation(self) -> float:
+        """Standard deviation of the noise on the difference."""
+        return self.scale
+
+    def _side(self, u: FloatArray, h: float) -> Curve:
+        return Curve(*log_cdf(u, h)[:-1])
+
+    def _interval(self, t: FloatArray, h: float) -> Curve:
+        return Curve(*log_interval(t, h)[:-1])
+
+    def _side_integral(self, m: FloatArray, v: FloatArray, h: float, power: FloatArray | None = None) -> Integral:
+        if power is None:
+            width = np.sqrt(1.0 + v)
+            return _widened(log_cdf((m - h) / width, h / width), v, width)
+        return _with_tail(super()._side_integral(m, v, h, power), m - h, v, power, sign=1.0, by_tie=-h)
+
+    def _interval_integral(self, m: FloatArray, v: FloatArray, h: float, power: FloatArray | None = None) -> Integral:
+        if power is None:
+            width = np.sqrt(1.0 + v)
+            return _widened(log_interval(m / width, h / width), v, width)
+        # Far out only the nearer end of the interval matters: Φ(h - t).
+        alone = (m - _AWAY * np.sqrt(v / (1.0 + power * v))) * h > 30.0 * (1.0 + power * v)
+        nearer = np.where(alone, h - m, 0.0)
+        return _with_tail(super()._interval_integral(m, v, h, power), nearer, v, power, sign=-1.0, by_tie=h)
+
+    def _side_nodes(self, u: FloatArray) -> Nodes:
+        hazard, c, *_ = _hazard(u, _NODES_TAIL, _NODES_TERMS)
+        return Nodes(log_ndtr(u), np.ones_like(u), hazard, -hazard * c, hazard)
+
+    def _interval_nodes(self, t: FloatArray, h: float) -> Nodes:
+        g = log_interval(np.abs(t), h)
+        return Nodes(g.value, np.ones_like(t), np.sign(t) * g.first, g.second, g.by_tie)
 
 
-def _in_blocks(
-    rule: Callable[..., Integral], link: _Powered, n: int, *arrays: FloatArray, **constants: float
-) -> FloatArray:
-    step, size = max(1, _BLOCK // n), arrays[0].size
-    blocks = [np.stack(rule(link, n, *(x[i : i + step] for x in arrays), **constants)) for i in range(0, size, step)]
-    return np.concatenate(blocks, axis=1) if blocks else np.empty((len(Integral._fields), 0))
+def _widened(curve: NormalCurve, v: FloatArray, width: FloatArray) -> Integral:
+    # log Z is the curve at m / width. The tilted variance over v, 1 + v (log Z)'', is, with r = v / (1 + v),
+    # (1 - r) + r (1 + curve''): a sum of positive terms.
+    inner = 1.0 / (1.0 + v)
+    return Integral(
+        curve.value, curve.first / width, curve.second * inner, curve.by_tie, inner + (v * inner) * curve.spread
+    )
 
 
-def _point(link: _Powered, m: FloatArray, v: FloatArray, a: FloatArray) -> Integral:
-    g = link(m, a)
-    log_z = g.exponent + np.log(g.factor) + 0.5 * v * (g.second + g.first * g.first)
-    return Integral(log_z, g.first, g.second, g.by_tie, 1.0 + v * g.second)
-
-
-def _sharp(link: _Powered, m: FloatArray, v: FloatArray, a: FloatArray, mode: FloatArray) -> Integral:
-    # A bulk too small to be told apart from its distance to the bend, where links are quadratic.
-    g = link(m + mode, a)
-    rest = 1.0 / (1.0 - v * g.second)
-    log_z = g.exponent + np.log(g.factor) - mode * (mode / v) / 2.0 + 0.5 * np.log(rest)
-    return Integral(log_z, g.first, g.second * rest, g.by_tie, rest)
-
-
-def _narrow(link: _Powered, n: int, m: FloatArray, v: FloatArray, a: FloatArray) -> Integral:
-    offset = _mode(link, m, v, a)[:, None] + np.sqrt(v)[:, None] * _NODES
-    g = link(m[:, None] + offset, a[:, None])
-    weight, log_mass = _normalise(g, offset, v)
-    log_z = log_mass + np.log((_NODES[1] - _NODES[0]) / np.sqrt(2.0 * np.pi))
-    # d log Z / dm = E[g'],  d² log Z / dm² = E[g''] + Var[g']: accurate however small v is.
-    first = _mean(weight, g.first)
-    spread = _mean(weight, np.square(g.first - first[:, None]))
-    second = np.minimum(_mean(weight, g.second) + spread, 0.0)
-    return Integral(log_z, first, second, _mean(weight, g.by_tie), 1.0 + v * second)
-
-
-def _wide(
-    link: _Powered, n: int, m: FloatArray, v: FloatArray, a: FloatArray, low: FloatArray, high: FloatArray, *, h: float
+def _with_tail(
+    integral: Integral, u: FloatArray, v: FloatArray, a: FloatArray, *, sign: float, by_tie: float
 ) -> Integral:
-    step = (high - low) / (n - 1)
-    y = low[:, None] + step[:, None] * np.arange(n)
-    t, stretch = _from_y(y, h)
-    offset = t - m[:, None]
-    g = link(t, a[:, None])
-    weight, log_mass = _normalise(g, offset, v, stretch)
-    log_z = log_mass + np.log(step / np.sqrt(2.0 * np.pi * v))
-    centre = _mean(weight, offset)
-    # No link bends by more than 1, and a variance is at least the inverse of the mean curvature (Cramér and Rao).
-    rest = np.clip(_mean(weight, np.square(offset - centre[:, None])) / v, 1.0 / (1.0 + a * v), 1.0)
-    # As in _narrow or from the moments: either form cancels somewhere, and the one with smaller terms loses less.
-    first, bent = _mean(weight, g.first), _mean(weight, g.second)
-    spread = _mean(weight, np.square(g.first - first[:, None]))
-    direct = spread - bent < 1.0 / v
-    first = np.where(direct, first, centre / v)
-    second = np.where(direct, np.minimum(bent + spread, 0.0), (rest - 1.0) / v)
-    return Integral(log_z, first, second, _mean(weight, g.by_tie), rest)
+    # Φ(u)ᵃ = exp(-a u²/2) H(u)ᵃ, and deep in the tail H is nearly constant. The normal part is put into N(u, v), which
+    # becomes N(r u, r v), r = 1 / (1 + av): what is left to integrate has no large exponents that would cancel.
+    r = 1.0 / (1.0 + a * v)
+    deep = np.flatnonzero(r * u < -_DEEP - _AWAY * np.sqrt(r * v))
+    if not deep.size:
+        return integral
+    u, v, a, r = u[deep], v[deep], a[deep], r[deep]
+    t = (r * u)[:, None] + np.sqrt(r * v)[:, None] * _TAIL_NODES
+    core = a[:, None] * np.log(0.5 * erfcx(t / -math.sqrt(2.0)))
+    g = log_cdf(t)
+    slope = a[:, None] * -g.second / g.first  # u + hazard, without cancellation
+    w = np.exp(core - core[:, :1]) * _TAIL_WEIGHTS
+    mass = w.sum(axis=1)
+    w /= mass[:, None]
+    mean = (w * slope).sum(axis=1)
+    bend = (w * (a[:, None] * g.spread + np.square(slope - mean[:, None]))).sum(axis=1)
+    first = r * mean - a * r * u
+    rest = r + v * r * r * bend
+    log_z = core[:, 0] + np.log(mass) + 0.5 * np.log(r) - 0.5 * a * r * u * u
+    parts = np.stack(integral)
+    parts[:, deep] = np.stack([log_z, sign * first, r * r * bend - a * r, by_tie * first, rest])
+    return Integral(*parts)
 
 
-def _normalise(
-    g: Nodes, offset: FloatArray, v: FloatArray, stretch: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray]:
-    exponent = g.exponent - offset * offset * (0.5 / v)[:, None]
-    top = exponent.max(axis=1, keepdims=True)
-    weight = np.exp(exponent - top)
-    weight *= g.factor
-    if stretch is not None:
-        weight *= stretch
-    mass = weight.sum(axis=1, keepdims=True)
-    weight /= mass
-    return weight, (top + np.log(mass))[:, 0]
+# --- curves of the normal distribution ------------------------------------------------------------------------------
 
 
-def _mean(weight: FloatArray, x: FloatArray) -> FloatArray:
-    return np.asarray(np.einsum("ij,ij->i", weight, x))
+class NormalCurve(NamedTuple):
+    """Value, three derivatives in t, derivatives of the first three in log h, and 1 + second without cancellation."""
+
+    value: FloatArray
+    first: FloatArray
+    second: FloatArray
+    third: FloatArray
+    by_tie: FloatArray
+    first_by_tie: FloatArray
+    second_by_tie: FloatArray
+    spread: FloatArray
 
 
-def _mode(link: _Powered, m: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
-    # The mode m + o, to a tenth of the tilted deviation: the root of the falling function g'(m + o) - o/v. Since g'
-    # falls too (log-concavity), it lies between m and one step of v g'(m) from it. Every element goes its own way, so
-    # that an answer does not depend on what else was asked, not even in the last bit.
-    g = link(m, a)
-    end = v * g.first
-    o = end / (1.0 - v * g.second)  # where g' is straight
-    low, high = np.minimum(end, 0.0), np.maximum(end, 0.0)
-    rows = np.arange(m.size)
-    for turn in range(_TURNS):
-        at, v_at = o[rows], v[rows]
-        g = link(m[rows] + at, a[rows])
-        slope, bend = g.first - at / v_at, 1.0 / v_at - g.second
-        low[rows] = np.where(slope > 0.0, at, low[rows])
-        high[rows] = np.where(slope < 0.0, at, high[rows])
-        more = (slope * slope > 0.01 * bend) & (high[rows] - low[rows] > _ROUNDING * np.abs(m[rows]))
-        rows, at, slope, bend = rows[more], at[more], slope[more], bend[more]
-        if not rows.size:
-            break
-        newton, middle = at + slope / bend, 0.5 * (low[rows] + high[rows])
-        inside = (newton > low[rows]) & (newton < high[rows])
-        o[rows] = np.where(inside, newton, middle) if turn % 2 else middle
-    return o
+def log_cdf(u: FloatArray, h: FloatArray | float = 0.0) -> NormalCurve:
+    """Return log Φ(u), u = t - h, with its derivatives in t and in log h."""
+    u = np.asarray(u, dtype=np.float64)
+    hazard, c, tail, d, e = _hazard(u, _TAIL, _TERMS)
+    second = -hazard * c
+    third = hazard * (c * (u + 2.0 * hazard) - 1.0)
+    spread = 1.0 + second
+    third[tail] = hazard[tail] * c[tail] ** 2 * d * (e - d)
+    spread[tail] = c[tail] * (d - c[tail])
+    return NormalCurve(log_ndtr(u), hazard, second, third, -h * hazard, -h * second, -h * third, spread)
 
 
-def _bulk(link: _Powered, m: FloatArray, v: FloatArray, a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    # The mode less m, and both ends of the bulk, where the exponent has fallen by _DEPTH or a little more.
-    # A concave exponent is below its tangents, so that Newton's steps towards that point from outside stay outside; to
-    # get outside, the distance is doubled.
-    def exponent(o: FloatArray, m: FloatArray, v: FloatArray, a: FloatArray) -> tuple[FloatArray, ...]:
-        g = link(m + o, a)
-        return g.exponent + np.log(g.factor) - o * o / (2.0 * v), g.first - o / v, 1.0 / v - g.second
-
-    mode = _mode(link, m, v, a)
-    top, _, bend = exponent(mode, m, v, a)
-    side, floor = np.repeat([-1.0, 1.0], m.size), np.tile(top - _DEPTH, 2)
-    farthest = np.tile((_REACH + 0.1) * np.sqrt(v), 2)
-    distance = np.minimum(farthest, np.tile(_REACH / np.sqrt(bend), 2))
-    m, v, a, mode = np.tile(m, 2), np.tile(v, 2), np.tile(a, 2), np.tile(mode, 2)
-    rows = np.arange(m.size)
-    for _ in range(_TURNS):
-        value, slope, _ = exponent(mode[rows] + side[rows] * distance[rows], m[rows], v[rows], a[rows])
-        excess = floor[rows] - value
-        short = (excess < 0.0) & (distance[rows] < farthest[rows])
-        more = short | ((excess > 0.25 * _DEPTH) & (distance[rows] > 0.1 * _SHARP * np.abs(m[rows] + mode[rows])))
-        rows, excess, slope, short = rows[more], excess[more], slope[more], short[more]
-        if not rows.size:
-            break
-        nearer = distance[rows] - excess / np.where(short, 1.0, np.abs(slope))
-        distance[rows] = np.where(short, np.minimum(2.0 * distance[rows], farthest[rows]), nearer)
-    low, high = (m + mode + side * distance).reshape(2, -1)
-    return mode[: low.size], low, high
+def _hazard(u: FloatArray, below: float, terms: int) -> tuple[Any, ...]:
+    """Return λ = φ/Φ and c = u + λ, and where u is ``below`` a point and they come from d and e, with these."""
+    # φ/Φ from erfcx below zero, from Φ itself above, where erfcx would overflow.
+    hazard = np.asarray(math.sqrt(2.0 / math.pi) / erfcx(np.minimum(u, 0.0) / -math.sqrt(2.0)))
+    above, tail = u > 0.0, u < below
+    x = u[above]
+    hazard[above] = np.exp(-0.5 * x * x) / (_ROOT_2PI * ndtr(x))
+    c = np.asarray(u + hazard)
+    x = -u[tail]
+    if not x.size:
+        return hazard, c, tail, x, x
+    r = 0.5 * (x + np.sqrt(x * x + 4.0 * terms))
+    for k in range(terms, 3, -1):
+        r = x + k / r
+    e = 3.0 / r
+    d = 2.0 / (x + e)
+    c[tail] = 1.0 / (x + d)
+    hazard[tail] = x + c[tail]
+    return hazard, c, tail, d, e
 
 
-def _to_y(t: FloatArray, h: float) -> FloatArray:
-    return 0.5 * (np.arcsinh((t - h) / _BEND) + np.arcsinh((t + h) / _BEND))
+def log_interval(t: FloatArray, h: FloatArray | float) -> NormalCurve:
+    """Return log [Φ(t + h) - Φ(t - h)] for t >= 0 and h > 0, with its derivatives in t and in log h."""
+    t, h = np.broadcast_arrays(np.asarray(t, dtype=np.float64), np.asarray(h, dtype=np.float64))
+    far = (2.0 * t * h > _FAR) & (t > h)
+    wide = ~far & (h > _SHORT) & (t <= h)
+    short = ~(far | wide)
+    parts = np.empty((len(NormalCurve._fields), *t.shape))
+    parts[:, far] = _far(t[far], h[far])
+    parts[:, wide] = _wide(t[wide], h[wide])
+    ts, hs = t[short], h[short]
+    blocks = [_short(ts[i : i + _BLOCK], hs[i : i + _BLOCK]) for i in range(0, ts.size, _BLOCK)]
+    if blocks:
+        parts[:, short] = np.concatenate(blocks, axis=1)
+    return NormalCurve(*parts)
 
 
-def _from_y(y: FloatArray, h: float) -> tuple[FloatArray, FloatArray]:
-    # t and dt/dy
-    if h == 0.0:
-        return _BEND * np.sinh(y), _BEND * np.cosh(y)
-    t = np.tanh(y) * np.sqrt(h * h + np.square(_BEND * np.cosh(y)))
-    bend = _BEND * _BEND
-    return t, 2.0 / (1.0 / np.sqrt(bend + np.square(t - h)) + 1.0 / np.sqrt(bend + np.square(t + h)))
+def _far(t: FloatArray, h: FloatArray) -> NormalCurve:
+    # Φ(t + h) - Φ(t - h) = Φ(h - t) - Φ(-h - t), and the last is negligible.
+    g = log_cdf(h - t)
+    return g._replace(
+        first=-g.first, third=-g.third, by_tie=h * g.first, first_by_tie=-h * g.second, second_by_tie=h * g.third
+    )
+
+
+def _wide(t: FloatArray, h: FloatArray) -> NormalCurve:
+    # With a = t - h <= 0 < b = t + h, D = Φ(b) - Φ(a), p = φ(a)/D and φ(b) = φ(a) exp(-2th) all differences below
+    # that vanish with t are written through expm1.
+    a, b = t - h, t + h
+    outside = ndtr(a) + ndtr(-b)
+    p = np.exp(-0.5 * a * a) / (_ROOT_2PI * (1.0 - outside))
+    drop = np.expm1(-2.0 * t * h)
+    q = p * (1.0 + drop)
+    first = p * drop
+    slope = a * p - b * q
+    second = slope - first * first
+    bend = p * ((b * b - 1.0) * drop + 4.0 * t * h)
+    third = bend - 3.0 * first * slope + 2.0 * first**3
+    # S = (φ(a) + φ(b)) / D is dG/dh; n1 and n2 are the derivatives of its numerator over D.
+    S = p + q
+    n1 = -p * (b * drop + 2.0 * t)
+    n2 = (b * b - 1.0) * q + (a * a - 1.0) * p
+    s1 = n1 - S * first
+    s2 = n2 - n1 * first - s1 * first - S * second
+    return NormalCurve(np.log1p(-outside), first, second, third, h * S, h * s1, h * s2, 1.0 + second)
+
+
+def _short(t: FloatArray, h: FloatArray) -> FloatArray:
+    v = h[:, None] * _NODES
+    peak = (t * h)[:, None]
+    w = _WEIGHTS * np.exp(-t[:, None] * v - 0.5 * v * v - peak)
+    mass = w.sum(axis=1)
+    w /= mass[:, None]
+    value = np.log(h * mass / _ROOT_2PI) + t * h - 0.5 * t * t
+    mean = (w * v).sum(axis=1)
+    q = t[:, None] * v + v * v
+    mean_q = (w * q).sum(axis=1)
+    v -= mean[:, None]
+    q -= mean_q[:, None]
+    w *= v
+    covariance = (w * q).sum(axis=1)
+    w *= v
+    variance, mixed = w.sum(axis=1), (w * q).sum(axis=1)
+    skew = (w * v).sum(axis=1)
+    by_tie = (1.0 - mean_q, covariance - mean, 2.0 * variance - mixed)
+    return np.stack([value, -t - mean, variance - 1.0, -skew, *by_tie, variance])
