@@ -1,4 +1,4 @@
-"""Items that met others of about their own strength."""
+"""Items that met items of about equal strength."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_it_is_said():
     result = rank(matched(2)[0])
     assert is_widened(result.model)
     (said,) = [one for one in result.warnings if one.kind == "pairing"]
-    assert "others of about their own strength" in said.text
+    assert "items of about equal strength" in said.text
     assert result.rankability.verdict == "rankable"
     assert result.rankability.cycles == []
 

@@ -497,7 +497,7 @@ def test_groups_that_can_be_ranked_within_are_spoken_of_beside_circles():
     second = (first + rng.integers(1, n, m)) % n
     z = np.where(first // 4 == second // 4, u[first] - u[second], 0.0) + rng.logistic(size=m)
     text = next(one.text for one in rank(Comparisons(n, first, second, np.sign(z))).warnings if one.kind == "circles")
-    assert "But 3 groups of items can be ranked within" in text
+    assert "But within each of 3 groups, items can be ranked" in text
     assert "as in" not in text  # coins make no circle that is worth naming
 
 
@@ -549,7 +549,7 @@ def test_a_model_without_circles_says_that_it_takes_them_for_noise():
     throws = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[15, 15, 15])
     for model, said in (("bradley-terry", True), ("auto", False)):
         text = next(one.text for one in rank(throws, model=model).warnings if one.kind == "circles")
-        assert ("takes them for noise" in text) == said
+        assert ("treats them as noise" in text) == said
 
 
 @pytest.mark.slow

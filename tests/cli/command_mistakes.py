@@ -59,7 +59,7 @@ COMMANDS = {
     "columns: unknown role": (
         None,
         [*RANK, "--columns", "winer=winner"],
-        ["--columns", '"winer" is no role', '"winner"'],
+        ["--columns", '"winer" is not a role', '"winner"'],
     ),
     "columns: unknown column": (
         None,
@@ -178,7 +178,7 @@ COMMANDS = {
     "compare: too few pairs": (
         write("b.csv", WINS + "a,b\nb,a\n"),
         ["compare", "b.csv", "bradley-terry", "thurstone"],
-        ["b.csv", "same two items", "Give more"],
+        ["b.csv", "same two items", "Give comparisons of others"],
     ),
     "compare: ties only": (write("b.csv", TIES), ["compare", "b.csv"], ["b.csv", "all comparisons are ties", "Give"]),
     "evaluate: by item": (None, ["evaluate", "matches.csv", "--by", "item"], ["--by item", "--items ITEMS"]),
@@ -189,7 +189,11 @@ COMMANDS = {
         ["matches.csv", "--by item", "thurstone", "gp"],
     ),
     "evaluate: ties only": (write("b.csv", TIES), ["evaluate", "b.csv"], ["b.csv", "all comparisons are ties", "Give"]),
-    "evaluate: one pair": (write("b.csv", WINS + "a,b\n"), ["evaluate", "b.csv"], ["b.csv", "same two", "Give more"]),
+    "evaluate: one pair": (
+        write("b.csv", WINS + "a,b\n"),
+        ["evaluate", "b.csv"],
+        ["b.csv", "same two", "Give comparisons"],
+    ),
     "evaluate: no data": (None, ["evaluate", "bt.preflearn"], ["bt.preflearn", "DATA", "missing", "MODEL DATA"]),
     "evaluate: folds of a model": (
         None,
@@ -269,7 +273,7 @@ COMMANDS = {
         [*RANK, "--out", "o.xls"],
         ["o.xls", '".xls"', "Use .csv, .tsv", ".parquet or .xlsx"],
     ),
-    "out: no ending": (None, [*RANK, "--out", "o"], ["o: this name has no ending", "Use .csv"]),
+    "out: no ending": (None, [*RANK, "--out", "o"], ["o: the name has no ending", "Use .csv"]),
     "out: a mark in Excel": (None, [*RANK, "--out", "o.xlsx", "--bom"], ["o.xlsx", "byte-order mark", "Leave it out"]),
     "out: a mark without a file": (None, [*RANK, "--bom"], ["--bom is for the file of --out", "add --out"]),
     "predict: unknown ending": (None, ["predict", "bt.preflearn", "--out", "o.doc"], ["o.doc", '".doc"', "Use .csv"]),
@@ -281,7 +285,7 @@ COMMANDS = {
         ['--anchor is "Oolong=much"', "such as Oolong=1000"],
     ),
     "anchor: no item": (None, [*RANK, "--anchor", "1000"], ['--anchor is "1000"', "an item and its number"]),
-    "anchor: unknown item": (None, [*RANK, "--anchor", "C1=1000"], ['anchor "C1" is none of the 12', "C01"]),
+    "anchor: unknown item": (None, [*RANK, "--anchor", "C1=1000"], ['anchor "C1" is not among the 12', "C01"]),
     "scale: unknown": (None, [*RANK, "--scale", "elos"], ["--scale", '"elos"', '"elo"']),
     "by: unknown column": (None, [*RANK, "--by", "year"], ["matches.csv", "year", "winner"]),
     "by: a report": (
@@ -296,7 +300,7 @@ COMMANDS = {
     "report: exists": (write("r.html", ""), [*RANK, "--report", "r.html"], ["r.html", "exists", "--force", "--report"]),
     "report: a directory": (directory("d"), [*RANK, "--report", "d"], ["d: this is a directory", "--report"]),
     "report: no directory": (None, [*RANK, "--report", "no/r.html"], ["no/r.html", "Create it", "--report"]),
-    "save: a pipe": (pipe("p"), [*RANK, "--save", "p"], ["p: this is no regular file", "--save another"]),
+    "save: a pipe": (pipe("p"), [*RANK, "--save", "p"], ["p: this is not a regular file", "--save another"]),
     "save: over the items": (
         None,
         [*RANK, "--items", "items.csv", "--save", "items.csv", "--force"],
@@ -310,7 +314,7 @@ COMMANDS = {
     "convert: exists": (None, [*OUT, "later.csv"], ["later.csv", "exists", "--force"]),
     "convert: a directory": (directory("d.csv"), [*OUT, "d.csv"], ["d.csv", "directory", "OUT the path"]),
     "convert: standard output": (None, [*OUT, "-"], ["OUT is -", "Give the path"]),
-    "convert: pairs to rankings": (None, [*OUT, "o.soc"], ["o.soc", "no rankings", ".csv"]),
+    "convert: pairs to rankings": (None, [*OUT, "o.soc"], ["o.soc", "not rankings", ".csv"]),
     "convert: no features": (None, [*OUT, "o.svmlight"], ["o.svmlight", "have none", "--items"]),
     "convert: layout of rankings": (None, [*OUT, "o.soc", "--layout", "winner-loser"], ["o.soc", "--layout", "Leave"]),
     "convert: unknown layout": (None, [*OUT, "o.csv", "--layout", "wl"], ["--layout", '"wl"', '"winner-loser"']),

@@ -178,7 +178,7 @@ BASIC = {
     "unknown item": (
         write("bad.csv", "item\nC01\nC99\n"),
         ["predict", "names.preflearn", "bad.csv"],
-        ['"C99"', "12 items", "only the items of its training"],
+        ['"C99"', "12 items", "only the items that it was trained on"],
     ),
     "unknown name, evaluate": (
         write("bad.csv", "winner,loser\nC01,C02\nC01,C99\n"),

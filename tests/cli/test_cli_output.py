@@ -109,7 +109,7 @@ def test_an_anchor_that_a_category_lacks_is_named_with_it(run, years):
     command = ("rank", "years.csv", "--by", "year", "--no-circles", "--out", "r.csv", "--anchor", "dora=0")
     code, _, err = run(*command)
     assert code == 2
-    assert 'year "2002": the anchor "dora" is none of the 3 ranked items' in err
+    assert 'year "2002": the anchor "dora" is not among the 3 ranked items' in err
 
 
 @pytest.mark.parametrize("name", slow_except(["-", "/dev/stdout"], "-"))

@@ -224,7 +224,7 @@ MISTAKES: list[tuple[str, Callable[[], Any], type[Exception], list[str]]] = [
         "frames of other columns as bags",
         lambda: Bags([pd.DataFrame({"u": [1], "v": [2]}), pd.DataFrame({"v": [2], "w": [1]})], names=["x", "y"]),
         DataError,
-        ['bag 1 ("y")', 'bag 0 ("x")', 'has no "u"', 'has "w" besides'],
+        ['bag 1 ("y")', 'bag 0 ("x")', 'has no "u"', 'also has "w"'],
     ),
     (
         "feature names of some columns of frames",

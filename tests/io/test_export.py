@@ -118,7 +118,7 @@ def test_a_byte_order_mark_only_on_request(tmp_path):
 
 @pytest.mark.parametrize("name", ["r.xls", "r.pdf", "r", "r.csv.gz", "csv"])
 def test_other_endings_are_refused_with_a_list(name, tmp_path):
-    with pytest.raises(DataError, match="does not say how to write a table") as caught:
+    with pytest.raises(DataError, match=r"not a known format of tables|no ending") as caught:
         write_table(TABLE, tmp_path / name)
     assert all(ending in str(caught.value) for ending in ENDINGS)
     assert not list(tmp_path.iterdir())

@@ -114,7 +114,7 @@ def test_differences_that_no_number_can_hold_are_an_error():
     [
         ("winner,loser,d\na,b,1\n", "covariates=e", r"there is no column 'e' for covariates \(columns:.*Name one of"),
         ("winner,loser,d\na,b,1\n", "covariates=d-e", r"there is no column 'd-e' for covariates"),
-        ("winner,loser,d\na,b,1\n", "covariate=d", '"covariate" is no role \\(nearest names: "covariates"'),
+        ("winner,loser,d\na,b,1\n", "covariate=d", '"covariate" is not a role \\(nearest names: "covariates"'),
         (
             "ranking,d\na > b,1\n",
             "covariates=d",

@@ -75,7 +75,7 @@ def test_where_nothing_fits_the_message_says_what_a_table_needs(name: str, tmp_p
     message = refusal(UNLIKE[name], tmp_path)
     assert "guess" not in message
     assert "do not say who was preferred" in message
-    assert "two columns with the names of what was compared" in message
+    assert "two columns with names of items" in message
     assert 'columns="first=COLUMN,second=COLUMN,winner=COLUMN"' in message
 
 

@@ -44,11 +44,11 @@ MISTAKES = {
     "pickle": ("m.csv", b"\x80\x04\x95\x10", r"pickle.*Save the data as CSV or Parquet"),
     "web page": ("m.csv", b"<!DOCTYPE html><html></html>", r"web page.*Download the data file itself"),
     "bzip2": ("m.csv.bz2", b"BZh91AY", r"compressed by bzip2.*Unpack it first"),
-    "broken gzip": ("m.csv.gz", b"\x1f\x8b\x08\x00junk", r"gzip data are damaged.*Fetch it again"),
+    "broken gzip": ("m.csv.gz", b"\x1f\x8b\x08\x00junk", r"gzip data are damaged.*Download or copy it again"),
     "cut gzip": (
         "m.csv.gz",
         gzip.compress(b"winner,loser\nann,bob\n" * 99, mtime=0)[:-9],
-        r"gzip data.*Fetch it again",
+        r"gzip data.*Download or copy it again",
     ),
     "broken parquet": ("m.parquet", b"PAR1 nonsense", r"not a readable Parquet file.*Write it again"),
     "binary": ("m.csv", b"winner,loser\nann\x00,bob\n", r"line 2: byte 16 is zero.*Give a text file"),
@@ -81,7 +81,7 @@ MISTAKES = {
     "three of a kind": (
         "m.csv",
         b"variety_a,variety_b,variety_c,best\nu,v,w,A\n",
-        r'do not say who was preferred.*share names.*columns="first=COLUMN',
+        r'do not say who was preferred.*most of them in both.*columns="first=COLUMN',
     ),
     "no outcome": ("m.csv", b"home,away\nann,bob\n", r'two sides.*do not say who.*columns="winner=home,loser=away"'),
     "sides of two kinds": (
@@ -176,7 +176,7 @@ MISTAKES = {
     "shares": (
         "m.csv",
         b"first,second,outcome\nann,bob,0.7\nann,cy,0.2\n",
-        r'holds 0.2, 0.7 \(line 2: 0.7, line 3: 0.2\), nothing below 0.*"first=0,second=1" or.*"first=1,second=0"',
+        r'holds 0.2, 0.7 \(line 2: 0.7, line 3: 0.2\), no negative numbers.*"first=0,second=1" or.*"first=1,second=0"',
     ),
     "a slider": (
         "m.csv",
@@ -202,17 +202,17 @@ MISTAKES = {
     "a score without sign": (
         "m.csv",
         b"left,right,score\nann,bob,35\nann,cy,82.5\nbob,cy,50\n",
-        r'holds 35, 50, 82.5 .*nothing below 0.*outcomes="first=35,second=83"',
+        r'holds 35, 50, 82.5 .*no negative numbers.*outcomes="first=35,second=83"',
     ),
     "a margin without sign": (
         "m.csv",
         b"first,second,margin\nann,bob,12\nann,cy,0.5\n",
-        r'nothing below 0.*If the first side won every time, use outcomes="first=positive"',
+        r'no negative numbers.*If the first side won every time, use outcomes="first=positive"',
     ),
     "always 1": (
         "m.csv",
         b"left,right,preference\nann,bob,1\nann,cy,1\n",
-        r'holds 1 \(line 2: 1\), nothing below 0.*outcomes="first=positive"',
+        r'holds 1 \(line 2: 1\), no negative numbers.*outcomes="first=positive"',
     ),
     "winner number": (
         "m.csv",
@@ -319,7 +319,7 @@ ITEM_MISTAKES = {
     "beyond scaling": (
         ITEMS.replace(b"3", b"1e200"),
         None,
-        r'i.csv: column "size" spreads over.*columns="without=size"',
+        r'i.csv: the standard deviation of column "size" is.*columns="without=size"',
     ),
     "items without names": (b"x,y\n0.5,2\n0.25,3\n", None, r"i.csv: no column holds the names.*Add a column item"),
     "two columns of numbers": (
@@ -378,7 +378,10 @@ CALLS = {
         lambda: read_preferences(GAMES, columns="first=home,second=awy"),
         r"data frame: there is no column 'awy' for second.*nearest names: \"away\".*Name one",
     ),
-    "unknown role": (lambda: read_preferences(GAMES, columns="frist=home"), r'"frist" is no role.*"first".*Roles are'),
+    "unknown role": (
+        lambda: read_preferences(GAMES, columns="frist=home"),
+        r'"frist" is not a role.*"first".*Roles are',
+    ),
     "no role": (lambda: read_preferences(GAMES, columns="home"), r'"home" does not say.*Write role=column'),
     "role twice": (lambda: read_preferences(GAMES, columns="first=home,first=away"), r'"first" is named twice'),
     "one side": (lambda: read_preferences(GAMES, columns="first=home"), r"first is named and second is not. Name both"),
@@ -408,7 +411,7 @@ CALLS = {
             pd.DataFrame({"x_left": [0.5], "x_right": [1.5], "y_left": [1], "y_right": [2], "winner": ["left"]}),
             np.eye(3),
         ),
-        r"have features and no names, so that .* Leave out the table of items",
+        r"have features but no names, so .* Leave out the table of items",
     ),
 }
 

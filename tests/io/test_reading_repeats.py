@@ -57,7 +57,7 @@ def test_a_table_that_was_pasted_is_read_as_it_was_before(times: int) -> None:
     assert same(data, read(TEAS)[0])
     n_rows = 312 * times
     assert warned == [
-        f"data frame: the whole table is there {times} times, and {n_rows - 312:,} of {n_rows:,} rows are copies: they "
+        f"data frame: the whole table occurs {times} times, and {n_rows - 312:,} of {n_rows:,} rows are copies: they "
         'repeat an earlier row in every column, "judge" among them (row 312 is row 0). Each counts once. If they are '
         'further answers, keep them with repeated_rows="keep".'
     ]
@@ -67,7 +67,7 @@ def test_a_table_that_was_pasted_is_read_as_it_was_before(times: int) -> None:
 @pytest.mark.slow
 def test_a_pasted_table_has_the_ranking_and_the_verdict_of_the_table() -> None:
     one = preflearn.rank(TEAS, model="bradley-terry")
-    with pytest.warns(DataWarning, match="the whole table is there 4 times"):
+    with pytest.warns(DataWarning, match="the whole table occurs 4 times"):
         four = preflearn.rank(pd.concat([TEAS] * 4, ignore_index=True), model="bradley-terry")
     assert repr(four.to_dict()) == repr(one.to_dict())  # some are NaN
     assert str(four.rankability) == str(one.rankability)
@@ -76,7 +76,7 @@ def test_a_pasted_table_has_the_ranking_and_the_verdict_of_the_table() -> None:
 def test_the_order_of_copies_does_not_matter() -> None:
     shuffled = pd.concat([TEAS] * 3).sample(frac=1, random_state=0)
     data, _, warned = read(shuffled)
-    assert "the whole table is there 3 times" in warned[0]
+    assert "the whole table occurs 3 times" in warned[0]
     assert stated(data) == stated(read(TEAS)[0])
 
 
@@ -115,10 +115,8 @@ def test_a_pasted_table_without_judges_is_kept_and_said_loudly() -> None:
     plain = TEAS.drop(columns="judge").drop_duplicates()
     data, _, warned = read(pd.concat([plain] * 4, ignore_index=True))
     assert len(data) == 4 * len(plain)
-    assert warned[0].startswith(
-        f"data frame: every row is there 4 times ({3 * len(plain):,} of {4 * len(plain):,} rows"
-    )
-    assert warned[0].endswith("delete the copies: they make everything look far surer than it is.")
+    assert warned[0].startswith(f"data frame: every row occurs 4 times ({3 * len(plain):,} of {4 * len(plain):,} rows")
+    assert warned[0].endswith("delete the copies: they make results look much more certain than they are.")
 
 
 def test_votes_of_a_model_about_prompts_that_are_not_there_stay() -> None:
@@ -181,6 +179,6 @@ def test_lines_of_a_file_are_named_after_copies_were_left_out(tmp_path: Path) ->
     ):
         read_preferences(path)
     path.write_text("".join([*rows, *rows[1:]]))
-    with pytest.warns(DataWarning, match="the whole table is there 2 times"):
+    with pytest.warns(DataWarning, match="the whole table occurs 2 times"):
         assert len(read_comparisons(path)) == 10
     assert len(read_comparisons(path, repeated_rows="keep")) == 20

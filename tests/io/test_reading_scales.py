@@ -90,9 +90,9 @@ def test_preferences_of_tournesol_are_for_the_second_if_positive(tmp_path: Path)
 
 
 def test_names_alone_do_not_make_a_known_layout(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="nothing below 0"):
+    with pytest.raises(DataError, match="no negative numbers"):
         read(write(tmp_path, "video_a,video_b,score\na,b,30\nb,c,70\n"))
-    with pytest.raises(DataError, match="nothing below 0"):
+    with pytest.raises(DataError, match="no negative numbers"):
         read(write(tmp_path, "generator_1,generator_2,preference\na,b,1\nb,c,3\n"))
 
 

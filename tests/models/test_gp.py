@@ -97,7 +97,7 @@ def test_integers_are_row_numbers_unless_the_names_are_integers():
     by_text = PreferenceGP(hyperparameters="fixed").fit(Comparisons(None, first, second, names=["ann", "bob", "cy"]))
     np.testing.assert_array_equal(by_text.predict_utility([2, np.int64(0)]), by_text.predict_utility(["cy", "ann"]))
     assert by_text.rank([2, 1]).names.tolist() == ["bob", "cy"]
-    with pytest.raises(ValueError, match="3 is no row number of the 3 items"):
+    with pytest.raises(ValueError, match="3 is not a row number of the 3 training items"):
         by_text.predict_utility([0, 3])
     by_number = PreferenceGP(hyperparameters="fixed").fit(Comparisons(None, first, second, names=[2, 1, 0]))
     names = by_number.comparisons_.names[:2].tolist()
@@ -366,8 +366,8 @@ def test_more_mistakes_are_explained(matches):
         (lambda: model.leave_one_out("pair"), "is not one of"),
         (lambda: model.update(matches, hyperparameters="yes"), "is not one of"),
         (lambda: model.log_evidence([1.0]), "constant value, length scale"),
-        (lambda: model.predict_utility([99]), "no row number"),
-        (lambda: model.predict_utility(["ann"]), "no row number"),
+        (lambda: model.predict_utility([99]), "not a row number"),
+        (lambda: model.predict_utility(["ann"]), "not a row number"),
         (lambda: model.predict_utility(matches.items, return_std=True, return_cov=True), "not both"),
         (lambda: model.update(Comparisons(np.ones((2, 3)), [0], [1])), "3 features"),
         (lambda: model.update(Comparisons(None, ["a"], ["b"])), "features"),

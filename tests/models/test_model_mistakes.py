@@ -125,7 +125,7 @@ MISTAKES = {
     "other items without features": (
         lambda: RankRLS().fit(bare).predict(Comparisons(5, [0, 1, 2, 3], [1, 2, 3, 4])),
         ValueError,
-        ["4 is no row number of the 4 items of training"],
+        ["4 is not a row number of the 4 training items"],
     ),
     "score without truth": (lambda: RankRLS().fit(X, y).score(X), ValueError, ["true scores", "score(X, y)"]),
     "alphas negative": (lambda: RankRLSCV([-1.0, 1.0]).fit(X, y), ValueError, ["alphas", "positive"]),

@@ -125,7 +125,7 @@ def test_mistakes():
         held_out(Spy, votes(0), by="item")
     with pytest.raises(DataError, match="who judged"):
         held_out(Spy, votes(0), by="judge")
-    with pytest.raises(DataError, match="all of the same two items, so nothing is left to learn from"):
+    with pytest.raises(DataError, match="are of the same two items; when these are held out, nothing is left"):
         held_out(Spy, Comparisons(2, [0, 1], [1, 0]))
     with pytest.raises(DataError, match="at least 2"):
         held_out(Spy, votes(0), n_folds=1)
@@ -147,7 +147,7 @@ def test_clusters_are_held_out_whole():
     np.testing.assert_array_equal(found.unit, data.clusters())
     with pytest.raises(DataError, match=r"cluster of each comparison.*cluster=\.\.\."):
         held_out(Spy, votes(0), by="cluster")
-    with pytest.raises(DataError, match="all of one cluster"):
+    with pytest.raises(DataError, match="are of one cluster"):
         held_out(Spy, data[prompt == "p"], by="cluster")
 
 

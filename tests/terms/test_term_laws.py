@@ -502,7 +502,7 @@ def test_an_update_brings_terms_that_the_first_comparisons_could_not_tell():
     longer = np.where(np.arange(300) < 100, 0.0, rng.normal(size=300))
     answer = np.sign(0.5 * (second - first) + longer + rng.logistic(size=300))
     data = Comparisons(6, first, second, answer, covariates=longer)
-    with pytest.warns(preflearn.exceptions.DataWarning, match="say nothing"):
+    with pytest.warns(preflearn.exceptions.DataWarning, match="they have no effect"):
         model = PreferenceGP(likelihood="logit", n_restarts=0).fit(data[:100])
     effect = model.update(data[100:]).covariate_effects_[0]
     assert effect.low > 0.2

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["LOOK_FOR_CIRCLES", "Advice", "advise", "alike_names", "camps"]
 
 LOOK_FOR_CIRCLES = "Ask for it with " + Setting("circles", True)
-COLLECT_MORE = "Collect more; if differences should be plain, check which column says who won."
+COLLECT_MORE = "Collect more comparisons; if you expect clear differences, check which column says who won."
 MISSING = ("nan", "na", "n/a", "null", "none", "-", "?", "#n/a")
 
 
@@ -126,11 +126,11 @@ def camps(ladder: Ladder, limits: Limits = LIMITS) -> list[Advice]:
         return []
     each = " and ".join(f"{len(camp)} ({first_few(camp, 12)})" for camp in sides)
     text = (
-        f"The judges fall into two camps of opposite tastes, of {each}, and a ranking for all of them says little of "
-        "either. Rank each camp by itself."
+        f"The judges fall into two camps of opposite tastes: {each}. One ranking for all judges says little about "
+        "either camp. Rank each camp by itself."
     )
     if 4 * len(sides[1]) <= len(model.judges_):
-        text += " Or did the smaller one read the question the other way round?"
+        text += " Or did the smaller camp read the question the other way round?"
     neither = [name for name in model.judges_ if not any(name in camp for camp in sides)]
     if neither:
         text += f" {first_few(neither, 12)} {'belongs' if len(neither) == 1 else 'belong'} to neither."
@@ -160,16 +160,16 @@ def _circles_or_noise(case: _Case) -> list[Advice]:
     advice = _noise(case) if found is None else _circles(found, case.limits)
     doubts = ""
     if found is not None and found.found and "circles" not in ladder.terms:
-        doubts += " This model has no part for circles and takes them for noise: its intervals are too narrow."
+        doubts += " This model has no term for circles and treats them as noise, so its intervals are too narrow."
     if any(one.term == "side" for one in ladder.left_out):
-        doubts += " But who stands first mostly follows from the items: an advantage of one side may be all of it."
+        doubts += " But the items mostly decide which of them is first: an advantage of one side may explain all of it."
     if data.weight is not None and data.weight.max() > 1:
         doubts += (
-            " A weight is taken for so many answers that agreed: if weights say something else, leave their column "
-            "out, as they make circles of chance."
+            " A weight counts as that many equal answers. If weights mean something else, leave their column out: "
+            "they can make chance look like circles."
         )
     in_order = len(data) >= case.limits.many_comparisons and wins_in_order(data)
-    order = " But they contradict each other nowhere: ask about items that never met." if in_order else ""
+    order = " But they never contradict each other: compare items that have not met yet." if in_order else ""
     further = {"circles": doubts, "noise": order}
     return [
         replace(one, text=one.text + further[one.kind]) for one in advice if not (case.camps and one.kind == "noise")
@@ -188,19 +188,19 @@ def _noise(case: _Case) -> list[Advice]:
 def _circles(found: Rankability, limits: Limits = LIMITS) -> list[Advice]:
     """Return what follows from the verdict, which says itself whether preferences run in circles."""
     data = found.models["ranking"].comparisons_
-    more = f"runs in circles more than chance would make it ({p_value(found.p_value)})"
+    more = f"more cyclic than chance would make them ({p_value(found.p_value)})"
     if found.verdict == "rankable":
         if found.p_value > CLEAR or found.shared or data.items is None:  # shared: tastes of judges explain it
             return []
         text = (
-            f"What this ranking leaves unexplained {more}, though circles along the features, all or one or two of "
-            "them, explain it no better: they may depend on something that the table of items does not have. Compare "
+            f"The residuals of this ranking are {more}, but circles along the features (all of them, or one or two) "
+            "do not explain them better. They may depend on something that the table of items does not have. Compare "
             "the same pairs again."
         )
         return [Advice("circles", text)]
     if found.hint:
         what = "items" if data.items is None else "pairs"
-        text = f"What a ranking leaves unexplained {more}, but there are too many {what} to learn circles in passing."
+        text = f"The residuals of a ranking are {more}, but there are too many {what} to look for circles by default."
         return [Advice("circles", text, cure=LOOK_FOR_CIRCLES)]
     if found.verdict == "only noise":
         return [Advice("noise", f"Places mean nothing here: chance could have made them. {COLLECT_MORE}")]
@@ -212,23 +212,24 @@ def _circles(found: Rankability, limits: Limits = LIMITS) -> list[Advice]:
     cycle = f", as in {' > '.join(map(str, [*names, names[0]]))}" if sure >= limits.told_apart else ""
     if data.n_items <= limits.items_grouped:
         number = found.clusters().n_clusters_
-        groups = f" But {number} groups of items can be ranked within: inspect names them." if number > 1 else ""
-    share = f"{found.ranking_share:.0%} of what was learned"
+        groups = (
+            f" But within each of {number} groups, items can be ranked: inspect names the groups." if number > 1 else ""
+        )
+    share = f"{found.ranking_share:.0%} of the learned preferences"
     if found.ordered:
         text = (
-            f"How strong preferences are{along} does not follow from one utility for each item (that explains "
-            f"{share}). The order of the items stands, but ask for single pairs (predict) where probabilities "
-            f"matter.{groups}"
+            f"One utility for each item does not explain how strong preferences are{along}: it explains {share}. The "
+            f"order of the items is still right, but predict single pairs (predict) where probabilities matter.{groups}"
         )
     elif found.verdict == "cyclic":
         text = (
-            f"Preferences run in circles{along}{cycle}, so that places say little: the best ranking explains {share}. "
-            f"Ask for single pairs (predict).{groups}"
+            f"Preferences run in circles{along}{cycle}, so places mean little: the best ranking explains {share}. "
+            f"Predict single pairs instead (predict).{groups}"
         )
     else:
         text = (
-            f"Some preferences run in circles{along}{cycle}: a ranking explains {share}. Ask for single pairs "
-            f"(predict) where it matters.{groups}"
+            f"Some preferences run in circles{along}{cycle}: a ranking explains {share}. Predict single "
+            f"pairs (predict) where it matters.{groups}"
         )
     return [Advice("circles", text)]
 
@@ -245,7 +246,7 @@ def _parts(case: _Case) -> list[Advice]:
     on = "on their features" if case.data.items is not None else "on the prior alone"
     text = (
         f"The comparisons fall into {len(compared)} parts that never met ({first_few(sizes[order].tolist())} items): "
-        f"how items of different parts stand to each other rests {on}. Compare some of them, such as {ends[0]} with "
+        f"how items of different parts compare depends {on}. Compare some of them, such as {ends[0]} with "
         f"{ends[1]}."
     )
     return [Advice("parts", text, tuple(ends))]
@@ -256,9 +257,9 @@ def _matched(case: _Case) -> list[Advice]:
     if not is_widened(case.analysis.model):
         return []
     text = (
-        "Items mostly met others of about their own strength, so that all differences that were seen are small: a "
-        "spread of utilities that is learned from these would draw all items together, and is not used. How far the "
-        "first is from the last rests on sums along chains. Compare some that are far apart."
+        "Items were mostly compared with items of about equal strength, so all observed differences are small. A "
+        "spread of utilities learned from these would pull all items together, so it is not used. The distance from "
+        "the first to the last item is a sum of many small differences. Compare some items that are far apart."
     )
     return [Advice("pairing", text)]
 
@@ -271,7 +272,7 @@ def _missing_terms(case: _Case) -> list[Advice]:
         return []
     what = " and ".join(BESIDE[one.term] for one in sorted(missing, key=lambda one: -(one.gain or 0.0)))
     text = (
-        f"The model that was asked for leaves out what the comparisons show: {what}. Places and intervals may be "
+        f"The requested model leaves out something that the comparisons show: {what}. Places and intervals may be "
         "wrong. Let the evidence choose the model (auto), or add the term."
     )
     return [Advice("model", text)]
@@ -304,7 +305,7 @@ def _unfounded(case: _Case) -> list[Advice]:
     rest = "rest" if len(places) > 1 else "rests"
     cure = "Compare such items more" if known is None else f"Compare {names[rows[places[0]]]} with {known}"
     text = (
-        f"{len(places)} of the first {top} places {rest} on almost nothing: {which}{more}. {cure}, or read the others' "
+        f"{len(places)} of the first {top} places {rest} on almost nothing: {which}{more}. {cure}, or read the other "
         "places without them."
     )
     return [Advice("unfounded", text, tuple(names[rows[k]] for k in places))]
@@ -365,7 +366,7 @@ def alike_names(names: Any) -> list[Advice]:
     more = "; ..." if len(groups) > 3 else ""
     text = (
         f"{plural(len(groups), 'name is', 'names are')} written in several ways, which count as different items "
-        f"({shown}{more}). If they are the same, write them alike."
+        f"({shown}{more}). If they are the same, write them the same way."
     )
     return [Advice("names", text, tuple(name for group in groups for name in group))]
 
@@ -382,17 +383,17 @@ def _plain_name(name: str) -> str:
 def _extremes(case: _Case) -> list[Advice]:
     """Return which items never lost, and which never won."""
     record, found = case.analysis.record, []
-    bound_by = "the prior" if case.data.items is None else "features and prior"
+    bound_by = "the prior limits" if case.data.items is None else "features and prior limit"
     for kind, never, times, bound in (
-        ("undefeated", "never lost", record.losses + record.ties, "from above"),
-        ("winless", "never won", record.wins + record.ties, "from below"),
+        ("undefeated", "never lost", record.losses + record.ties, "above"),
+        ("winless", "never won", record.wins + record.ties, "below"),
     ):
         names = tuple(case.names[np.flatnonzero((case.played > 0) & (times == 0))])
         if names:
             they = "they are" if len(names) > 1 else "it is"
             text = (
-                f"{plural(len(names), 'item')} {never} ({first_few(names, 5)}): how far {they} from the others is "
-                f"bounded {bound} only by {bound_by}."
+                f"{plural(len(names), 'item')} {never} ({first_few(names, 5)}): only {bound_by} how far {they} {bound} "
+                "the others."
             )
             found.append(Advice(kind, text, names))
     return found
@@ -434,7 +435,7 @@ def _alike(case: _Case) -> list[Advice]:
             f"{len(close)} of {plural(top - 1, 'pair')} of neighbours {where} cannot be told apart (their order is "
             f"less than {sure} sure): {shown}{more}."
         )
-    return [Advice("alike", f"{text} Read the intervals of places.")]
+    return [Advice("alike", f"{text} Look at the intervals of places.")]
 
 
 WARNINGS: tuple[Callable[[_Case], Iterable[Advice]], ...] = (

@@ -135,7 +135,7 @@ class Ladder:
         """Why this model was chosen, in a sentence."""
         chosen, *rest = self.ordered
         words = chosen.terms.words
-        over_all = ". Places and utilities are by how much an item is preferred to all items on average"
+        over_all = ". Places and utilities show how much an item is preferred to the others on average"
         over_all = over_all if "circles" in chosen.terms else ""
         if self.asked:
             return f"{words}: as asked for{over_all}"

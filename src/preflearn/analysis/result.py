@@ -428,7 +428,7 @@ def find_anchor(items: Any, anchor: Mapping[Any, float]) -> tuple[int, float]:
     if str(item) not in names:
         near = nearest_names(str(item), names, limit=3)
         raise DataError(code="unknown-anchor", owner="rank").says(
-            f'the anchor "{item}" is none of the {len(names)} ranked items{f" ({near})" if near else ""}',
+            f'the anchor "{item}" is not among the {len(names)} ranked items{f" ({near})" if near else ""}',
             "Give the name as the ranking prints it",
         )
     return names.index(str(item)), float(value)

@@ -122,15 +122,15 @@ def _said(data: Comparisons, label: list[str], layout: str) -> list[tuple[str, s
 def ranking_content(data: Comparisons, out: Path, kind: str) -> tuple[bytes, str]:
     """Return each group of comparisons as one ranking, and what they are; PrefLib counts alternatives from 1."""
     if data.group is None:
-        raise DataError(f"{out}: single comparisons are no rankings. Give rankings, or write a table such as .csv.")
+        raise DataError(f"{out}: single comparisons are not rankings. Give rankings, or write a table such as .csv.")
     label = _labels(data)
     counts: dict[tuple[tuple[int, ...], ...], float] = {}
     for number, rows in _groups(data):
         order = _ranking(data, rows)
         if order is None:
             raise DataError(
-                f"{out}: the comparisons of group {number} are no ranking: some are missing, or they contradict. Write "
-                "a table such as .csv."
+                f"{out}: the comparisons of group {number} do not form a ranking: some are missing, or they "
+                "contradict each other. Write a table such as .csv."
             )
         weight = 1.0 if data.weight is None else float(data.weight[rows[0]])
         counts[order] = counts.get(order, 0.0) + weight
@@ -139,7 +139,9 @@ def ranking_content(data: Comparisons, out: Path, kind: str) -> tuple[bytes, str
     fits = {".soc": whole and not tied, ".soi": not tied, ".toc": whole, ".toi": True}
     if not fits[kind]:
         best = next(ending for ending in RANKINGS if fits[ending])
-        raise DataError(f"{out}: {kind} files hold no such rankings (ties, or items left out). Use the ending {best}.")
+        raise DataError(
+            f"{out}: {kind} files cannot hold rankings like these (ties, or items left out). Use the ending {best}."
+        )
     total = sum(counts.values())
     lines = [
         f"# FILE NAME: {out.name}",

@@ -57,10 +57,8 @@ def convert(
 
     kind = out.suffix.lower()
     if kind not in (*TABLES, *RANKINGS, *ROWS):
-        raise DataError(
-            f'{out}: the ending "{kind}" says nothing about the format. Use {", ".join((*TABLES, *RANKINGS))} or '
-            ".svmlight."
-        )
+        named = f'the ending "{kind}" is not a known format' if kind else "the name has no ending"
+        raise DataError(f"{out}: {named}. Use {', '.join((*TABLES, *RANKINGS))} or .svmlight.")
     if kind in TABLES:
         check_ending(out)
     if layout is not None and kind not in TABLES:

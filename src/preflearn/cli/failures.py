@@ -82,7 +82,7 @@ def _reworded(error: Any, chain: Sequence[str], options: Callable[[], Options]) 
     if isinstance(error, cyclopts.MissingArgumentError) and error.argument is not None:
         return f"{error.keyword or error.argument.name} is missing."
     if isinstance(error, cyclopts.RepeatArgumentError):
-        return f"{error.token.keyword} is given twice. Give it once, with commas between its parts."
+        return f"{error.token.keyword} is given twice. Give it once, and put commas between several values."
     if isinstance(error, cyclopts.UnknownOptionError):
         return _unknown_option((error.token.keyword or error.token.value).partition("=")[0], chain, options())
     if isinstance(error, cyclopts.UnknownCommandError):
@@ -107,7 +107,7 @@ def _too_many(unused: Sequence[str]) -> str:
             f"(cat FIRST; tail -n +2 {unused[0]}) > ALL.csv."
         )
     rest = ", ".join(f"'{token}'" for token in unused)
-    return f"too many arguments: {rest}. Leave out the rest, or put names with blanks in quotes."
+    return f"too many arguments: {rest}. Leave out the rest, or put names with spaces in quotes."
 
 
 def _unknown_option(option: str, chain: Sequence[str], known: Options) -> str | None:

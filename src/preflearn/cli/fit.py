@@ -162,8 +162,8 @@ def _learn(
     else:
         for option in learning.least_squares_options:
             raise DataError(
-                f"{option} is for models by least squares, and --model {asked} learns such things by evidence. Leave "
-                "it out, or use --model rankrls."
+                f"{option} is for least-squares models, and --model {asked} does not use it. Leave it out, or use "
+                "--model rankrls."
             )
     if n_features is not None and not 1 <= n_features <= MOST_FEATURES:
         raise DataError(f"--n-features is {n_features}; it must be at least 1 and at most {MOST_FEATURES:,}.")

@@ -126,7 +126,9 @@ def check_options(choices: Learning) -> None:
             )
         if number is not None and choices.ties != "auto":
             option = "--alpha" if choices.penalised else "--components"
-            raise DataError(f"--scoring decides what is chosen, and {option} leaves no choice. Give one of the two.")
+            raise DataError(
+                f"--scoring is for choosing {option[2:]}, but {option} already gives it. Give one of the two."
+            )
 
 
 def _number(choices: Learning) -> float | None:

@@ -36,7 +36,7 @@ def read_to_hold_out(data: str, reading: ReadOptions, by: str, folds: int) -> tu
         )
     if not X.outcome.any():
         raise DataError(
-            f"{read.source}: all comparisons are ties, so there is no winner to predict. Give some with one."
+            f"{read.source}: all comparisons are ties, so there is no winner to predict. Give some with a winner."
         )
     return read, X
 

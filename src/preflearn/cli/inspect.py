@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["USAGE", "inspect"]
 
 USAGE = "preflearn inspect DATA [OPTIONS]"
-_ONE_GROUP = "No groups of items were found that can be ranked within and have little between them."
+_ONE_GROUP = "Found no groups of items with a clear ranking within each group and little between groups."
 
 
 def inspect(

@@ -72,8 +72,8 @@ def judge_rows(data: Ratings, prediction: Any, relevant: float | None = None) ->
     share = float(np.mean(data.score >= level))
     if odd is not None and relevant is None:
         notes.append(
-            f"MAP and P@k are left out: the scores are no grades 0, 1, 2, ... ({odd:g} occurs). Give --relevant to "
-            "count scores from a number on as relevant."
+            f"MAP and P@k are left out: the scores are not grades 0, 1, 2, ... ({odd:g} occurs). Use --relevant to "
+            "say from which score a row is relevant."
         )
     elif share in (0.0, 1.0):
         which = "every" if share else "no"

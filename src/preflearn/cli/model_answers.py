@@ -235,7 +235,7 @@ def _check_known(names: Any, known: list[str], source: str) -> None:
         raise DataError(
             f'{source}: "{unknown[0]}" is not among the {len(known)} items that the model knows'
             f"{' (' + nearest + ')' if nearest else ''}; {len(unknown)} of {len(names)} items are unknown. "
-            "Without features it can score only the items of its training."
+            "Without features it can score only the items that it was trained on."
         )
 
 

@@ -155,7 +155,7 @@ def comparisons_of(source: str, options: ReadOptions) -> tuple[Reading, Comparis
     data = getattr(saved.estimator, "comparisons_", None)
     if not isinstance(data, Comparisons):
         raise DataError(
-            f"{source}: this model, by least squares, does not keep its data. Give the table of comparisons instead."
+            f"{source}: this least-squares model does not keep its data. Give the table of comparisons instead."
         )
     what = f"a model, and the {count(len(data), 'comparison')} of {count(data.n_items, 'item')} it learned from"
     reading = Reading(data, what, {}, (f"{source}: {what}.",), None, source)
@@ -279,7 +279,7 @@ def open_saved(path: Path, data: str | None = None) -> Saved:
     from preflearn.files import open_model
 
     if str(path) == "-":
-        raise DataError("MODEL is -, and a model is not read from standard input. Give the path of a model file.")
+        raise DataError("MODEL is -, but a model cannot be read from standard input. Give the path of a model file.")
     try:
         estimator, notes = open_model(path)
     except FileFormatError:

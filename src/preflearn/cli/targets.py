@@ -36,7 +36,7 @@ def _check(path: Path, option: str, force: bool, sources: Sequence[Path], bom: b
     if option == "--out" and str(path) == "-":
         return
     if str(path) == "-":
-        raise DataError(f"{option} is -, and a file is wanted. Give the path of a file.")
+        raise DataError(f"{option} is -, but it must be a file. Give the path of a file.")
     if path.is_dir():
         raise DataError(f"{path}: this is a directory. Give {option} the path of a file.")
     if is_pipe(path) or open_stream(path) is not None:
@@ -44,7 +44,7 @@ def _check(path: Path, option: str, force: bool, sources: Sequence[Path], bom: b
             if not os.access(path, os.W_OK):
                 raise DataError(f"{path}: this cannot be written to. Give {option} another path.")
             return
-        raise DataError(f"{path}: this is no regular file. Give {option} another path.")
+        raise DataError(f"{path}: this is not a regular file. Give {option} another path.")
     for source in sources:
         if path.exists() and source.exists() and path.samefile(source):
             raise DataError(f"{path}: this file is read by the same command. Give {option} another path.")

@@ -344,7 +344,7 @@ def _columns(frames: list[Any], which: list[str], features: list[str] | None) ->
         extra = [column for column in own if column not in columns]
         if missing or extra:
             lacks = f" has no {first_few(missing)}" if missing else ""
-            has = f"{' and' if missing else ''} has {first_few(extra)} besides" if extra else ""
+            has = f"{' and' if missing else ''} also has {first_few(extra)}" if extra else ""
             raise DataError(code="bag-columns-differ", owner="Bags").says(
                 f"the columns of {one} are not those of {first}: it{lacks}{has}", "Give every point the same features"
             )

@@ -280,7 +280,7 @@ def check_labels(values: Any, n_rows: int, what: str, owner: str, per: str) -> N
     if len(missing):
         raise DataError(code="label-missing", owner=owner).says(
             f"{what} is missing for {len(missing)} of {n_rows} {per}s ({rows_text(missing)})",
-            f"Give every {per} a {what}, or drop those {per}s",
+            f"Give every {per} a value of {what}, or drop those {per}s",
         )
     for row, label in enumerate(labels):
         if not isinstance(label, Hashable):

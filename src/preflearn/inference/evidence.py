@@ -483,7 +483,7 @@ def check_points(points: Any, names: tuple[str, ...]) -> HyperPosterior | None:
     if points is None:
         return None
     if not isinstance(points, HyperPosterior) or numbers(points.weight, "weights").ndim != 1:
-        raise DataError("the points of the hyperparameters are no points")
+        raise DataError("the points of the hyperparameters are not valid")
     if np.shape(points.theta) != (*points.weight.shape, len(names)):
         raise DataError("there are other points than weights")
     if points.weight.min(initial=1.0) < 0 or abs(points.weight.sum() - 1.0) > 1e-6:

@@ -74,9 +74,9 @@ def check_ending(path: Path, *, bom: bool = False) -> str:
         return ".csv"
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        named = f'the ending "{ending}" of this name' if ending else "this name has no ending, which"
+        named = f'the ending "{ending}" is not a known format of tables' if ending else "the name has no ending"
         raise DataError(code="unknown-table-ending", where=Place(str(path))).says(
-            f"{named} does not say how to write a table", f"Use {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
+            named, f"Use {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}"
         )
     if bom and ending not in (".csv", ".tsv"):
         raise DataError(code="byte-order-mark-not-text", where=Place(str(path))).says(

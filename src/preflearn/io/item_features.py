@@ -263,7 +263,7 @@ def _deviation(table: Table, column: str, values: NDArray[np.float64]) -> float:
         deviation = float(np.nanstd(values))
     if not 1e-150 < deviation < 1e150:
         raise table.refuse(code="feature-too-wide").says(
-            f'column "{column}" spreads over {deviation:.3g}, beyond what can be scaled',
+            f'the standard deviation of column "{column}" is {deviation:.3g}, which cannot be scaled',
             "Change its unit, or leave it out: " + Setting("columns", {"without": column}),
         )
     return deviation

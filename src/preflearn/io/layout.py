@@ -330,7 +330,7 @@ def _features(
             raise table.refuse(code="unknown-feature").says(
                 f'there are no two columns for the feature "{stem}" (features: '
                 f"{first_few(by_stem, 8) or 'none'}{'; ' + nearest if nearest else ''})",
-                "Name one of them, or none: " + Setting("columns", {"features": "none"}),
+                "Name one of them, or use no features: " + Setting("columns", {"features": "none"}),
             )
     return tuple(by_stem[normal(stem)] for stem in stems)
 

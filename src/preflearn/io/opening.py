@@ -106,7 +106,7 @@ def read_bytes(path: str) -> bytes:
     except FileNotFoundError:
         if "://" in path:
             raise FileFormatError(code="address-not-a-file", where=Place(str(path))).says(
-                "this is an address, and a file is wanted", "Download it first"
+                "this is a web address, not a file", "Download the file first"
             ) from None
         nearest = _nearest_files(path)
         raise FileFormatError(code="no-such-file", where=Place(str(path))).says(
@@ -129,7 +129,7 @@ def read_bytes(path: str) -> bytes:
             data = bounded(gzip.GzipFile(fileobj=io.BytesIO(data)), name)
         except (OSError, EOFError, zlib.error) as error:
             raise FileFormatError(code="gzip-damaged", where=Place(name)).says(
-                f"the gzip data are damaged or cut off ({error})", "Fetch it again"
+                f"the gzip data are damaged or cut off ({error})", "Download or copy it again"
             ) from None
     _refuse_foreign(data, name)
     if not data.strip():

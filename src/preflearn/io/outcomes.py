@@ -342,9 +342,11 @@ def _which_side(table: Table, column: str, values: NDArray[np.float64], titles: 
         ends = min(0.0, ends[0] - 1), ends[1]
     one, other = Scale(*ends, ends=True), Scale(*ends[::-1], ends=True)
     codes = len(held) == 3 and all(value.is_integer() for value in held)
-    words = " If they are codes and no scale, write first, second or tie instead of the numbers." if codes else ""
+    words = (
+        " If the numbers are codes, not a scale, write first, second or tie instead of the numbers." if codes else ""
+    )
     return table.refuse(code="scale-unclear").says(
-        f"{head}, nothing below 0: which of these mean that the second side won?",
+        f"{head}, no negative numbers: which of these mean that the second side won?",
         f'Say which number is a clear win of the first ("{titles[0]}") and which of the second ("{titles[1]}"), as in '
         + stated(one)
         + " or the other way round, "

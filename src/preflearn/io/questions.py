@@ -51,8 +51,8 @@ def ask_columns(table: Table, named: dict[str, str]) -> Exception:
     cure = guess(table)
     if cure is None:
         cure = (
-            "Needed are two columns with the names of what was compared, which share names, and one that says who "
-            f"won: {LAYOUTS}. If the table has these, name the columns: "
+            "A table needs two columns with names of items, most of them in both, and one column that says who won: "
+            f"{LAYOUTS}. If the table has these, name the columns: "
             + Setting("columns", {"first": "COLUMN", "second": "COLUMN", "winner": "COLUMN"})
         )
     return table.refuse(code="who-won-unclear").says(

@@ -144,7 +144,7 @@ def named_roles(columns: Mapping[str, Any] | str | None, owner: str) -> dict[str
     if unknown:
         nearest = nearest_names(str(unknown[0]), ROLES)
         raise DataError(code="unknown-role", owner=owner).says(
-            Setting("columns") + f": {first_few(unknown)} is no role{' (' + nearest + ')' if nearest else ''}",
+            Setting("columns") + f": {first_few(unknown)} is not a role{' (' + nearest + ')' if nearest else ''}",
             f"Roles are {', '.join(ROLES)}; as in first=home_team,second=away_team",
         )
     for one, other in (("first", "second"), ("score_first", "score_second"), ("wins_first", "wins_second")):

@@ -331,7 +331,7 @@ def _of_rows(table: Table, layout: Layout, items: Any, options: Options) -> Read
     if items is not None and not isinstance(items, ItemEncoder):
         if layout.name.startswith("features"):
             raise table.refuse(code="items-of-unnamed-rows").says(
-                "the rows have features and no names, so that a table of items says nothing about them",
+                "the rows have features but no names, so a table of items cannot be matched with them",
                 "Leave out the table of items, or name the items in two columns (first,second)",
             )
         layout = replace(layout, features=())

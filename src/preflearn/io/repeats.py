@@ -60,10 +60,10 @@ def without_copies(table: Table, asked: Asked, notes: list[str], *, keep: bool) 
     if not telling:
         if whole:
             DataWarning(code="table-pasted", where=Place(table.source)).warn(
-                f"every row is there {times} times ({repeated})",
-                "No column, such as a judge, a time or an id, tells copies from further answers, so that all "
-                "count. If the table was pasted more than once, delete the copies: they make everything look far "
-                "surer than it is",
+                f"every row occurs {times} times ({repeated})",
+                "No column (such as a judge, a time or an id) shows whether these are copies or further answers, so "
+                "all of them count. If the table was pasted more than once, delete the copies: they make results "
+                "look much more certain than they are",
             )
         return table
     allowed = count // times if whole else count  # a table that was pasted is as it was before
@@ -77,7 +77,7 @@ def without_copies(table: Table, asked: Asked, notes: list[str], *, keep: bool) 
     copy = int(np.flatnonzero(occurrence >= allowed[code])[0])
     line, of = table.line[copy], table.line[int(np.flatnonzero(code == code[copy])[0])]
     what = (
-        f"the whole table is there {times} times, and {gone:,} of {n_rows:,} rows are copies"
+        f"the whole table occurs {times} times, and {gone:,} of {n_rows:,} rows are copies"
         if whole
         else f"{gone:,} of {n_rows:,} rows are copies"
     )

@@ -93,7 +93,7 @@ def cholesky_psd(K: FloatArray) -> tuple[FloatArray, float]:
     raise np.linalg.LinAlgError(
         f"cholesky_psd: the {n} x {n} matrix is not positive semi-definite: its smallest eigenvalue is "
         f"{values[0]:.3g} (largest {values[-1]:.3g}); adding {jitter:.3g} to the diagonal did not help.\n"
-        "  A precomputed matrix may be no kernel (or not symmetric); otherwise shorten the length scale or "
+        "  A precomputed matrix may not be a kernel (or not symmetric); otherwise shorten the length scale or "
         "add noise."
     )
 

@@ -89,7 +89,7 @@ class OfItems(BaseEstimator):
         """Return which items of training, with known names, have these names."""
         if known is None:
             raise DataError(code="trained-on-numbered-items", owner=type(self).__name__).says(
-                "the model was fitted on numbered items and these have names, so which is which is not known",
+                "the model was fitted on numbered items, but these items have names, so they cannot be matched",
                 "Give names in training, or row numbers here",
             )
         place = {name: row for row, name in enumerate(known)}
@@ -109,7 +109,7 @@ class OfItems(BaseEstimator):
         bad = [row for row in labels if not _is_integer(row) or not 0 <= row < n]
         if bad:
             raise DataError(code="asked-row-not-a-number", owner=type(self).__name__).says(
-                f"{first_few(bad)} is no row number of the {n} items of training",
+                f"{first_few(bad)} is not a row number of the {n} training items",
                 f"Pass whole numbers from 0 to {n - 1}"
                 f"{'' if self.featureless_ else ', or a table with one row of features per item'}",
             )

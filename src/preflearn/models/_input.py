@@ -237,7 +237,7 @@ def check_kernel_matrix(owner: str, K: Any) -> None:
     except np.linalg.LinAlgError:
         least = float(scipy.linalg.eigvalsh(dense, subset_by_index=[0, 0])[0])
         raise DataError(code="precomputed-not-a-kernel", owner=owner).says(
-            f"the precomputed matrix is no kernel: it has negative eigenvalues (smallest {least:.3g})",
+            f"the precomputed matrix is not a kernel: it has negative eigenvalues (smallest {least:.3g})",
             "Use a positive semi-definite kernel, or clip its negative eigenvalues to zero first",
         ) from None
 

@@ -101,8 +101,8 @@ class Space:
             if not hasattr(approximation, "fit_map") or isinstance(approximation, type):
                 raise TypeError(
                     f"{owner}: approximation must be made by preflearn.Nystroem(...) or preflearn.RandomFourier(...); "
-                    f"got {approximation!r}. A transformer of scikit-learn goes in front, in a pipeline, with "
-                    "kernel='linear'."
+                    f"got {approximation!r}. Put a transformer of scikit-learn before the model in a "
+                    "pipeline, with kernel='linear'."
                 )
             if solver == "dual":
                 raise ValueError(f'{owner}: approximation gives features for the primal; use solver="auto".')

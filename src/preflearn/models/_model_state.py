@@ -98,7 +98,7 @@ def _item_kernel(X: Comparisons, used: IntArray, kernels: Any) -> ItemKernel | N
         raise DataError("the kernels do not go with these items")
     if kernel is not None:
         if not isinstance(kernel, Kernel):
-            raise DataError("a kernel is no kernel")
+            raise DataError("a kernel is not a kernel object")
         check_kernel("items", kernel, "kernel")
     if own is not None:
         _check_constant(own)

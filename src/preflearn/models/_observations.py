@@ -202,8 +202,8 @@ def read(model: OfStatements, X: Comparisons, *, exact: bool) -> Statements:
     alone = len(judges) == 1 and n_judges == 1
     if model.judge_kernel is not None and alone:
         DataWarning(code="tastes-of-one-judge", owner=owner).warn(
-            f"all comparisons are by one judge ({first_few(judges)}): what is particular to it "
-            "cannot be separated from what all judges share, so answers for other judges are guesses",
+            f"all comparisons are by one judge ({first_few(judges)}): its own taste "
+            "cannot be separated from the taste that judges share, so answers for other judges are guesses",
             "Leave judge_kernel=None",
         )
     apart = model.judge_kernel is not None or model.side == "judge"
@@ -226,11 +226,11 @@ def read(model: OfStatements, X: Comparisons, *, exact: bool) -> Statements:
         sizes = np.bincount(cluster)
         if sizes.max(initial=0) < 2 or len(sizes) == 1:
             DataWarning(code="clusters-without-effect", owner=owner).warn(
-                f"each of the {len(X)} comparisons is in a cluster of its own, so that what a cluster has in common "
-                "cannot be separated from noise"
+                f"each of the {len(X)} comparisons is in a cluster of its own, so effects of clusters cannot be "
+                "separated from noise"
                 if sizes.max(initial=0) < 2
-                else f"all comparisons are in one cluster ({first_few(clusters)}), so that what is particular to it "
-                "cannot be separated from what all clusters share",
+                else f"all comparisons are in one cluster ({first_few(clusters)}), so its effect cannot be separated "
+                "from the utilities of the items",
                 "The model is learned without cluster=True",
             )
             cluster, clusters = None, []
@@ -264,13 +264,13 @@ def _sides_differ(owner: str, X: Comparisons) -> bool:
         side, share = ("first", np.mean(signs > 0)) if signs.sum() > 0 else ("second", np.mean(signs < 0))
         DataWarning(code="one-side-won-most", owner=owner).warn(
             f"the {side} item won {share:.1%} of {len(signs)} decided comparisons",
-            "If sides were sorted by the result, the advantage of a side takes what is the items'. Give "
+            "If sides were sorted by the result, the side gets the credit that the items deserve. Give "
             "first and second as they stood, or leave side=False",
         )
     if _is_difference(X, np.ones(len(X))):
         DataWarning(code="side-follows-from-items", owner=owner).warn(
-            "which item is on the first side follows from which items were compared, so that the side's "
-            "advantage cannot be separated from theirs",
+            "which item is on the first side follows from which items were compared, so the "
+            "advantage of a side cannot be separated from the utilities of the items",
             "The model is learned without side=True",
         )
         return False
@@ -285,7 +285,7 @@ def _check_covariates(owner: str, X: Comparisons) -> bool:
     zero = [name for name, column in zip(names, table.T, strict=True) if not column.any()]
     if len(zero) == len(names):
         DataWarning(code="covariates-all-zero", owner=owner).warn(
-            f"all covariates are 0 in every row ({first_few(zero)}), so they say nothing",
+            f"all covariates are 0 in every row ({first_few(zero)}), so they have no effect",
             "The model is learned without them",
         )
         return False

@@ -369,7 +369,7 @@ class KPCRankCV(OnComponents, OfPairs):
         kernels = list(self.kernel) if isinstance(self.kernel, list | tuple) else [self.kernel]
         if not kernels or (len(kernels) > 1 and any(is_precomputed(kernel) for kernel in kernels)):
             raise ValueError(
-                f"{owner}: kernel={self.kernel!r} cannot be chosen from. Give at least one kernel, and "
+                f"{owner}: cannot choose from kernel={self.kernel!r}. Give at least one kernel, and "
                 '"precomputed" only by itself: one table of kernel values belongs to one kernel.'
             )
         evaluation = Evaluation.of(

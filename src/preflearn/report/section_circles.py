@@ -125,8 +125,7 @@ def clusters(shown: Shown) -> str:
     labels = found.labels_[shown.rows]
     if len(np.unique(labels)) < 2:
         return paragraph(
-            "No groups were found that can be ranked within and have little between them: the circles run through all "
-            "items."
+            "Found no groups with a clear ranking inside and little between groups: circles run through all items."
         )
     told = (
         "Items of one group can be ranked among themselves, as far as the last column says; between groups preferences "

@@ -84,7 +84,7 @@ def _rankable(shown: Shown) -> str:
         return found.sentence
     share = ""
     if found.verdict == "partly cyclic":
-        share = f"a ranking explains {percent(found.ranking_share)} of what was learned, "
+        share = f"a ranking explains {percent(found.ranking_share)} of the learned preferences, "
     return f"{found.sentence.rstrip('.')} ({share}{found.odds})."
 
 

@@ -164,7 +164,8 @@ def _folds(data: Comparisons, by: str, n_folds: int, random_state: int) -> tuple
     count = len(data.used_items()) if by == "item" else int(unit.max()) + 1
     if count < 2:
         raise DataError(code="nothing-left-to-learn-from", owner="held_out").says(
-            f"the comparisons are all of {what}, so nothing is left to learn from when these are held out", "Give more"
+            f"all comparisons are of {what}; when these are held out, nothing is left to learn from",
+            "Give comparisons of others too",
         )
     n_folds = min(n_folds, count)
     if by == "item":

@@ -20,7 +20,7 @@ from preflearn.table_format import Column, TextTable, decimal
 __all__ = ["JudgeReport", "judge_report"]
 
 LEGEND = """\
-reliability: 1 follows the others as usual here, 0 is chance, below 0 the contrary of the others
+reliability: 1 agrees with the others as judges usually do here, 0 answers like chance, below 0 against the others
 consistency: the same, the judge's own other answers known; likeness: of its tastes to what all share, from -1 to 1"""
 PRIOR_DEVIATION = 1.0  # of a reliability around 1, before a judge has answered
 SURE = 2.0  # standard deviations that a verdict needs

@@ -314,7 +314,7 @@ class Rankability:
     def sentence(self) -> str:
         """The verdict in a sentence."""
         if self.hint:
-            return "What a ranking leaves unexplained hints at circles, which were not learned."
+            return "The residuals of a ranking hint at circles, but circles were not learned."
         what, them = ("what all judges share", "it") if self.shared else ("these preferences", "them")
         if self.found and self.ordered:
             return f"One order agrees with {what}, but no utilities explain how strong preferences are."
@@ -347,7 +347,7 @@ class Rankability:
         if self.log_odds == -PRICE or (self.log_odds < 0 and self.p_value >= NO_SIGN):
             return "no sign of circles"
         if self.verdict == "rankable" and self.log_odds > -SURE:
-            return f"it explains {self.ranking_share:.0%} of what was learned"
+            return f"it explains {self.ranking_share:.0%} of the learned preferences"
         odds = math.exp(min(abs(self.log_odds), 50.0))
         if odds < 1.05:
             return "even odds of circles"
@@ -381,8 +381,8 @@ class Rankability:
             f"  {self.odds}",
             f"  {self.chance} of rankings like this one would leave residuals as cyclic",
             f"  learned preferences: a ranking explains {self.ranking_share:.0%}, circles {self.cyclic_share:.0%}",
-            f"  observed ones: a ranking {self.hodge.gradient:.0%}, circles of three {self.hodge.curl:.0%}, "
-            f"longer circles {self.hodge.harmonic:.0%}",
+            f"  observed preferences: a ranking explains {self.hodge.gradient:.0%}, circles of three "
+            f"{self.hodge.curl:.0%}, longer circles {self.hodge.harmonic:.0%}",
             f"  {circles} of {triples} triples run in a circle",
             "  log evidence: " + ", ".join(f"{name} {value:.1f}" for name, value in self.log_evidence.items()),
         ]
