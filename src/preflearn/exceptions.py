@@ -130,7 +130,7 @@ class NumericalWarning(PreflearnWarning):
 
 @contextmanager
 def quiet(*categories: type[Warning], message: str = "") -> Iterator[None]:
-    """Keep back warnings that whoever asks gives in other words; by default about data and convergence.
+    """Hide warnings that the caller gives in its own words; by default about data and convergence.
 
     This is the one place where the library silences warnings. ``message`` is how those of others start.
     """

@@ -18,7 +18,7 @@ __all__ = ["information_gain", "top_k_information"]
 
 
 def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
-    """Return what the outcome of each comparison would tell about the utilities, in nats.
+    """Return how much the outcome of each comparison would tell about the utilities, in nats.
 
     Which of these comparisons is worth making?
 
@@ -76,7 +76,7 @@ def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
 def top_k_information(
     model: Any, pairs: Any, k: int, items: Any = None, *, n_samples: int = 4096, random_state: Any = None
 ) -> FloatArray:
-    """Return what the outcome of each comparison would tell about which k items are the best, in nats.
+    """Return how much the outcome of each comparison would tell about the k best items, in nats.
 
     Which of these comparisons is worth making, if only the best items matter?
 

@@ -59,7 +59,7 @@ class RemainingValue:
         Expected rise of the utility of the first item (of the first k together), and its limit: the rise if all
         utilities were known.
     threshold : float
-        The smallest rise of what is right that is worth more comparisons.
+        The smallest ``rise`` that is worth more comparisons.
 
     Examples
     --------

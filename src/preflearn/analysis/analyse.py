@@ -24,7 +24,7 @@ __all__ = ["Analysis", "Check", "analyse", "checks_of"]
 
 @dataclass(frozen=True)
 class Analysis:
-    """What was learned from comparisons, and how it was decided.
+    """What was learned from comparisons, and how each part was decided.
 
     Attributes
     ----------

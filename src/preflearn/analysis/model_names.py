@@ -37,7 +37,7 @@ NO_RESTARTS_FROM = 300  # from this many items the search starts once
 
 @dataclass(frozen=True)
 class Terms:
-    """The utility of a model, a key of ``UTILITIES``, and what stands beside it, keys of ``BESIDE``."""
+    """The utility of a model (a key of ``UTILITIES``) and its further terms (keys of ``BESIDE``)."""
 
     utility: str
     beside: tuple[str, ...] = ()

@@ -43,7 +43,7 @@ def rank(
     progress: Progress | None = None,
     **reading: Any,
 ) -> RankResult:
-    r"""Rank items by comparisons of two: who is best, how sure that is, and whether there is a ranking at all.
+    r"""Rank items from comparisons of two: who is best, how sure this is, and whether there is a ranking at all.
 
     Parameters
     ----------
@@ -55,18 +55,18 @@ def rank(
     items : data frame, path, list of rows or dict of columns, default=None
         Features of the items, one row each.
     columns : mapping, default=None
-        Which column plays which part, where that is not recognised: ``{"winner": "champion", "loser": "victim"}``.
+        Which column has which role, if that is not recognised: ``{"winner": "champion", "loser": "victim"}``.
     model : str, default="auto"
         "auto" chooses by evidence; or a utility ("bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own")
-        with what stands beside it ("side", "covariates", "clusters", "reliability", "tastes", "circles"), as in
-        "gp-own+side"; without a utility the usual one is meant: "tastes+circles".
+        with further terms ("side", "covariates", "clusters", "reliability", "tastes", "circles"), as in
+        "gp-own+side"; terms without a utility, as in "tastes+circles", use the usual one.
     level : float, default=0.9
         Probability of the intervals.
     circles : bool or None, default=None
-        Whether to examine if preferences run in circles, which are learned where what a ranking leaves unexplained
-        hints at them. None: up to 20,000 different pairs (with features also at most 1,500 items), and circles are
+        Whether to look for circles in preferences. They are learned where the residuals of a ranking hint at them.
+        None: up to 20,000 different pairs (with features also at most 1,500 items), and circles are
         learned up to 2,500 pairs of items with features, or 1,000 items without (else the hint is a warning); True:
-        whatever it costs.
+        even if it takes long.
     limits : Limits
         Every threshold that decides what is tried (`preflearn.analysis.Limits`).
     random_state : int, default=0
@@ -357,12 +357,12 @@ def rank_by(
     Parameters
     ----------
     data : Comparisons, data frame, path, list, dict or array
-        As of `preflearn.rank`.
+        As in `preflearn.rank`.
     by : str or array-like (n_comparisons,)
         The column of the table that says which category a row belongs to. Of `Comparisons`: "judge", "cluster" or
         "group", or the category of each comparison.
     items, columns, model, level, circles, limits, random_state, progress, **reading
-        As of `preflearn.rank`.
+        As in `preflearn.rank`.
 
     Returns
     -------

@@ -20,7 +20,7 @@ __all__ = ["PairAugmented"]
 class PairAugmented(Rival):
     """Predict outcomes by a classifier of concatenated features, trained on both orders of every pair.
 
-    Answers: who is preferred, when all that is assumed of preferences is that some classifier can learn them?
+    Answers: who is preferred, if we assume only that some classifier can learn preferences?
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ app = App(
     version=f"preflearn {__version__}",
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # main answers it
-    help="Rank things by comparisons of two: who is best, how sure that is, and whether there is a ranking at all.\n\n"
+    help="Rank things by comparisons of two: who is best, how sure this is, and whether there is a ranking at all.\n\n"
     "For example:\n\n"
     "    preflearn rank matches.csv --report report.html\n"
     "    preflearn inspect matches.csv\n"

@@ -40,7 +40,7 @@ def compare(
     data
         Table of comparisons; - for standard input.
     models
-        As of preflearn rank, or rankrls (default: all that the data allow).
+        As in preflearn rank, or rankrls (default: all that the data allow).
     by
         What is held out as a whole.
     folds

@@ -43,7 +43,7 @@ class Learning:
     Attributes
     ----------
     model
-        As of preflearn rank (comparisons; default: auto); or by least squares: rankrls (scored rows; default): score
+        As in preflearn rank (comparisons; default: auto); or least squares: rankrls (scored rows; default): score
         differences, with a penalty. kpcrank: the same, on few components. rls, kpcr: scores.
     kernel
         Of least squares. Default: linear for rankrls and rls, rbf for kpcrank and kpcr.
@@ -58,7 +58,8 @@ class Learning:
     nystroem
         Approximate the kernel by its values against this many rows, for data of more than about 5,000 rows.
     scoring
-        What the choices should be best at: disagreement (default), map, ndcg@10, precision@5, kendall_tau_b, ...
+        Measure for choosing alpha, components or ties: disagreement (default), map, ndcg@10, precision@5,
+        kendall_tau_b, ...
     """
 
     model: FitModel | None = None
@@ -130,7 +131,7 @@ def fit(
     data
         Table of comparisons, or SVMlight file; - for standard input.
     save
-        Where the model goes. It holds data only, no code.
+        File for the model. It holds data only, no code.
     n_features
         Number of features of SVMlight files, if later files may have larger feature numbers than DATA.
     zero_based

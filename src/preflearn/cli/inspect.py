@@ -30,7 +30,7 @@ def inspect(
     top: Whole = 30,
     machine: Machine = Machine(),  # noqa: B008 - frozen
 ) -> None:
-    """Say whether comparisons can be ranked at all, and if not, what is going on.
+    """Say whether comparisons can be ranked at all, and if not, why.
 
     The verdict with its odds, how much a ranking and how much circles explain,
     the strongest cycles, who beats everybody, groups of items that are comparable
@@ -47,7 +47,7 @@ def inspect(
     data
         Table of comparisons, or a model file that was learned from one; - for standard input.
     clusters
-        Look for this many groups of comparable items.
+        Number of groups of comparable items to look for.
     json
         Print JSON instead of text; it has all rows of all tables.
     top

@@ -114,8 +114,8 @@ class ReadOptions:
     items
         Table of the compared items: a column of names and their features, numbers or words.
     columns
-        Which column plays which part, where that is not recognised, such as first=home,second=away,winner=result.
-        Numbers to hold equal are only taken if named: covariates=length_diff+days_home-days_away.
+        Which column has which role, if that is not recognised, such as first=home,second=away,winner=result.
+        Numbers to hold equal must be named: covariates=length_diff+days_home-days_away.
     outcomes
         What the numbers of an outcome column mean: a clear win of each side, such as first=1,second=2, or the side of
         positive numbers, such as second=positive.
@@ -126,7 +126,7 @@ class ReadOptions:
     drop
         Leave out rows without a side, an outcome or a covariate, and comparisons of an item with itself.
     keep_repeats
-        Count rows that repeat an earlier one in every column, a judge or time or id among them, as further answers.
+        Count rows that repeat an earlier row in every column (also judge, time or id) as further answers.
     """
 
     items: File | None = None

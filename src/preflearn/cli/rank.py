@@ -44,14 +44,14 @@ def rank(
     explain: Flag = False,
     machine: Machine = Machine(),  # noqa: B008 - frozen
 ) -> None:
-    """Rank what was compared, and say how far to trust it.
+    """Rank items from comparisons, and say how far to trust the ranking.
 
     DATA is a table of comparisons (CSV, TSV, JSONL or Parquet) such as
     winner,loser; left,right,winner; model_a,model_b,winner;
     worker,left,right,label; home,away,score_home,score_away;
     first,second,outcome; or rankings, one per row, best first; or a PrefLib file.
-    It is recognised by its columns and says how it was read. A hyphen (-) reads
-    standard input.
+    The layout is recognised by the columns, and the output says how the file was
+    read. A hyphen (-) reads standard input.
 
     Rows with scores (SVMlight) are compared within their queries, at most 1,500
     rows: each is an item with features, and the cost of their uncertainties grows
@@ -85,7 +85,7 @@ def rank(
     report
         HTML file for a page with figures.
     save
-        Where the model goes, for preflearn predict. It holds data only, no code.
+        File for the model, for preflearn predict. It holds data only, no code.
     json
         Print JSON instead of a table.
     top
@@ -99,8 +99,8 @@ def rank(
     level
         Probability of the intervals.
     circles
-        Look for circles whatever it costs (default: up to 20,000 pairs; learned up to 1,000 items, with
-        features up to 2,500 pairs).
+        Always look for circles, even if it takes long (default: look up to 20,000 pairs, and learn them up to
+        1,000 items, with features up to 2,500 pairs).
     explain
         Print the models that were compared, and what was not tried (--json always has them).
     """

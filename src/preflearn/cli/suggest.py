@@ -31,7 +31,7 @@ def suggest(
     output: Output = Output(),  # noqa: B008 - frozen
     machine: Machine = Machine(),  # noqa: B008 - frozen
 ) -> None:
-    """Say which comparisons to make next: those that are expected to tell most.
+    """Suggest the comparisons to make next: those expected to be most informative.
 
     Writes a table left,right,winner,information with an empty column to fill in
     (as CSV on standard output without --out); preflearn rank reads it when it is
@@ -50,11 +50,11 @@ def suggest(
     n
         How many comparisons.
     best
-        Find out which this many items are the best, instead of all utilities.
+        Number of best items to find (default: learn all utilities).
     judges
-        Names of judges to share the comparisons among.
+        Names of judges who will share the comparisons.
     model
-        As of preflearn rank (default: auto).
+        As in preflearn rank (default: auto).
     """
     machine.apply()
     check_targets({"--out": output.out}, output.force, [data, reading.items], bom=output.bom)
@@ -91,8 +91,8 @@ def suggest(
             )
         if runs_in_circles(asked) and (best is not None or names is not None):
             raise DataError(
-                f"{read.source}: preferences run in circles, so there are no best items, and which judge to ask "
-                "is not known. Leave out --best and --judges, or give --model bradley-terry."
+                f"{read.source}: preferences run in circles, so there are no best items and no way to choose "
+                "judges. Leave out --best and --judges, or give --model bradley-terry."
             )
         tell("Looking for the most informative pairs", 0.9)
         answered = X if names is not None and X.judge is not None else None

@@ -192,7 +192,7 @@ def read_comparisons(
     self_comparisons: Literal["error", "drop"] = "error",
     repeated_rows: Literal["drop", "keep"] = "drop",
 ) -> Comparisons:
-    r"""Read comparisons; `read_preferences` without its description, features used as they are, margins kept.
+    r"""Read comparisons: as `read_preferences`, but without a description, with features as they are, and with margins.
 
     Parameters
     ----------

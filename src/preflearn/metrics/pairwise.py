@@ -39,7 +39,7 @@ def disagreement_error(
     ties: str = "exclude",
     average: str | None = "groups",
 ) -> float | Floats:
-    """Share of the pairs of a group which are ordered wrongly.
+    """Share of the pairs of a group that are ordered wrongly.
 
     How often would I be misled if I compared two rows by their predicted scores? 0 is perfect, 1/2 is chance.
 
@@ -108,9 +108,9 @@ def concordance_index(
     qid: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> float:
-    """Share of the pairs with different true scores which are ordered rightly, over all groups.
+    """Share of the pairs with different true scores that are ordered correctly, over all groups.
 
-    If I draw a pair of rows that can be told apart, how likely is it that the prediction tells them apart rightly?
+    If I draw a pair of rows that can be told apart, how likely is it that the prediction orders them correctly?
     1 is perfect, 1/2 is chance; for two true values in one group it is the area under the ROC curve.
 
     Parameters

@@ -24,7 +24,7 @@ class Calibration(NamedTuple):
 
 
 def comparison_log_loss(outcome: ArrayLike, probability: ArrayLike, *, sample_weight: ArrayLike | None = None) -> float:
-    """Mean of -log of the probability that was given to what happened.
+    """Mean negative log of the probability that was predicted for the outcome.
 
     How surprised was the model, on average? Guessing 1/2 costs 0.693.
 
@@ -71,7 +71,7 @@ def log_loss(rows: Rows) -> float:
 def calibration_curve(
     outcome: ArrayLike, probability: ArrayLike, *, n_bins: int = 10, sample_weight: ArrayLike | None = None
 ) -> Calibration:
-    """Predicted probabilities in bins of equal width, with how often the predicted thing happened.
+    """Predicted probabilities in bins of equal width, and how often the predicted side won in each bin.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def calibration_curve(
 
     Notes
     -----
-    Which item is called first is arbitrary, so every comparison is looked at from both sides: (p, won) and
+    Which item is called first is arbitrary, so every comparison counts from both sides: (p, won) and
     (1 - p, lost). The curve is then symmetric and does not change when sides are swapped. Cost O(m).
 
     Examples
@@ -134,7 +134,7 @@ def curve_of(caller: str, rows: Rows, n_bins: int) -> Calibration:
 def expected_calibration_error(
     outcome: ArrayLike, probability: ArrayLike, *, n_bins: int = 10, sample_weight: ArrayLike | None = None
 ) -> float:
-    """Mean distance between predicted probabilities and how often the predicted thing happened.
+    """Mean distance between predicted probabilities and observed frequencies.
 
     When the model says 70 %, does it happen in 70 % of the cases?
 

@@ -51,7 +51,7 @@ ENDLESS = 50.0  # times the noise: an effect of a column beyond has no maximum
 class BradleyTerry(PreferenceModel):
     """Bradley-Terry or Thurstone model with a Gaussian prior: utilities of items without features.
 
-    Answers: who is best, by how much, and how sure are we, if all that is known is which item beat which?
+    Answers: who is best, by how much, and how sure are we, if we only know which item beat which?
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ MIN_ROWS = 64  # fewest rows of a block, however many features
 
 
 class Operator(Protocol):
-    """A root C of a Laplacian with its targets c; see the module docstring."""
+    """A root C of a Laplacian with its targets c; the module docstring has the identities."""
 
     @property
     def n_items(self) -> int:

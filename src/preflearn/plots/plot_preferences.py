@@ -22,7 +22,7 @@ _NAMED = 40  # items whose names are written at the sides
 
 
 def plot_preferences(model: Any, items: Any = None, *, clusters: Any = None, ax: Axes | None = None) -> Axes:
-    """Draw the probabilities of all preferences between some items, ordered so that structure shows.
+    """Draw the probabilities of all preferences between some items, in an order that shows structure.
 
     Is there one order, are there several groups, or do preferences run in circles?
 
@@ -136,7 +136,7 @@ def plot_spectrum(clusters: Any, *, n_values: int = 20, ax: Axes | None = None) 
 
 
 def plot_shares(found: Any, *, ax: Axes | None = None) -> Axes:
-    """Draw what explains preferences: a ranking or circles, in what was learned and in what was observed.
+    """Draw how much a ranking and circles explain of the learned and of the observed preferences.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ def plot_utility(
     color: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the utility along one feature, the other features held still, with a band of uncertainty.
+    """Draw the utility along one feature with a band of uncertainty; the other features do not change.
 
     How does preference change with this feature, and where do the data say nothing about it?
 

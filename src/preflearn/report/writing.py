@@ -68,7 +68,7 @@ def write_report(
     random_state: int = 0,
     overwrite: bool = True,
 ) -> None:
-    """Write a ranking, and what it rests on, as one HTML file that needs nothing else.
+    """Write a ranking and the evidence for it as one HTML file that needs no other files.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def report_html(
     source: str | None = None,
     random_state: int = 0,
 ) -> str:
-    """Return the page that `write_report` writes; parameters as there.
+    """Return the page that `write_report` writes. The parameters are the same.
 
     Examples
     --------

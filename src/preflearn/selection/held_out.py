@@ -57,13 +57,13 @@ class HeldOut:
 
     @property
     def calibration(self) -> Calibration:
-        """Predicted probabilities in bins, with how often the predicted thing happened."""
+        """Predicted probabilities in bins, and how often the predicted side won in each bin."""
         with quiet():
             return calibration_curve(self.outcome, self.probability, sample_weight=self.weight)
 
     @property
     def calibration_error(self) -> float:
-        """Mean distance between predicted probabilities and how often the predicted thing happened."""
+        """Mean distance between predicted probabilities and observed frequencies."""
         return calibration_error(self.calibration)
 
     @property

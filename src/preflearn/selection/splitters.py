@@ -125,8 +125,8 @@ class GroupFolds(_Folds):
 class ClusterFolds(_Folds):
     """Folds of comparisons in which all comparisons of a cluster (prompt, task, session) fall together.
 
-    Comparisons of one cluster are not independent: with some of them in training, the test of the others measures what
-    is special about the cluster, and not how well a new one is predicted.
+    Comparisons of one cluster are not independent: with some of them in training, the test of the others measures
+    what is special about the cluster, not how well the model predicts a new cluster.
 
     Parameters
     ----------

@@ -115,7 +115,7 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
     Parameters
     ----------
     X : Comparisons or fitted PreferenceGP
-        Comparisons with ``judge``, of which ``PreferenceGP(judge_kernel="identity")`` is learned; or a model with a
+        Comparisons with ``judge``: ``PreferenceGP(judge_kernel="identity")`` is fitted to them. Or a model with a
         ``judge_kernel`` or with ``judge_reliability``.
 
     Returns
@@ -126,9 +126,9 @@ def judge_report(X: Comparisons | PreferenceGP) -> JudgeReport:
     Notes
     -----
     Every comparison is predicted without all comparisons of its judge, in closed form. The reliability r is the slope
-    in P(answer) = logistic(r · predicted log odds), at its posterior mode under N(1, 1). A judge whose taste differs
-    from the population's is also unreliable in this sense. The consistency, for which every comparison is predicted
-    without itself only, tells it from one who answers by chance.
+    in P(answer) = logistic(r · predicted log odds), at its posterior mode under N(1, 1). A judge with a taste that
+    differs from the population's is also unreliable in this sense. The consistency tells this judge from one who
+    answers by chance: for it, every comparison is predicted from all others, the judge's own included.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Whether comparisons can be ranked at all, and if not, what is going on."""
+"""Whether comparisons can be ranked at all, and why not."""
 
 from __future__ import annotations
 

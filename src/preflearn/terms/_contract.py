@@ -296,7 +296,7 @@ class Direct(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What asked rows have to do with a term: covariances with its latents, and the prior variance of its part."""
+    """Rows to predict, seen by a term: their covariances with its latents, and the prior variance of its part."""
 
     shared: Combined | Direct | None  # `Direct` where the prior is a `Multiple`
     own: Own | None
@@ -304,7 +304,7 @@ class Asked(NamedTuple):
 
 
 class Term(Parametric):
-    """One term of the sum, at some parameters; see the module."""
+    """One term of the sum, with its parameters. The module docstring lists its questions."""
 
     name: ClassVar[str] = ""
 
