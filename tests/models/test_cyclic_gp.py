@@ -532,7 +532,7 @@ def test_what_functions_do_not_hold_is_independent_from_pair_to_pair(name, infer
     pairs, (y, ones) = said.pairs, (said.seen.y, said.seen.weight)
     problem = with_few(utility, cyclic, said, 10, monkeypatch)
     evidence = Evidence(problem, Logit(), said.seen, METHODS[inference]())
-    start = evidence.theta
+    start = evidence.parameters.theta
     assert problem.n_latents == 10 + len(pairs[0]) + (0 if utility is None else 9)
     for theta in (start, start + 0.3, start - 0.3):
         parts = problem.with_theta(theta).parts

@@ -17,7 +17,7 @@ from preflearn.inference.problem import Problem
 from preflearn.inference.search import HyperPrior, Optimum, maximise, quasi_newton
 from preflearn.linalg import few_threads
 from preflearn.operators import FloatArray
-from preflearn.terms import Reliability, Rows
+from preflearn.terms import Parameters, Reliability, Rows
 
 __all__ = [
     "METHODS",
@@ -88,24 +88,12 @@ class Evidence:
     searched: tuple[FloatArray, Solution] | None = field(default=None, init=False, repr=False)  # the last of a search
 
     @property
-    def theta(self) -> FloatArray:
-        """Logarithms of the free parameters."""
-        return np.concatenate([self.problem.parameters.theta, self.likelihood.theta])
-
-    @property
-    def bounds(self) -> FloatArray:
-        """Bounds of theta, (n_theta, 2)."""
-        return np.concatenate([self.problem.parameters.bounds, self.likelihood.bounds])
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the parameters whose logarithms are theta."""
-        return (*self.problem.parameters.names, *self.likelihood.names)
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """What each parameter is; those of the likelihood are not told apart."""
-        return (*self.problem.parameters.kinds, *("likelihood",) * len(self.likelihood.names))
+    def parameters(self) -> Parameters:
+        """Free parameters: those of the terms, then those of the likelihood."""
+        p = self.likelihood
+        kinds: Any = ("likelihood",) * len(p.names)
+        own = Parameters(p.names, kinds, p.theta, p.bounds)
+        return Parameters.joined([self.problem.parameters, own])
 
     @property
     def order(self) -> int:
@@ -157,7 +145,7 @@ class Evidence:
     def penalised_jointly(self, both: FloatArray) -> tuple[float, FloatArray]:
         """Return the same as a function of theta and, after it, of the reliabilities, with their prior."""
         assert self.reliability is not None
-        theta, values = np.split(both, [self.theta.shape[0]])
+        theta, values = np.split(both, [len(self.parameters)])
         self.reliability = self.reliability.at(values)
         found, slope, by_scale = self._evaluate(theta)
         gain, pull = self.hyperprior_gain(theta)
@@ -168,7 +156,11 @@ class Evidence:
 
     def hyperprior_gain(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Return what the prior of theta adds to the evidence, and its gradient."""
-        return (0.0, np.zeros_like(theta)) if self.hyperprior is None else self.hyperprior.gain(theta, self.bounds)
+        return (
+            (0.0, np.zeros_like(theta))
+            if self.hyperprior is None
+            else self.hyperprior.gain(theta, self.parameters.bounds)
+        )
 
     def settle(self) -> None:
         """End a search: log-concave likelihoods start from nothing again, others at their highest evidence."""
@@ -285,8 +277,9 @@ def _left(system: Any, u: FloatArray, g: FloatArray) -> float:
 
 def hyperprior_of(evidence: Evidence, spread: float) -> HyperPrior:
     """Return normal priors around the parameters; length scales keep a uniform one: features may be of no use."""
-    length = np.array([kind == "length scale" for kind in evidence.kinds], dtype=bool)
-    return HyperPrior(np.clip(evidence.theta, *evidence.bounds.T), np.where(length, np.inf, spread))
+    free = evidence.parameters
+    length = np.array([kind == "length scale" for kind in free.kinds], dtype=bool)
+    return HyperPrior(np.clip(free.theta, *free.bounds.T), np.where(length, np.inf, spread))
 
 
 def numbers(value: Any, what: str) -> FloatArray:
@@ -371,7 +364,7 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
 
 def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: float) -> Optimum:
     """Learn reliabilities, and parameters given these, in turns until neither changes."""
-    size = np.array([kind == "variance" for kind in evidence.kinds], dtype=bool)
+    size = np.array([kind == "variance" for kind in evidence.parameters.kinds], dtype=bool)
     factor = 1.0
     for turn in range(TURNS):
         before, (change, factor) = factor, evidence.update_reliability(theta)
@@ -427,7 +420,7 @@ def learn(
     search: Search = maximise_evidence,
 ) -> Learned:
     """Search from the given starts (None: stay), average over ``n_points``, or known ``points``, if any, and infer."""
-    theta = evidence.theta
+    theta = evidence.parameters.theta
     optima: list[Optimum] = []
     if first is not None and (theta.shape[0] or evidence.reliability is not None):
         evidence, optima = search(evidence, first)
@@ -447,13 +440,14 @@ def learn(
 
 def learned_again(evidence: Evidence, state: dict[str, Any]) -> Learned:
     """Return what was learned from its `Learned.state`; DataError or another error if parts do not belong together."""
-    theta = check_theta("theta", state["theta"], evidence.names)
+    names = evidence.parameters.names
+    theta = check_theta("theta", state["theta"], names)
     kept = state["reliability"]
     if (kept is None) != (evidence.reliability is None):
         raise DataError("there are reliabilities where the parameters speak of none, or the other way round")
     if evidence.reliability is not None:
         evidence.take(evidence.reliability.again(numbers(kept, "reliabilities")))
-    points = check_points(state["hyperposterior"], evidence.names)
+    points = check_points(state["hyperposterior"], names)
     every = [theta] if points is None else [theta, *points.theta]
     with few_threads(evidence.order):
         found = [evidence.again(one, part) for one, part in zip(every, state["solutions"], strict=True)]

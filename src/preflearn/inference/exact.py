@@ -28,7 +28,6 @@ from preflearn.linalg.iterative import conjugate
 from preflearn.operators import Edges, Features, FloatArray, Groups, IntArray, Operator, Root
 
 __all__ = [
-    "ComponentPath",
     "Decomposition",
     "Hat",
     "component_path",
@@ -92,7 +91,7 @@ def _check_finite(M: FloatArray, b: FloatArray) -> None:
         )
 
 
-def iterate(operator: Operator, Z: FloatArray, alpha: float, *, tol: float = 1e-10) -> tuple[FloatArray, float]:
+def iterate(operator: Operator, Z: FloatArray, alpha: float) -> tuple[FloatArray, float]:
     """Return w of the primal system by conjugate gradients, and the relative residual.
 
     Needs products with Z, Z' and the operator only, so Z may be sparse with as many features as there are.
@@ -102,7 +101,7 @@ def iterate(operator: Operator, Z: FloatArray, alpha: float, *, tol: float = 1e-
     def apply(w: FloatArray) -> FloatArray:
         return np.asarray(Z.T @ operator.adjoint(operator.apply(Z @ w)) + alpha * w)
 
-    return conjugate(apply, b, np.copy, tol, 10 * max(b.shape[0], 100))
+    return conjugate(apply, b, np.copy, 1e-10, 10 * max(b.shape[0], 100))
 
 
 @dataclass(frozen=True)
@@ -250,31 +249,18 @@ def _differences(table: FloatArray, edges: Edges) -> Callable[[IntArray], FloatA
     return rows
 
 
-@dataclass(frozen=True)
-class ComponentPath:
-    """Solutions for p = 1..P components; ``weights[:, p - 1]`` are those on the first p (zero beyond).
+def component_path(T: FloatArray, target: FloatArray) -> FloatArray:
+    """Return minimisers of ‖c - T_p w‖² for the first p columns of T = C'Z, p = 1, ..., P; r P², as for P alone.
 
-    ``alive[l]`` is False where the l-th component is a combination of earlier ones for the preference graph (it is
-    constant on every group, say): its coefficient is not determined and is left at zero.
-    """
-
-    weights: FloatArray
-    alive: np.ndarray[tuple[int], np.dtype[np.bool_]]
-
-    def predict(self, Z: FloatArray) -> FloatArray:
-        """Return the predictions for every p, (n, P), from the components Z (n, P): running sums, n P²."""
-        return np.asarray(Z @ self.weights)
-
-
-def component_path(T: FloatArray, target: FloatArray) -> ComponentPath:
-    """Minimise ‖c - T_p w‖² for the first p columns of T = C'Z, all p at once; r P², as much as the last p alone.
+    Column p - 1 has the weights on the first p components, zero beyond. A component that is a combination of earlier
+    ones for the preference graph (constant on every group, say) is not determined, and has weight zero.
 
     T = QR nests, so w_p = R_p⁻¹ (Q'c)_p is the running sum over l <= p of the columns of R⁻¹ diag(Q'c). QR of T rather
     than Cholesky of T'T: the condition number is not squared.
     """
     P = T.shape[1]
     if P == 0:
-        return ComponentPath(np.zeros((0, 0)), np.zeros(0, dtype=bool))
+        return np.zeros((0, 0))
     size = np.linalg.norm(T, axis=0)
     tol = 1e-10
     alive = size > tol * size.max(initial=0.0)
@@ -288,7 +274,7 @@ def component_path(T: FloatArray, target: FloatArray) -> ComponentPath:
         inverse = scipy.linalg.solve_triangular(R, np.diag(Q.T @ target), check_finite=False)
         weights[np.ix_(alive, alive)] = inverse
         np.cumsum(weights, axis=1, out=weights)
-    return ComponentPath(weights, alive)
+    return weights
 
 
 def _orthogonalise(

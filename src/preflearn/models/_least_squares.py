@@ -150,14 +150,6 @@ class Space:
         return K
 
 
-def fit_least_squares(space: Space, operator: Rows | Groups | Edges, alpha: float) -> tuple[FloatArray, float]:
-    """Return the coefficients, primal (d,) or dual (n,) as the space says, and the relative residual."""
-    if space.solver == "cg":
-        return iterate(operator, space.features(slice(0, operator.n_items)), alpha)
-    M, b, coefficients = system_of(space, operator, space.features)
-    return coefficients(solve(M, b, alpha)), 0.0
-
-
 def system_of(
     space: Space, operator: Rows | Groups | Edges, features: Features, K: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray, Callable[[FloatArray], FloatArray]]:
@@ -177,15 +169,6 @@ def dual_operator(operator: Rows | Groups | Edges) -> Operator:
             return operator
         return root
     return operator
-
-
-def utilities(kernel: Any, X_fit: Any, dual: FloatArray, X: Any) -> FloatArray:
-    """Return K(X, X_fit) A, block by block of new rows; A may have several columns."""
-    if isinstance(kernel, str):
-        return np.asarray(X @ dual)
-    step = max(1, _BLOCK // max(1, X_fit.shape[0]))
-    blocks = [gram(kernel, X[i : i + step], X_fit) @ dual for i in range(0, X.shape[0], step)]
-    return np.concatenate(blocks) if blocks else np.zeros((0, *dual.shape[1:]))
 
 
 def _memory() -> int:
@@ -344,7 +327,13 @@ class LeastSquares(RegressorMixin, OfItems, ABC):
     def _utilities(self, X: Any) -> FloatArray:
         if hasattr(self, "coef_"):
             return np.asarray(self.map_.transform(X) @ self.coef_)
-        return utilities(self.kernel_, self.X_fit_, self.dual_coef_, X)
+        if isinstance(self.kernel_, str):
+            return np.asarray(X @ self.dual_coef_)
+        step = max(1, _BLOCK // max(1, self.X_fit_.shape[0]))
+        blocks = [
+            gram(self.kernel_, X[i : i + step], self.X_fit_) @ self.dual_coef_ for i in range(0, X.shape[0], step)
+        ]
+        return np.concatenate([np.zeros(0), *blocks])
 
     def _space(self, data: RowData | PairData, kernel: Any, *, decomposed: bool = True) -> Space:
         """Return the training items under a kernel; raise where a matrix of them is wanted that is too large."""
@@ -361,7 +350,12 @@ class LeastSquares(RegressorMixin, OfItems, ABC):
     def _solve(self, data: RowData | PairData, operator: Rows | Groups | Edges) -> None:
         """Minimise what the operator sees, with the penalty alpha."""
         space = self._space(data, self.kernel, decomposed=False)
-        coefficients, residual = fit_least_squares(space, operator, self.alpha)
+        residual = 0.0
+        if space.solver == "cg":
+            coefficients, residual = iterate(operator, space.features(slice(0, operator.n_items)), self.alpha)
+        else:
+            M, b, to_coefficients = system_of(space, operator, space.features)
+            coefficients = to_coefficients(solve(M, b, self.alpha))
         self._store(data, space, coefficients)
         if residual > 1e-8:
             NumericalWarning(code="cg-unfinished", owner=type(self).__name__).warn(

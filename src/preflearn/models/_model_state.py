@@ -117,11 +117,11 @@ def hyperprior_again(prior: Any, spread: float | None, evidence: Evidence) -> Hy
         return None
     if not isinstance(prior, HyperPrior) or spread is None:
         raise DataError("the prior of the hyperparameters does not fit the parameters")
-    centre = check_theta("centre", numbers(prior.centre, "centre"), evidence.names)
+    centre = check_theta("centre", numbers(prior.centre, "centre"), evidence.parameters.names)
     wanted = hyperprior_of(evidence, spread)
     if not np.array_equal(prior.spread, wanted.spread):
         raise DataError("the deviations of the hyperparameters' prior do not fit the parameters")
-    if not np.array_equal(centre, np.clip(centre, *evidence.bounds.T)):
+    if not np.array_equal(centre, np.clip(centre, *evidence.parameters.bounds.T)):
         raise DataError("the prior of the hyperparameters is outside their bounds")
     return prior
 

@@ -39,7 +39,6 @@ from preflearn.models.ranking import mix
 from preflearn.terms import POPULATION, Items, Rows, Who
 
 __all__ = [
-    "NOTHING_BUT_NOISE",
     "Effect",
     "OfEvidence",
     "PreferenceModel",
@@ -82,7 +81,8 @@ class OfEvidence(BaseEstimator):
         self._solution: Solution = solution
         self.likelihood_, self.info_ = solution.likelihood, solution.info
         self.log_evidence_ = evidence.with_judges(solution)
-        self.theta_, self.bounds_, self.theta_names_ = learned.theta, evidence.bounds, evidence.names
+        free = evidence.parameters
+        self.theta_, self.bounds_, self.theta_names_ = learned.theta, free.bounds, free.names
         self.on_bags_ = not as_items(items).one_row_each
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if feature_names is not None:
@@ -177,11 +177,12 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         evidence.hyperprior = self.hyperprior_
         self._take_over(evidence, data)
         improve = hyperparameters == "improve" and self.hyperparameters != "fixed"
-        improve = improve and (evidence.theta.shape[0] > 0 or evidence.reliability is not None)
+        free = evidence.parameters
+        improve = improve and (len(free) > 0 or evidence.reliability is not None)
         # new comparisons may bring terms that no other could tell
-        same = evidence.names == self._learned.evidence.names
+        same = free.names == self.theta_names_
         points = self._learned.points if same and not improve else None
-        first = Starts([evidence.theta], evidence.bounds) if improve else None
+        first = Starts([free.theta], free.bounds) if improve else None
         self._learn(together, data, evidence, first, self._generator(), points)
         return self
 

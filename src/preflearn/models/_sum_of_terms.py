@@ -495,42 +495,35 @@ TOL = 1e-5  # of a mode on the way
 def search_by_functions(
     choice: Choice, data: Statements, rebuild: Any, evidence: Evidence, first: Starts
 ) -> tuple[Evidence, list[Optimum]]:
-    """Search from every start; return the evidence that was searched and all optima, the highest first.
+    """Search from every start; return the evidence of the highest optimum and all optima, the highest first.
 
-    Skew functions are chosen for some parameters: for every start its own, and anew where a search ends far away.
+    A search goes by gradients and is content with fewer functions than the posterior, whose evidence at the end is the
+    one returned. They are chosen for some parameters, anew where a step leads far away, with an effect of each pair.
     ``rebuild`` returns the evidence of the same comparisons for a choice and a likelihood.
-    """
-    found = [_search_from(choice, data, rebuild, evidence, start, first.bounds) for start in first.points]
-    found.sort(key=lambda one: -one[1].evidence)
-    return found[0][0], [optimum for _, optimum in found]
-
-
-def _search_from(
-    choice: Choice, data: Statements, rebuild: Any, evidence: Evidence, theta: FloatArray, bounds: FloatArray
-) -> tuple[Evidence, Optimum]:
-    """Search by gradients, with functions chosen anew where a step leads away, and an effect of each pair.
-
-    A search is content with fewer functions than the posterior, whose evidence at the end is the one returned.
     """
     n = 0 if choice.utility is None else len(choice.utility.parameters)
     circles = slice(n, n + len(choice.circles.parameters))  # type: ignore[union-attr]
-    here, at = evidence, theta
+    options: Any = {"tol": SHORT, "gain": GAIN, "longest": LONGEST, "worse": WORSE, "most": MOST}
+    every = []
+    for start in first.points:
+        here, at = evidence, start
 
-    def evaluate(theta: FloatArray) -> tuple[float, FloatArray]:
-        nonlocal here, at
-        if here is evidence or np.abs(theta - at)[circles].max(initial=0.0) > AWAY:
-            problem, likelihood = evidence.split(theta)
-            here = here.over(choice.at(problem).with_rest(data, LOST_IN_SEARCH), likelihood, tol=TOL)
-            at = theta
-        with few_threads(here.order):
-            return here.penalised(theta)
+        def evaluate(theta: FloatArray) -> tuple[float, FloatArray]:
+            nonlocal here, at
+            if here is evidence or np.abs(theta - at)[circles].max(initial=0.0) > AWAY:
+                problem, likelihood = evidence.split(theta)
+                here = here.over(choice.at(problem).with_rest(data, LOST_IN_SEARCH), likelihood, tol=TOL)
+                at = theta
+            with few_threads(here.order):
+                return here.penalised(theta)
 
-    first = np.full(theta.shape, FIRST)
-    found = quasi_newton(evaluate, theta, bounds, first, tol=SHORT, gain=GAIN, longest=LONGEST, worse=WORSE, most=MOST)
-    problem, likelihood = here.split(found.theta)
-    # what the posterior is over depends on nothing but the parameters
-    whole: Evidence = rebuild(choice.at(problem), likelihood)
-    whole.warm = here.over(whole.problem, likelihood, tol=whole.method.tol).warm
-    with few_threads(whole.order):
-        value = whole.solve(found.theta).posterior.log_evidence + whole.hyperprior_gain(found.theta)[0]
-    return whole, replace(found, evidence=value)
+        found = quasi_newton(evaluate, start, first.bounds, np.full(start.shape, FIRST), **options)
+        problem, likelihood = here.split(found.theta)
+        # what the posterior is over depends on nothing but the parameters
+        whole: Evidence = rebuild(choice.at(problem), likelihood)
+        whole.warm = here.over(whole.problem, likelihood, tol=whole.method.tol).warm
+        with few_threads(whole.order):
+            value = whole.solve(found.theta).posterior.log_evidence + whole.hyperprior_gain(found.theta)[0]
+        every.append((whole, replace(found, evidence=value)))
+    every.sort(key=lambda one: -one[1].evidence)
+    return every[0][0], [optimum for _, optimum in every]

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.pair_table import warn_before_learning
-from preflearn.exceptions import DataError, DataWarning, first_few
+from preflearn.exceptions import DataError, first_few
 from preflearn.inference.contract import Method
 from preflearn.inference.dense import Design
 from preflearn.inference.evidence import (
@@ -35,7 +35,7 @@ from preflearn.inference.search import HyperPrior, Optimum
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.models._model_state import scale_again
 from preflearn.models._observations import Statements, check_maximum, read
-from preflearn.models._preference import NOTHING_BUT_NOISE, PreferenceModel, warn_unfinished
+from preflearn.models._preference import PreferenceModel, warn_only_noise, warn_unfinished
 from preflearn.models._sum_of_terms import VARIANCE, Choice, beside
 from preflearn.operators import FloatArray
 from preflearn.terms import ItemKernel
@@ -183,12 +183,13 @@ class BradleyTerry(PreferenceModel):
         if self.prior is not None:
             warn_before_learning(X, type(self).__name__)
         evidence = self._start(X, data, self._choose(X, data, None))
-        starts = [evidence.theta]
+        theta, bounds = evidence.parameters.theta, evidence.parameters.bounds
+        starts = [theta]
         exact = not evidence.problem.estimated and not evidence.method.exact_only and isinstance(self.prior, str)
-        if exact and len(evidence.theta) > 1 and evidence.problem.n_latents <= FEW_ITEMS:
+        if exact and len(theta) > 1 and evidence.problem.n_latents <= FEW_ITEMS:
             # with few items a threshold and a variance may explain the same: values decide, from several starts
-            starts += [evidence.theta + np.eye(len(evidence.theta))[0] * step for step in (-np.log(10), np.log(10))]
-        self._learn(X, data, evidence, Starts(starts, evidence.bounds), None)
+            starts += [theta + np.eye(len(theta))[0] * step for step in (-np.log(10), np.log(10))]
+        self._learn(X, data, evidence, Starts(starts, bounds), None)
         return self
 
     def _check_data(self, X: Any) -> None:
@@ -233,9 +234,9 @@ class BradleyTerry(PreferenceModel):
         evidence = self._evidence_of(data, choice, likelihood)
         self.hyperprior_ = None
         if self.prior == "auto":
-            spread = np.full(len(evidence.names), np.inf)
+            spread = np.full(len(evidence.parameters), np.inf)
             spread[0] = SPREAD
-            self.hyperprior_ = HyperPrior(np.zeros(len(evidence.names)), spread)
+            self.hyperprior_ = HyperPrior(np.zeros(len(spread)), spread)
         evidence.hyperprior = self.hyperprior_
         return evidence
 
@@ -262,7 +263,7 @@ class BradleyTerry(PreferenceModel):
 
     def _n_points(self, evidence: Evidence) -> int:
         average = self.hyperparameters == "average" and not evidence.problem.estimated
-        return N_POINTS * len(evidence.theta) if average else 0
+        return N_POINTS * len(evidence.parameters) if average else 0
 
     def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
         solution = learned.solution
@@ -284,14 +285,10 @@ class BradleyTerry(PreferenceModel):
         self.n_iter_ = self.info_.steps
 
     def _warn(self, points: Any) -> None:
-        owner, sigma = type(self).__name__, self.sigma_
-        warn_unfinished(owner, self._learned.evidence.method.name, [self.info_], self.likelihood_)
-        if self.optima_ and isinstance(self.prior, str) and sigma is not None and sigma > NOTHING_BUT_NOISE:
-            DataWarning(code="no-differences-shown", owner=owner).warn(
-                f"the evidence of these {len(self.comparisons_)} comparisons is highest where all utilities are "
-                "equal: they show no differences that noise would not",
-                "Probabilities are close to 1/2. Collect more, or give the variance: prior=1.0",
-            )
+        owner, sigma, method = type(self).__name__, self.sigma_, self._learned.evidence.method.name
+        warn_unfinished(owner, method, [self.info_], self.likelihood_)
+        if self.optima_ and isinstance(self.prior, str) and sigma is not None:
+            warn_only_noise(owner, method, sigma, f"{len(self.comparisons_)} comparisons", "prior=1.0")
 
     def _file_state(self) -> dict[str, Any]:
         """Return what model files keep: comparisons, parameters, a few numbers for each comparison and cell."""

@@ -309,7 +309,7 @@ class PreferenceGP(PreferenceModel):
         return generator(self.random_state, "PreferenceGP")
 
     def _n_points(self, evidence: Evidence) -> int:
-        return self.n_points if self.hyperparameters == "average" and evidence.theta.shape[0] else 0
+        return self.n_points if self.hyperparameters == "average" and len(evidence.parameters) else 0
 
     def _search(self, X: Comparisons, data: Statements, evidence: Evidence) -> Search:
         def rebuild(choice: Choice, likelihood: Any) -> Evidence:
@@ -497,7 +497,8 @@ def _started(evidence: Evidence, start: Mapping[str, Any] | None, *, hold: bool)
         )
     if hold and not start:
         raise ValueError("fit: hold=True holds the parameters that start names; give start as well.")
-    theta, bounds, names = evidence.theta, evidence.bounds, evidence.names
+    free = evidence.parameters
+    theta, bounds, names = free.theta, free.bounds, free.names
     for name, value in (start or {}).items():
         if name not in names:
             raise ValueError(f'fit: start has "{name}", which is not one of the free parameters ({", ".join(names)}).')

@@ -146,11 +146,11 @@ class OnComponents(ClassNamePrefixFeaturesOutMixin, TransformerMixin, LeastSquar
         self, data: RowData | PairData, projection: Components, Z: FloatArray, operator: Any, intercept: float = 0.0
     ) -> None:
         """Regress what the operator sees on components with values Z, and keep what prediction needs."""
-        path = component_path(operator.apply(Z), operator.target)
+        weights = component_path(operator.apply(Z), operator.target)
         self.projection_ = replace(projection, kept=data.kept if isinstance(projection.kernel, str) else None)
         self.kernel_, self.eigenvalues_ = projection.kernel, projection.values
         self.n_components_ = self._n_features_out = int(projection.values.shape[0])
-        self.coef_ = path.weights[:, -1].copy() if self.n_components_ else np.zeros(0)
+        self.coef_ = weights[:, -1].copy() if self.n_components_ else np.zeros(0)
         self.intercept_ = intercept
 
 
@@ -419,9 +419,9 @@ def _path_of_folds(space: Space, weight: FloatArray | None, most: int, shared: F
             projection, Z = extract(part, most, w, None if K is None else K[np.ix_(items, items)])
             new, project = projection.transform, projection.project
             Z_new = new(space.X[wanted]) if K is None else project(K[np.ix_(wanted, items)])
-        path = component_path(operator.apply(Z), operator.target)
-        lengths = np.sqrt(np.cumsum(Z_new**2, axis=1)) * np.linalg.norm(path.weights, axis=0)
-        return _extend(path.predict(Z_new), most), np.finfo(np.float64).eps * _extend(lengths, most)
+        weights = component_path(operator.apply(Z), operator.target)
+        lengths = np.sqrt(np.cumsum(Z_new**2, axis=1)) * np.linalg.norm(weights, axis=0)
+        return _extend(Z_new @ weights, most), np.finfo(np.float64).eps * _extend(lengths, most)
 
     return predict
 

@@ -126,10 +126,8 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         for them starts at the best shared ones.
     hyperparameters : {"maximise", "fixed"}, default="maximise"
         Whether free hyperparameters maximise the evidence.
-    n_restarts : int, default=2
-        Random starts of that search, beside the kernel's own values.
-    random_state : int, RandomState or None, default=None
-        Source of the random starts.
+    n_restarts, random_state : as in `PreferenceGP`
+        Random starts of that search, and their source.
 
     Attributes
     ----------
@@ -139,18 +137,8 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         Kernel of each label at the chosen hyperparameters.
     kernel_ : Kernel
         The one kernel, if shared.
-    likelihood_ : likelihood
-        Likelihood at the chosen hyperparameters.
-    log_evidence_ : float
-        Log evidence there.
-    optima_ : list of Optimum
-        Every optimum found, the best first.
-    theta_, bounds_, theta_names_ : ndarray, ndarray, tuple
-        Logarithms of the free parameters (kernels, then likelihood), their bounds and names.
-    info_ : Info
-        How the last inference ended.
-    n_features_in_ : int
-        Number of features.
+    likelihood_, log_evidence_, optima_, theta_, bounds_, theta_names_, info_, n_features_in_ : see `PreferenceGP`
+        What was learned, and from what.
 
     Notes
     -----
@@ -236,17 +224,18 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         kernel = start_kernel("LabelPreferenceGP", self.kernel, edges.X, self._unit)
         evidence = self._evidence_of(edges, data.labels, kernel, likelihood, shared=self.shared)
         first = None
-        if self.hyperparameters == "maximise" and evidence.theta.shape[0]:
+        if self.hyperparameters == "maximise" and len(evidence.parameters):
             rng = generator(self.random_state, "LabelPreferenceGP")
 
             def around(theta: FloatArray, one: Evidence) -> Starts:
-                return Starts(starts(theta, one.bounds, self.n_restarts, rng), one.bounds)
+                bounds = one.parameters.bounds
+                return Starts(starts(theta, bounds, self.n_restarts, rng), bounds)
 
-            theta = evidence.theta
+            theta = evidence.parameters.theta
             if not self.shared:
                 # Own kernels have many optima: start where one kernel for all is best, and end no lower.
                 common = self._evidence_of(edges, data.labels, kernel, likelihood, shared=True)
-                best = learn(common, around(common.theta, common)).theta
+                best = learn(common, around(common.parameters.theta, common)).theta
                 n = len(common.problem.parameters)
                 theta = np.concatenate([np.tile(best[:n], len(evidence.problem.labels.parts)), best[n:]])
             first = around(theta, evidence)
@@ -323,20 +312,9 @@ class LabelPreferenceGP(OfEvidence, OfItems):
     def predict_utility(self, X: Any, *, return_std: bool = False, return_cov: bool = False) -> Any:
         """Return posterior means of the utilities of all labels, with standard deviations or covariances if wanted.
 
-        Parameters
-        ----------
-        X : array-like (n_items, n_features) or LabelPreferences
-            Items, seen in training or new.
-        return_std, return_cov : bool, default=False
-            What to return beside the means; not both.
-
-        Returns
-        -------
-        mean : ndarray (n_items, n_labels)
-            Means; only differences between labels mean anything.
-        std or cov : ndarray
-            Standard deviations (n_items, n_labels), or covariances between labels (n_items, n_labels, n_labels). Edges
-            see differences only, so the level that all labels of an item share stays as uncertain as it was.
+        X is a table of items or LabelPreferences. Means and deviations are (n_items, n_labels), covariances between
+        labels (n_items, n_labels, n_labels). Edges see differences only, so the level that all labels of an item share
+        stays as uncertain as it was.
         """
         new = self._items(X)
         if return_std and return_cov:

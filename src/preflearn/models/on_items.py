@@ -67,18 +67,10 @@ class OnItems(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the same data with transformed items.
+        """Return the same data with transformed items; X is of the kind given to fit, or plain rows.
 
-        Parameters
-        ----------
-        X : Comparisons, Ratings, LabelPreferences or array-like (n_items, n_features)
-            Data of the kind given to fit, or plain rows.
-
-        Returns
-        -------
-        Comparisons, Ratings, LabelPreferences, ItemTable or ndarray
-            The same data over transformed items; for plain rows the transformed rows, which are an ItemTable with names
-            if they came in a data frame and the transformer was fitted on a data object with names.
+        Plain rows become transformed rows: an ItemTable with names if they came in a data frame and the transformer was
+        fitted on a data object with names, else an array.
         """
         check_is_fitted(self)
         if isinstance(X, Comparisons | LabelPreferences | Ratings):

@@ -277,26 +277,12 @@ def tiers_of(draws: FloatArray, level: float) -> IntArray:
     """Return the tier of each item: which ones cannot be distinguished from the best of their tier.
 
     Walking down the ranking, a new tier starts with the first item that is worse than the first of the tier above it
-    with a probability of at least ``level``.
+    with a probability of at least ``level``, that of the intervals. ``draws`` (n_draws, n_items) are joint draws of the
+    utilities, items from best to worst.
 
-    Parameters
-    ----------
-    draws : ndarray (n_draws, n_items)
-        Joint draws of the utilities, items from best to worst.
-    level : float
-        Probability at which two items are distinguished: that of the intervals.
-
-    Returns
-    -------
-    ndarray (n_items,)
-        1, 2, ...; never falls along the ranking.
-
-    Notes
-    -----
-    What it means: the first of a tier is better than the first of the next one, each time with a probability of at
-    least ``level``. What it does not mean: that items of one tier are equal (more comparisons may part them), nor that
-    every item of a tier is surely better than every item of the next: the last of one and the first of the next are
-    often close. Each statement is about two items; that all of them hold at once is less probable.
+    It does not mean that items of one tier are equal (more comparisons may part them), nor that every item of a tier is
+    surely better than every item of the next: the last of one and the first of the next are often close. Each statement
+    is about two items; that all of them hold at once is less probable.
     """
     columns = np.ascontiguousarray(draws.T)
     tier = np.ones(len(columns), dtype=np.intp)

@@ -45,7 +45,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 # What a parameter is: priors of parameters and searches go by this, and never by a name.
-Kind = Literal["variance", "length scale", "shape", "share"]
+Kind = Literal["variance", "length scale", "shape", "share", "likelihood"]
 # In place of the number of a judge or of a cluster: what all have in common, and one that was never seen before.
 POPULATION, UNKNOWN = -1, -2
 
@@ -83,14 +83,14 @@ class Parameters:
         return Parameters(tuple(f"{prefix}{name}" for name in self.names), self.kinds, self.theta, self.bounds)
 
 
-def kernel_parameters(kernel: Any, prefix: str = "") -> Parameters:
+def kernel_parameters(kernel: Any) -> Parameters:
     """Return the free parameters of a kernel of scikit-learn."""
     names: list[str] = []
     kinds: list[Kind] = []
     for free in kernel.hyperparameters:
         count = 0 if free.fixed else free.n_elements
         own = free.name.split("__")[-1]
-        name = prefix + own.replace("_", " ")
+        name = own.replace("_", " ")
         names += [name] if count == 1 else [f"{name} {number}" for number in range(count)]
         kind: Kind = {"length_scale": "length scale", "constant_value": "variance"}.get(own, "shape")  # type: ignore[assignment]
         kinds += [kind] * count
