@@ -329,11 +329,10 @@ class LeastSquares(RegressorMixin, OfItems, ABC):
             return np.asarray(self.map_.transform(X) @ self.coef_)
         if isinstance(self.kernel_, str):
             return np.asarray(X @ self.dual_coef_)
-        step = max(1, _BLOCK // max(1, self.X_fit_.shape[0]))
-        blocks = [
-            gram(self.kernel_, X[i : i + step], self.X_fit_) @ self.dual_coef_ for i in range(0, X.shape[0], step)
-        ]
-        return np.concatenate([np.zeros(0), *blocks])
+        X_fit: Any = self.X_fit_
+        step = max(1, _BLOCK // max(1, X_fit.shape[0]))
+        blocks = (X[i : i + step] for i in range(0, X.shape[0], step))
+        return np.concatenate([np.zeros(0), *(gram(self.kernel_, some, X_fit) @ self.dual_coef_ for some in blocks)])
 
     def _space(self, data: RowData | PairData, kernel: Any, *, decomposed: bool = True) -> Space:
         """Return the training items under a kernel; raise where a matrix of them is wanted that is too large."""
