@@ -369,7 +369,7 @@ def test_more_mistakes_are_explained(matches):
         (lambda: model.predict_utility([99]), "not a row number"),
         (lambda: model.predict_utility(["ann"]), "not a row number"),
         (lambda: model.predict_utility(matches.items, return_std=True, return_cov=True), "not both"),
-        (lambda: model.update(Comparisons(np.ones((2, 3)), [0], [1])), "3 features"),
+        (lambda: model.update(Comparisons(np.ones((2, 3)), [0], [1])), "3 columns"),
         (lambda: model.update(Comparisons(None, ["a"], ["b"])), "features"),
         (lambda: model.predict_proba(Comparisons(3, [0], [1])), "no features"),
         (lambda: PreferenceGP(hyperparameters="no").fit(matches), "hyperparameters"),
