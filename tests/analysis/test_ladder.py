@@ -111,7 +111,7 @@ def test_names_of_models_are_read_with_what_they_need():
     data, _ = by_utility(0)
     assert terms_of("both", data) == terms_of("circles", data) == Terms("bradley-terry", ("circles",))
     assert terms_of("thurstone+circles+side", data).name == "thurstone+side+circles"
-    with pytest.raises(DataError, match=r'"elo" is none of bradley-terry, .* nor of what can be added .* side'):
+    with pytest.raises(DataError, match=r'"elo" is neither a utility .bradley-terry, .*nor a term .*side'):
         terms_of("bradley-terry+elo", data)
     with pytest.raises(DataError, match="needs comparisons by two judges or more"):
         terms_of("reliability", data)

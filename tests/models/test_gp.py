@@ -383,7 +383,7 @@ def test_more_mistakes_are_explained(matches):
 
 def test_nothing_but_noise_is_said():
     coin = Comparisons(4, [0, 1, 2, 3, 0, 1, 2, 3], [1, 0, 3, 2, 2, 3, 0, 1])
-    with pytest.warns(DataWarning, match="no differences that noise would not"):
+    with pytest.warns(DataWarning, match="no differences beyond noise"):
         model = PreferenceGP(n_restarts=0).fit(coin)
     np.testing.assert_allclose(model.predict_proba(coin), 0.5, atol=1e-6)
 
@@ -411,7 +411,7 @@ def test_a_search_starts_where_it_is_told_to():
     for nothing in (None, {}):
         with pytest.raises(ValueError, match="give start as well"):
             PreferenceGP("rbf").fit(data, start=nothing, hold=True)
-    with pytest.raises(ValueError, match='hyperparameters="fixed" is none'):
+    with pytest.raises(ValueError, match='hyperparameters="fixed" does not search'):
         PreferenceGP("rbf", hyperparameters="fixed").fit(data, start={"length scale": 2.0})
     with pytest.raises(ValueError, match=r"True for .length scale.; it must be a positive number"):
         PreferenceGP("rbf").fit(data, start={"length scale": True})

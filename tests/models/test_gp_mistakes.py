@@ -94,7 +94,7 @@ def test_answers_about_labels_do_not_depend_on_the_unit_either():
         (RBF() ** "a", "exponent of (cyclic_)?kernel is 'a'"),
         (PairwiseKernel(metric="precomputed"), "kernel is precomputed.*Give the features"),
         (CompoundKernel([RBF(), RBF()]), "sum or a product"),
-        (1.0 * RBF() + WhiteKernel(), "WhiteKernel, noise that every observation has anew"),
+        (1.0 * RBF() + WhiteKernel(), "WhiteKernel, which adds noise to every observation"),
     ],
 )
 def test_kernels_that_cannot_be(data, kernel, message):

@@ -254,7 +254,7 @@ def camps(rng, n_judges=20, each=25, n=12):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*show no differences that noise would not:preflearn.exceptions.DataWarning")
+@pytest.mark.filterwarnings("ignore:.*show no differences beyond noise:preflearn.exceptions.DataWarning")
 def test_opposite_camps_are_told_apart():
     rng = np.random.default_rng(0)
     data = camps(rng)

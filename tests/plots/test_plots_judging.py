@@ -149,7 +149,7 @@ def test_only_the_best_and_items_without_names(axes):
         (lambda m, c: plot_ranking([1, 2]), TypeError, "has no utility"),
         (lambda m, c: plot_ranking(ranking(low=None)), TypeError, "has no low"),
         (lambda m, c: plot_ranking(ranking(low=[0.0])), ValueError, "one of each"),
-        (lambda m, c: plot_ranking(ranking(high=np.ones(5))), ValueError, "ends, not half-widths"),
+        (lambda m, c: plot_ranking(ranking(high=np.ones(5))), ValueError, "not half-widths"),
         (lambda m, c: plot_ranking(ranking(utility=[np.nan] * 5)), ValueError, "finite"),
         (lambda m, c: plot_ranking(ranking(), top=0), ValueError, "top must be .*got 0"),
     ],

@@ -79,11 +79,11 @@ def test_mistakes_are_explained(circle, groups, axes):
         plot_spectrum(model, ax=axes)
     with pytest.raises(TypeError, match="rankability"):
         plot_shares(model, ax=axes)
-    with pytest.raises(TypeError, match="Comparisons are wanted"):
+    with pytest.raises(TypeError, match="give Comparisons"):
         plot_comparison_graph(model, ax=axes)
     with pytest.raises(ValueError, match="'spock' of a cycle"):
         plot_comparison_graph(circle, cycles=[["rock", "spock"]], ax=axes)
-    with pytest.raises(TypeError, match="fitted ComparableClusters are wanted; got list"):
+    with pytest.raises(TypeError, match="give fitted ComparableClusters; got list"):
         plot_preferences(model, clusters=[0, 1], ax=axes)
     for plot in (lambda clusters: plot_preferences(model, clusters=clusters, ax=axes), plot_spectrum):
         with pytest.raises(NotFittedError, match=r"not fitted\. Call fit"):

@@ -121,7 +121,7 @@ def test_a_failed_write_leaves_the_old_file(result_of, tmp_path, monkeypatch):
 
 
 def test_what_is_no_result_is_refused():
-    with pytest.raises(TypeError, match=r"RankResult is wanted, as preflearn\.rank returns it; got Comparisons"):
+    with pytest.raises(TypeError, match=r"give a RankResult, as preflearn\.rank returns it; got Comparisons"):
         report_html(league(3, 5))
 
 

@@ -77,9 +77,8 @@ def terms_of(name: str, data: Comparisons) -> Terms:
     unknown = [part for part in parts if part not in BESIDE]
     if unknown:
         raise DataError(code="unknown-model", owner="rank").says(
-            Setting("model", name)
-            + f' is not known: "{unknown[0]}" is none of {", ".join(UTILITIES)}, nor of what can '
-            f"be added to them with +: {', '.join(BESIDE)}",
+            Setting("model", name) + f' is not known: "{unknown[0]}" is neither a utility ({", ".join(UTILITIES)}) '
+            f"nor a term that can be added with + ({', '.join(BESIDE)})",
             "Leave the choice to auto",
         )
     terms = Terms(utility, tuple(one for one in BESIDE if one in parts))
@@ -92,7 +91,7 @@ def terms_of(name: str, data: Comparisons) -> Terms:
         if not there and any(term in terms for term in of):
             raise DataError(code="model-needs-column", owner="rank").says(
                 Setting("model", name) + f" needs {what}",
-                "Name the column of it: " + Setting("columns", {role: "COLUMN"}),
+                "Name its column: " + Setting("columns", {role: "COLUMN"}),
             )
     if terms.on_features and data.items is None:
         raise DataError(code="model-needs-features", owner="rank").says(

@@ -40,7 +40,7 @@ def check_decided(X: Comparisons, owner: str) -> None:
     ties = np.flatnonzero(X.outcome == 0)
     if ties.size:
         raise DataError(code="rival-takes-no-ties", owner=owner).says(
-            f"{ties.size} of {len(X)} comparisons are ties (rows {first_few(ties)}), of which it learns nothing",
+            f"{ties.size} of {len(X)} comparisons are ties (rows {first_few(ties)}), and it learns nothing from ties",
             "Drop them: comparisons[comparisons.outcome != 0]",
         )
 

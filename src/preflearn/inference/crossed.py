@@ -67,7 +67,7 @@ class CrossedSystem(System):
         """Eliminate the inner groups, and factor the preconditioner; see `System.curve`."""
         if not semidefinite:
             raise DataError(code="crossed-needs-log-concave", owner="PreferenceGP").says(
-                "judges and clusters that cross in so many latents are learned with log-concave likelihoods only",
+                "with this many latents, crossed judges and clusters need a log-concave likelihood",
                 "Use probit or logit, or leave one of the two out",
             )
         return CrossedCurve(self, tau, self.inner.curve(tau))

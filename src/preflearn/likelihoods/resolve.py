@@ -87,7 +87,7 @@ def likelihood_of(
         if shares.size:
             DataWarning(code="outcomes-between-zero-and-one", owner=owner).warn(
                 f"{shares.size} of {outcome.size} outcomes lie between 0 and 1 in size (rows "
-                f"{first_few(shares)}), of which {type(likelihood).__name__} sees the sign only: an average of 2 "
+                f"{first_few(shares)}), and {type(likelihood).__name__} uses only the sign: an average of 2 "
                 "wins and 1 loss counts as 3 wins",
                 'List wins and losses one by one, or with weights, or regress margins by likelihood="gaussian"',
             )

@@ -100,7 +100,7 @@ def _vector(caller: str, name: str, values: ArrayLike) -> NDArray[Any]:
     array = np.asarray(values)
     if array.ndim != 1:
         raise DataError(code="metric-numbers-shape", owner=caller).says(
-            f"{name} has shape {array.shape}; one number per row is wanted",
+            f"{name} has shape {array.shape}; one number per row is needed",
             f"Pass a 1-D array (a single column becomes one by {name}.ravel())",
         )
     if array.dtype.kind == "b":

@@ -366,7 +366,7 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
         return name
     if not isinstance(name, str):
         raise TypeError(
-            f"get_scorer: a name or a RankingScorer is wanted, not a {type(name).__name__}.\n"
+            f"get_scorer: give a name or a RankingScorer, not a {type(name).__name__}.\n"
             "  For a metric of your own use make_ranking_scorer(metric)."
         )
     if name in _NAMED:

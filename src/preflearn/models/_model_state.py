@@ -107,7 +107,7 @@ def _item_kernel(X: Comparisons, used: IntArray, kernels: Any) -> ItemKernel | N
 
 def _check_constant(kernel: Any) -> None:
     if not isinstance(kernel, ConstantKernel):
-        raise DataError("a variance is no ConstantKernel")
+        raise DataError("a variance is not a ConstantKernel")
     check_kernel("variance", kernel, "kernel")
 
 
@@ -138,7 +138,7 @@ def edges_again(state: dict[str, Any]) -> tuple[Edges, Any, Any, Any, Any]:
     if names is not None and (not all(isinstance(n, str) for n in names) or len(names) != edges.X.shape[1]):
         raise DataError("the names of the features are not those of the columns")
     if not likelihood.log_concave or not isinstance(kernel, Kernel):
-        raise DataError("the likelihood or the kernel is none for labels")
+        raise DataError("the likelihood or the kernel does not fit labels")
     check_kernel("labels", kernel, "kernel")
     likelihood.check_outcomes(edges.outcome)
     return edges, labels, names, kernel, likelihood

@@ -301,8 +301,8 @@ def _check_covariates(owner: str, X: Comparisons) -> bool:
             )
         elif _is_difference(X, column):
             DataWarning(code="covariate-of-items", owner=owner).warn(
-                f'covariate "{name}" is a difference of one number of each item, so that its effect cannot be '
-                "separated from the items' utilities",
+                f'covariate "{name}" is a difference of one number of each item, so its effect cannot be '
+                "separated from the utilities of the items",
                 "Give it as a feature of the items, or leave it out",
             )
     return True
@@ -362,8 +362,8 @@ def check_maximum(owner: str, data: Statements, names: Any) -> None:
     if connected_components(beats, directed=True, connection="strong")[0] == 1:
         if not outcome.any():
             raise DataError(code="all-ties-no-maximum", owner=owner).says(
-                "all comparisons are ties, so the likelihood (prior=None) has no maximum: the wider the "
-                "threshold the better",
+                "all comparisons are ties, so the likelihood (prior=None) has no maximum: a wider "
+                "threshold is always better",
                 "Add comparisons with a winner",
             )
         return

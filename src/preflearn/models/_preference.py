@@ -308,7 +308,7 @@ def warn_only_noise(owner: str, inference: str, sigma: float, count: str, cure: 
         better = 'inference="ep" (more accurate where there are few), ' if inference == Laplace.name else ""
         DataWarning(code="no-differences-found", owner=owner).warn(
             f"by {METHODS[inference].words} the evidence of these {count} is highest where all utilities "
-            "are equal: they show no differences that noise would not",
+            "are equal: they show no differences beyond noise",
             f"Probabilities are close to 1/2. Collect more, or use {better}{cure}",
         )
 

@@ -393,14 +393,14 @@ def check_kernel(owner: str, kernel: Any, parameter: str) -> None:
         )
     for part in _parts(kernel):
         if isinstance(part, WhiteKernel):
-            cure = " For what an item has beside its features use own_effect=True (PreferenceGP)."
+            cure = " For effects of items beyond their features use own_effect=True (PreferenceGP)."
             raise ValueError(
-                f"{owner}: {parameter} has a WhiteKernel, noise that every observation has anew; outcomes have noise "
-                f"of their own.{cure if parameter == 'kernel' else ' Leave it out.'}"
+                f"{owner}: {parameter} has a WhiteKernel, which adds noise to every observation, but outcomes already "
+                f"have noise.{cure if parameter == 'kernel' else ' Leave it out.'}"
             )
         if getattr(part, "metric", None) == "precomputed":
             raise ValueError(
-                f"{owner}: {parameter} is precomputed, and a kernel between features is wanted. Give the features "
+                f"{owner}: {parameter} is precomputed, but a kernel between features is needed. Give the features "
                 "themselves, or make a table whose inner products are the kernel's values and use DotProduct()."
             )
     _check_values(owner, kernel, parameter)

@@ -224,7 +224,7 @@ class BradleyTerry(PreferenceModel):
         if self.cluster or self.side == "judge":
             which = "cluster=True" if self.cluster else 'side="judge"'
             raise DataError(code="too-many-items-for-terms", owner=owner).says(
-                f"with {which} a matrix of all items is held; {X.n_items} items are more than {self._dense}",
+                f"with {which} a matrix of all items must be in memory; {X.n_items} items are more than {self._dense}",
                 "Leave that out, or use fewer items",
             )
 
@@ -270,8 +270,8 @@ class BradleyTerry(PreferenceModel):
         effects: Any = solution.posterior.u[solution.problem.layout.n_many :]
         if self.prior is None and np.abs(effects).max(initial=0.0) > ENDLESS * solution.likelihood.noise_deviation:
             raise DataError(code="effect-unbounded", owner=type(self).__name__).says(
-                "maximum likelihood (prior=None) does not exist: the comparisons do not bound the effect of the "
-                "side or of a covariate, which predicts all winners",
+                "the maximum-likelihood estimate (prior=None) does not exist: the effect of the side or of a covariate "
+                "predicts all winners, so it has no limit",
                 'Use prior="auto" (or a number), or leave it out',
             )
         super()._keep(X, data, learned)

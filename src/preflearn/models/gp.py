@@ -279,7 +279,7 @@ class PreferenceGP(PreferenceModel):
             first = Starts(starts(theta, bounds, self.n_restarts, rng), bounds)
         elif start is not None or hold:
             raise ValueError(
-                'fit: start is for a search, and hyperparameters="fixed" is none. Give the kernel these values.'
+                'fit: start is for a search, and hyperparameters="fixed" does not search. Give the kernel these values.'
             )
         self._learn(X, data, evidence, first, rng)
         return self
@@ -289,8 +289,8 @@ class PreferenceGP(PreferenceModel):
         if self.judge_reliability and data.reliable and data.judge is not None and data.judges:
             if evidence.problem.estimated:
                 raise DataError(code="reliability-needs-exact-variances", owner="PreferenceGP").says(
-                    f"judge_reliability needs exact variances, and so many latents ({evidence.problem.n_latents:,}) "
-                    "have estimates only",
+                    "judge_reliability needs exact variances, but with this many latents "
+                    f"({evidence.problem.n_latents:,}) they are only estimated",
                     "Leave out judge_reliability, or cluster or judge_kernel, or use fewer items",
                 )
             known = np.where(data.judge < len(data.judges), data.judge, -1)

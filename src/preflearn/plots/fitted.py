@@ -27,7 +27,7 @@ def require(model: Any, caller: str, *methods: str) -> None:
     missing = [name for name in methods if not hasattr(model, name)]
     if missing or isinstance(model, type):
         raise TypeError(
-            f"{caller}: a fitted PreferenceGP is wanted; {type(model).__name__} has no {first_few(missing)}."
+            f"{caller}: give a fitted PreferenceGP; {type(model).__name__} has no {first_few(missing)}."
             if missing
             else f"{caller}: model is the class {model.__name__}; pass a fitted object."
         )

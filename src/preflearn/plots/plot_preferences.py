@@ -60,9 +60,7 @@ def plot_preferences(model: Any, items: Any = None, *, clusters: Any = None, ax:
     elif items is not None:
         raise TypeError(f"{caller}: items are chosen with a model; a PreferenceMatrix has them already.")
     if not (hasattr(model, "probability") and hasattr(model, "names")):
-        raise TypeError(
-            f"{caller}: a fitted PreferenceGP or its preference_matrix() is wanted; got {type(model).__name__}."
-        )
+        raise TypeError(f"{caller}: give a fitted PreferenceGP or its preference_matrix(); got {type(model).__name__}.")
     P, names = np.asarray(model.probability), np.asarray(model.names)
     n = P.shape[0]
     if clusters is None:
@@ -93,7 +91,7 @@ def plot_preferences(model: Any, items: Any = None, *, clusters: Any = None, ax:
 
 def _check_clusters(clusters: Any, caller: str, wanted: str) -> None:
     if isinstance(clusters, type) or not hasattr(clusters, "n_clusters") or not hasattr(clusters, "assign"):
-        raise TypeError(f"{caller}: fitted ComparableClusters are wanted; got {type(clusters).__name__}.")
+        raise TypeError(f"{caller}: give fitted ComparableClusters; got {type(clusters).__name__}.")
     if not hasattr(clusters, wanted):
         raise NotFittedError(f"{caller}: these ComparableClusters are not fitted. Call fit(comparisons) first.")
 
@@ -153,7 +151,7 @@ def plot_shares(found: Any, *, ax: Axes | None = None) -> Axes:
     caller = "plot_shares"
     figure_class(caller)
     if not (hasattr(found, "hodge") and hasattr(found, "ranking_share")):
-        raise TypeError(f"{caller}: what rankability() returns is wanted; got {type(found).__name__}.")
+        raise TypeError(f"{caller}: give the result of rankability(); got {type(found).__name__}.")
     rows = {
         "learned": (found.ranking_share, found.cyclic_share, 0.0),
         "observed": (found.hodge.gradient, found.hodge.curl, found.hodge.harmonic),
@@ -194,7 +192,7 @@ def plot_comparison_graph(comparisons: Comparisons, *, cycles: Any = None, ax: A
     caller = "plot_comparison_graph"
     figure_class(caller)
     if not isinstance(comparisons, Comparisons):
-        raise TypeError(f"{caller}: Comparisons are wanted; got {type(comparisons).__name__}.")
+        raise TypeError(f"{caller}: give Comparisons; got {type(comparisons).__name__}.")
     n = comparisons.n_items
     pairs = comparisons.pairs
     net = pairs.wins - pairs.losses

@@ -66,7 +66,7 @@ def plot_ranking(ranking: Any, *, top: int | None = None, level: float | None = 
     if len(wrong):
         raise ValueError(
             f"{caller}: {len(wrong)} of {len(utility)} intervals do not hold their utility "
-            f"({first_few([names[k] for k in wrong])}). low <= utility <= high is wanted: ends, not half-widths."
+            f"({first_few([names[k] for k in wrong])}). Give ends with low <= utility <= high, not half-widths."
         )
     if top is not None:
         check_count(top, "top", caller)

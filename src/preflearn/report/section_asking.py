@@ -49,7 +49,7 @@ def judges(shown: Shown) -> str:
         f"{plural(len(found), 'judge')}: {counts}. <em>Agrees</em> is how often a judge answered as the others lead "
         "one to expect, and <em>expected</em> how often a judge like the others would. <em>Reliability</em> sums that "
         "up: 1 is a judge like the others, 0 answers by chance, below 0 the contrary of the others. "
-        "<em>Consistency</em> is the same with the judge's own other answers known: a judge of high consistency and "
+        "<em>Consistency</em> is the same, with the judge's own other answers too: a judge of high consistency and "
         "low reliability has a taste of its own."
     )
     return words + table(f"Judges, the least reliable first{more}", header, rows, left=(0, 2))

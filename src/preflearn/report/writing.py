@@ -128,7 +128,7 @@ def report_html(
     True
     """
     if not isinstance(result, RankResult):
-        raise TypeError(f"report: a RankResult is wanted, as preflearn.rank returns it; got {type(result).__name__}.")
+        raise TypeError(f"report: give a RankResult, as preflearn.rank returns it; got {type(result).__name__}.")
     shown = Shown(result, random_state)
     heading = f"Ranking of {plural(len(result), 'item')}" if title is None else clean(title, 200)
     file = None if source is None else re.split(r"[/\\\\]", source.rstrip("/\\"))[-1]

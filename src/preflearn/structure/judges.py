@@ -21,7 +21,7 @@ __all__ = ["JudgeReport", "judge_report"]
 
 LEGEND = """\
 reliability: 1 agrees with the others as judges usually do here, 0 answers like chance, below 0 against the others
-consistency: the same, the judge's own other answers known; likeness: of its tastes to what all share, from -1 to 1"""
+consistency: the same, with the judge's own other answers; likeness: of own tastes to shared ones, from -1 to 1"""
 PRIOR_DEVIATION = 1.0  # of a reliability around 1, before a judge has answered
 SURE = 2.0  # standard deviations that a verdict needs
 
