@@ -1,15 +1,18 @@
 """Warnings about a ranking: each is given when there is a reason, and only then."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from ranking_data import NAMES, by_utility
 
+import preflearn.analysis
 from preflearn import Comparisons
 from preflearn.analysis import Limits, rank
-from preflearn.analysis.advice import _circles, alike_names
+from preflearn.analysis.advice import Advice, _circles, alike_names
 from preflearn.analysis.ladder import build_ladder
 from preflearn.analysis.prepared import prepare, record_of
 from preflearn.analysis.ranker import from_rows
@@ -365,6 +368,14 @@ def test_residuals_that_run_in_circles_no_model_explains_are_spoken_of():
     assert "something that the table of items does not have" in said.text
     by_name = rankability(Comparisons(14, first, second, np.sign(X[first, 0] - X[second, 0])), screen=True)
     assert _circles(replace(by_name, p_value=0.002)) == []
+
+
+def test_kinds_are_listed():
+    """Programs look for a kind: `Advice` says which there are, and there are no others."""
+    listed = Advice.__doc__.split("kind : str\n")[1].split("text : str")[0]
+    source = "".join(path.read_text() for path in Path(preflearn.analysis.__file__).parent.glob("*.py"))
+    given = {*re.findall(r'Advice\(\s*"([^"]+)"', source), "undefeated", "winless"}
+    assert given == set(re.findall(r'"([^"]+)"', listed))
 
 
 def test_numbers_that_are_written_in_several_ways_are_named():

@@ -5,6 +5,7 @@ import random
 
 import pytest
 
+from preflearn.data.comparisons import LABELS
 from preflearn.io import read_preferences
 
 NASTY = (
@@ -121,3 +122,14 @@ def test_blanks_in_a_name_are_not_lost_in_rankings(run, folder):
     (folder / "in.jsonl").write_text(json.dumps({"ranking": ["x  y", "z"]}) + "\n")
     code, _, err = run("convert", "in.jsonl", "out.soc")
     assert (code, "PrefLib files do not keep names" in err) == (2, True), err
+
+
+@pytest.mark.parametrize("label", LABELS)
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+def test_labels_are_kept(label, ending, run, folder):
+    (folder / "in.csv").write_text(f"{label},winner,loser,weight\nx,a,b,2\nx,b,c,1\ny,c,a,3\n")
+    out = folder / f"out{ending}"
+    assert run("convert", "in.csv", out)[0] == 0
+    data = read_preferences(out).data
+    assert getattr(data, label).tolist() == ["x", "x", "y"]
+    assert data.weight.tolist() == [2, 1, 3]

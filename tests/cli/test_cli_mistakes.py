@@ -10,6 +10,7 @@ from command_mistakes import COMMANDS
 from more_mistakes import FILES, directory, write
 
 from fast_share import slow_except
+from preflearn.cli.app import COMMANDS as EVERY
 
 
 def damaged(folder):
@@ -246,18 +247,7 @@ def test_there_are_enough_mistakes():
     assert len(MISTAKES) == len(BASIC) + len(FILES) + len(COMMANDS)
     assert len(MISTAKES) >= 270
     commands = {command[0] for _, command, _ in MISTAKES.values()}
-    assert commands >= {
-        "rank",
-        "fit",
-        "predict",
-        "evaluate",
-        "inspect",
-        "suggest",
-        "compare",
-        "convert",
-        "demo",
-        "doctor",
-    }
+    assert commands >= set(EVERY)
 
 
 def test_a_directory_that_cannot_be_written_to_is_noticed_before_the_work(run, folder, monkeypatch):

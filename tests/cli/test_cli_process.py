@@ -14,6 +14,7 @@ from cli_files import svmlight
 
 from fast_share import THOROUGH
 from preflearn import __version__
+from preflearn.cli.app import COMMANDS
 from preflearn.cli.console import progress
 from preflearn.cli.fit import Learning
 from preflearn.cli.main import main
@@ -21,18 +22,6 @@ from preflearn.cli.options import Machine, Output, ReadOptions
 
 pytestmark = pytest.mark.slow
 
-COMMANDS = (
-    "rank",
-    "fit",
-    "predict",
-    "evaluate",
-    "inspect",
-    "suggest",
-    "compare",
-    "convert",
-    "doctor",
-    "demo",
-)
 RUN = [sys.executable, "-c", "import sys; from preflearn.cli.main import main; sys.exit(main())"]
 
 

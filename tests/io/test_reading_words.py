@@ -5,9 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from preflearn import Comparisons
+from preflearn.data import from_frame
+from preflearn.data.comparisons import LABELS
+from preflearn.data.join import concatenate
 from preflearn.exceptions import FileFormatError
+from preflearn.files.tabular import fields_of
 from preflearn.io import read_preferences
 from preflearn.io.export import safe_cell, write_table
 
@@ -38,6 +44,25 @@ def test_a_column_of_clusters_is_found_or_named(title: str, columns: str | None,
     np.testing.assert_array_equal(reading.data.cluster, ["p1", "p1", "p2"])
     ranked = read_preferences(write(tmp_path, f"{title},ranking\np1,a > b\np2,b > c\n"), columns=columns)
     np.testing.assert_array_equal(ranked.data.cluster, ["p1", "p2"])
+
+
+@pytest.mark.parametrize("label", LABELS)
+def test_a_label_is_read_cut_joined_and_saved(label: str, tmp_path: Path) -> None:
+    path = write(tmp_path, f"{label},winner,loser\nx,a,b\ny,b,c\n")
+    reading = read_preferences(path)
+    assert reading.columns[label] == label
+    assert f'{label.capitalize()}s: column "{label}", 2 of them.' in reading.notes
+    assert read_preferences(path, columns={label: label}).columns == reading.columns
+    framed = from_frame(pd.read_csv(path), first="winner", second="loser", **{label: label})
+    built = Comparisons(None, ["a", "b"], ["b", "c"], **{label: ["x", "y"]})
+    for data in (reading.data, framed, built):
+        assert label in repr(data)
+        assert getattr(data, label).tolist() == ["x", "y"]
+        assert getattr(data[1:], label).tolist() == ["y"]
+        assert getattr(concatenate(data, data), label).tolist() == ["x", "y", "x", "y"]
+        assert fields_of(data)[label].tolist() == ["x", "y"]
+        assert len(concatenate(data, data.swapped()).merged()) == 2
+        assert len(data._take(slice(None), first=data.first[[0, 0]], second=data.second[[0, 0]]).merged()) == 2
 
 
 @pytest.mark.parametrize("cells", [("yes", "no"), ("1", "0"), ("TRUE", "TRUE"), ("ann", "")])

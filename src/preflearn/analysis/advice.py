@@ -48,7 +48,8 @@ class Advice:
     ----------
     kind : str
         In a word: "parts", "unfounded" (first places that rest on almost nothing), "undefeated", "winless", "few",
-        "alike", "side", "pairing", "judges", "circles", "noise", "repeats", "outcomes", "names", "not examined".
+        "alike", "side", "pairing", "model", "judges", "circles", "noise", "names"; of the way from the data to the
+        model: "weights", "outcomes", "rankings", "not examined".
     text : str
         What was seen, what it means and what to do.
     items : tuple

@@ -18,6 +18,7 @@ from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.model_names import terms_of
 from preflearn.analysis.result import SHOWN, RankResult
 from preflearn.data import Comparisons, Ratings, from_scores
+from preflearn.data.comparisons import LABELS
 from preflearn.exceptions import DataError, Place, Setting, first_few, quiet
 from preflearn.io import ItemEncoder, read_preferences
 from preflearn.io.export import write_table
@@ -210,9 +211,6 @@ def _ranking(analysis: Analysis, level: float, random_state: int) -> Ranking:
         random_state=random_state,
     )
     return replace(found, row=ranked[found.row])
-
-
-FIELDS = ("judge", "cluster", "group")  # labels that comparisons may have
 
 
 @dataclass(frozen=True, repr=False)
@@ -457,9 +455,9 @@ def _labels(data: Comparisons, by: Any) -> tuple[str, Any]:
                 f"the categories have shape {labels.shape}", f"Give one for each of the {len(data)} comparisons"
             )
         return "category", labels
-    found = getattr(data, by) if by in FIELDS else None
+    found = getattr(data, by) if by in LABELS else None
     if found is None:
-        there = [name for name in FIELDS if getattr(data, name) is not None]
+        there = [name for name in LABELS if getattr(data, name) is not None]
         raise DataError(code="unknown-category", owner="rank_by").says(
             f'the comparisons have no "{by}"',
             *([f"Choose from {', '.join(there)}"] if there else []),

@@ -12,6 +12,7 @@ import numpy as np
 from preflearn.cli.console import count
 from preflearn.cli.dialect import COMMAND_LINE
 from preflearn.data import Comparisons, Ratings, from_scores
+from preflearn.data.comparisons import LABELS
 from preflearn.exceptions import DataError, first_few
 from preflearn.io.export import table_bytes
 from preflearn.io.opening import open_bytes
@@ -56,7 +57,7 @@ def table_content(data: Comparisons, out: Path, kind: str, layout: str | None) -
         raise DataError(f"{out}: {count(count_ties, 'comparison')} ended in a tie. Use --layout left-right-winner.")
     label = _labels(data)
     columns = _sides(data, label, layout)
-    columns |= {name: values for name in ("weight", "group", "judge") if (values := getattr(data, name)) is not None}
+    columns |= {name: values for name in ("weight", *LABELS) if (values := getattr(data, name)) is not None}
     content = table_bytes(columns, kind, out)
     _check_back(content, data, label, out, layout)
     return content, f"{count(len(data), 'comparison')} as {','.join(columns)}"
@@ -106,7 +107,7 @@ def _check_back(content: bytes, data: Comparisons, label: list[str], out: Path, 
             f'{out}: the comparison of "{one[:60]}" with "{other[:60]}" would be read as another one in this layout. '
             f"{cure}"
         )
-    for name in ("weight", "group", "judge"):
+    for name in ("weight", *LABELS):
         values, read = getattr(data, name), getattr(found, name)
         if values is not None and (read is None or [str(v) for v in values] != [str(v) for v in read]):
             raise DataError(f'{out}: the column "{name}" would be read as another one. Use another format or layout.')

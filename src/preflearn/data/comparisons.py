@@ -17,9 +17,11 @@ from preflearn.exceptions import DataError, DataWarning, Setting, first_few
 if TYPE_CHECKING:
     from preflearn.data.tables import ItemArray
 
-__all__ = ["Comparisons"]
+__all__ = ["LABELS", "Comparisons"]
 
-_LABELS = ("group", "judge", "cluster", "covariates")
+# What comparisons may be labelled with: fields of `Comparisons`, and roles of columns.
+LABELS = ("group", "judge", "cluster")
+_BESIDE = (*LABELS, "covariates")
 
 
 class Comparisons(Frozen):
@@ -105,7 +107,7 @@ class Comparisons(Frozen):
     array([-1.])
     """
 
-    _ROW_FIELDS: ClassVar = ("first", "second", "outcome", "weight", "group", "judge", "cluster", "covariates")
+    _ROW_FIELDS: ClassVar = ("first", "second", "outcome", "weight", *_BESIDE)
 
     items: ItemArray | None
     first: NDArray[np.intp]
@@ -223,7 +225,7 @@ class Comparisons(Frozen):
 
     def _label_keys(self) -> list[NDArray[Any]]:
         """Return columns of numbers in which comparisons of a pair differ where their labels or covariates do."""
-        given = (self.group, self.judge, self.cluster)
+        given = (getattr(self, name) for name in LABELS)
         keys: list[NDArray[Any]] = [codes(labels, len(self)) for labels in given if labels is not None]
         if self.covariates is not None:
             keys.extend(self.pairs.sign * column for column in self.covariates.T)  # seen from the lower item
@@ -257,7 +259,7 @@ class Comparisons(Frozen):
 
     def __repr__(self) -> str:
         features = f"with {self.n_features} features" if self.n_features else "without features"
-        columns = [name for name in ("weight", *_LABELS) if getattr(self, name) is not None]
+        columns = [name for name in ("weight", *_BESIDE) if getattr(self, name) is not None]
         return (
             f"Comparisons({len(self)} comparisons of {self.n_items} items {features}"
             f"{'; ' + ', '.join(columns) if columns else ''})"
@@ -288,7 +290,7 @@ class Comparisons(Frozen):
             changed: dict[str, Any] = {"covariates": _signed(turned, self.pairs.sign[found.source])}
         else:
             found = merge_pairs(self, [])
-            changed = dict.fromkeys((*_LABELS, "covariate_names", "judges"))
+            changed = dict.fromkeys((*_BESIDE, "covariate_names", "judges"))
         return self._take(
             found.source,
             first=found.first,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.comparisons import Comparisons
+from preflearn.data.comparisons import LABELS, Comparisons
 from preflearn.data.fields import label_array, lock
 from preflearn.data.tables import Covariates, ItemTable
 from preflearn.exceptions import DataError, first_few
@@ -71,8 +71,8 @@ def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
         "outcome": np.concatenate([old.outcome, new.outcome]),
         "weight": None if old.weight is None and new.weight is None else np.concatenate([_weight(old), _weight(new)]),
     }
-    for name, wanted in (("group", all), ("judge", any), ("cluster", any)):
-        kept = wanted(getattr(data, name) is not None for data in (old, new))
+    for name in LABELS:
+        kept = (all if name == "group" else any)(getattr(data, name) is not None for data in (old, new))
         fields[name] = label_array(_labels(old, name) + _labels(new, name)) if kept else None
     fields["covariates"], fields["covariate_names"] = _join_covariates(old, new)
     fields["judges"] = join_judges(old.judges, new.judges)

@@ -13,10 +13,7 @@ from preflearn.exceptions import DataError
 
 __all__ = ["BUILDERS", "fields_of"]
 
-_COMPARISONS = (
-    *("first", "second", "outcome", "weight", "group", "judge", "cluster", "covariates"),
-    *("judges", "names", "feature_names", "covariate_names"),
-)
+_COMPARISONS = (*Comparisons._ROW_FIELDS, "judges", "names", "feature_names", "covariate_names")
 
 
 def fields_of(value: Any) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from preflearn.io.formats import Format
 from preflearn.io.questions import ask_columns, ask_outcomes, ask_pair, guess
 from preflearn.io.read_options import listed
 from preflearn.io.roles import (
+    BESIDE,
     DECIDED,
     ITEM_STEMS,
-    LABELS,
     LISTS,
     SCORE_STEMS,
     WIN_STEMS,
@@ -187,7 +187,7 @@ def _with_outcomes(
             raise ask_outcomes(table, named, sides)
     for columns in sources.values():
         roles |= columns
-    for role in ("weight", *LABELS, "ties"):
+    for role in (*BESIDE, "ties"):
         column = named.get(role) or single(table, role, list(roles.values()))
         if role == "weight" and role not in named and column is not None and _numbers_rows(table, column):
             continue
@@ -337,8 +337,8 @@ def _features(
 
 def _rankings(table: Table, named: dict[str, str]) -> Layout | None:
     """Return a layout of rankings, if the columns have one."""
-    roles = {role: column for role, column in named.items() if role in ("weight", *LABELS)}
-    for role in ("weight", *LABELS):
+    roles = {role: column for role, column in named.items() if role in BESIDE}
+    for role in BESIDE:
         column = roles.get(role) or single(table, role, list(named.values()))
         roles |= {role: column} if column is not None else {}
     item = named.get("item") or single(table, "item", list(named.values()))

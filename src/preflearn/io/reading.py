@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.comparisons import Comparisons
+from preflearn.data.comparisons import LABELS, Comparisons
 from preflearn.data.fields import check_choice, label_array
 from preflearn.data.ratings import Ratings
 from preflearn.data.tables import check_items
@@ -25,7 +25,7 @@ from preflearn.io.outcomes import no_numbers, read_answers
 from preflearn.io.ranking_tables import Pairs, ranked_pairs, read_rankings
 from preflearn.io.read_options import Options
 from preflearn.io.repeats import Asked, without_copies
-from preflearn.io.roles import LABELS
+from preflearn.io.roles import BESIDE
 from preflearn.io.svmlight import parse_svmlight
 from preflearn.io.table import Table, is_absent
 
@@ -377,7 +377,7 @@ def _category(table: Table, options: Options) -> list[str]:
 def _without_empty(table: Table, layout: Layout, notes: list[str]) -> Table:
     """Leave out rows without a cell that a comparison needs."""
     # Beside a winner, nothing means no tie.
-    spare = ("weight", *LABELS, *(("ties",) if layout.decided else ()))
+    spare = (*BESIDE, *(("ties",) if layout.decided else ()))
     needed = [(role, column) for role, column in layout.roles.items() if role not in spare]
     needed += [("covariate", column) for one in layout.covariates for column in one.columns]
     gone = {

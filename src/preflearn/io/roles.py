@@ -10,13 +10,14 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from preflearn.data.comparisons import LABELS
 from preflearn.data.sides import normal
 from preflearn.exceptions import Setting, first_few
 from preflearn.io.table import Table
 
 __all__ = [
+    "BESIDE",
     "DECIDED",
-    "LABELS",
     "LISTS",
     "ROLES",
     "Pair",
@@ -28,13 +29,13 @@ __all__ = [
     "single",
 ]
 
-# Labels of comparisons: each becomes the field of `Comparisons` of the same name.
-LABELS = ("judge", "group", "cluster")
+# What stands beside the two sides, and leaves open who won.
+BESIDE = ("weight", *LABELS)
 # Roles of several columns, which are never found by their names: features of items, what describes none, covariates.
 LISTS = ("features", "without", "covariates")
 ROLES = (
     *("winner", "loser", "first", "second", "outcome", "score_first", "score_second", "wins_first", "wins_second"),
-    *("ties", "weight", *LABELS, "ranking", "item", "place", "name", *LISTS),
+    *("ties", *BESIDE, "ranking", "item", "place", "name", *LISTS),
 )
 
 # The two words of a pair of columns; those of the first list say who won.

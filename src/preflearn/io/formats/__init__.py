@@ -11,7 +11,7 @@ from preflearn.io.formats.format import Format
 from preflearn.io.formats.genai_bench import GENAI_BENCH
 from preflearn.io.formats.pairwise_llm import PAIRWISE_LLM
 from preflearn.io.formats.tournesol import TOURNESOL
-from preflearn.io.roles import LABELS, LISTS
+from preflearn.io.roles import BESIDE, LISTS
 from preflearn.io.table import Table
 
 __all__ = ["FORMATS", "Format", "find_format", "fitting_formats"]
@@ -22,7 +22,7 @@ FORMATS = (ALPACA_EVAL, BAYES_MALLOWS, COMPAR_IA, GENAI_BENCH, PAIRWISE_LLM, TOU
 def fitting_formats(table: Table, given: Mapping[str, Any]) -> Iterator[Format]:
     """Yield the public layouts that a table has; the columns that the person named (``given``) must agree."""
     known = {normal(column) for column in table.columns}
-    open_roles = ("weight", "name", *LABELS, *LISTS)  # they leave open who won
+    open_roles = ("name", *BESIDE, *LISTS)  # they leave open who won
     named = {role: normal(str(column)) for role, column in given.items() if role not in open_roles}
     for one in FORMATS:
         agrees = all(column == normal(one.roles.get(role, "")) for role, column in named.items())
