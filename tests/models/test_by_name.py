@@ -12,7 +12,8 @@ import preflearn
 from preflearn import BradleyTerry, Comparisons, OnItems, PreferenceGP
 from preflearn.active import remaining_value, suggest
 from preflearn.exceptions import DataError
-from preflearn.models.ranking import rank_draws
+from preflearn.likelihoods import Logit
+from preflearn.models.ranking import Part, rank_draws
 
 NAMES = ["Assam", "Darjeeling", "Oolong", "Ceylon", "Earl"]
 rng = np.random.default_rng(3)
@@ -119,7 +120,7 @@ def test_the_place_shown_lies_in_its_interval():
     n = 3000
     utility = np.linspace(0.1, -0.1, n)
     draws = utility + np.random.default_rng(0).standard_normal((400, n))
-    found = rank_draws(np.arange(n), [(1.0, utility, np.ones(n))], draws, 3, 0.9, np.full(n, 0.5))
+    found = rank_draws(np.arange(n), [Part(1.0, utility, np.ones(n), Logit())], draws, 3, 0.9)
     assert found.rank_low[0] == 1
     assert (found.rank_low <= found.rank).all()
     assert (found.rank <= found.rank_high).all()

@@ -268,13 +268,14 @@ def test_thousands_of_items_stay_small(parsed):
 def _large(n: int) -> RankResult:
     """A result of many items with long names, without a model."""
     from preflearn.analysis.prepared import record_of
-    from preflearn.models.ranking import rank_draws
+    from preflearn.likelihoods import Logit
+    from preflearn.models.ranking import Part, rank_draws
 
     names = [f"{k} {'a long name with < and & ' * 8}" for k in range(n)]
     data = league(n, 4 * n, names)
     rng = np.random.default_rng(0)
     mean = rng.normal(size=n)
-    ranking = rank_draws(names, [(1.0, mean, np.ones(n))], mean + rng.normal(size=(50, n)), 3, 0.9, np.full(n, 0.5))
+    ranking = rank_draws(names, [Part(1.0, mean, np.ones(n), Logit())], mean + rng.normal(size=(50, n)), 3, 0.9)
     ladder = replace(made("two").ladder, steps=())
     return with_model(RankResult(ranking, Analysis(data, record_of(data), ladder, None, ()), ()), Winners().fit(data))
 

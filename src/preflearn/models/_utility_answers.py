@@ -20,7 +20,7 @@ from preflearn.models._asked import OfStatements
 from preflearn.models._observations import Statements
 from preflearn.models.ranking import (
     DifferencePosterior,
-    Parts,
+    Part,
     PreferenceMatrix,
     Ranking,
     mix,
@@ -28,7 +28,7 @@ from preflearn.models.ranking import (
     preference_matrix_of,
     probability_of,
     rank_draws,
-    relative_deviations,
+    relative_variances,
     share_ties,
 )
 from preflearn.operators import FloatArray, IntArray
@@ -74,8 +74,8 @@ def without_judges(mixture: Mixture, data: Statements, X: Comparisons) -> FloatA
 
 def _probabilities(mixture: Mixture, X: Comparisons, answers: list[Moments]) -> FloatArray:
     sign = np.where(X.first > X.second, -1.0, 1.0)  # cells have their lower item first
-    parts = [(w, sign * mean, variance) for (w, _), (mean, variance) in zip(mixture, answers, strict=True)]
-    return outcome_probabilities(parts, mixture)[:, ::-1]
+    every = zip(mixture, answers, strict=True)
+    return outcome_probabilities([Part(w, sign * m, v, s.likelihood) for (w, s), (m, v) in every])[:, ::-1]
 
 
 def _without_part(s: Solution, data: Statements, weight: FloatArray) -> Moments:
@@ -178,15 +178,16 @@ class UtilityPosterior(OfStatements):
         mean, variance = mix(self._moments(rows))
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def _moments(self, rows: Rows, total: int = 0) -> Parts:
-        """Return weight, means and variances of rows, some of ``total``, for each solution of the mixture."""
+    def _moments(self, rows: Rows, total: int = 0) -> list[Part]:
+        """Return means and variances of rows, some of ``total``, for each solution of the mixture."""
         with few_threads(self._size(rows.items)):
-            return [(w, *_moments(s, rows, total)) for w, s in self._mixture]
+            return [Part(w, *_moments(s, rows, total), s.likelihood) for w, s in self._mixture]
 
-    def _joints(self, rows: Rows) -> Parts:
-        """Return weight, means and covariance of rows, for each solution of the mixture."""
+    def _joints(self, rows: Rows) -> list[Part]:
+        """Return means and covariance of rows, for each solution of the mixture."""
         with few_threads(self._size(rows.items)):
-            return [(w, *s.posterior.joint(s.problem.query(rows, joint=True))) for w, s in self._mixture]
+            found = [(w, s.posterior.joint(s.problem.query(rows, joint=True)), s) for w, s in self._mixture]
+        return [Part(w, *moments, s.likelihood) for w, moments, s in found]
 
     @_OfUtilities
     def sample_utilities(
@@ -307,25 +308,22 @@ class UtilityPosterior(OfStatements):
             joints = self._joints(Rows.of_items(new, "mean", who=asked))
             counts = self._counts(n_samples, rng)
             with few_threads(self._size(new)):
-                draws = np.concatenate(
-                    [draw_normal(mean, C, n, rng) for (_, mean, C), n in zip(joints, counts, strict=True)]
-                )
-            parts = [(w, mean, np.sqrt(np.maximum(C.diagonal(), 0.0))) for w, mean, C in joints]
-        p_win = probability_of([(w, mean, sd**2) for w, mean, sd in parts], self._mixture)[0]
-        return rank_draws(names, parts, draws, int(k), level, p_win)
+                every = zip(joints, counts, strict=True)
+                draws = np.concatenate([draw_normal(part.mean, part.variance, n, rng) for part, n in every])
+            parts = [part._replace(variance=np.maximum(part.variance.diagonal(), 0.0)) for part in joints]
+        return rank_draws(names, parts, draws, int(k), level)
 
     def _n_draws(self, n_items: int) -> int:
         """Return the default number of draws over which places of items are counted."""
         return 4000
 
-    def _relative(self, new: Items, asked: Who | None) -> Parts:
-        """Return weight, means and deviations of utilities relative to the mean of all items, for each solution."""
+    def _relative(self, new: Items, asked: Who | None) -> list[Part]:
+        """Return means and variances of utilities relative to the mean of all items, for each solution."""
         rows = Rows.of_items(new, "nothing", who=asked)
         if not self._mixture[0][1].problem.direct:
-            return [(w, mean - mean.mean(), relative_deviations(C)) for w, mean, C in self._joints(rows)]
+            return [Part(w, m - m.mean(), relative_variances(C), link) for w, m, C, link in self._joints(rows)]
         with few_threads(self._size(new)):
-            parts = [(w, *s.posterior.relative(s.problem.query(rows))) for w, s in self._mixture]
-        return [(w, mean, np.sqrt(variance)) for w, mean, variance in parts]
+            return [Part(w, *s.posterior.relative(s.problem.query(rows)), s.likelihood) for w, s in self._mixture]
 
     def predict_difference(self, X: Comparisons, *, return_std: bool = False, side: bool = False) -> Any:
         """Return the posterior mean of the differences, first minus second, and their deviations if wanted.
@@ -354,10 +352,7 @@ class UtilityPosterior(OfStatements):
         The posterior is their mixture, of which `predict_difference` gives mean and deviation only; X and side are as
         there. There is one point unless ``hyperparameters="average"``.
         """
-        return [
-            DifferencePosterior(w, s.likelihood, mean, np.sqrt(variance))
-            for (w, mean, variance), (_, s) in zip(self._differences(X, side), self._mixture, strict=True)
-        ]
+        return [DifferencePosterior(w, link, m, np.sqrt(v)) for w, m, v, link in self._differences(X, side)]
 
     def preference_matrix(self, items: Any = None, *, judge: Any = None) -> PreferenceMatrix:
         """Return which of two items is preferred, by how much and how surely, for all pairs of items.
@@ -369,7 +364,7 @@ class UtilityPosterior(OfStatements):
         low, high = (side.astype(np.intp) for side in np.triu_indices(len(new.number), 1))
         asked = self._judge(judge, low.shape[0], "preference_matrix")
         parts = self._moments(Rows(new, low, high, who=asked), len(low))
-        return preference_matrix_of(np.asarray(names), low, high, parts, self._mixture)
+        return preference_matrix_of(np.asarray(names), low, high, parts)
 
     def _draw_effects(self, new: Items, n_samples: int, rng: np.random.Generator) -> FloatArray:
         """Return draws of all preferences of items without features, whose pairs have effects of their own."""
@@ -427,7 +422,7 @@ class UtilityPosterior(OfStatements):
         low, high = np.minimum(first, second), np.maximum(first, second)
         asked = self._judge(None, len(low), "preference_matrix")
         parts = self._moments(Rows(new, low, high, who=asked), len(low))
-        p = probability_of(parts, self._mixture)
+        p = probability_of(parts)
         return np.where(first == low, p[0], p[1])
 
     def decision_function(self, X: Comparisons) -> FloatArray:
@@ -436,7 +431,7 @@ class UtilityPosterior(OfStatements):
 
     def predict_outcome_proba(self, X: Comparisons, *, side: bool = False) -> FloatArray:
         """Return P(second preferred), P(tie) and P(first preferred), (m, 3); see `predict_difference`."""
-        return outcome_probabilities(self._differences(X, side), self._mixture)[:, ::-1]
+        return outcome_probabilities(self._differences(X, side))[:, ::-1]
 
     def predict_proba(self, X: Comparisons, *, side: bool = False) -> FloatArray:
         """Return P(second preferred) and P(first preferred), (m, 2), ties shared equally; see `predict_difference`."""
@@ -450,7 +445,7 @@ class UtilityPosterior(OfStatements):
         """Return the share of comparisons whose winner is predicted; ties are left out, equal predictions count 1/2."""
         return score_of_margins(X, self.decision_function(X))
 
-    def _differences(self, X: Comparisons, side: bool = False) -> Parts:
+    def _differences(self, X: Comparisons, side: bool = False) -> list[Part]:
         check_is_fitted(self)
         if side and not self.side:
             raise ValueError(
@@ -476,8 +471,8 @@ class UtilityPosterior(OfStatements):
         )
         answers = self._moments(rows, m)
         if asked is not None and self._reliability is not None:
-            answers = [(w, *_as_reliable(*self._reliability, asked, m, v)) for w, m, v in answers]
-        return [(w, sign * mean, variance) for w, mean, variance in answers]
+            answers = [_as_reliable(*self._reliability, asked, part) for part in answers]
+        return [part._replace(mean=sign * part.mean) for part in answers]
 
     def _size(self, new: Items) -> int:
         """Return the order of the largest matrix that an answer about new items takes."""
@@ -498,11 +493,10 @@ def _moments(s: Solution, rows: Rows, total: int) -> tuple[FloatArray, FloatArra
     return np.concatenate([m for m, _ in parts]), np.concatenate([v for _, v in parts])
 
 
-def _as_reliable(
-    value: FloatArray, std: FloatArray, asked: Who, mean: FloatArray, variance: FloatArray
-) -> tuple[FloatArray, FloatArray]:
+def _as_reliable(value: FloatArray, std: FloatArray, asked: Who, part: Part) -> Part:
     """Return moments of s x for judges who are known, s and x taken for independent; of others s is 1."""
     known = (asked.number >= 0) & (asked.number < len(value))
     place = np.where(known, asked.number, 0)
     s, of_s = np.where(known, value[place], 1.0), np.where(known, np.square(std[place]), 0.0)
-    return s * mean, np.asarray((s**2 + of_s) * variance + of_s * np.square(mean))
+    variance = (s**2 + of_s) * part.variance + of_s * np.square(part.mean)
+    return part._replace(mean=s * part.mean, variance=np.asarray(variance))

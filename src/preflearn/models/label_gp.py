@@ -29,7 +29,7 @@ from preflearn.models._model_state import edges_again
 from preflearn.models._observations import Edges, merged_edges
 from preflearn.models._preference import OfEvidence, warn_only_noise, warn_unfinished
 from preflearn.models._sum_of_terms import ITEM_KERNELS, start_kernel
-from preflearn.models.ranking import probability_of
+from preflearn.models.ranking import Part, probability_of
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import ItemKernel, Items, Parameters
 from preflearn.terms.labels import Labels, contrasts, selection
@@ -435,4 +435,4 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         mean, C = self._mean(new), self._covariance(new)
         low, high = np.minimum(first, second), np.maximum(first, second)
         variance = np.maximum(C[item, low, low] + C[item, high, high] - 2 * C[item, low, high], 0.0)
-        return probability_of([(1.0, mean[item, first] - mean[item, second], variance)], [(1.0, self._solution)])
+        return probability_of([Part(1.0, mean[item, first] - mean[item, second], variance, self.likelihood_)])

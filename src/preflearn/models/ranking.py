@@ -15,7 +15,7 @@ from preflearn.table_format import Column, TextTable, chance, decimal, interval,
 
 __all__ = [
     "DifferencePosterior",
-    "Parts",
+    "Part",
     "PreferenceMatrix",
     "Ranking",
     "mix",
@@ -23,12 +23,19 @@ __all__ = [
     "preference_matrix_of",
     "probability_of",
     "rank_draws",
-    "relative_deviations",
+    "relative_variances",
     "share_ties",
     "tiers_of",
 ]
 
-Parts = list[tuple[float, FloatArray, FloatArray]]  # weight, means, and variances or a covariance
+
+class Part(NamedTuple):
+    """Normal distributions at one point of the hyperparameters, with the likelihood there: one of a mixture."""
+
+    weight: float
+    mean: FloatArray
+    variance: FloatArray  # or a covariance
+    likelihood: Any
 
 
 class DifferencePosterior(NamedTuple):
@@ -40,19 +47,18 @@ class DifferencePosterior(NamedTuple):
     std: FloatArray
 
 
-def mix(parts: Parts) -> tuple[FloatArray, FloatArray]:
+def mix(parts: list[Part]) -> tuple[FloatArray, FloatArray]:
     """Return mean and variances, or covariance, of a mixture."""
     if len(parts) == 1:
-        return parts[0][1], parts[0][2]
-    mean = np.sum([w * m for w, m, _ in parts], axis=0)
-    away = [np.outer(m - mean, m - mean) if v.ndim > m.ndim else (m - mean) ** 2 for _, m, v in parts]
-    return mean, np.sum([w * (v + square) for (w, _, v), square in zip(parts, away, strict=True)], axis=0)
+        return parts[0].mean, parts[0].variance
+    mean = np.sum([w * m for w, m, *_ in parts], axis=0)
+    away = [np.outer(m - mean, m - mean) if v.ndim > m.ndim else (m - mean) ** 2 for _, m, v, _ in parts]
+    return mean, np.sum([part.weight * (part.variance + a) for part, a in zip(parts, away, strict=True)], axis=0)
 
 
-def outcome_probabilities(parts: Parts, mixture: Any) -> FloatArray:
-    """Return P(first), P(tie) and P(second) from means and variances at every point of the hyperparameters, (m, 3)."""
-    p = sum(w * s.likelihood.probability(m, v) for (w, m, v), (_, s) in zip(parts, mixture, strict=True))
-    return np.asarray(p)
+def outcome_probabilities(parts: list[Part]) -> FloatArray:
+    """Return P(first), P(tie) and P(second) of differences, (m, 3)."""
+    return np.asarray(sum(w * likelihood.probability(m, v) for w, m, v, likelihood in parts))
 
 
 def share_ties(p: FloatArray) -> FloatArray:
@@ -97,20 +103,20 @@ class PreferenceMatrix:
     probability: FloatArray
 
 
-def preference_matrix_of(names: Any, low: IntArray, high: IntArray, parts: Parts, mixture: Any) -> PreferenceMatrix:
-    """Return the matrices from means and variances of the pairs above the diagonal, for each part of a mixture."""
+def preference_matrix_of(names: Any, low: IntArray, high: IntArray, parts: list[Part]) -> PreferenceMatrix:
+    """Return the matrices from the distributions of the pairs above the diagonal."""
     n = names.shape[0]
     mean, variance = mix(parts)
     G, S, P = np.zeros((n, n)), np.zeros((n, n)), np.full((n, n), 0.5)
     G[low, high], G[high, low] = mean, -mean
     S[low, high] = S[high, low] = np.sqrt(variance)
-    P[low, high], P[high, low] = probability_of(parts, mixture)
+    P[low, high], P[high, low] = probability_of(parts)
     return PreferenceMatrix(names, G, S, P)
 
 
-def probability_of(parts: Parts, mixture: Any) -> tuple[FloatArray, FloatArray]:
-    """Return P(first is preferred) and P(second is preferred), ties shared equally, from means and variances."""
-    p = outcome_probabilities(parts, mixture)
+def probability_of(parts: list[Part]) -> tuple[FloatArray, FloatArray]:
+    """Return P(first is preferred) and P(second is preferred) of differences, ties shared equally."""
+    p = outcome_probabilities(parts)
     return p[:, 0] + p[:, 1] / 2, p[:, 2] + p[:, 1] / 2
 
 
@@ -224,23 +230,13 @@ class Ranking:
         return self.listing().select("rank", "tier", "item", "utility", "interval", "places", "p_best", "p_top").text()
 
 
-def rank_draws(
-    names: Any,
-    parts: list[tuple[float, FloatArray, FloatArray]],
-    draws: FloatArray,
-    k: int,
-    level: float,
-    p_win: FloatArray,
-) -> Ranking:
+def rank_draws(names: Any, parts: list[Part], draws: FloatArray, k: int, level: float) -> Ranking:
     """Rank items by their means; places and probabilities are counted over joint draws (n_draws, n_items).
 
-    ``parts`` are weights, means and deviations of the normal distributions whose mixture the utilities have. They are
-    relative to the mean of the items: the level of utilities is not known from comparisons. ``p_win`` is what these
-    mean for one comparison with an opponent of average utility.
+    ``parts`` are of utilities relative to the mean of the items: their level is not known from comparisons.
     """
-    utility = np.sum([w * mean for w, mean, _ in parts], axis=0)
-    std = np.sqrt(np.sum([w * (sd**2 + (mean - utility) ** 2) for w, mean, sd in parts], axis=0))
-    n = utility.shape[0]
+    utility, variance = mix(parts)
+    std, n = np.sqrt(variance), utility.shape[0]
     # utilities that are equal but for rounding keep the order of the items
     order = np.argsort(-np.round(utility / max(float(np.abs(utility).max(initial=0.0)), 1e-300), 10), kind="stable")
     tail = (1 - level) / 2
@@ -266,7 +262,7 @@ def rank_draws(
         p_best=(places == 1).mean(axis=0)[order],
         p_top=(places <= k).mean(axis=0)[order],
         p_next=np.append(above + 0.5 * equal, np.nan),
-        p_win=p_win[order],
+        p_win=probability_of(parts)[0][order],
         tier=tiers_of(sorted_draws, level),
         k=k,
         level=level,
@@ -312,10 +308,10 @@ def _apart(draws: FloatArray, utility: FloatArray, std: FloatArray) -> FloatArra
     return draws
 
 
-def _quantile(parts: list[tuple[float, FloatArray, FloatArray]], p: float) -> FloatArray:
+def _quantile(parts: list[Part], p: float) -> FloatArray:
     """Return where mixtures of normal distributions have probability p below, by halving."""
-    w = np.array([weight for weight, _, _ in parts])[:, None]
-    mean, sd = (np.stack([part[place] for part in parts]) for place in (1, 2))
+    w = np.array([part.weight for part in parts])[:, None]
+    mean, sd = np.stack([part.mean for part in parts]), np.sqrt([part.variance for part in parts])
     ends = mean + sd * ndtri(p)
     low, high = ends.min(axis=0), ends.max(axis=0)  # each part has as much below its own
     for _ in range(HALVINGS if len(parts) > 1 else 0):
@@ -325,7 +321,7 @@ def _quantile(parts: list[tuple[float, FloatArray, FloatArray]], p: float) -> Fl
     return np.asarray(0.5 * (low + high))
 
 
-def relative_deviations(covariance: FloatArray) -> FloatArray:
-    """Return the standard deviations of utilities relative to their mean."""
+def relative_variances(covariance: FloatArray) -> FloatArray:
+    """Return the variances of utilities relative to their mean."""
     rows = covariance.mean(axis=1)
-    return np.asarray(np.sqrt(np.maximum(covariance.diagonal() - 2 * rows + rows.mean(), 0.0)))
+    return np.asarray(np.maximum(covariance.diagonal() - 2 * rows + rows.mean(), 0.0))
