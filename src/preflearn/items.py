@@ -36,7 +36,7 @@ IntArray = NDArray[np.intp]
 
 
 class ItemSet(ABC):
-    """What all kinds of items answer; ``values`` that a method takes or returns are one for every point."""
+    """The methods of all kinds of items; ``values`` have one number for every point."""
 
     one_row_each: ClassVar[bool]  # whether an item is a single vector, which has a value of every feature
     points: Any  # the vectors that items are made of, (n_points, n_features), item after item
@@ -169,7 +169,7 @@ class ItemRows(ItemSet):
 
 
 def as_items(X: Any) -> ItemSet:
-    """Return what answers for items: themselves, or `ItemRows` of an array, a sparse matrix or other rows."""
+    """Return items as an `ItemSet`: themselves, or `ItemRows` of an array, a sparse matrix or other rows."""
     return X if isinstance(X, ItemSet) else ItemRows(X)
 
 

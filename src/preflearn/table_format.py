@@ -233,7 +233,7 @@ def typeset(cell: str) -> str:
 
 
 def decimal(value: float, digits: int = 2) -> str:
-    """Return a number with some digits and no sign before zero; an empty text for one that is none.
+    """Return a number with some digits and no sign before zero; an empty text for NaN.
 
     Examples
     --------
@@ -254,7 +254,7 @@ def place_range(ends: tuple[int, int]) -> str:
 
 
 def chance(p: float) -> str:
-    """Return a probability in per cent; almost none is not none, and almost all not all.
+    """Return a probability in per cent, never as 0% or 100%.
 
     Examples
     --------
@@ -266,7 +266,7 @@ def chance(p: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """Return what a p-value is, never that it is 0.
+    """Return a p-value as text, never as 0.
 
     Examples
     --------
@@ -304,7 +304,7 @@ def plural(count: float, one: str, many: str | None = None) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return a text with what a terminal would obey written out: names in files are anybody's.
+    r"""Return a text with control characters written out, because a terminal would obey them.
 
     Examples
     --------

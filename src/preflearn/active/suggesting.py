@@ -110,7 +110,7 @@ def suggest(
     model : PreferenceGP, BradleyTerry or RankResult
         Fitted, or what `preflearn.rank` returned.
     items : None, table (n_items, n_features), names or Comparisons, default=None
-        The pool. None: the items of training. With features: a table (array, sparse matrix or data frame) of old or new
+        The pool. None: the training items. With features: a table (array, sparse matrix or data frame) of old or new
         items. Without features: names, or row numbers where there are no names. Comparisons stand for their items.
     n : int, default=1
         How many comparisons are wanted, to be answered together.

@@ -79,7 +79,7 @@ class RankResult:
 
     @property
     def data(self) -> Comparisons:
-        """What was learned from."""
+        """The comparisons that the model was fitted to."""
         return self.analysis.data
 
     @property
@@ -91,8 +91,8 @@ class RankResult:
     def model(self) -> Any:
         """The fitted model: ``predict_proba`` for single pairs, ``rank`` for other items.
 
-        Where preferences run in circles it has a part for these, and items are ranked by how much they are preferred to
-        all items on average.
+        If preferences run in circles, the model has a term for circles, and items are ranked by their mean preference
+        over all items.
         """
         return self.analysis.model
 
@@ -116,12 +116,12 @@ class RankResult:
 
     @property
     def checks(self) -> tuple[Check, ...]:
-        """What was looked for beside a ranking, and whether it was found, either way."""
+        """What was checked besides the ranking, and whether it was found."""
         return checks_of(self.analysis)
 
     @property
     def unsure(self) -> bool:
-        """Whether no item can be told from the first one: places then say nothing."""
+        """Whether no item differs clearly from the first one, so that places mean nothing."""
         return bool(self.ranking.tier.max() == 1)
 
     @cached_property

@@ -134,7 +134,7 @@ def _items(saved: Saved, table: ItemTable, source: str) -> Answer:
 
 
 def _utilities(saved: Saved, table: ItemTable, names: Any, source: str) -> dict[str, Any]:
-    """Return utilities relative to the mean of the items of training, with places among the given items."""
+    """Return utilities relative to the mean of the training items, with places among the given items."""
     known = training_items(saved)
     if getattr(saved.estimator, "cyclic_kernel", None) is not None:
         return _preferred(saved, table, names, source)
@@ -172,7 +172,7 @@ def _preferred(saved: Saved, table: ItemTable, names: Any, source: str) -> dict[
 
 
 def _deviations(saved: Saved, table: ItemTable, known: ItemTable) -> Any:
-    """Return standard deviations of utilities relative to the mean of the items of training."""
+    """Return standard deviations of utilities relative to the mean of the training items."""
     both: ItemTable = known
     if known.values is not None:
         both, rows = _together(known, table), known.n_items + np.arange(table.n_items)

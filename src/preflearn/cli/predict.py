@@ -29,7 +29,7 @@ def predict(
     how much, without the advantage of a side if the model has learned one. For a
     table of items they are item,utility,std,rank,rank_low,rank_high,p_best (of a
     model with circles item,utility,std,rank); utilities are relative to the mean of
-    the items of training.
+    the training items.
     Models by least squares give margins and scores without probabilities; for
     SVMlight rows row,qid,score,rank. Without --out the table is CSV on standard output.
 

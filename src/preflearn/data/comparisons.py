@@ -47,11 +47,11 @@ class Comparisons(Frozen):
         or session that it belongs to ("" if unknown: then a cluster of its own). Comparisons of one cluster are not
         independent votes.
     covariates : data frame, or array of shape (n_comparisons, n_covariates) or (n_comparisons,), default=None
-        Numbers of each comparison that are to be held equal when items are compared: the first side's number less the
-        second's, such as the difference in length or in days of rest. Columns of a data frame are named by it.
+        Numbers of each comparison to hold equal when items are compared: the first side's number minus the second's,
+        such as the difference in length or in days of rest. A data frame also gives the column names.
     judges : table of shape (n_judges, n_judge_features), default=None
         Features of the judges, for models that ask how judges differ: a data frame with their names in a column called
-        ``judge`` (or user, worker, annotator, name, id), or an array, of which judges are row numbers.
+        ``judge`` (or user, worker, annotator, name, id), or an array with judges as row numbers.
     names : sequence of shape (n_items,), default=None
         Distinct labels of the items.
     self_comparisons : {"error", "drop"}, default="error"
@@ -88,7 +88,7 @@ class Comparisons(Frozen):
     -----
     DataWarning
         If outcomes are only 0 and 1 (0 is a tie, not a loss); if comparisons of an item with itself were dropped.
-        What would mislead learning, such as items never compared with each other, is a warning of ``fit``.
+        ``fit`` warns of data that mislead learning, such as parts of the items that were never compared.
 
     Notes
     -----

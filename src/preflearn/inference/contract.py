@@ -96,12 +96,12 @@ class Curve:
         raise NotImplementedError
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return posterior means and variances of what is asked: var(f | u) + var of its mean, both non-negative."""
+        """Return posterior means and variances of a query: var(f | u) + var of its mean, both non-negative."""
         mean, seen, left = self.answer(u, g, query)
         return mean, np.maximum(query.prior - sum(map(square_norms, seen)), 0.0) + sum(map(square_norms, left))
 
     def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return posterior means and the covariance of what is asked."""
+        """Return posterior means and the covariance of a query."""
         mean, seen, left = self.answer(u, g, query)
         C = query.prior - sum(map(_gram, seen))
         np.fill_diagonal(C, np.maximum(C.diagonal(), 0.0))  # rounding, as in `moments`
@@ -109,7 +109,7 @@ class Curve:
         return mean, np.asarray((C + C.T) / 2)
 
     def draws(self, u: FloatArray, g: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
-        """Return joint draws (count, p) of what is asked."""
+        """Return joint draws (count, p) of a query."""
         return draw_normal(*self.joint(u, g, query), count, rng)
 
 
@@ -242,15 +242,15 @@ class Posterior:
         return np.asarray(self.system.forward(self.u))
 
     def moments(self, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return means and variances of what is asked."""
+        """Return means and variances of a query."""
         return self.curve.moments(self.u, self.g, query)
 
     def joint(self, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return means and the covariance of what is asked; the query's prior is a covariance."""
+        """Return means and the covariance of a query; the query's prior is a covariance."""
         return self.curve.joint(self.u, self.g, query)
 
     def draw(self, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
-        """Return joint draws (count, p) of what is asked."""
+        """Return joint draws (count, p) of a query."""
         return self.curve.draws(self.u, self.g, query, count, rng)
 
     def relative(self, query: Query) -> tuple[FloatArray, FloatArray]:

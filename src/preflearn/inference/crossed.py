@@ -208,7 +208,7 @@ class CrossedCurve(Curve):
         return np.asarray(mean), W
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return posterior means and variances of what is asked, some rows at a time."""
+        """Return posterior means and variances of a query, some rows at a time."""
         op = query.operator
         if op is not None and query.own is None and op.shape[0] > query.shared.shape[0]:  # of few rows
             mean, less = self._explained(g, query)

@@ -419,7 +419,7 @@ class DenseCurve(Curve):
         return mean, [seen], [left]
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return posterior means and variances of what is asked."""
+        """Return posterior means and variances of a query."""
         if query.operator is not None and query.operator.shape[0] < query.shared.shape[0]:
             query = query.combined()  # fewer combinations than latents: combine first
         if query.operator is None and max(query.total, query.shared.shape[0]) > MANY * query.shared.shape[1]:

@@ -461,16 +461,16 @@ class IndependentCurve(Curve):
         return np.asarray(self.precision.among(E[:, : self.system.design.n]) + lifted.T @ lifted)
 
     def moments(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return posterior means and variances of what is asked."""
+        """Return posterior means and variances of a query."""
         return np.asarray(query.shared @ (self.system.roots * u)), self.forms(query.shared) + query.prior
 
     def joint(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return posterior means and the covariance of what is asked."""
+        """Return posterior means and the covariance of a query."""
         C = self.covariance(query.shared) + (query.rest @ query.rest.T).toarray()
         return np.asarray(query.shared @ (self.system.roots * u)), np.asarray((C + C.T) / 2)
 
     def draws(self, u: FloatArray, g: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
-        """Return joint draws (count, p) of what is asked."""
+        """Return joint draws (count, p) of a query."""
         if self._exact(query):
             return super().draws(u, g, query, count, rng)
         latent, step = self.system.roots * u, count if self.system.dense else AT_ONCE
@@ -488,7 +488,7 @@ class IndependentCurve(Curve):
         return np.concatenate([f - self._moves @ own, own])
 
     def relative(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
-        """Return means and variances of what is asked, relative to the mean of all of it."""
+        """Return means and variances of a query, relative to the mean of all of it."""
         mean, variance = self.joint(u, g, query) if self._exact(query) else self.moments(u, g, query)
         E, rest, roots = query.shared, query.rest, self.system.roots
         # covariances with the mean

@@ -110,17 +110,17 @@ def read_preferences(
         arrays and the result of `read_items` are used as they are.
     columns : mapping or str, default=None
         Columns by role, such as ``{"first": "home_team", "second": "away_team"}`` or the text
-        "first=home_team,second=away_team", where they are not found by name. Roles: winner, loser; first, second with
+        "first=home_team,second=away_team", if they are not found by name. Roles: winner, loser; first, second with
         winner, outcome, score_first and score_second, or wins_first and wins_second (counts, with ties); weight, group,
         judge, cluster; ranking; item and place; name (of the items' table) and without (its columns to leave out);
-        features (pairs on each row, as in "x+y", or "none"); covariates, numbers that are held equal when items are
-        compared, as in "length_diff+days_home-days_away": each a column that has the first side's number less the
-        second's, or the columns of both sides, whose difference is taken. They are used only if they are named.
+        features (pairs on each row, as in "x+y", or "none"); covariates, numbers to hold equal when items are
+        compared, as in "length_diff+days_home-days_away": either a column with the first side's number minus the
+        second's, or the columns of both sides to subtract. They are used only if they are named.
     outcomes : mapping or str, default=None
-        What the numbers of an outcome column mean, where neither its name nor a known layout says it. The number of a
-        clear win of each side, as in "first=1,second=2" or ``{"first": 1, "second": 2}``: halfway is a tie, or half a
-        vote each if other numbers are between, which are shares of one vote (margins with ``margins=True``). Or the
-        side that positive numbers mean, "first=positive" or "second=positive": then only the sign is used.
+        What the numbers of an outcome column mean, if neither its name nor a known layout says so. Give the number of
+        a clear win of each side, as in "first=1,second=2" or ``{"first": 1, "second": 2}``: halfway is then a tie.
+        If there are other numbers between, all are shares of one vote (margins with ``margins=True``), and halfway is
+        half a vote each. Or give the side of positive numbers, "first=positive" or "second=positive": then only the sign is used.
     form : {"comparisons", "rankings", "preflib", "svmlight"}, default=None
         What the file holds; by default it is recognised.
     need_outcomes : bool, default=True
@@ -132,13 +132,13 @@ def read_preferences(
     missing, self_comparisons : {"error", "drop"}, default="error"
         What to do with rows that lack a side, an outcome or a covariate, and with comparisons of an item with itself.
     repeated_rows : {"drop", "keep"}, default="drop"
-        What to do with rows that repeat an earlier one in every column where a judge, a time or an id tells real
-        answers apart: by default such copies count once, with a warning. Rows that say nothing but who won are
-        answers of their own, and stay.
+        What to do with rows that repeat an earlier row in every column, where a judge, a time or an id tells real
+        answers apart. By default such copies count once, with a warning. Without such a column, repeats stay: each
+        may be an answer of its own.
     scale : bool, default=True
         Divide numeric features of files and frames by their standard deviations, recorded in ``encoder``.
     by : str, default=None
-        A column that says which category a row belongs to, whose cells are kept beside the comparisons.
+        A column with the category of each row; it is kept with the comparisons.
     n_features, zero_based
         As in `read_svmlight`.
 

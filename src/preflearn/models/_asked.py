@@ -122,7 +122,7 @@ class OfStatements(OfItems):
     comparisons_: Comparisons
     judges_: Any
     clusters_: Any
-    _used: IntArray  # rows of the items of training that have latents
+    _used: IntArray  # rows of the training items that have latents
     _choice: Any
     _knows_judges: bool
     _unit: float  # of utilities, squared

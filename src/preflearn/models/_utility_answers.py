@@ -398,7 +398,7 @@ class UtilityPosterior(OfStatements):
         return np.concatenate(blocks)
 
     def _matrix_cost(self) -> float:
-        """Return the operations that variances of all pairs of items of training take, beyond those of the items."""
+        """Return the operations that variances of all pairs of the training items take, beyond those of the items."""
         return float(self._used.shape[0] ** 2 / 2 * float(self._pair_latents) ** 2)
 
     @property
@@ -409,7 +409,7 @@ class UtilityPosterior(OfStatements):
         return max(s.problem.order for _, s in self._mixture)
 
     def _mean_preferences(self) -> FloatArray:
-        """Return the means of a `preference_matrix` of the items of training, at the price of no variances."""
+        """Return the means of a `preference_matrix` of the training items, at the price of no variances."""
         if not self._pair_latents:
             return self.preference_matrix().mean
         new, _ = self._items_of_table(None)
@@ -417,7 +417,7 @@ class UtilityPosterior(OfStatements):
             return np.asarray(sum(w * s.problem.means(new, s.posterior.g) for w, s in self._mixture))
 
     def _pair_probabilities(self, first: IntArray, second: IntArray) -> FloatArray:
-        """Return P(first is preferred to second) of a `preference_matrix` of the items of training, for some pairs."""
+        """Return P(first is preferred to second) of a `preference_matrix` of the training items, for some pairs."""
         new, _ = self._items_of_table(None)
         low, high = np.minimum(first, second), np.maximum(first, second)
         asked = self._judge(None, len(low), "preference_matrix")

@@ -63,52 +63,52 @@ class PreferenceGP(PreferenceModel):
     likelihood : {"probit", "logit", "gaussian", "davidson"} or likelihood, default="probit"
         How outcomes depend on utility differences; "gaussian" regresses margins, and learns their precision;
         "davidson" always has ties, whose weight it learns, without a threshold;
-        ``Flipped()`` learns what share of outcomes is reversed whatever the difference, and needs ``inference="ep"``.
+        ``Flipped()`` learns which share of outcomes is reversed, at any difference, and needs ``inference="ep"``.
     inference : {"auto", "laplace", "ep"}, default="auto"
-        Approximation of the posterior. EP is the more accurate one where comparisons are few for each latent, and two
-        to four times slower. "auto" is EP beside clusters and tastes, of whose variance Laplace's method would find a
-        part only, and Laplace's method elsewhere; with ``judge_reliability`` that learns parameters and reliabilities,
-        and answers are then those of one solution by EP there, as it puts utilities too close together.
+        Approximation of the posterior. EP is more accurate if each latent has few comparisons, and two to four times
+        slower. "auto" uses EP with clusters and tastes, because Laplace's method finds only a part of their variance,
+        and Laplace's method otherwise. With ``judge_reliability``, "auto" learns parameters and reliabilities by
+        Laplace's method, which puts utilities too close together; answers then come from one solution by EP.
     hyperparameters : {"maximise", "average", "fixed"}, default="maximise"
-        What to do with the free parameters of kernel and likelihood: take those of the highest evidence, average
-        predictions over their posterior (for few of them), or keep the given ones.
+        What to do with the free parameters of kernel and likelihood: take the values of highest evidence, average
+        predictions over their posterior (for few parameters), or keep the given values.
     hyperprior : float or None, default=None
         Prior of the logarithms of these parameters between their bounds. None: uniform, as in the papers. A number:
-        normal with this deviation around where the search starts, but for length scales, as features may be of no use.
-        Few comparisons may fit best where a variance is at its bound, and intervals are then too narrow; 1.5, a factor
-        of 4.5 either way, hardly says more than that it is not.
+        normal with this deviation around the start of the search, except for length scales, because features may be
+        useless. With few comparisons the best fit may have a variance at its bound, and intervals are then too narrow.
+        1.5 (a factor of 4.5 either way) says little more than that the variance is not at its bound.
     ties : bool, default=False
-        Whether ties are possible: the threshold below which a difference is a tie is learned.
+        Whether ties are possible. A difference below a threshold is a tie, and the threshold is learned.
     own_effect : bool, default=False
-        Whether items have, beside what their features explain, an effect of their own, with a learned variance.
+        Whether each item has an own effect, not explained by its features, with a learned variance.
     cyclic_kernel : Kernel, {"rbf", "ard"} or None, default=None
         Kernel between items for preferences that no utility explains, such as circles: g(i, j) = f_i - f_j + c(i, j),
         c(i, j) = -c(j, i), with covariance k(i, k) k(j, l) - k(i, l) k(j, k). With ``kernel=None`` there is no utility
         at all (GPGP); for items without features, ConstantKernel() makes c independent from pair to pair.
     judge_kernel : {"identity", "rbf", "ard"}, Kernel or None, default=None
-        How judges differ (`Comparisons.judge`). None: not at all. "identity": beside what all share, each has
-        preferences of its own, independent of the others', with the same kernels times a learned share;
+        How judges differ (`Comparisons.judge`). None: not at all. "identity": besides the shared preferences, each
+        judge has own preferences, independent of other judges, with the same kernels times a learned share;
         ConstantKernel(0.5) starts at that share. A kernel between features of judges (`Comparisons.judges`): similar
-        judges also have similar preferences, and new judges are known by their features; WhiteKernel(0.5) + kernel
-        starts at that share beside it.
+        judges have similar preferences, and new judges are predicted from their features; WhiteKernel(0.5) + kernel
+        adds own preferences that start at that share.
     judge_reliability : bool, default=False
-        Whether answers of different judges depend on the items to different degrees: z = s x with s of each judge,
-        around 1 for most of them, near 0 for one who answers by chance and around -1 for a contrary one. With
+        Whether some judges follow the utilities more closely than others: z = s x with one s per judge, around 1 for
+        most judges, near 0 for a judge who answers by chance and around -1 for a contrary one. With
         ``hyperparameters="fixed"`` all are 1, with their prior deviation.
     side : bool or "judge", default=False
-        Whether the first side has an advantage (home, white, the answer that is read first); "judge": one of its own
-        for each judge, beside what all share. Answers are about neither side unless asked (``side=True``).
+        Whether the first side has an advantage (home, white, the answer that is read first); "judge": each judge also
+        has an own advantage, besides the shared one. Answers leave the advantage out unless asked (``side=True``).
     cluster : bool, default=False
-        Whether comparisons of one cluster (`Comparisons.cluster`: a prompt, a task, a session) have something in
-        common: an effect of the cluster on each item that it saw. Ranks are over the population of clusters.
+        Whether comparisons of one cluster (`Comparisons.cluster`: a prompt, a task, a session) share an
+        effect: one of the cluster on each item in it. Ranks are for the population of clusters.
         ``inference="ep"`` learns its variance much better than Laplace's method, where items are seen a few times in
         each cluster.
     covariates : bool, default=True
         Whether numbers of the rows (`Comparisons.covariates`) have effects, where there are any. Items are ranked at
         equal covariates.
     exact : bool, default=False
-        Whether circles of items with features are learned over all distinct pairs, however many, instead of through
-        skew functions where that is quicker (``info_`` says which, and what share of the variance is lost).
+        Whether circles of items with features are learned over all distinct pairs, however many. If False, skew
+        functions are used where they are quicker (``info_`` says which, and the share of the variance that is lost).
     n_restarts : int, default=2
         Random starts of the search, beside the kernel's own values; every optimum is kept in ``optima_``.
     n_points : int, default=64

@@ -52,7 +52,7 @@ def plot_utility(
         Where the other features are held: values of all, or of some by number or name; the rest (None: all) are held
         at the median of the items.
     items : array-like of shape (n_items, n_features), Comparisons or None, default=None
-        Items that give range and medians and are marked at the bottom; None is the items of training.
+        Items that give range and medians and are marked at the bottom; None is the training items.
     reference : float or "mean", default="mean"
         What utility is measured from, as only differences are known: the mean of the curve, or the point of the curve
         at this value of the feature.

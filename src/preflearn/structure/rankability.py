@@ -441,7 +441,7 @@ class Winners:
 
 
 def learn_preferences(model: PreferenceGP, n_cycles: int, n_samples: int, random_state: Any) -> LearnedPreferences:
-    """Return the preferences of a fitted model between the items of training."""
+    """Return the preferences of a fitted model between the training items."""
     around: list[tuple[float, list[int]]] = []
     if model.cyclic_kernel is None:  # utilities have no cycles
         score = np.asarray(model.predict_utility())

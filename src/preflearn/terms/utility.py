@@ -70,7 +70,7 @@ class ItemKernel(Parametric):
         return 0.0 if self.own is None else float(self.own.constant_value)
 
     def gram(self) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-        """Return the covariance (n, n) of the items of training, and its pullback M -> <M, dK/dtheta>."""
+        """Return the covariance (n, n) of the training items, and its pullback M -> <M, dK/dtheta>."""
         if self.kernel is None:
             K, pull = np.zeros((self.n_items, self.n_items)), None
         else:
@@ -87,7 +87,7 @@ class ItemKernel(Parametric):
         return K, pullback
 
     def cross(self, new: Items) -> FloatArray:
-        """Return the covariance (p, n) of items with the items of training."""
+        """Return the covariance (p, n) of items with the training items."""
         Q = np.zeros((len(new.number), self.n_items)) if self.kernel is None else gram(self.kernel, new.X, self.X)
         if self.own is not None:
             known = np.flatnonzero(new.number < self.n_items)
@@ -140,7 +140,7 @@ class ItemKernel(Parametric):
 
 @dataclass(frozen=True)
 class Utility(Term):
-    """f_low - f_high, f with the covariance of ``items``; latents are the utilities of the items of training."""
+    """f_low - f_high, f with the covariance of ``items``; latents are the utilities of the training items."""
 
     items: ItemKernel
 
