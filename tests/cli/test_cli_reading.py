@@ -69,7 +69,7 @@ def test_covariates_are_named_by_an_option(run, folder):
     (folder / "games.csv").write_text("winner,loser,days_w,days_l\n" + "".join(rows))
     code, out, err = run("rank", "games.csv", "--columns", "covariates=days_w-days_l", "--no-circles")
     assert (code, err) == (0, "")
-    assert "Covariates: \"days_w-days_l\", the first side's numbers less the second's." in " ".join(out.split())
+    assert "Covariates: \"days_w-days_l\", the first side's numbers minus the second's." in " ".join(out.split())
     code, out, err = run("rank", "games.csv", "--columns", "covariates=days_x")
     assert (code, out) == (2, "")
     assert "there is no column 'days_x' for covariates" in err

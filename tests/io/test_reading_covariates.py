@@ -34,7 +34,7 @@ def test_named_columns_become_covariates(how, kind, tmp_path):
     np.testing.assert_array_equal(reading.data.covariates, [[3, -1], [-2.5, -2], [0.5, 2], [1, 0]])
     assert reading.data.covariate_names == ("length_diff", DAYS)
     assert reading.columns["covariates"] == f"length_diff,{DAYS}"
-    assert f'Covariates: "length_diff", "{DAYS}", the first side\'s numbers less the second\'s.' in reading.notes
+    assert f'Covariates: "length_diff", "{DAYS}", the first side\'s numbers minus the second\'s.' in reading.notes
     assert not any(note.startswith("Not used") for note in reading.notes)
 
 

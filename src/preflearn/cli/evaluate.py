@@ -104,15 +104,15 @@ def _cross_validate(
     notes = cv.fewer_folds(found, folds)
     if chosen is not None and not chosen.within:
         notes.append(
-            "The model was chosen by its evidence on all comparisons, those that are held out included, as choosing it "
-            f"anew in each fold would take long (judges were asked about more than {MOST_ASKED:,} items, together): "
-            "the figures can be a little too good. Give --model to leave no choice."
+            "The model was chosen by its evidence on all comparisons, also the held-out ones, because choosing it "
+            f"again in each fold would take long (judges were asked about more than {MOST_ASKED:,} items, together). "
+            "The figures can be a little too good. Give --model to avoid this."
         )
     used = [terms_of(model, X)] if chosen is None else chosen.terms
     if by == "pair" and X.items is None and any("circles" in terms for terms in used):
         notes.append(
-            "All comparisons of a pair are held out together, and circles between items without features are effects "
-            "of single pairs: of a pair that was not seen they say nothing. For pairs that were seen, the report of "
+            "All comparisons of a pair are held out together. Circles between items without features are effects of "
+            "single pairs, so they say nothing about a pair that was not seen. For pairs that were seen, the report of "
             "preflearn rank predicts every comparison from all the others."
         )
     lines = held_out_lines(found)
@@ -158,7 +158,7 @@ def _judge(model: Path, data: str, reading: ReadOptions, relevant: float | None,
             sizes = {"n_rows": len(given), "n_groups": given.n_groups}
             lines, notes = judge_rows(given, saved.estimator.predict(given), relevant)
     if saved.notes.get("trained_on") == Path(data).name:
-        notes.append("The model was trained on a file of this name: figures on its own data are too good.")
+        notes.append("The model was trained on a file of this name: the figures are too good if it is the same file.")
     name = Path(data).name
     if as_json:
         _print_json({"model": model.name, "data": name, **sizes}, lines, notes)

@@ -246,7 +246,7 @@ def from_frame(
     weight, group, judge, cluster : str, default=None
         Further columns.
     covariates : str or sequence of str, default=None
-        Columns of numbers, the first side's less the second's, as in `Comparisons`.
+        Columns of numbers, the first side's minus the second's, as in `Comparisons`.
     items : data frame, array, int or None, default=None
         The item table, as in `Comparisons`.
     item_name : str, default=None

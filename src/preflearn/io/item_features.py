@@ -499,7 +499,9 @@ def row_features(
             columns[pair.stem] = [seen[item][0] if item in seen else "" for item in range(len(names))]
     notes = []
     if varying:
-        notes.append(f"Left out: {first_few(varying, 8)} (not the same in all rows of an item, so no feature of it).")
+        notes.append(
+            f"Left out: {first_few(varying, 8)} (differs between rows of one item, so it is not a feature of the item)."
+        )
     if not columns:
         return None, notes
     where = [table.line[row] for row in lines.tolist()]

@@ -41,7 +41,7 @@ _NOT_HERE = ("name", *LISTS)  # roles that are no columns of the comparisons
 
 
 class Covariate(NamedTuple):
-    """A number of each row, the first side's less the second's: one column, or one for each side."""
+    """A number of each row, the first side's minus the second's: one column, or one for each side."""
 
     name: str
     columns: tuple[str, ...]

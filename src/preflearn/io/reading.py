@@ -120,7 +120,8 @@ def read_preferences(
         What the numbers of an outcome column mean, if neither its name nor a known layout says so. Give the number of
         a clear win of each side, as in "first=1,second=2" or ``{"first": 1, "second": 2}``: halfway is then a tie.
         If there are other numbers between, all are shares of one vote (margins with ``margins=True``), and halfway is
-        half a vote each. Or give the side of positive numbers, "first=positive" or "second=positive": then only the sign is used.
+        half a vote each. Or give the side of positive numbers, "first=positive" or "second=positive": then only the
+        sign is used.
     form : {"comparisons", "rankings", "preflib", "svmlight"}, default=None
         What the file holds; by default it is recognised.
     need_outcomes : bool, default=True
@@ -501,7 +502,7 @@ def _beside(table: Table, layout: Layout, pairs: Pairs) -> tuple[dict[str, Any],
         fields["covariates"] = np.column_stack(values)[pairs.row]
         fields["covariate_names"] = tuple(one.name for one in layout.covariates)
         named = first_few(fields["covariate_names"], 8)
-        notes.append(f"Covariates: {named}, the first side's numbers less the second's.")
+        notes.append(f"Covariates: {named}, the first side's numbers minus the second's.")
     return fields, notes
 
 
