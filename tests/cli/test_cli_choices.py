@@ -39,7 +39,7 @@ def test_suggestions_by_a_simpler_model_say_so(run, folder):
     assert run("rank", "judged.csv", "--model", "judges", "--save", "m.preflearn")[0] == 0
     code, out, err = run("suggest", "m.preflearn", "-n", "2")
     assert (code, out.splitlines()[0]) == (0, "left,right,winner,information")
-    assert "the model tells judges or clusters apart" in err
+    assert "the model distinguishes judges or clusters" in err
     assert "The suggestions are by what all share" in err
     assert run("suggest", "judged.csv", "-n", "2", "--model", "thurstone")[2] == ""
 

@@ -318,15 +318,19 @@ def _side(case: _Case) -> list[Advice]:
         return []
     effect = case.analysis.model.side_effect_
     side = "first" if effect.estimate > 0 else "second"
-    low, high = sorted(np.exp([abs(effect.low), abs(effect.high)]).tolist())
-    low = low if effect.low * effect.high > 0 else 1.0
+    low, high = sorted([abs(effect.low), abs(effect.high)])
+    low = low if effect.low * effect.high > 0 else 0.0
     text = (
         f"The {side} of the two sides wins more often than the items explain: odds of "
-        f"{np.exp(abs(effect.estimate)):.2f} to 1 between equal items ({low:.2f} to {high:.2f}). Places and "
+        f"{_odds(abs(effect.estimate))} to 1 between equal items ({_odds(low)} to {_odds(high)}). Places and "
         "probabilities are without that advantage. Where sides can be chosen, put them in random order; where they "
         "cannot, as in a league, each item should be first about as often as second."
     )
     return [Advice("side", text)]
+
+
+def _odds(log_odds: float) -> str:
+    return "more than a million" if log_odds > np.log(1e6) else f"{np.exp(log_odds):.2f}"
 
 
 def _judges(case: _Case) -> list[Advice]:
