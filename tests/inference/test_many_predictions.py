@@ -48,7 +48,7 @@ def test_one_product_is_two_solves(likelihood, monkeypatch):
 def without_solves(self, u, g, query):
     explained, error = self._explained(query.shared)
     assert np.all(error <= 1e-9)
-    return query.shared @ self.system.latents(g), query.prior - explained
+    return query.shared @ self.system.design.back(g), query.prior - explained
 
 
 @pytest.mark.slow

@@ -6,19 +6,16 @@ evidence is not negligible. More: importance sampling from Student's t around ev
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 from scipy.stats import chi2, norm, qmc
 
-from preflearn.inference.search import Optimum
+from preflearn.inference.search import Evidence, Optimum
 from preflearn.operators import FloatArray
 
 __all__ = ["HyperPosterior", "average"]
-
-Evidence = Callable[[FloatArray], tuple[float, FloatArray]]
 
 DEGREES = 4.0  # of freedom: tails heavier than any evidence's
 DEPTH = 9.0  # nats below the maximum at which a grid ends

@@ -358,11 +358,6 @@ class DenseSystem(System):
         self.smooth = factor.order is None  # pivoted factors jump with the parameters
         self.inner_steps = 40 if design.D.shape[1] > FEW_COLUMNS else 12  # products cost little beside forming Λ
 
-    @classmethod
-    def of(cls, A: Any, K: FloatArray) -> DenseSystem:
-        """Return the system of an operator and a covariance matrix."""
-        return cls(A if isinstance(A, Design) else Design(A), Factor.build(K))
-
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
         return np.asarray(self.design.forward(self.factor.forward(u)))
@@ -370,10 +365,6 @@ class DenseSystem(System):
     def back(self, g: FloatArray) -> FloatArray:
         """Return S'g."""
         return np.asarray(self.factor.back(self.design.back(g)))
-
-    def latents(self, g: FloatArray) -> FloatArray:
-        """Return A'g: the posterior mean of anything is its prior covariance with the latents times this."""
-        return np.asarray(self.design.back(g))
 
     def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> DenseCurve:
         """Factor B; see `System.curve`."""
@@ -433,7 +424,7 @@ class DenseCurve(Curve):
         """
         Q = query.shared
         explained, error = self._explained(Q)
-        mean, spread = np.asarray(Q @ self.system.latents(g)), query.prior - explained
+        mean, spread = np.asarray(Q @ self.system.design.back(g)), query.prior - explained
         unsure = np.flatnonzero(~(error + 4 * EPS * query.prior <= SURE * spread))
         if unsure.shape[0]:
             mean[unsure], spread[unsure] = super().moments(u, g, Query(Q[unsure], query.prior[unsure]))

@@ -26,8 +26,6 @@ __all__ = [
     "Search",
     "Solution",
     "Starts",
-    "check_optima",
-    "check_points",
     "check_theta",
     "hyperprior_of",
     "learn",

@@ -25,7 +25,7 @@ import scipy.linalg
 from preflearn.exceptions import DataError
 from preflearn.linalg import eigh_full
 from preflearn.linalg.iterative import conjugate
-from preflearn.operators import Edges, Features, FloatArray, Groups, IntArray, Operator, Root
+from preflearn.operators import Edges, Features, FloatArray, Groups, IntArray, Operator
 
 __all__ = [
     "Decomposition",
@@ -35,8 +35,7 @@ __all__ = [
     "iterate",
     "leave_groups_out_primal",
     "leave_out",
-    "primal_pair_hat",
-    "root_hat",
+    "pair_hat",
     "solve",
     "stacks",
     "stretches",
@@ -227,26 +226,19 @@ def leave_groups_out_primal(
     return held_out, noise
 
 
-def root_hat(dual: Decomposition, root: Root, edges: Edges) -> Hat:
-    """Return the hat matrix over listed pairs that outnumber the items.
+def pair_hat(kind: Literal["root", "primal"], s: FloatArray, table: FloatArray, edges: Edges) -> Hat:
+    """Return the hat matrix over listed pairs, whose rows are differences of two of the n rows of a table.
 
-    With C the n x r root and C_k the column of pair k, V'C⁺C_k is a difference of two of n rows: nothing is m x n.
+    In the primal these are rotated features ZV. Where pairs outnumber the items they are the coordinates of V in the
+    n x r root C, of which pair k has the column C_k: V'C⁺C_k is such a difference, and nothing is m x n.
     """
-    return Hat("root", dual.s, _differences(root.coordinates(dual.V), edges))
 
-
-def primal_pair_hat(primal: Decomposition, edges: Edges, Z: FloatArray) -> Hat:
-    """Return the hat matrix over listed pairs in the primal: differences of rotated features."""
-    return Hat("primal", primal.s, _differences(np.asarray(Z @ primal.V), edges))
-
-
-def _differences(table: FloatArray, edges: Edges) -> Callable[[IntArray], FloatArray]:
     def rows(index: IntArray) -> FloatArray:
         P = table[edges.first[index]] - table[edges.second[index]]
         P *= edges.root_weight[index][..., None]
         return np.asarray(P)
 
-    return rows
+    return Hat(kind, s, rows)
 
 
 def component_path(T: FloatArray, target: FloatArray) -> FloatArray:

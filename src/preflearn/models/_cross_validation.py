@@ -25,8 +25,7 @@ from preflearn.inference.exact import (
     decompose,
     leave_groups_out_primal,
     leave_out,
-    primal_pair_hat,
-    root_hat,
+    pair_hat,
     stacks,
 )
 from preflearn.items import as_items
@@ -240,8 +239,8 @@ def _plan(owner: str, cv: Any, X: Any, y: Any, groups: Any, kept: IntArray) -> P
         )
     tests = [test for _, test in splits]
     plain = all(len(np.union1d(train, test)) == n and not np.isin(train, test).any() for train, test in splits)
-    disjoint = np.unique(np.concatenate(tests)).shape[0] == sum(len(test) for test in tests)
-    return Plan(tests) if plain and disjoint else Plan(tests, [train for train, _ in splits])
+    found = Plan(tests)
+    return found if plain and not found.overlapping else Plan(tests, [train for train, _ in splits])
 
 
 def _places(unit: IntArray) -> list[IntArray]:
@@ -349,12 +348,12 @@ def _pair_hat(
         Z = space.features(slice(0, edges.n_items))
         Z = Z.toarray() if hasattr(Z, "toarray") else Z
         fitted = edges.apply(Z @ dec.solve(alphas))
-        return primal_pair_hat(dec, edges, Z), edges.target[:, None] - fitted, fitted
+        return pair_hat("primal", dec.s, np.asarray(Z @ dec.V), edges), edges.target[:, None] - fitted, fitted
     shrunk = alphas / (dec.s[:, None] + alphas) * dec.rotated[:, None]
     root = dual_operator(edges)
     if not isinstance(root, Root):
         return Hat("dual", dec.s, dec.V.__getitem__), dec.V @ shrunk, None
-    hat = root_hat(dec, root, edges)
+    hat = pair_hat("root", dec.s, root.coordinates(dec.V), edges)
     residual = np.empty((edges.first.shape[0], alphas.shape[0]))
     step = max(1, (1 << 21) // max(1, dec.s.shape[0]))
     for i in range(0, residual.shape[0], step):

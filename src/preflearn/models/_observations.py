@@ -25,10 +25,8 @@ __all__ = [
     "Edges",
     "Statements",
     "check_maximum",
-    "label_numbers",
     "merged_edges",
     "read",
-    "sorted_labels",
     "statements_of",
 ]
 
@@ -154,22 +152,18 @@ def _distinct(labels: list[Any]) -> tuple[IntArray, IntArray]:
     return number.ravel().astype(np.intp), source.astype(np.intp)
 
 
-def sorted_labels(labels: Any) -> list[Any]:
-    """Return the distinct labels, sorted; the empty label "" is left out."""
-    names = set(labels.tolist()) - {""}
+def _numbered(labels: Any) -> tuple[list[Any], IntArray]:
+    """Return the distinct labels, sorted, and the number of each; every row without one ("") has its own number."""
+    every = set(labels.tolist()) - {""}
     try:
-        return sorted(names)
+        names = sorted(every)
     except TypeError:  # numbers and words
-        return sorted(names, key=str)
-
-
-def label_numbers(labels: Any, names: list[Any]) -> IntArray:
-    """Return the number of each label; every row without a label has a number of its own."""
+        names = sorted(every, key=str)
     place = {name: number for number, name in enumerate(names)}
     numbers = np.array([place.get(name, -1) for name in labels.tolist()], dtype=np.intp)
     nobody = np.flatnonzero(numbers < 0)
     numbers[nobody] = len(names) + np.arange(nobody.shape[0])
-    return numbers
+    return names, numbers
 
 
 MANY, SORTED = 50, 0.95  # decided comparisons, and the share of wins less losses that no side's advantage makes
@@ -196,8 +190,7 @@ def read(model: OfStatements, X: Comparisons, *, exact: bool) -> Statements:
                 f"{wanted[0]} asks how judges differ, but the comparisons have no judges",
                 f"Give Comparisons judge=..., or leave {wanted[0]} out",
             )
-        judges = sorted_labels(X.judge)
-        judge = label_numbers(X.judge, judges)
+        judges, judge = _numbered(X.judge)
         n_judges = int(judge.max(initial=-1)) + 1
     alone = len(judges) == 1 and n_judges == 1
     if model.judge_kernel is not None and alone:
@@ -221,8 +214,7 @@ def read(model: OfStatements, X: Comparisons, *, exact: bool) -> Statements:
                 "cluster=True needs the prompt, task or session of each comparison, and the comparisons have none",
                 "Give Comparisons cluster=..., or leave cluster=False",
             )
-        clusters = sorted_labels(X.cluster)
-        cluster = label_numbers(X.cluster, clusters)
+        clusters, cluster = _numbered(X.cluster)
         sizes = np.bincount(cluster)
         if sizes.max(initial=0) < 2 or len(sizes) == 1:
             DataWarning(code="clusters-without-effect", owner=owner).warn(

@@ -118,10 +118,8 @@ class PreferenceGP(PreferenceModel):
 
     Attributes
     ----------
-    kernel_, cyclic_kernel_ : Kernel or None
-        Kernels at the chosen hyperparameters.
-    likelihood_ : likelihood
-        Likelihood at the chosen hyperparameters.
+    kernel_, cyclic_kernel_, likelihood_ : Kernel or None, likelihood
+        Kernels and likelihood at the chosen hyperparameters.
     log_evidence_ : float
         Log evidence of the comparisons there; with ``judge_reliability`` a lower bound of it, averaged over what
         reliabilities may be (beside a ``judge_kernel`` it is given the most probable ones).
@@ -138,10 +136,8 @@ class PreferenceGP(PreferenceModel):
         Advantage of the first side in units of utility, its deviation and interval, with ``side``.
     covariate_effects_ : list of Effect
         Effect of one unit of every covariate, with deviation and interval.
-    cluster_variance_ : float or None
-        Variance of the effect of a cluster on an item.
-    clusters_ : ndarray
-        Names of the clusters.
+    cluster_variance_, clusters_ : float or None, ndarray
+        Variance of the effect of a cluster on an item, and the names of the clusters.
     optima_ : list of Optimum
         Every optimum found, the best first; with a ``hyperprior`` ``evidence`` counts the gain of its density over the
         uniform one.

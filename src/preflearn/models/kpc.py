@@ -281,7 +281,7 @@ class KPCRank(OnComponents, OfPairs):
         self._keep(data, *self._extract(data), operator)
 
 
-class KPCRankCV(OnComponents, OfPairs):
+class KPCRankCV(KPCRank):
     """KPCRank with the number of components, and the kernel, chosen by cross-validation.
 
     Answers: how many directions of the data carry the order, and how does the error change with their number? One
@@ -355,13 +355,10 @@ class KPCRankCV(OnComponents, OfPairs):
         approximation: Any = None,
         shared_components: bool = False,
     ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.ties = ties
-        self.weighting = weighting
+        every: Any = n_components
+        super().__init__(every, kernel, ties=ties, weighting=weighting, approximation=approximation)
         self.cv = cv
         self.scoring = scoring
-        self.approximation = approximation
         self.shared_components = shared_components
 
     def _learn(self, data: RowData | PairData, given: Any) -> None:

@@ -203,14 +203,9 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Learn from preferences between labels.
+        """Learn from LabelPreferences, or from rows of features with the right label ``y`` of each.
 
-        Parameters
-        ----------
-        X : LabelPreferences, or array-like (n_items, n_features)
-            Edges for each item, or rows of features.
-        y : array-like (n_items,), default=None
-            With rows: the right label of each, preferred to every other label. Not with LabelPreferences.
+        The right label is preferred to every other one.
         """
         self._validate_params()
         data = label_data(type(self).__name__, X, y)
@@ -326,19 +321,10 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         return mean, covariance if return_cov else np.sqrt(np.einsum("iaa->ia", covariance))
 
     def predict_proba(self, X: Any, edges: Any = None) -> FloatArray:
-        """Return P(second preferred) and P(first preferred) of edges, with the covariance of both functions (eq. 19).
+        """Return P(second preferred) and P(first preferred) of edges, (n_edges, 2), ties shared equally (eq. 19).
 
-        Parameters
-        ----------
-        X : LabelPreferences, or array-like (n_items, n_features)
-            Edges to predict (outcomes are not looked at), or items.
-        edges : sequence of (row, first, second), default=None
-            With items: a row number of X and two labels for each edge.
-
-        Returns
-        -------
-        ndarray (n_edges, 2)
-            Probabilities, ties shared equally; swapping first and second swaps the columns exactly.
+        X is LabelPreferences (outcomes are not looked at), or items with ``edges``: a row number of X and two labels
+        for each. Swapping first and second swaps the columns exactly.
         """
         new = self._items(X)
         first, second = self._probabilities(new, *self._edges_of(X, edges, new.shape[0]))
@@ -411,7 +397,7 @@ class LabelPreferenceGP(OfEvidence, OfItems):
     def _mean(self, new: Any) -> FloatArray:
         """Return the expected utilities (p, L): E f_a(x) = k_a(x, X) β_a."""
         posterior: Any = self._solution.posterior
-        a = posterior.system.latents(posterior.g).reshape(self._prior.basis.shape[1], -1)
+        a = posterior.system.design.back(posterior.g).reshape(self._prior.basis.shape[1], -1)
         Q = self._prior.cross(new)
         g = a @ Q[0].T if len(Q) == 1 else np.stack([q @ row for q, row in zip(Q, a, strict=True)])
         return np.asarray((self._prior.basis @ g).T)
