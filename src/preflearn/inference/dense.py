@@ -358,6 +358,11 @@ class DenseSystem(System):
         self.smooth = factor.order is None  # pivoted factors jump with the parameters
         self.inner_steps = 40 if design.D.shape[1] > FEW_COLUMNS else 12  # products cost little beside forming Λ
 
+    @classmethod
+    def of(cls, A: Any, K: FloatArray) -> DenseSystem:
+        """Return the system of an operator and a covariance matrix."""
+        return cls(A if isinstance(A, Design) else Design(A), Factor.build(K))
+
     def forward(self, u: FloatArray) -> FloatArray:
         """Return S u."""
         return np.asarray(self.design.forward(self.factor.forward(u)))

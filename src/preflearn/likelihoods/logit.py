@@ -30,10 +30,8 @@ class Logit(ThresholdLikelihood):
     ----------
     scale : float, default=1.0
         Scale of the logistic noise on the difference; its standard deviation is ``scale * pi / sqrt(3)``.
-    tie : float, default=None
-        Threshold δ > 0 below which a noisy difference is a tie; None for no ties.
-    tie_fixed : bool, default=False
-        Keep the threshold as given instead of learning it: ``theta`` is then empty.
+    tie, tie_fixed : as in `Probit`
+        Threshold for ties.
 
     Notes
     -----

@@ -166,8 +166,9 @@ def row_plan(owner: str, data: RowData, cv: Any, precomputed: bool, folds: int |
             tests = [test for _, test in GroupKFold(cv).split(np.zeros((n, 1)), groups=data.code)]
         return Plan(tests, units=data.code), np.zeros(n, dtype=np.intp)
     # One group: folds of distinct rows, so that copies of a row are never on both sides, and in an order of their own
-    # (by score), so that the folds do not depend on the order of the rows.
-    unit = _distinct_rows(data, precomputed)
+    # (by score, then by features), so that the folds do not depend on the order of the rows.
+    rows = np.column_stack([data.y, _distinct_items(data.X, precomputed)])
+    unit = np.unique(rows, axis=0, return_inverse=True)[1].ravel()
     n_units = int(unit.max()) + 1
     n_folds = min(5, n_units // 2) if cv is None else cv
     if n_folds < 2 or n_folds > n_units // 2:
@@ -246,12 +247,6 @@ def _plan(owner: str, cv: Any, X: Any, y: Any, groups: Any, kept: IntArray) -> P
 def _places(unit: IntArray) -> list[IntArray]:
     """Return where each of the numbers 0, 1, ... stands."""
     return np.split(np.argsort(unit, kind="stable"), np.cumsum(np.bincount(unit))[:-1])
-
-
-def _distinct_rows(data: RowData, precomputed: bool) -> IntArray:
-    """Return numbers of distinct rows (features and score), in order of score and then of features."""
-    item = _distinct_items(data.X, precomputed)
-    return np.unique(np.column_stack([data.y, item]), axis=0, return_inverse=True)[1].ravel().astype(np.intp)
 
 
 def _distinct_pairs(data: PairData, precomputed: bool) -> IntArray:

@@ -60,14 +60,9 @@ class Parameters:
     bounds: FloatArray  # (n_theta, 2), in log space
 
     @classmethod
-    def none(cls) -> Parameters:
-        """Return no parameters."""
-        return cls((), (), np.zeros(0), np.zeros((0, 2)))
-
-    @classmethod
     def joined(cls, parts: Iterable[Parameters]) -> Parameters:
         """Return the parameters of several parts."""
-        every = [cls.none(), *parts]
+        every = [cls((), (), np.zeros(0), np.zeros((0, 2))), *parts]
         return cls(
             tuple(name for part in every for name in part.names),
             tuple(kind for part in every for kind in part.kinds),
