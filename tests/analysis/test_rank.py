@@ -485,7 +485,7 @@ def test_two_camps_of_judges_are_named():
     side = np.where(np.isin(judge, [f"judge {k}" for k in range(4)]), 1.0, -1.0)
     data = Comparisons(7, first, second, side * np.where(rng.random(len(first)) < 0.05, -1, 1), judge=judge)
     result = rank(data)
-    assert "two camps of opposite tastes, of 4" in result.warnings[0].text
+    assert "two camps of opposite tastes: 4" in result.warnings[0].text
     assert not any(one.kind == "noise" for one in result.warnings)
 
 
@@ -515,7 +515,7 @@ def judged(sides, n, each):
 def test_judges_are_spoken_of_whatever_model_is_asked_for():
     data = judged([1, -1] * 4, 10, 50)
     result = rank(data)
-    assert "two camps of opposite tastes, of 4" in result.warnings[0].text
+    assert "two camps of opposite tastes: 4" in result.warnings[0].text
     assert "noise" not in [one.kind for one in result.warnings]
     asked = rank(data, model="bradley-terry")
     assert asked.ladder.terms.name == "bradley-terry"
@@ -527,7 +527,7 @@ def test_judges_are_spoken_of_whatever_model_is_asked_for():
 def test_a_judge_who_answers_by_chance_is_in_no_camp():
     result = rank(judged([-1, -1, -1, 1, 1, 1, 1, 0], 15, 60))
     text = result.warnings[0].text
-    assert "of 4" in text
+    assert "opposite tastes: 4" in text
     assert "and 3" in text
     assert '"judge 7" belongs to neither' in text
 

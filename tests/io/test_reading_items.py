@@ -211,6 +211,6 @@ def test_a_feature_of_the_row_is_left_out_and_said_so(tmp_path: Path) -> None:
     text = "\n".join(["left,right,x_left,x_right,form_left,form_right,winner", *rows])
     reading = read_preferences(write(tmp_path, text, "m.csv"))
     assert reading.data.feature_names == ("x",)
-    assert any(sentence.startswith('Left out: "form" (not the same in all rows') for sentence in reading.notes)
+    assert any(sentence.startswith('Left out: "form" (differs between rows') for sentence in reading.notes)
     items = write(tmp_path, "item,z\n" + "\n".join(f"i{k},{k}" for k in range(21)), "items.csv")
     assert read_preferences(tmp_path / "m.csv", items).data.feature_names == ("z",)

@@ -324,4 +324,4 @@ def test_strengths_without_circles_are_not_called_circles():
     assert found.odds.endswith("to 1 for more than utilities")
     said = rank(Comparisons(7, *sides, weight=np.repeat([30, 10], len(first)))).warnings[0]
     assert said.kind == "circles"
-    assert "The order of the items stands" in said.text
+    assert "The order of the items is still right" in said.text

@@ -82,7 +82,7 @@ def test_too_many_pairs_after_a_hint_leave_the_question_open_and_say_so(monkeypa
     assert found.hint
     assert found.verdict == "undecided"
     assert set(found.models) == {"ranking"}
-    assert "hints at circles, which were not learned" in str(found)
+    assert "hint at circles, but circles were not learned" in str(found)
     result = rank(problem(0, circles=0.6, m=200), model="gp", limits=Limits(pairs_learned=20))
     assert result.warnings[0].kind == "circles"
     assert str(result.warnings[0]).endswith("Ask for it with circles=True.")
@@ -90,7 +90,7 @@ def test_too_many_pairs_after_a_hint_leave_the_question_open_and_say_so(monkeypa
     assert result.summary()["rankability"]["circles_learned"] is False
     assert "both" in rank(problem(0, circles=0.6, m=200), model="gp", circles=True).rankability.models
     page = report_html(result)
-    assert "hints at circles, which were not learned" in page
+    assert "hint at circles, but circles were not learned" in page
     ranked = rank(problem(0, m=200), model="gp")
     assert not ranked.rankability.hint
     assert ranked.rankability.verdict == "rankable"
@@ -410,5 +410,5 @@ def test_circles_of_too_many_items_are_not_learned_in_passing_and_that_is_said()
     found = rank(around, limits=Limits(items_learned=11))
     assert found.rankability.hint
     assert set(found.rankability.models) == {"ranking"}
-    assert any("too many items to learn circles in passing" in one.text for one in found.warnings)
+    assert any("too many items to look for circles by default" in one.text for one in found.warnings)
     assert rank(around, circles=True).rankability.found

@@ -96,7 +96,7 @@ def analyse(
     model : str, default="auto"
         "auto" chooses by evidence; a name such as "bradley-terry+side" leaves no choice.
     circles : bool or None, default=None
-        Whether to look for circles; None: within ``limits``; True: whatever it costs.
+        Whether to look for circles; None: within ``limits``; True: even if it takes long.
     limits : Limits
         How far to go.
     again : bool, default=False

@@ -59,8 +59,8 @@ def rank(
     without listing pairs, and preflearn predict ranks the rows of each query.
 
     The model is chosen by evidence: with features (--items) or without, with one
-    relevance per feature or not; then what else decides, where the data show it:
-    an advantage of one side, reliabilities or tastes of judges, circles.
+    relevance per feature or not. Further terms are added if the data show them: an
+    advantage of one side, reliabilities or tastes of judges, circles.
     --explain shows the models that were compared.
 
     For example:

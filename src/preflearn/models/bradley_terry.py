@@ -59,18 +59,19 @@ class BradleyTerry(PreferenceModel):
         Noise on the difference of two utilities: logistic (Bradley-Terry) or normal with variance 2, that is 1 for each
         item (Thurstone).
     prior : "auto", "evidence", float or None, default="auto"
-        Variance of the utilities' normal prior. "auto" learns it by evidence with a weak prior of its own, which
-        decides only where comparisons hardly do: deviations from 0.2 to 4.5 are likely. "evidence" leaves that out:
-        the estimate from few comparisons may then be zero, and from flawless ones infinite. A
-        number is that variance. None is maximum likelihood, which exists only where chains of wins lead from every item
-        to every other.
+        Variance of the utilities' normal prior. "auto" learns it by evidence with a weak prior for the
+        variance, which matters only if comparisons say little: deviations from 0.2 to 4.5 are likely. "evidence" has no
+        such prior: the estimate may then be zero with few comparisons, and infinite with comparisons that never
+        contradict each other. A number is the variance itself. None is maximum likelihood, which exists only if chains
+        of wins lead from every item to every other.
     inference : {"auto", "laplace", "ep"}, default="auto"
-        Laplace's method, quick at any size, or expectation propagation, up to 3,000 items: closer to the exact answer
-        where items met a few times or differ by much more than the noise, with wider intervals there. "auto" is EP
-        beside clusters, of whose variance Laplace's method would find a part only, and Laplace's method elsewhere.
+        Laplace's method, quick at any size, or expectation propagation, up to 3,000 items: closer to the exact answer,
+        with wider intervals, if items met a few times or differ by much more than the noise. "auto" uses EP with
+        clusters, because Laplace's method finds only a part of their variance, and Laplace's method otherwise.
     hyperparameters : {"maximise", "average"}, default="maximise"
         Whether to take the most probable variance and threshold, or to average over their posterior: with few
-        comparisons intervals are then as wide as they should be. Beyond 3,000 items they are known well enough.
+        comparisons an average makes intervals as wide as they should be. With more than 3,000 items both parameters are
+        known well enough.
     ties, side, cluster, covariates : as in `PreferenceGP`
         What else outcomes depend on.
 

@@ -38,11 +38,11 @@ def rankability(shown: Shown) -> str:
     if found is None:
         return paragraph(
             "Whether a single ranking explains these comparisons was not examined. "
-            f"{escape(WORDS.words(LOOK_FOR_CIRCLES))}, whatever it costs."
+            f"{escape(WORDS.words(LOOK_FOR_CIRCLES))}, even if it takes long."
         )
     meaning = "" if found.hint else MEANING[found.verdict]
     if found.found and found.ordered:
-        meaning = "The places hold. How likely a win is does not follow from them: ask for the two items."
+        meaning = "The places hold, but they do not show how likely a win is: ask for the two items."
     if found.n_parts > 1 and found.verdict == "rankable":
         meaning = "Items of different parts never met: compare places within a part only."
     return paragraph(f"<strong>{escape(found.sentence)}</strong>", meaning) + (_cycles(found) if found.found else "")
@@ -63,9 +63,9 @@ def rankability_figures(shown: Shown) -> str:
     lines = [
         f"{found.odds[0].upper()}{found.odds[1:]}.",
         f"Of rankings like this one {chance} would look as cyclic by chance.",
-        f"Of the preferences as learned a ranking explains {percent(found.ranking_share)}, circles "
+        f"Of the learned preferences a ranking explains {percent(found.ranking_share)}, circles "
         f"{percent(found.cyclic_share)}.",
-        f"Of the preferences as observed a ranking explains {percent(hodge.gradient)}, circles of three items "
+        f"Of the observed preferences a ranking explains {percent(hodge.gradient)}, circles of three items "
         f"{percent(hodge.curl)} and longer circles {percent(hodge.harmonic)}; noise makes circles, too.",
         f"{circles:,} of {plural(triples, 'triple')} of items that were compared with each other run in a circle."
         if triples
