@@ -6,7 +6,7 @@ from ranking_data import by_utility
 
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.analysis import Limits, analyse, rank
-from preflearn.analysis.ladder import build_ladder, expected_gains
+from preflearn.analysis.ladder import Ladder, Step, build_ladder, expected_gains
 from preflearn.analysis.model_names import BESIDE, Terms, terms_of
 from preflearn.exceptions import DataError
 
@@ -158,3 +158,12 @@ def test_votes_about_few_prompts_are_ranked():
         assert result.ladder.terms.beside == ("clusters",)
         assert result.model.hyperparameters == "average"  # there are few effects of prompts
         assert result.ranking.names[0] == np.argmax(u)
+
+
+@pytest.mark.parametrize(("ahead", "words"), [(0.5, "too little to decide"), (7.2, "more than chance would make it")])
+def test_why_circles_of_higher_evidence_are_not_chosen(ahead, words):
+    plain = Step(Terms("bradley-terry"), None, -100.0, 1.5)
+    circles = Step(plain.terms.plus("circles"), None, -98.5 + ahead, 3.0)
+    ladder = Ladder((plain, circles), plain)
+    assert words in ladder.why
+    assert f"{ahead} nats" in ladder.why

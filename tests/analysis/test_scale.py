@@ -66,6 +66,11 @@ def test_what_is_no_scale_is_refused(scale, anchor, words):
         RESULT.table(scale, anchor)
 
 
+def test_a_number_alone_is_no_anchor():
+    with pytest.raises(TypeError, match="must be a dict of one item and its number; got int"):
+        RESULT.table("elo", 1000)
+
+
 def test_wins_are_counts_and_frames_of_both_libraries_agree():
     table = RESULT.to_dict()
     assert all(isinstance(value, int) for name in ("wins", "losses", "ties") for value in table[name])

@@ -133,3 +133,14 @@ def test_labels_are_kept(label, ending, run, folder):
     data = read_preferences(out).data
     assert getattr(data, label).tolist() == ["x", "x", "y"]
     assert data.weight.tolist() == [2, 1, 3]
+
+
+def test_sides_and_clusters_are_kept_and_covariates_are_said_to_be_left_out(run, folder):
+    rows = ["model_a,model_b,winner,cluster,longer", "x,y,model_b,p1,3", "y,z,model_a,p1,1", "x,z,model_b,p2,2"]
+    (folder / "in.csv").write_text("".join(f"{row}\n" for row in rows))
+    code, out, err = run("convert", "in.csv", "out.csv", "--columns", "covariates=longer")
+    assert (code, err) == (0, "")
+    assert "3 comparisons as left,right,winner,cluster" in out
+    assert "Covariates were left out" in out
+    before, after = (read_preferences(name).data for name in ("in.csv", "out.csv"))
+    assert (after.outcome.tolist(), after.cluster.tolist()) == (before.outcome.tolist(), ["p1", "p1", "p2"])

@@ -76,3 +76,22 @@ def test_covariates_are_named_by_an_option(run, folder):
     assert run("rank", "games.csv", "--model", "bradley-terry+covariates")[2].endswith(
         "needs numbers of each comparison. Name its column: --columns covariates=COLUMN\n"
     )
+
+
+@pytest.mark.slow
+def test_a_saved_model_finds_its_covariates_by_their_names(run, folder):
+    rows = [f"{a},{b},{5 * k % 7},{3 * k % 5}\n" for k, (a, b) in enumerate(["xy", "yz", "xz", "zw", "wx", "xw"] * 2)]
+    (folder / "games.csv").write_text("winner,loser,days_w,days_l\n" + "".join(rows))
+    held = ("--columns", "covariates=days_w-days_l")
+    model = ("--model", "bradley-terry+covariates", "--no-circles", "--save", "m.preflearn")
+    assert run("rank", "games.csv", *held, *model)[0] == 0
+    (folder / "plain.csv").write_text("winner,loser\nx,y\n")
+    (folder / "pairs.csv").write_text("winner,loser,days_w,days_l\nx,y,9,0\n")
+    found = run("predict", "m.preflearn", "pairs.csv")
+    assert found == run("predict", "m.preflearn", "pairs.csv", *held)
+    assert found == run("predict", "m.preflearn", "pairs.csv", "--columns", "winner=winner,loser=loser")
+    code, out, err = run("predict", "m.preflearn", "plain.csv")
+    assert (code, err) == (0, "")
+    assert out != found[1]
+    one, other = (run("evaluate", "m.preflearn", "games.csv", *named, "--json")[1] for named in ((), held))
+    assert json.loads(one)["metrics"] == json.loads(other)["metrics"]

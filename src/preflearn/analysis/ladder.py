@@ -143,6 +143,11 @@ class Ladder:
             plain = not chosen.terms.beside and not chosen.terms.on_features
             return f"{words}: the items have no features" if plain else words
         ahead = chosen.penalised_evidence - rest[0].penalised_evidence
+        if ahead <= -SURE and "circles" in rest[0].terms and "circles" not in chosen.terms:
+            return (
+                f"{words}: with circles the evidence is {-ahead:.1f} nats higher, but what this model leaves "
+                "unexplained does not run in circles clearly more than chance would make it"
+            )
         if ahead < 0:
             return f"{words}: {rest[0].terms.words} is {-ahead:.1f} nats ahead, too little to decide{over_all}"
         sure = "clearly " if ahead > self.limits.clearly_ahead else "" if ahead > SURE else "narrowly "

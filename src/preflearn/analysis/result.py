@@ -415,6 +415,8 @@ def scale_of(
 
 def find_anchor(items: Any, anchor: Mapping[Any, float]) -> tuple[int, float]:
     """Return the place of the anchor among the names of items, and its number."""
+    if not isinstance(anchor, Mapping):
+        raise TypeError(f"rank: anchor must be a dict of one item and its number; got {type(anchor).__name__}.")
     if len(anchor) != 1:
         raise DataError(code="not-one-anchor", owner="rank").says(
             f"the anchor has {len(anchor)} items", "Give one with its number"

@@ -51,7 +51,8 @@ def table_content(data: Comparisons, out: Path, kind: str, layout: str | None) -
     ties = bool((data.outcome == 0).any())
     sizes = not np.isin(data.outcome, (-1.0, 0.0, 1.0)).all()
     if layout is None:
-        layout = "first-second-outcome" if sizes else "left-right-winner" if ties else "winner-loser"
+        sided = data.group is None and bool((data.outcome < 0).any())  # a winner first does not say which side it was
+        layout = "first-second-outcome" if sizes else "left-right-winner" if ties or sided else "winner-loser"
     if layout == "winner-loser" and ties:
         count_ties = int((data.outcome == 0).sum())
         raise DataError(f"{out}: {count(count_ties, 'comparison')} ended in a tie. Use --layout left-right-winner.")

@@ -16,6 +16,7 @@ USAGE = "preflearn convert DATA OUT [OPTIONS]"
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 ROWS = (".svmlight", ".svm", ".libsvm", ".letor", ".txt")
 _WITHOUT_FEATURES = "Features of the items were left out, as this layout has no place for them. Keep their table."
+_WITHOUT_COVARIATES = "Covariates were left out, as this layout has no place for them. Keep the table that was read."
 
 
 def convert(
@@ -46,7 +47,8 @@ def convert(
     out
         File to write.
     layout
-        Columns of a table of comparisons (default: winner-loser where there are no ties, else left-right-winner).
+        Columns of a table of comparisons (default: winner-loser where the first one won in each row, else
+        left-right-winner, which keeps the sides).
     force
         Replace OUT if it exists.
     """
@@ -75,4 +77,6 @@ def convert(
         with atomic_file(out, overwrite=force) as stream:
             stream.write(content)
     left = [] if kind in ROWS or found.data.items is None else [("Note", _WITHOUT_FEATURES)]
+    if getattr(found.data, "covariates", None) is not None:
+        left.append(("Note", _WITHOUT_COVARIATES))
     facts([*(("Read", line) for line in found.notes), ("Saved", f"{out}: {what}"), *left])

@@ -65,6 +65,7 @@ def read_for(saved: Saved, data: str, reading: ReadOptions, *, outcomes: bool) -
         assert isinstance(rows, Ratings)
         check_rows(saved, rows, titled(data))
         return rows
+    reading = _with_covariates(saved, data, reading)
     if data == str(reading.items) == "-":
         raise DataError("standard input cannot be both the pairs and the items. Give --items a file.")
     on_rows = saved.rows_encoder if reading.items is None else None
@@ -89,6 +90,25 @@ def read_for(saved: Saved, data: str, reading: ReadOptions, *, outcomes: bool) -
             "of pairs has none. Give them with --items ITEMS."
         )
     return found
+
+
+def _with_covariates(saved: Saved, data: str, reading: ReadOptions) -> ReadOptions:
+    """Return the options with the covariates of the model named, if the table has columns of their names."""
+    names = getattr(getattr(saved.estimator, "comparisons_", None), "covariate_names", None)
+    asked = reading.columns or ""
+    if names is None or "covariates=" in asked or any(set("+,=") & set(str(name)) for name in names):
+        return reading
+    columns = set(read_table(data).columns)
+    if all(name in columns or _is_difference(str(name), columns) for name in names):
+        held = f"covariates={'+'.join(str(name) for name in names)}"
+        return replace(reading, columns=f"{asked},{held}" if asked else held)
+    return reading
+
+
+def _is_difference(name: str, columns: set[str]) -> bool:
+    """Return whether a name such as days_home-days_away is the difference of two columns."""
+    cuts = ((name[:place], name[place + 1 :]) for place, mark in enumerate(name) if mark == "-")
+    return any(one.strip() in columns and other.strip() in columns for one, other in cuts)
 
 
 def _has_names(saved: Saved, data: str) -> bool:

@@ -26,8 +26,9 @@ def predict(
     For a table of pairs (first,second or any table of comparisons) the columns
     are first,second,probability,difference,std: how likely first is preferred (a
     tie counts half, and has a column of its own where ties are possible), and by
-    how much, without the advantage of a side if the model has learned one. For a
-    table of items they are item,utility,std,rank,rank_low,rank_high,p_best (of a
+    how much, without the advantage of a side if the model has learned one. Covariates
+    of the model are read from columns of the same names; without these they count
+    as equal. For a table of items they are item,utility,std,rank,rank_low,rank_high,p_best (of a
     model with circles item,utility,std,rank); utilities are relative to the mean of
     the training items.
     Models by least squares give margins and scores without probabilities; for

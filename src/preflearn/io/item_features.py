@@ -295,7 +295,11 @@ class Known(NamedTuple):
         if unknown:
             nearest = nearest_names(unknown[0], self.row)
             numbers = f", numbered 0..{len(self.row) - 1}" if self.table.names is None else ""
-            more = f"{numbers}; {len(unknown) - 1} more such names" if len(unknown) > 1 else numbers
+            more = (
+                f"{numbers}; {len(unknown) - 1} more such name{'s' if len(unknown) > 2 else ''}"
+                if len(unknown) > 1
+                else numbers
+            )
             raise table.fail(where[unknown[0]], code="item-not-in-table").says(
                 f'"{unknown[0][:60]}" is not in {self.source} ({len(self.row)} '
                 f"items{'; ' + nearest if nearest else ''}{more})",
