@@ -18,8 +18,6 @@ from preflearn.exceptions import DataError, Place, Setting
 if TYPE_CHECKING:
     from gzip import GzipFile
 
-__all__ = ["atomic_file", "bounded", "content", "is_pipe", "open_stream", "reading_once"]
-
 _TEMPORARY = ".preflearn-tmp"
 MOST_BYTES = 2 << 30  # of a stream or of a packed file; a table takes ten times as much memory
 _STALE = 3600.0  # seconds after which a temporary file of a killed process is removed

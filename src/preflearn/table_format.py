@@ -22,22 +22,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-__all__ = [
-    "Column",
-    "TextTable",
-    "chance",
-    "decimal",
-    "display_width",
-    "interval",
-    "p_value",
-    "place_range",
-    "plural",
-    "short_number",
-    "shortened",
-    "typeset",
-    "visible",
-]
-
 LEAST_NAME = 8  # letters of a name below which a table is hard to read
 WHOLE_NAME = 16  # letters up to which a name is worth more than a column that can be spared
 _GAP = "  "

@@ -443,7 +443,7 @@ def test_where_preferences_run_in_circles_the_table_is_by_the_mean_over_opponent
     data, u = by_utility(21, n=8, m=300)
     for comparisons in (data, data.with_items(u[:, None])):
         ladder = chosen(comparisons, "circles")
-        assert "preferred to all items on average" in ladder.why
+        assert "preferred to the others on average" in ladder.why
         found = ladder.model.rank()
         assert np.ptp(found.utility) > 1
         assert np.corrcoef(found.utility, u[found.row])[0, 1] > 0.9

@@ -41,8 +41,6 @@ from preflearn.active._outcome_information import curvature, information, link_o
 from preflearn.linalg import cholesky_pivoted
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Criterion", "Draws", "JointPosterior", "OneOfMixture", "TopK", "Utilities", "draw_utilities", "members"]
-
 # Gains that differ by less than this share are equal, so that rounding does not choose; the first candidate wins.
 _EQUAL = 1e-9
 _DRAWS_PER_CELL = 64

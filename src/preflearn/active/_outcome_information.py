@@ -39,17 +39,6 @@ from preflearn.likelihoods import Likelihood
 from preflearn.models.ranking import DifferencePosterior
 from preflearn.operators import FloatArray
 
-__all__ = [
-    "Link",
-    "Table",
-    "check_likelihood",
-    "curvature",
-    "information",
-    "link_of",
-    "mixture_information",
-    "normals_entropy",
-]
-
 # Variances, in these units, up to which the series and the rule over the normal density are used.
 _SERIES, _NARROW = 1e-4, 1.0
 # The normal density is below 4e-19 of its peak beyond 9.2 standard deviations.

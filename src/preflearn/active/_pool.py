@@ -36,8 +36,6 @@ from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.models.ranking import DifferencePosterior
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Considered", "Pool", "check_criterion", "check_k", "consider", "pair_codes"]
-
 # Pairs or items asked of the model at once, so that memory does not grow with their number.
 _CHUNK = 1 << 13
 MOST_ITEMS = 2_000

@@ -14,8 +14,6 @@ from preflearn.exceptions import DataError
 from preflearn.linalg import generator
 from preflearn.operators import FloatArray
 
-__all__ = ["information_gain", "top_k_information"]
-
 
 def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
     """Return how much the outcome of each comparison would tell about the utilities, in nats.

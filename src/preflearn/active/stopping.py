@@ -16,8 +16,6 @@ from preflearn.data.fields import check_count
 from preflearn.linalg import generator
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["RemainingValue", "remaining_value"]
-
 # Orders of so many pairs of items are compared between truths and posterior; fewer futures do for many items.
 _COMPARED = 1 << 28
 # Elements of t x t matrices in one block of futures.

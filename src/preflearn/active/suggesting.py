@@ -20,8 +20,6 @@ from preflearn.linalg import generator
 from preflearn.operators import FloatArray, IntArray
 from preflearn.table_format import Column, TextTable, decimal
 
-__all__ = ["Suggestions", "suggest"]
-
 
 @dataclass(frozen=True)
 class Suggestions:

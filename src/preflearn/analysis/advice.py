@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from preflearn.analysis.analyse import Analysis
     from preflearn.analysis.ladder import Ladder
 
-__all__ = ["LOOK_FOR_CIRCLES", "Advice", "advise", "alike_names", "camps"]
-
 LOOK_FOR_CIRCLES = "Ask for it with " + Setting("circles", True)
 COLLECT_MORE = "Collect more comparisons; if you expect clear differences, check which column says who won."
 MISSING = ("nan", "na", "n/a", "null", "none", "-", "?", "#n/a")

@@ -19,8 +19,6 @@ from preflearn.structure import JudgeReport, Rankability, judge_report
 from preflearn.structure.circle_search import MILLION, Circles, Screen, look_for_circles, penalised_evidence
 from preflearn.structure.rankability import SURE, verdict_on
 
-__all__ = ["Analysis", "Check", "analyse", "checks_of"]
-
 
 @dataclass(frozen=True)
 class Analysis:

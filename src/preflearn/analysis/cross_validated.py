@@ -17,8 +17,6 @@ from preflearn.exceptions import DataError, Setting, quiet
 from preflearn.models import RankRLSCV
 from preflearn.selection import HeldOut, held_out, outcome_probability
 
-__all__ = ["LEAST_SQUARES", "MOST_ASKED", "Chosen", "hold_out", "hold_out_auto", "models_to_compare"]
-
 MOST_ASKED = 1_000  # items that judges were asked about, together, up to which a choice takes seconds and not minutes
 LEAST_SQUARES = {"rankrls": "least squares on differences, penalty by leave-one-pair-out"}
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from preflearn.io.export import one_kind
 
-__all__ = ["pandas_frame", "polars_frame"]
-
 
 def pandas_frame(columns: Mapping[str, list[Any]]) -> Any:
     """Return columns as a pandas DataFrame."""

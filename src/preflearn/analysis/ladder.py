@@ -21,19 +21,6 @@ from preflearn.operators import FloatArray, IntArray
 from preflearn.structure.circle_search import PRICE, learned, n_learned, price, row_reliabilities
 from preflearn.structure.rankability import SURE
 
-__all__ = [
-    "Ladder",
-    "NotTried",
-    "Progress",
-    "Step",
-    "build_ladder",
-    "expected_gains",
-    "fit_step",
-    "judged_items",
-    "refined",
-    "side_follows_from_items",
-]
-
 POINTS_OF_MANY, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: where each costs much, or little
 _WHOSE = {"clusters": "clusters", "tastes": "judges"}
 OTHER = {"reliability": "tastes", "tastes": "reliability"}  # what judges differ in is said in one way

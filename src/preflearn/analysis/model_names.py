@@ -12,8 +12,6 @@ from preflearn.exceptions import DataError, Setting
 from preflearn.models import BradleyTerry, PreferenceGP
 from preflearn.structure.circle_search import WEAK
 
-__all__ = ["ALIASES", "BESIDE", "UTILITIES", "Terms", "as_seen", "build_model", "has_judges", "terms_of"]
-
 UTILITIES: dict[str, str] = {
     "bradley-terry": "Bradley-Terry, one utility per item",
     "thurstone": "Thurstone, one utility per item",

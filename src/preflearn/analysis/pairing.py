@@ -15,8 +15,6 @@ from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.data import Comparisons
 from preflearn.models import BradleyTerry
 
-__all__ = ["for_matched_pairs", "is_widened"]
-
 WIDE = 100.0  # variance of a prior that decides nothing but that there is a maximum
 SIMULATIONS = 19  # of what a prior holds back
 

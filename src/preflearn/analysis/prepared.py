@@ -15,8 +15,6 @@ from preflearn.io.reading import check_feature_numbers
 from preflearn.operators import FloatArray, IntArray
 from preflearn.table_format import short_number
 
-__all__ = ["Prepared", "Record", "prepare", "record_of"]
-
 
 @dataclass(frozen=True)
 class Record:

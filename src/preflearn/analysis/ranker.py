@@ -26,8 +26,6 @@ from preflearn.io.reading import check_feature_numbers
 from preflearn.models.ranking import Ranking
 from preflearn.table_format import Column, TextTable, plural
 
-__all__ = ["RankingsBy", "from_rows", "rank", "rank_by", "rank_categories", "rank_comparisons"]
-
 DRAWN = 10**7  # utilities drawn for places and P(best)
 
 

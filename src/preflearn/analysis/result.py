@@ -29,17 +29,6 @@ from preflearn.table_format import Column, TextTable, plural
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "AVERAGE_ELO",
-    "ELO",
-    "SCALES",
-    "RankResult",
-    "Scale",
-    "find_anchor",
-    "raw_places",
-    "scale_of",
-]
-
 SHOWN = 30  # rows of a long table that are printed
 LISTED = ("rank", "raw_place", "tier", "item", "utility", "interval", "places", "p_best", "p_win", "record")
 

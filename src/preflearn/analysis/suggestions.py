@@ -13,8 +13,6 @@ from preflearn.analysis.ladder import refined
 from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.data import Comparisons
 
-__all__ = ["model_to_ask", "next_comparisons", "runs_in_circles"]
-
 
 def runs_in_circles(model: Any) -> bool:
     """Return whether a model has a part that no utility explains."""

@@ -13,8 +13,6 @@ from preflearn.exceptions import DataError, first_few
 from preflearn.items import as_items
 from preflearn.metrics.pairwise import score_of_margins
 
-__all__ = ["FloatArray", "IntArray", "Rival", "check_comparisons", "check_decided"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 

@@ -22,8 +22,6 @@ from preflearn.kernels.pair_kernels import difference_gram
 from preflearn.models._asked import OfItems
 from preflearn.models._preference import UnfinishedWarning
 
-__all__ = ["ConstraintSVM", "ConstraintSVMCV"]
-
 
 class Wins(NamedTuple):
     """Distinct preferences, sorted: rows of the winners and the losers, and weights that count repeats."""

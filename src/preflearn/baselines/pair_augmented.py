@@ -14,8 +14,6 @@ from preflearn.baselines._rival import FloatArray, Rival, check_comparisons, che
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 
-__all__ = ["PairAugmented"]
-
 
 class PairAugmented(Rival):
     """Predict outcomes by a classifier of concatenated features, trained on both orders of every pair.

@@ -13,8 +13,6 @@ from cyclopts import App
 
 from preflearn._version import __version__
 
-__all__ = ["COMMANDS", "app", "options_of"]
-
 COMMANDS = (
     "rank",
     "fit",

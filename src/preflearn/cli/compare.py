@@ -9,8 +9,6 @@ from preflearn.cli.options import ComparedModel, Flag, Machine, ReadOptions, Sou
 from preflearn.cli.sources import about, describe_data
 from preflearn.exceptions import DataError
 
-__all__ = ["USAGE", "compare"]
-
 USAGE = "preflearn compare DATA [MODELS] [OPTIONS]"
 
 

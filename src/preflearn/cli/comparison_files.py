@@ -19,8 +19,6 @@ from preflearn.io.opening import open_bytes
 from preflearn.io.read_options import Options
 from preflearn.io.reading import read_with
 
-__all__ = ["RANKINGS", "as_comparisons", "ranking_content", "row_content", "table_content"]
-
 RANKINGS = (".soc", ".soi", ".toc", ".toi")
 _TIES = ("tie", "draw", "equal", "same")  # the first that is no item
 # No columns named, margins and repeats kept.

@@ -13,19 +13,6 @@ from preflearn.cli.failures import one_line
 from preflearn.messages import Dialect, Message
 from preflearn.table_format import visible
 
-__all__ = [
-    "count",
-    "facts",
-    "hanging",
-    "plain",
-    "print_json",
-    "progress",
-    "prose",
-    "table",
-    "warning_printer",
-    "width",
-]
-
 _INDENT = 8
 _PATIENCE = 2.0  # seconds of silence before a spinner appears
 

@@ -10,8 +10,6 @@ from preflearn.cli.sources import about, read_any
 from preflearn.cli.targets import check_targets
 from preflearn.exceptions import DataError
 
-__all__ = ["USAGE", "convert"]
-
 USAGE = "preflearn convert DATA OUT [OPTIONS]"
 TABLES = (".csv", ".tsv", ".jsonl", ".parquet")
 ROWS = (".svmlight", ".svm", ".libsvm", ".letor", ".txt")

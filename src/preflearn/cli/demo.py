@@ -11,8 +11,6 @@ from preflearn.cli.options import Whole, check_seed
 if TYPE_CHECKING:
     from preflearn.data import Comparisons, Ratings
 
-__all__ = ["USAGE", "Method", "compare", "demo"]
-
 USAGE = "preflearn demo [OPTIONS]"
 
 

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 
 from preflearn.messages import Dialect, Setting
 
-__all__ = ["COMMAND_LINE", "INSTEAD", "OPTIONS", "PYTHON_ONLY", "dialect_of"]
-
 # The option of each role, with {} for its value; or a command, which every command can name.
 OPTIONS = {
     "alpha": "--alpha {}",

@@ -11,8 +11,6 @@ from preflearn._version import __version__
 from preflearn.cli.console import facts, print_json, table
 from preflearn.cli.options import Flag
 
-__all__ = ["USAGE", "doctor"]
-
 USAGE = "preflearn doctor [OPTIONS]"
 _NEEDED = ("numpy", "scipy", "scikit-learn", "narwhals", "cyclopts", "rich")
 _OPTIONAL = {

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from preflearn.cli.metric_lines import Line
     from preflearn.data import Comparisons
 
-__all__ = ["USAGE", "evaluate"]
-
 USAGE = "preflearn evaluate [MODEL] DATA [OPTIONS]"
 
 

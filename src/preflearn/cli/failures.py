@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from preflearn.messages import Dialect
 
-__all__ = ["explain", "one_line"]
-
 Options = Mapping[str, frozenset[str]]  # by command
 
 _DASHES = "\N{EN DASH}\N{EM DASH}"

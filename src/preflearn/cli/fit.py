@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from preflearn.data import Comparisons
     from preflearn.io import Reading
 
-__all__ = ["USAGE", "Kernel", "Learning", "fit"]
-
 USAGE = "preflearn fit DATA --save MODEL [OPTIONS]"
 # Must be preflearn.kernels.KERNEL_NAMES, which would import scikit-learn; a test compares the two.
 Kernel = Literal["linear", "poly2", "poly3", "rbf", "laplacian", "matern32", "matern52", "rational_quadratic"]

@@ -20,8 +20,6 @@ from preflearn.selection.fold_search import alpha_candidates, component_candidat
 if TYPE_CHECKING:
     from preflearn.cli.fit import Learning
 
-__all__ = ["check_data", "check_options", "train"]
-
 Found = tuple[Any, str, float | None]  # a fitted model, what was chosen and how, its score (None: nothing was chosen)
 MODELS: dict[str | None, Any] = {"rankrls": RankRLS, "rls": RLS, "kpcrank": KPCRank, "kpcr": KPCR}
 

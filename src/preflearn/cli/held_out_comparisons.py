@@ -12,8 +12,6 @@ from preflearn.exceptions import DataError
 from preflearn.io import Reading
 from preflearn.selection import HeldOut
 
-__all__ = ["UNITS", "data_facts", "fewer_folds", "read_to_hold_out"]
-
 UNITS = {
     "pair": "all comparisons of two items together",
     "item": "single items, in all of their comparisons",

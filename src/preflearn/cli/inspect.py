@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from preflearn.data import Comparisons
     from preflearn.structure import Rankability
 
-__all__ = ["USAGE", "inspect"]
-
 USAGE = "preflearn inspect DATA [OPTIONS]"
 _ONE_GROUP = "Found no groups of items with a clear ranking within each group and little between groups."
 

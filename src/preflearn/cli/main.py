@@ -11,8 +11,6 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
-__all__ = ["main"]
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.

@@ -22,8 +22,6 @@ from preflearn.metrics import (
 )
 from preflearn.selection import HeldOut
 
-__all__ = ["Line", "held_out_lines", "judge_comparisons", "judge_rows"]
-
 _ACCURACY = "decided comparisons whose winner is predicted; 0.5 is chance"
 _TAU = "1 all as predicted, 0 chance, -1 reversed"
 _LARGEST_GRADE = 30  # 2**grade, the gain of NDCG, says nothing beyond

@@ -17,8 +17,6 @@ from preflearn.exceptions import DataError, FileFormatError, first_few, nearest_
 from preflearn.io.item_features import NAME_WORDS
 from preflearn.io.opening import read_table
 
-__all__ = ["answer_about_training", "answer_for", "rank_in_groups", "read_for"]
-
 Answer = tuple[dict[str, Any], str]  # columns, and what they are
 MOST_RANKED = 3_000  # items whose joint covariance is held
 

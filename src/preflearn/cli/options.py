@@ -13,25 +13,6 @@ from cyclopts import Parameter
 if TYPE_CHECKING:
     from preflearn.table_format import TextTable
 
-__all__ = [
-    "LARGEST_SEED",
-    "LEAST_SQUARES",
-    "STANDARD_INPUT",
-    "ComparedModel",
-    "File",
-    "FitModel",
-    "Flag",
-    "Form",
-    "Machine",
-    "Output",
-    "RankModel",
-    "ReadOptions",
-    "Source",
-    "Unit",
-    "Whole",
-    "check_seed",
-]
-
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
 LARGEST_SEED = 2**32 - 1
 STANDARD_INPUT = "\0-"  # stands for a hyphen until options, which start with one, are parsed

@@ -8,8 +8,6 @@ from preflearn.cli.sources import open_saved, titled
 from preflearn.cli.targets import check_targets
 from preflearn.exceptions import DataError
 
-__all__ = ["USAGE", "predict"]
-
 USAGE = "preflearn predict MODEL [DATA] [OPTIONS]"
 
 

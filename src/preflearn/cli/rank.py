@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from preflearn.analysis import RankResult
     from preflearn.table_format import TextTable
 
-__all__ = ["MODEL_COLUMN", "USAGE", "rank"]
-
 USAGE = "preflearn rank DATA [OPTIONS]"
 MODEL_COLUMN = 39  # where the words of a model start in the table of a ladder
 

@@ -17,21 +17,6 @@ if TYPE_CHECKING:
     from preflearn.data import Comparisons, ItemTable, Ratings
     from preflearn.io import ItemEncoder, Reading
 
-__all__ = [
-    "Saved",
-    "about",
-    "check_rows",
-    "comparisons_of",
-    "describe_data",
-    "is_model",
-    "is_svmlight",
-    "open_saved",
-    "read_any",
-    "read_comparisons",
-    "save_notes",
-    "titled",
-]
-
 
 def is_svmlight(source: str, options: ReadOptions) -> bool:
     """Return whether a file holds rows with scores."""

@@ -12,8 +12,6 @@ from preflearn.cli.sources import about, comparisons_of
 from preflearn.cli.targets import check_targets
 from preflearn.exceptions import DataError, DataWarning, Place, quiet
 
-__all__ = ["USAGE", "suggest"]
-
 USAGE = "preflearn suggest DATA [OPTIONS]"
 MOST = 1_000  # later ones depend on the answers
 MOST_FORESEEN = 60  # futures of so many comparisons are simulated in a few seconds

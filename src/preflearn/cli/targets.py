@@ -11,8 +11,6 @@ from typing import Any
 from preflearn._disk import is_pipe, open_stream
 from preflearn.exceptions import DataError
 
-__all__ = ["check_targets", "write_all"]
-
 
 def check_targets(
     targets: Mapping[str, Path | None], force: bool, sources: Sequence[str | Path | None], *, bom: bool = False

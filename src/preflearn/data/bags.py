@@ -24,8 +24,6 @@ from preflearn.data.tables import frame_of, numeric_columns, open_frame
 from preflearn.exceptions import DataError, first_few
 from preflearn.items import ItemSet
 
-__all__ = ["Bags"]
-
 
 class Bags(Frozen, ItemSet):
     """Items that are bags of vectors: a patient's measurements, a photo's patches, a player's matches.

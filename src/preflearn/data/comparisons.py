@@ -17,8 +17,6 @@ from preflearn.exceptions import DataError, DataWarning, Setting, first_few
 if TYPE_CHECKING:
     from preflearn.data.tables import ItemArray
 
-__all__ = ["LABELS", "Comparisons"]
-
 # What comparisons may be labelled with: fields of `Comparisons`, and roles of columns.
 LABELS = ("group", "judge", "cluster")
 _BESIDE = (*LABELS, "covariates")

@@ -24,8 +24,6 @@ from preflearn.data.sides import side_words, word_value
 from preflearn.data.tables import check_items, frame_columns, frame_of, open_frame
 from preflearn.exceptions import DataError, first_few
 
-__all__ = ["from_frame", "from_scores", "from_winners"]
-
 # 100 million pairs take about 6 GB once they are comparisons; beyond that, listing is surely a mistake.
 MOST_LISTED = 100_000_000
 _WORDS = side_words()

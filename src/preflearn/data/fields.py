@@ -18,30 +18,6 @@ from scipy import sparse
 
 from preflearn.exceptions import DataError, first_few, nearest_names
 
-__all__ = [
-    "Frozen",
-    "OneRowEach",
-    "as_column",
-    "as_list",
-    "cells_text",
-    "check_choice",
-    "check_count",
-    "check_labels",
-    "check_length",
-    "check_names",
-    "check_real",
-    "check_weight",
-    "codes",
-    "is_missing",
-    "label_array",
-    "lock",
-    "look_up",
-    "object_array",
-    "repeated",
-    "row_selector",
-    "rows_text",
-]
-
 
 class Frozen:
     """Base of the data objects: fields are set once, arrays are read-only, also after pickling and copying.

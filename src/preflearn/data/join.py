@@ -13,8 +13,6 @@ from preflearn.data.tables import Covariates, ItemTable
 from preflearn.exceptions import DataError, first_few
 from preflearn.items import as_items
 
-__all__ = ["concatenate", "join_judges"]
-
 
 def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
     """Return the comparisons of both; the items of ``old`` keep their row numbers and new items follow.

@@ -20,8 +20,6 @@ from preflearn.data.label_orders import between_levels
 from preflearn.data.label_preferences import LabelPreferences, feature_table, label_codes, label_set
 from preflearn.exceptions import DataError, first_few
 
-__all__ = ["from_class_labels", "from_label_hierarchy", "from_ordinal_labels"]
-
 IntArray = NDArray[np.intp]
 
 

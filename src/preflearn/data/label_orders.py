@@ -12,8 +12,6 @@ from preflearn.data.label_preferences import LabelPreferences, feature_table, la
 from preflearn.data.orders import _rank, _sequences, check_compared
 from preflearn.exceptions import DataError, first_few
 
-__all__ = ["between_levels", "from_label_rankings", "from_label_ranks"]
-
 IntArray = NDArray[np.intp]
 Pairs = Literal["all", "adjacent"]
 Ties = Literal["exclude", "include"]

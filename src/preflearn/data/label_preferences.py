@@ -28,8 +28,6 @@ from preflearn.exceptions import DataError, first_few
 if TYPE_CHECKING:
     from preflearn.data.tables import ItemArray
 
-__all__ = ["LabelPreferences", "feature_table", "label_codes", "label_set"]
-
 
 class LabelPreferences(OneRowEach):
     """Preferences between labels, item by item: for this item, label ``first`` suits better than label ``second``.

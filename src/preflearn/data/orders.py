@@ -14,8 +14,6 @@ from preflearn.data.comparisons import Comparisons
 from preflearn.data.fields import as_list, check_choice, check_labels, check_length, check_weight, is_missing, repeated
 from preflearn.exceptions import DataError, DataWarning, first_few
 
-__all__ = ["check_compared", "from_choices", "from_rankings"]
-
 
 def from_rankings(
     rankings: Any,

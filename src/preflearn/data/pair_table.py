@@ -21,18 +21,6 @@ from preflearn.exceptions import DataWarning, Setting, first_few
 if TYPE_CHECKING:
     from preflearn.data.comparisons import Comparisons
 
-__all__ = [
-    "Merged",
-    "PairTable",
-    "connected_parts",
-    "contradictions",
-    "describe",
-    "exact_repeats",
-    "merge_pairs",
-    "warn_before_learning",
-    "warn_zero_one",
-]
-
 IntArray = NDArray[np.intp]
 FloatArray = NDArray[np.float64]
 

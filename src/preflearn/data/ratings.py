@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from preflearn.data.comparisons import Comparisons
     from preflearn.data.tables import ItemArray
 
-__all__ = ["Ratings"]
-
 
 class Ratings(OneRowEach):
     """Scores of items in groups: within a group, a higher score is preferred to a lower one.

@@ -22,8 +22,6 @@ from preflearn.data.fields import (
 from preflearn.data.tables import ItemTable, check_items
 from preflearn.exceptions import DataError, first_few
 
-__all__ = ["RESULTS", "check_outcome", "check_rows", "named_items", "normal", "side_words", "word_value"]
-
 
 def named_items(items: Any, first: Any, second: Any, names: Any, owner: str) -> ItemTable:
     """Return the item table with its names, from the arguments or from the names that occur."""

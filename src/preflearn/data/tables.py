@@ -31,18 +31,6 @@ from scipy import sparse
 from preflearn.data.fields import lock
 from preflearn.items import is_sparse
 
-__all__ = [
-    "Covariates",
-    "ItemTable",
-    "check_covariates",
-    "check_items",
-    "check_judges",
-    "frame_columns",
-    "frame_of",
-    "numeric_columns",
-    "open_frame",
-]
-
 NAME_COLUMNS = ("item", "name", "id")
 
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from preflearn.data.fields import check_count
 
-__all__ = ["RandomState", "as_generator", "check_number"]
-
 RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
 
 

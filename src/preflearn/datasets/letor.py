@@ -15,8 +15,6 @@ from preflearn.data.fields import check_count
 from preflearn.exceptions import DataError, FileFormatError, Place, first_few
 from preflearn.io import read_svmlight
 
-__all__ = ["LetorFold", "load_letor"]
-
 _N_FOLDS = 5
 _FILES = {
     "train": ("train", "trainingset", "training"),

@@ -11,8 +11,6 @@ from preflearn.data import Ratings
 from preflearn.data.fields import check_count
 from preflearn.datasets._params import RandomState, as_generator, check_number
 
-__all__ = ["GradedRanking", "make_ltr"]
-
 _CHUNK = 1 << 15  # rows per block: temporaries stay a few per cent of a large table
 _HARDER = (
     2.0  # how much harder groups with good features are; above 1 the pooled slope of a feature can change its sign

@@ -11,8 +11,6 @@ from preflearn.data import Ratings
 from preflearn.data.fields import check_count
 from preflearn.datasets._params import RandomState, as_generator, check_number
 
-__all__ = ["ParseRanking", "make_noisy_parse_ranking"]
-
 # Measured on 200 real parses; the Notes of make_noisy_parse_ranking say how.
 _MEAN, _DIFFICULTY, _SPREAD = 0.62, 0.18, 0.077
 _SMALLER = 0.031  # probability of each sentence size below the maximum

@@ -7,8 +7,6 @@ from scipy import sparse
 
 from preflearn.data import ItemTable, Ratings
 
-__all__ = ["scale_per_group"]
-
 
 def scale_per_group(ratings: Ratings) -> Ratings:
     """Scale every feature to [0, 1] inside each group.

@@ -11,8 +11,6 @@ from preflearn.data import Comparisons
 from preflearn.data.fields import check_count
 from preflearn.datasets._params import RandomState, as_generator, check_number
 
-__all__ = ["SincPreferences", "make_sinc_preferences"]
-
 _N_GRID, _N_TRAIN_POINTS, _N_TEST_POINTS = 2000, 1000, 338  # as the paper has them
 _EQUAL = 1e-9  # x and -x are both on the grid and have the same sinc up to rounding
 

@@ -30,8 +30,6 @@ from preflearn.files.tables import (
 )
 from preflearn.files.tabular import BUILDERS, fields_of
 
-__all__ = ["Decoder", "Encoder"]
-
 _CLASSES = {kind.__name__: kind for kind in (*ESTIMATORS, *TRANSFORMERS, *PARTS)}
 _FLOATS = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _NAME = re.compile(r"_?[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*_?")

@@ -18,18 +18,6 @@ from preflearn.exceptions import DataError
 from preflearn.items import as_items
 from preflearn.models.kpc import Components
 
-__all__ = [
-    "clusters",
-    "finite_parts",
-    "least_squares",
-    "of_comparisons",
-    "of_labels",
-    "on_items",
-    "pair_classifier",
-    "pipeline",
-    "transformer",
-]
-
 LARGEST = 1e150  # numbers beyond this overflow when they are squared
 
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from preflearn._disk import atomic_file, is_pipe
 from preflearn.exceptions import DataError, FileFormatError, Place, Setting, nearest_names
 
-__all__ = ["Container", "open_container", "write_container"]
-
 _HEADER = "header.json"
 _MEMBER = re.compile(r"header\.json|[0-9]+\.npy")
 _PIECE = 1 << 24

@@ -52,8 +52,6 @@ from preflearn.models import (
 from preflearn.models.kpc import Components
 from preflearn.structure import ComparableClusters
 
-__all__ = ["ESTIMATORS", "FUNCTIONS", "KERNELS", "OBJECTS", "PARTS", "SPARSE", "TRANSFORMERS", "checked"]
-
 Check = Callable[[Any], None]
 
 ESTIMATORS: dict[type[Any], Check] = {

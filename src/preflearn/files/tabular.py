@@ -11,8 +11,6 @@ from preflearn.data.fields import check_names
 from preflearn.data.tables import check_items
 from preflearn.exceptions import DataError
 
-__all__ = ["BUILDERS", "fields_of"]
-
 _COMPARISONS = (*Comparisons._ROW_FIELDS, "judges", "names", "feature_names", "covariate_names")
 
 

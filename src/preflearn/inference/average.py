@@ -15,8 +15,6 @@ from scipy.stats import chi2, norm, qmc
 from preflearn.inference.search import Evidence, Optimum
 from preflearn.operators import FloatArray
 
-__all__ = ["HyperPosterior", "average"]
-
 DEGREES = 4.0  # of freedom: tails heavier than any evidence's
 DEPTH = 9.0  # nats below the maximum at which a grid ends
 DROPPED = 2e-4  # weight of the least important points together, without which the others do

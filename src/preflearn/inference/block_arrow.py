@@ -38,8 +38,6 @@ from preflearn.linalg import (
 )
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["GroupCurve", "GroupDesign", "GroupSystem", "Sensitivity", "Stack"]
-
 Blocks = list[FloatArray]  # for every stack: (G, k, k)
 
 

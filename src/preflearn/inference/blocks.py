@@ -40,8 +40,6 @@ from preflearn.linalg import cholesky_one_plus
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import pair_operator
 
-__all__ = ["BlockArrow", "BlockDesign", "BlockFactor", "between", "cover_cost", "vertex_cover"]
-
 BoolArray = NDArray[np.bool_]
 
 

@@ -18,22 +18,6 @@ from preflearn.linalg import draw_normal
 from preflearn.linalg.iterative import conjugate
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = [
-    "Curve",
-    "Found",
-    "Info",
-    "Method",
-    "Observed",
-    "Posterior",
-    "Query",
-    "Slopes",
-    "System",
-    "Touched",
-    "Warm",
-    "square_norms",
-]
-
-
 FACTOR_ALWAYS = 150  # up to this rank a factorisation costs no more than a few products
 
 

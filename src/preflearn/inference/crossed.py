@@ -30,8 +30,6 @@ from preflearn.linalg import times, turned
 from preflearn.linalg.iterative import conjugate, trace_of
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["CrossedCurve", "CrossedSystem"]
-
 DRAWS, PROBES = 32, 16
 EXACT, ROUGH = 1e-10, 1e-4  # relative residuals of solutions, and of draws
 MOST_STEPS = 1_000

@@ -23,8 +23,6 @@ from preflearn.inference.contract import Curve, Query, System, Touched, square_n
 from preflearn.linalg import EPS, SMALL, cholesky_one_plus, cholesky_pivoted, cross_product, weighted_square
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["Curvature", "DenseCurve", "DenseSystem", "Design", "Factor", "lower", "products_of_rows"]
-
 WIDE = 16  # possible places for each one that is taken, up to which a table of all beats sorting
 DENSE_SHARE = 0.03  # above this share of non-zeros a dense product is quicker than a sparse one
 FEW_COLUMNS = 4  # of D, whose part of Λ costs next to nothing

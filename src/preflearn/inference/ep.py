@@ -13,8 +13,6 @@ from preflearn.inference.laplace import Laplace
 from preflearn.linalg.iterative import Anderson
 from preflearn.operators import FloatArray
 
-__all__ = ["EP"]
-
 LARGEST_STEP = 3.0  # of a site, in units of the posterior's own precision and deviation
 LARGEST_FALL = 0.5  # of a site's precision that may become negative, in units of the posterior's
 HALVINGS = 20

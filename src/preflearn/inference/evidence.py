@@ -19,22 +19,6 @@ from preflearn.linalg import few_threads
 from preflearn.operators import FloatArray
 from preflearn.terms import Parameters, Reliability, Rows
 
-__all__ = [
-    "METHODS",
-    "Evidence",
-    "Learned",
-    "Search",
-    "Solution",
-    "Starts",
-    "check_theta",
-    "hyperprior_of",
-    "learn",
-    "learned_again",
-    "maximise_evidence",
-    "numbers",
-    "search_by_gradients",
-]
-
 METHODS: dict[str, type[Method]] = {Laplace.name: Laplace, EP.name: EP}
 
 

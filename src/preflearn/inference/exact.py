@@ -27,20 +27,6 @@ from preflearn.linalg import eigh_full
 from preflearn.linalg.iterative import conjugate
 from preflearn.operators import Edges, Features, FloatArray, Groups, IntArray, Operator
 
-__all__ = [
-    "Decomposition",
-    "Hat",
-    "component_path",
-    "decompose",
-    "iterate",
-    "leave_groups_out_primal",
-    "leave_out",
-    "pair_hat",
-    "solve",
-    "stacks",
-    "stretches",
-]
-
 # Elements of one batch of leave-out blocks.
 _BATCH = 1 << 21
 

@@ -38,8 +38,6 @@ from preflearn.linalg import cholesky_at_least_one, cholesky_one_plus
 from preflearn.linalg.iterative import conjugate, trace_of
 from preflearn.operators import FloatArray, IntArray
 
-__all__ = ["DENSE", "FEW", "Factored", "IndependentCurve", "IndependentSystem", "Precision"]
-
 DENSE = 3_000  # latents up to which a dense factor is the quickest, whatever the graph
 FEW = 256  # latents whose joint covariance is solved for, one system each
 NARROW = 10  # entries of a sparse factor for each entry of P up to which it is quicker than many steps without

@@ -10,8 +10,6 @@ import numpy as np
 from preflearn.inference.contract import Curve, Found, Info, Method, Observed, Posterior, Slopes, System, Warm
 from preflearn.operators import FloatArray
 
-__all__ = ["Laplace", "MaximumLikelihood"]
-
 MOST_STEPS = 100
 
 

@@ -32,8 +32,6 @@ from preflearn.inference.independent import DENSE, N_DRAWS, IndependentSystem
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Asked, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term
 
-__all__ = ["Layout", "Problem"]
-
 ROUGH_DRAWS = 16  # of a search: gradients are sums over all latents, so that few draws will do
 MOST_SHARED = 3_000  # latents of further families that join the shared ones
 

@@ -16,8 +16,6 @@ from scipy.special import ndtr
 
 from preflearn.operators import FloatArray
 
-__all__ = ["Evidence", "HyperPrior", "Optimum", "maximise", "quasi_newton", "starts"]
-
 WALL = 100.0  # nats
 LITTLE, PATIENCE = 0.01, 3  # nats gained in as many iterations that promise nothing more
 

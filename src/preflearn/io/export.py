@@ -19,8 +19,6 @@ from preflearn._disk import atomic_file, is_pipe, open_stream
 from preflearn.exceptions import DataError, Place
 from preflearn.table_format import Column, TextTable, decimal, visible
 
-__all__ = ["ENDINGS", "check_ending", "csv_text", "one_kind", "safe_cell", "table_bytes", "write_table"]
-
 Columns = Mapping[str, Any]  # sequences or arrays, all of one length
 _MOST_ROWS, _LONGEST_CELL = 1_048_575, 32_767  # of an Excel sheet, below its header
 

@@ -22,20 +22,6 @@ from preflearn.io.read_options import Options, listed
 from preflearn.io.roles import Pair
 from preflearn.io.table import Table, numbers_of, such, tidy_number
 
-__all__ = [
-    "NAME_WORDS",
-    "ItemEncoder",
-    "Known",
-    "check_distinct",
-    "commas",
-    "fit_encoder",
-    "known_items",
-    "read_items",
-    "row_features",
-    "row_items",
-    "unused",
-]
-
 MOST_LEVELS = 20  # of a column of text; more are names or sentences
 FLAGGED = 0.05  # from this share of missing numbers upwards, an indicator is added
 _DATE = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{4}/\d{1,2}/\d{1,2}")

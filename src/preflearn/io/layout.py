@@ -29,8 +29,6 @@ from preflearn.io.roles import (
 )
 from preflearn.io.table import Table, numbers_of, such
 
-__all__ = ["Layout", "find_layout"]
-
 _SOURCES = {
     "winner": ("winner",),
     "outcome": ("outcome",),

@@ -25,22 +25,6 @@ from preflearn.data.tables import frame_of
 from preflearn.exceptions import DataError, FileFormatError, Place, first_few, nearest_names
 from preflearn.io.table import Table, parse_csv
 
-__all__ = [
-    "Content",
-    "check_text",
-    "decode",
-    "is_model",
-    "is_path",
-    "kind_of",
-    "open_bytes",
-    "open_source",
-    "open_table",
-    "path_text",
-    "read_bytes",
-    "read_start",
-    "read_table",
-]
-
 Kind = Literal["table", "json", "parquet", "preflib", "svmlight"]
 
 STANDARD_INPUT = "standard input"

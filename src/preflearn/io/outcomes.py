@@ -15,8 +15,6 @@ from preflearn.io.layout import Layout
 from preflearn.io.read_options import Options, Scale, stated
 from preflearn.io.table import LEAVE_OUT, Table, is_absent, numbers_of, such
 
-__all__ = ["Answers", "read_answers"]
-
 _TRUTH = {"true": 1.0, "false": -1.0}  # of an outcome: the first side won or lost
 _SMALL = re.compile(r"[+-]?[0-9](\.0*)?")
 _ACCEPTED = "the winner's name, first or second, left or right, tie or draw, or a number (+ first, - second, 0 tie)"

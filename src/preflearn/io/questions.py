@@ -17,8 +17,6 @@ from preflearn.exceptions import Phrase, Place, Setting, first_few
 from preflearn.io.roles import ITEM_STEMS, Pair, pairs_of
 from preflearn.io.table import Table, numbers_of
 
-__all__ = ["ask_columns", "ask_outcomes", "ask_pair", "guess"]
-
 LAYOUTS = (
     "winner,loser / first,second,winner / first,second,outcome / home,away,score_home,score_away / a column "
     '"ranking" with a > b > c'

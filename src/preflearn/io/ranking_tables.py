@@ -15,8 +15,6 @@ from preflearn.exceptions import first_few
 from preflearn.io.table import Table
 from preflearn.table_format import plural
 
-__all__ = ["Pairs", "Rankings", "ranked_pairs", "read_rankings"]
-
 MOST_PAIRS = 2_000_000
 
 

@@ -13,8 +13,6 @@ from preflearn.data.sides import normal
 from preflearn.exceptions import DataError, Setting, first_few, nearest_names
 from preflearn.io.roles import LISTS, ROLES
 
-__all__ = ["Options", "Scale", "listed", "named_roles", "named_scale", "stated"]
-
 _HOW = (
     'Write the number of a clear win of each side, as in "first=1,second=2", or the side that positive numbers mean: '
     '"first=positive" or "second=positive".'

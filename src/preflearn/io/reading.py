@@ -29,8 +29,6 @@ from preflearn.io.roles import BESIDE
 from preflearn.io.svmlight import parse_svmlight
 from preflearn.io.table import Table, is_absent
 
-__all__ = ["Reading", "read_comparisons", "read_preferences", "read_with"]
-
 MOST_FEATURES = 20_000_000  # of a model: a linear one has a weight of 8 bytes for each
 _FORMS = ("comparisons", "rankings", "preflib", "svmlight")
 

@@ -19,8 +19,6 @@ from preflearn.exceptions import DataWarning, Place, Setting, first_few
 from preflearn.io.roles import row_columns, says_outcome
 from preflearn.io.table import Table
 
-__all__ = ["Asked", "without_copies"]
-
 DISAGREEING = 0.1  # if more of the questions asked again got different answers, equal rows are answers too
 DEVIATIONS = 3  # more equal rows than chance gives by this many standard deviations are not chance
 MANY = 10  # with this many different rows, it is no chance that each occurs equally often

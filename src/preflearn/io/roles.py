@@ -15,20 +15,6 @@ from preflearn.data.sides import normal
 from preflearn.exceptions import Setting, first_few
 from preflearn.io.table import Table
 
-__all__ = [
-    "BESIDE",
-    "DECIDED",
-    "LISTS",
-    "ROLES",
-    "Pair",
-    "follows_outcome",
-    "pairs_of",
-    "place_columns",
-    "row_columns",
-    "says_outcome",
-    "single",
-]
-
 # What stands beside the two sides, and leaves open who won.
 BESIDE = ("weight", *LABELS)
 # Roles of several columns, which are never found by their names: features of items, what describes none, covariates.

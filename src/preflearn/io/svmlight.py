@@ -24,8 +24,6 @@ from preflearn.io.opening import check_text, decode, path_text, read_bytes
 if TYPE_CHECKING:
     from preflearn.data.tables import ItemArray
 
-__all__ = ["parse_svmlight", "read_svmlight"]
-
 _LARGEST = 2**31 - 1  # largest feature index: columns of a CSR matrix are 32-bit
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)

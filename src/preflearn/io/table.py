@@ -22,8 +22,6 @@ from preflearn.data.fields import is_missing, repeated
 from preflearn.data.sides import normal
 from preflearn.exceptions import DataError, FileFormatError, Place, Setting, Text, first_few, nearest_names
 
-__all__ = ["LEAVE_OUT", "Table", "is_absent", "numbers_of", "parse_csv", "such", "tidy_number"]
-
 # Roles without which a row is no comparison, how messages say that such rows can be left out, and words for no value.
 NEEDED = ("winner", "loser", "first", "second", "outcome", "score", "wins_first", "wins_second", "ties", "covariate")
 LEAVE_OUT = "leave out all such rows with " + Setting("missing", "drop")

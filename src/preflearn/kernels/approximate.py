@@ -21,8 +21,6 @@ from preflearn.kernels.resolve import resolve_kernel
 from preflearn.kernels.rules import Space, gram
 from preflearn.linalg import eigh_full, numerical_rank
 
-__all__ = ["BasisMap", "FourierMap", "Nystroem", "RandomFourier"]
-
 FloatArray = NDArray[np.float64]
 
 

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from preflearn.exceptions import DataError
 from preflearn.items import as_items
 
-__all__ = ["bag_diag", "bag_gram", "bag_gram_and_pullback"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
@@ -32,7 +30,8 @@ Pull = Callable[[FloatArray], FloatArray]
 class PointKernel(Protocol):
     """A kernel between points, of X with themselves if Y is None: its values, and their pullback if ``keep``."""
 
-    def __call__(self, X: FloatArray, Y: FloatArray | None = None, keep: bool = False) -> tuple[FloatArray, Pull]: ...
+    def __call__(self, X: FloatArray, Y: FloatArray | None = None, keep: bool = False) -> tuple[FloatArray, Pull]:
+        """Return the values and the pullback."""
 
 
 def bag_gram(k: PointKernel, X: Any, Y: Any = None) -> FloatArray:

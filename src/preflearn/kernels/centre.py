@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from preflearn.exceptions import DataError
 from preflearn.kernels.distances import row_blocks
 
-__all__ = ["centre_cross", "centre_gram", "probability"]
-
 FloatArray = NDArray[np.float64]
 
 

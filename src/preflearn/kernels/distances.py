@@ -26,16 +26,6 @@ from sklearn.gaussian_process.kernels import RBF, Matern, RationalQuadratic
 
 from preflearn.items import is_sparse
 
-__all__ = [
-    "PROFILES",
-    "Profile",
-    "contract_squared_differences",
-    "dot",
-    "row_blocks",
-    "squared_distances",
-    "squared_norms",
-]
-
 FloatArray = NDArray[np.float64]
 Rows = Any  # dense (n, d) float64 array or CSR array/matrix
 

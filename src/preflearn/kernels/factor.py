@@ -13,8 +13,6 @@ from sklearn.gaussian_process.kernels import ConstantKernel, DotProduct, Exponen
 
 from preflearn.items import as_items, as_rows, is_sparse
 
-__all__ = ["FeatureMap", "LinearMap", "linear_map"]
-
 FloatArray = NDArray[np.float64]
 
 

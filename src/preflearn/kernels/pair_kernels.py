@@ -17,15 +17,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = [
-    "difference_gram",
-    "difference_pullback",
-    "skew_diag",
-    "skew_features",
-    "skew_gram",
-    "skew_pullback",
-]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 Pairs = tuple[IntArray, IntArray]

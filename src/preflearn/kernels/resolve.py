@@ -22,8 +22,6 @@ from preflearn.exceptions import DataError, nearest_names
 from preflearn.items import as_items, as_rows, is_sparse
 from preflearn.kernels.centre import probability
 
-__all__ = ["KERNEL_NAMES", "resolve_kernel"]
-
 
 def _bounds(scale: float) -> tuple[float, float]:
     return 1e-5 * scale, 1e5 * scale

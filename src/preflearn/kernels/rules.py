@@ -50,18 +50,6 @@ from preflearn.kernels.distances import (
     squared_norms,
 )
 
-__all__ = [
-    "GRADIENT_LIMIT",
-    "RULES",
-    "Part",
-    "Rule",
-    "Space",
-    "gram",
-    "gram_and_pullback",
-    "gram_diag",
-    "gram_listed",
-]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 Pull = Callable[[FloatArray], FloatArray]

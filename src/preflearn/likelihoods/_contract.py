@@ -18,8 +18,6 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Bend", "Derivatives", "FloatArray", "Likelihood", "Smoothed"]
-
 FloatArray = NDArray[np.float64]
 
 

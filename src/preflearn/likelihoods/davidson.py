@@ -30,8 +30,6 @@ from preflearn.likelihoods._contract import Bend, FloatArray
 from preflearn.likelihoods.threshold import Curve, ThresholdLikelihood, check_flag, check_positive
 from preflearn.likelihoods.tilting import Integral, Nodes, tilt
 
-__all__ = ["Davidson"]
-
 # Of a free ν: between 0.005 % and 99.98 % of comparisons of equals are ties.
 _BOUNDS = 1e-4, 1e4
 

@@ -14,8 +14,6 @@ from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Likel
 from preflearn.likelihoods.threshold import Probit, check_flag, is_number, to_sides
 from preflearn.likelihoods.tilting import normal_nodes
 
-__all__ = ["Flipped"]
-
 IntArray = NDArray[np.intp]
 
 _RATES = 1e-4, 0.45

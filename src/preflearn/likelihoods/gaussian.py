@@ -13,8 +13,6 @@ from scipy.special import ndtr
 from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Smoothed
 from preflearn.likelihoods.threshold import FreeParameters, check_positive, to_sides
 
-__all__ = ["Gaussian"]
-
 _LOG_2PI = math.log(2.0 * math.pi)
 _BOUNDS = 1e-8, 1e8  # of the precision, for margins of about 1
 

@@ -19,8 +19,6 @@ from preflearn.likelihoods._contract import FloatArray
 from preflearn.likelihoods.threshold import Curve, ThresholdLikelihood
 from preflearn.likelihoods.tilting import Nodes
 
-__all__ = ["Logit"]
-
 
 @dataclass(frozen=True)
 class Logit(ThresholdLikelihood):

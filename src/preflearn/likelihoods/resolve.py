@@ -15,8 +15,6 @@ from preflearn.likelihoods.gaussian import Gaussian
 from preflearn.likelihoods.logit import Logit
 from preflearn.likelihoods.threshold import Probit
 
-__all__ = ["LIKELIHOOD_CLASSES", "LIKELIHOOD_NAMES", "get_likelihood", "likelihood_of"]
-
 START_TIE = 0.3  # threshold that a search for it starts from, in units of the noise
 
 # The one list of likelihoods: estimators take these names, and model files hold objects of these classes.

@@ -47,8 +47,6 @@ from preflearn.exceptions import DataError, first_few
 from preflearn.likelihoods._contract import Bend, Derivatives, FloatArray, Smoothed
 from preflearn.likelihoods.tilting import Integral, Nodes, tilt
 
-__all__ = ["Curve", "FreeParameters", "Probit", "ThresholdLikelihood", "to_sides"]
-
 
 def is_number(value: Any) -> bool:
     """Say whether it is a real number, and no truth value."""

@@ -25,8 +25,6 @@ import numpy as np
 
 from preflearn.likelihoods._contract import FloatArray
 
-__all__ = ["Integral", "Nodes", "normal_nodes", "tilt"]
-
 # Half-width of the bulk in √v, exp(-9.2²/2) = 4e-19, and the nodes over it when √v is the only length.
 _REACH = 9.2
 _NODES = np.linspace(-_REACH, _REACH, 45)

@@ -10,8 +10,6 @@ import scipy.linalg
 
 from preflearn.linalg import FloatArray
 
-__all__ = ["Anderson", "conjugate", "trace_of"]
-
 LANCZOS = 40  # most steps of the quadrature
 SMALL, TINY = 1e-12, 1e-300
 

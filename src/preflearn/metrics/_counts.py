@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 
 from preflearn.metrics._inputs import Indices, Rows
 
-__all__ = ["PairSums", "average_ranks", "block_starts", "pair_sums"]
-
 Sums = NDArray[Any]  # int64 without weights, float64 with them
 
 

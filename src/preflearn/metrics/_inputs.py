@@ -16,8 +16,6 @@ from sklearn.utils._param_validation import InvalidParameterError
 from preflearn.data.fields import check_labels, codes
 from preflearn.exceptions import DataError, first_few, nearest_names
 
-__all__ = ["Rows", "average_groups", "check_option", "check_rows", "divide"]
-
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 

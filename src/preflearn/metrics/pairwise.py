@@ -15,17 +15,6 @@ from preflearn.data import Comparisons
 from preflearn.metrics._counts import average_ranks, block_starts, pair_sums
 from preflearn.metrics._inputs import Floats, Rows, average_groups, check_option, check_rows, divide
 
-__all__ = [
-    "concordance_index",
-    "disagreement_error",
-    "kendall_tau_b",
-    "pairwise_accuracy",
-    "score_of_margins",
-    "spearman",
-    "squared_difference_error",
-    "squared_margin_error",
-]
-
 _NO_PAIR = "no two rows of a group (with positive weight) have different true values"
 _NO_PAIR_CURE = "Pass rows with different true values in one group, and check that qid is not unique to each row"
 

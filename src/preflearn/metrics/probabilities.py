@@ -11,8 +11,6 @@ from preflearn.data.fields import check_count
 from preflearn.data.pair_table import warn_zero_one
 from preflearn.metrics._inputs import Floats, Rows, _refuse, check_rows
 
-__all__ = ["Calibration", "calibration_curve", "comparison_log_loss", "expected_calibration_error"]
-
 
 class Calibration(NamedTuple):
     """A calibration curve; bins without a prediction are left out."""

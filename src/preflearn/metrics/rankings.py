@@ -26,8 +26,6 @@ from preflearn.metrics._inputs import (
     divide,
 )
 
-__all__ = ["mean_average_precision", "ndcg", "precision_at_k"]
-
 _TIES = ("average", "worst", "best", "order")
 _LARGEST_EXPONENT = 1000  # sums of 2**label stay below the largest float
 

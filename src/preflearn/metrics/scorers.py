@@ -31,8 +31,6 @@ from preflearn.metrics.pairwise import (
 from preflearn.metrics.probabilities import comparison_log_loss, expected_calibration_error
 from preflearn.metrics.rankings import mean_average_precision, ndcg, precision_at_k
 
-__all__ = ["METRICS", "RankingScorer", "get_scorer", "get_scorer_names", "make_ranking_scorer"]
-
 Metric = Callable[..., Any]
 
 

@@ -19,8 +19,6 @@ from preflearn.models._input import identity
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import POPULATION, UNKNOWN, Items, Who
 
-__all__ = ["OfItems", "OfStatements", "match_columns"]
-
 
 class OfItems(BaseEstimator):
     """Base of estimators that were fitted on items, and are asked about others; not public."""

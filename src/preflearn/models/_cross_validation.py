@@ -35,8 +35,6 @@ from preflearn.models._input import PairData, RowData
 from preflearn.models._least_squares import Space, dual_operator, system_of
 from preflearn.operators import Edges, FloatArray, Groups, IntArray, Root, scatter
 
-__all__ = ["Evaluation", "hold_out", "refit", "settle"]
-
 Data = RowData | PairData
 Held = tuple[FloatArray, FloatArray]  # held-out predictions, and their rounding errors
 Predict = Callable[[IntArray, Any, IntArray], Held]

@@ -14,22 +14,6 @@ from preflearn.data.fields import check_labels, check_weight, codes
 from preflearn.exceptions import DataError, DataWarning, Setting, first_few
 from preflearn.operators import Edges, FloatArray, Groups, IntArray
 
-__all__ = [
-    "PairData",
-    "RowData",
-    "Ties",
-    "Weighting",
-    "check_kernel_matrix",
-    "check_row_weight",
-    "given_alone",
-    "graph_data",
-    "identity",
-    "is_precomputed",
-    "pair_data",
-    "row_data",
-    "warn_if_nothing_to_learn",
-]
-
 Ties = Literal["include", "exclude"]
 Weighting = Literal["pairs", "groups"]
 

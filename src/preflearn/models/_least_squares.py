@@ -55,8 +55,6 @@ from preflearn.operators import (
     scatter,
 )
 
-__all__ = ["LeastSquares", "OfPairs", "OfScores", "Solver", "Space", "dual_operator", "system_of"]
-
 Solver = Literal["auto", "primal", "dual", "cg"]
 
 # Elements of one block of a Gram matrix at prediction: 128 MiB.

@@ -22,8 +22,6 @@ from preflearn.models._sum_of_terms import MANY_PAIRS, MOST_FUNCTIONS, Choice, c
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import ItemKernel, SkewBasis
 
-__all__ = ["choice_again", "choice_state", "edges_again", "hyperprior_again", "scale_again"]
-
 FAR = 1e6  # times or part of the size of covariates: what updates have added cannot be further away
 
 

@@ -21,15 +21,6 @@ from preflearn.models._asked import OfStatements
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Items, Rows, Who, pair_operator
 
-__all__ = [
-    "Edges",
-    "Statements",
-    "check_maximum",
-    "merged_edges",
-    "read",
-    "statements_of",
-]
-
 
 @dataclass(frozen=True)
 class Statements:

@@ -38,16 +38,6 @@ from preflearn.models._utility_answers import UtilityPosterior
 from preflearn.models.ranking import mix
 from preflearn.terms import POPULATION, Items, Rows, Who
 
-__all__ = [
-    "Effect",
-    "OfEvidence",
-    "PreferenceModel",
-    "UnfinishedWarning",
-    "warn_few_points",
-    "warn_only_noise",
-    "warn_unfinished",
-]
-
 LEVEL = 0.9  # probability of the intervals of effects
 HEAVY = 100.0  # votes for one outcome of one cell, of which the mode says as much as moments do
 NOTHING_BUT_NOISE = 30.0  # times the deviation of utilities

@@ -52,19 +52,6 @@ from preflearn.terms import (
     Utility,
 )
 
-__all__ = [
-    "ITEM_KERNELS",
-    "VARIANCE",
-    "Choice",
-    "beside",
-    "check_kernel",
-    "choose",
-    "judge_parts",
-    "length_scales",
-    "search_by_functions",
-    "start_kernel",
-]
-
 Kind = Literal["items", "pairs", "effects", "functions"]  # what the latents of preferences are
 
 # Distinct pairs above which skew functions are tried, and above which the covariance of pairs is not held at all.

@@ -34,8 +34,6 @@ from preflearn.models.ranking import (
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Items, Rows, Who
 
-__all__ = ["LeftOut", "UtilityPosterior", "without_comparisons", "without_items", "without_judges"]
-
 Mixture = list[tuple[float, Solution]]
 Moments = tuple[FloatArray, FloatArray]
 

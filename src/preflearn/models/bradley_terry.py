@@ -40,8 +40,6 @@ from preflearn.models._sum_of_terms import VARIANCE, Choice, beside
 from preflearn.operators import FloatArray
 from preflearn.terms import ItemKernel
 
-__all__ = ["BradleyTerry", "utilities_by_least_squares"]
-
 N_POINTS = 16  # of an average, for each parameter
 FEW_ITEMS = 300  # up to which several starts cost nothing
 SPREAD = 1.5  # deviation of the weak prior of log variance around 0: deviations of utilities from about 0.2 to 4.5

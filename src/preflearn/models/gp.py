@@ -42,8 +42,6 @@ from preflearn.operators import FloatArray
 from preflearn.terms import Reliability
 from preflearn.terms.circles import circle_variance
 
-__all__ = ["LeftOut", "PreferenceGP"]
-
 RELIABILITY = 0.1  # deviation of the reliabilities of judges of one kind a priori
 
 

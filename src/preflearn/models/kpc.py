@@ -21,8 +21,6 @@ from preflearn.models._input import PairData, RowData, Ties, Weighting, is_preco
 from preflearn.models._least_squares import LeastSquares, OfPairs, OfScores, Space
 from preflearn.operators import FloatArray, IntArray, Rows
 
-__all__ = ["KPCR", "Components", "KPCRank", "KPCRankCV", "extract"]
-
 # Rows whose features, or kernel values, are held at once.
 _ROWS = 4096
 

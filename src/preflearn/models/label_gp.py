@@ -34,8 +34,6 @@ from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import ItemKernel, Items, Parameters
 from preflearn.terms.labels import Labels, contrasts, selection
 
-__all__ = ["LabelPreferenceGP"]
-
 
 def label_data(owner: str, X: Any, y: Any) -> LabelPreferences:
     """Return what fit was given as label preferences; rows with class labels are the classification graph."""

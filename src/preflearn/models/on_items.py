@@ -15,8 +15,6 @@ from preflearn.exceptions import DataError
 from preflearn.items import as_items
 from preflearn.models._asked import match_columns
 
-__all__ = ["OnItems"]
-
 
 class OnItems(TransformerMixin, BaseEstimator):
     """Apply a scikit-learn transformer to the items of a data object, inside a pipeline.

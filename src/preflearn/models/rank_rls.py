@@ -15,8 +15,6 @@ from preflearn.models._input import PairData, RowData, Ties, Weighting, is_preco
 from preflearn.models._least_squares import OfPairs, OfScores, Solver
 from preflearn.operators import FloatArray, Rows
 
-__all__ = ["RLS", "RankRLS", "RankRLSCV"]
-
 
 class RLS(OfScores):
     """Regularised least-squares regression of scores, without intercept: the baseline that ignores pairs.

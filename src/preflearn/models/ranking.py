@@ -13,21 +13,6 @@ from scipy.special import ndtr, ndtri
 from preflearn.operators import FloatArray, IntArray
 from preflearn.table_format import Column, TextTable, chance, decimal, interval, place_range
 
-__all__ = [
-    "DifferencePosterior",
-    "Part",
-    "PreferenceMatrix",
-    "Ranking",
-    "mix",
-    "outcome_probabilities",
-    "preference_matrix_of",
-    "probability_of",
-    "rank_draws",
-    "relative_variances",
-    "share_ties",
-    "tiers_of",
-]
-
 
 class Part(NamedTuple):
     """Normal distributions at one point of the hyperparameters, with the likelihood there: one of a mixture."""

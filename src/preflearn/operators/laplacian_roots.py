@@ -32,20 +32,6 @@ import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
 
-__all__ = [
-    "Edges",
-    "Features",
-    "FloatArray",
-    "Groups",
-    "IntArray",
-    "Operator",
-    "Root",
-    "RowIndex",
-    "Rows",
-    "project",
-    "scatter",
-]
-
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 RowIndex = slice | IntArray

@@ -11,8 +11,6 @@ from sklearn.utils.validation import check_is_fitted
 from preflearn.exceptions import first_few, nearest_names
 from preflearn.items import as_items
 
-__all__ = ["check_level", "column_of", "feature_names", "parameter_names", "require", "training_items"]
-
 FloatArray = NDArray[np.float64]
 
 

@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BAND", "GREY", "LINE", "MARK", "SCHEMES", "axes_for", "figure_class", "preference_colours"]
-
 # Colours differ in lightness as much as in hue, so that the colour-blind tell them apart.
 SCHEMES: dict[str, dict[str, str]] = {
     "light": {

@@ -18,8 +18,6 @@ from preflearn.plots.marks import GREY, LINE, axes_for, figure_class
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_calibration", "share_interval", "winner_curve"]
-
 
 def plot_calibration(
     model_or_probabilities: Any,

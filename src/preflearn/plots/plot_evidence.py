@@ -13,8 +13,6 @@ from preflearn.plots.marks import GREY, LINE, MARK, axes_for, figure_class
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_evidence"]
-
 # Nats below the maximum.
 _LEVELS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 

@@ -15,8 +15,6 @@ from preflearn.plots.marks import BAND, GREY, LINE, MARK, axes_for, figure_class
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_comparison_graph", "plot_preferences", "plot_shares", "plot_spectrum"]
-
 FloatArray = NDArray[np.float64]
 _NAMED = 40  # items whose names are written at the sides
 

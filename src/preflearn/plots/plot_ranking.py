@@ -14,8 +14,6 @@ from preflearn.plots.marks import BAND, GREY, LINE, axes_for, figure_class
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_ranking"]
-
 
 def plot_ranking(ranking: Any, *, top: int | None = None, level: float | None = None, ax: Axes | None = None) -> Axes:
     """Draw the utilities of items with their intervals, the best at the top.

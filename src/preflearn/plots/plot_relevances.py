@@ -13,8 +13,6 @@ from preflearn.plots.marks import GREY, LINE, axes_for, figure_class
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_relevances"]
-
 
 def plot_relevances(model: Any, *, top: int = 25, ax: Axes | None = None) -> Axes:
     """Draw the share of each feature in the relevances 1 / length_scale².

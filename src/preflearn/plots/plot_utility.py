@@ -22,8 +22,6 @@ from preflearn.plots.marks import LINE, axes_for, figure_class
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_utility"]
-
 
 def plot_utility(
     model: Any,

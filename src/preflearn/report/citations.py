@@ -6,8 +6,6 @@ from preflearn.items import as_items
 from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, escape, paragraph
 
-__all__ = ["citations", "references"]
-
 REFERENCES: dict[str, str] = {
     "bradley-terry": "R. A. Bradley and M. E. Terry (1952). Rank analysis of incomplete block designs: I. The method "
     "of paired comparisons. Biometrika 39, 324-345.",

@@ -13,8 +13,6 @@ from preflearn.data import Comparisons
 from preflearn.operators import FloatArray, IntArray
 from preflearn.report.markup import clean
 
-__all__ = ["Shown"]
-
 
 @dataclass(frozen=True)
 class Shown:

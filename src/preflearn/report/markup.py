@@ -10,23 +10,6 @@ from typing import Any
 
 from preflearn.table_format import JOINERS
 
-__all__ = [
-    "bullets",
-    "clean",
-    "counted",
-    "details",
-    "escape",
-    "figures",
-    "framed",
-    "isolated",
-    "name",
-    "number",
-    "paragraph",
-    "percent",
-    "share",
-    "table",
-]
-
 LONGEST = 120  # characters of a name in a table
 SHORT = 20  # characters of a name that is not broken
 LONGEST_TEXT = 1500  # characters of a sentence that holds names

@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 
-__all__ = ["SCRIPT", "SCRIPT_SOURCE"]
-
 # Rows that are folded away join the first table, whose frame scrolls. Numbers are read as they are shown: "<1 %" comes
 # before "1 %".
 SCRIPT = """

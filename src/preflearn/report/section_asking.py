@@ -12,8 +12,6 @@ from preflearn.report.context import Shown
 from preflearn.report.markup import clean, escape, name, number, paragraph, percent, table
 from preflearn.table_format import plural
 
-__all__ = ["judges", "next_comparisons"]
-
 MOST_JUDGES = 60  # rows
 WANTED = 10  # comparisons
 MOST_SUGGESTED = 5_000  # items

@@ -18,8 +18,6 @@ from preflearn.report.svg import Drawing
 from preflearn.selection.held_out import HeldOut, held_out
 from preflearn.table_format import p_value, plural
 
-__all__ = ["calibration", "held_out_predictions"]
-
 FOLDS = 5
 BINS = 10  # between 0 and 1; half of them lie above 1/2
 LEAST = 10  # comparisons

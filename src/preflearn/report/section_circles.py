@@ -12,8 +12,6 @@ from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, clean, escape, name, number, paragraph, percent, table
 from preflearn.table_format import plural
 
-__all__ = ["clusters", "rankability", "rankability_figures"]
-
 MOST_CLUSTERED = 200  # items
 MOST_CYCLES, LONGEST_CYCLE = 5, 12
 LEAST_SURE = 0.1  # probability of beating everybody below which nobody is named

@@ -16,8 +16,6 @@ from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, clean, escape, figures, number, paragraph, share, table
 from preflearn.table_format import plural
 
-__all__ = ["data_facts", "model_facts", "reading_guide"]
-
 _FOLDERS = re.compile(r"^(?:[A-Za-z]:)?[^:]*[/\\\\](?=[^/\\\\]+: )")  # of the file that a note is about
 
 

@@ -16,8 +16,6 @@ from preflearn.report.markup import clean, isolated, name, number, paragraph, pe
 from preflearn.report.svg import Drawing
 from preflearn.table_format import plural, shortened
 
-__all__ = ["features"]
-
 MOST_DRAWN = 20  # features in the figure
 MOST_LISTED = 60  # features in the table
 MOST_FEATURES = 200  # features that are looked at

@@ -14,8 +14,6 @@ from preflearn.report.svg import Drawing
 from preflearn.structure.graph import net_preferences
 from preflearn.table_format import plural, shortened
 
-__all__ = ["graph"]
-
 MOST = 60  # items
 UPRIGHT = 14  # items up to which names are written level
 CROWDED = 25  # items from which on the figure keeps a least width

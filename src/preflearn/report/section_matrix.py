@@ -11,8 +11,6 @@ from preflearn.report.style import STEPS
 from preflearn.report.svg import Drawing
 from preflearn.table_format import shortened
 
-__all__ = ["matrix"]
-
 MOST = 40  # items
 NUMBERED = 12  # items up to which the cells of the figure hold their numbers
 

@@ -27,8 +27,6 @@ from preflearn.report.markup import (
 from preflearn.report.svg import Drawing, spread_ticks, tick_text
 from preflearn.table_format import plural, shortened, typeset
 
-__all__ = ["answer", "ranking", "warned"]
-
 LISTED = ("rank", "raw_place", "tier", "item", "utility", "interval", "places", "p_best", "p_next", "p_win", "record")
 FIRST_LISTED, MOST_LISTED = 100, 5_000  # rows of the table that are seen at once, and at all
 MOST_DRAWN, FIRST_DRAWN, LAST_DRAWN = 40, 30, 10  # rows of the figure

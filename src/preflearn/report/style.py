@@ -10,8 +10,6 @@ from functools import partial
 
 from preflearn.plots.marks import SCHEMES
 
-__all__ = ["STEPS", "style_sheet"]
-
 STEPS = 11  # colours of the matrix, an odd number: the middle one is an even chance
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterable
 
 from preflearn.report.markup import escape
 
-__all__ = ["Drawing", "spread_ticks", "tick_text"]
-
 
 class Drawing:
     """Shapes in a box of the given size, in the order in which they are added.

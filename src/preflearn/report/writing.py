@@ -27,8 +27,6 @@ from preflearn.report.section_overview import answer, ranking, warned
 from preflearn.report.style import style_sheet
 from preflearn.table_format import plural
 
-__all__ = ["report_html", "write_report"]
-
 Section = Callable[[Shown], str]
 
 # The first ones are for every reader, those below for statisticians. A section of which there is nothing to say is "".

@@ -12,8 +12,6 @@ from preflearn.exceptions import DataError, Setting
 from preflearn.kernels import gram_diag, resolve_kernel
 from preflearn.metrics import RankingScorer
 
-__all__ = ["alpha_candidates", "component_candidates", "search"]
-
 
 def search(
     build: Callable[[Any], Any], candidates: Sequence[float], data: Ratings, scorer: RankingScorer, seed: int

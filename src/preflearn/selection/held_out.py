@@ -15,8 +15,6 @@ from preflearn.metrics import calibration_curve, comparison_log_loss, pairwise_a
 from preflearn.metrics.probabilities import Calibration, calibration_error
 from preflearn.selection.splitters import GroupFolds, ItemFolds
 
-__all__ = ["HeldOut", "Paired", "held_out", "outcome_probability", "paired_difference"]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 

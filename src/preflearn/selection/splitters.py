@@ -16,8 +16,6 @@ from preflearn.data import Comparisons, Ratings
 from preflearn.data.fields import check_labels, codes
 from preflearn.exceptions import DataError
 
-__all__ = ["ClusterFolds", "GroupFolds", "ItemFolds", "PairFolds"]
-
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 

@@ -21,32 +21,6 @@ from preflearn.models._sum_of_terms import start_kernel
 from preflearn.models.bradley_terry import utilities_by_least_squares
 from preflearn.structure.graph import FloatArray, IntArray, pairs_in_circles, wins_in_order
 
-__all__ = [
-    "CLEAR",
-    "FEWER",
-    "HINT",
-    "MILLION",
-    "NO_SIGN",
-    "PRICE",
-    "Circles",
-    "Screen",
-    "Sign",
-    "as_gp",
-    "best_variance",
-    "chance",
-    "cyclic_residuals",
-    "functions_of_features",
-    "learned",
-    "look_for_circles",
-    "n_learned",
-    "penalised_evidence",
-    "price",
-    "row_reliabilities",
-    "similarities",
-    "typical_distance",
-    "without_utility",
-]
-
 # Nats that a free parameter costs. A needless parameter gains more than this in fewer than one case of twenty; see the
 # simulation in tests/structure/test_structure_rankability.py.
 PRICE = 1.5

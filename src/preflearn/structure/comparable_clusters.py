@@ -18,8 +18,6 @@ from preflearn.exceptions import DataError, quiet
 from preflearn.models import PreferenceGP
 from preflearn.structure.graph import FloatArray, net_preferences, shares
 
-__all__ = ["ComparableClusters"]
-
 ABSTAIN = 0.6  # probability of the winner below which a partial ranking does not compare
 MOST = 10  # clusters that "auto" considers
 MOSTLY = 0.6  # least share of all preferences that rankings within clusters must explain

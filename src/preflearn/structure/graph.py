@@ -26,21 +26,6 @@ from scipy.sparse.linalg import lsmr
 from preflearn.data import Comparisons
 from preflearn.data.pair_table import PairTable
 
-__all__ = [
-    "Hodge",
-    "average_clustering",
-    "cyclic_triads",
-    "hodge",
-    "net_preferences",
-    "pairs_in_circles",
-    "shares",
-    "smith_sets",
-    "strongest_cycles",
-    "triads_by_item",
-    "triangles",
-    "wins_in_order",
-]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 

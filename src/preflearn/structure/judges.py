@@ -17,8 +17,6 @@ from preflearn.models import PreferenceGP
 from preflearn.structure.graph import FloatArray, IntArray, triads_by_item
 from preflearn.table_format import Column, TextTable, decimal
 
-__all__ = ["JudgeReport", "judge_report"]
-
 LEGEND = """\
 reliability: 1 agrees with the others as judges usually do here, 0 answers like chance, below 0 against the others
 consistency: the same, with the judge's own other answers; likeness: of own tastes to shared ones, from -1 to 1"""

@@ -43,20 +43,6 @@ from preflearn.structure.graph import (
     strongest_cycles,
 )
 
-__all__ = [
-    "CYCLES",
-    "EP_UP_TO",
-    "HEAVY",
-    "MOST_ITEMS_LEARNED",
-    "MOST_LEARNED",
-    "NOISE",
-    "SURE",
-    "Rankability",
-    "cyclic_or_partly",
-    "rankability",
-    "verdict_on",
-]
-
 ALL = 0.95  # share of preferences that counts as all of them, whichever model they are from
 NOISE = 3.0  # nats above chance that the best model must reach
 EP_UP_TO = 400  # distinct pairs for which several fits by EP are affordable
@@ -381,7 +367,7 @@ class Rankability:
             f"  {self.odds}",
             f"  {self.chance} of rankings like this one would leave residuals as cyclic",
             f"  learned preferences: a ranking explains {self.ranking_share:.0%}, circles {self.cyclic_share:.0%}",
-            f"  observed preferences: a ranking explains {self.hodge.gradient:.0%}, circles of three "
+            f"  observed: a ranking explains {self.hodge.gradient:.0%}, circles of three "
             f"{self.hodge.curl:.0%}, longer circles {self.hodge.harmonic:.0%}",
             f"  {circles} of {triples} triples run in a circle",
             "  log evidence: " + ", ".join(f"{name} {value:.1f}" for name, value in self.log_evidence.items()),

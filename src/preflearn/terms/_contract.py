@@ -16,31 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-__all__ = [
-    "POPULATION",
-    "UNKNOWN",
-    "Asked",
-    "Combined",
-    "Direct",
-    "FloatArray",
-    "Given",
-    "IntArray",
-    "Items",
-    "Kind",
-    "Multiple",
-    "Own",
-    "Parameters",
-    "Parametric",
-    "Rows",
-    "Seen",
-    "Term",
-    "Who",
-    "constant_parameters",
-    "kernel_parameters",
-    "pair_operator",
-    "scatter",
-]
-
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 

@@ -46,8 +46,6 @@ from preflearn.terms._contract import (
 )
 from preflearn.terms.utility import ItemKernel, Utility
 
-__all__ = ["PairEffects", "PairPreferences", "SkewBasis", "SkewFunctions", "circle_variance"]
-
 Pairs = tuple[IntArray, IntArray]
 
 _FUNCTIONS = 256  # leading eigenvectors that pairs are made of

@@ -23,8 +23,6 @@ from preflearn.terms._contract import (
     constant_parameters,
 )
 
-__all__ = ["Columns", "Covariates"]
-
 
 @dataclass(frozen=True)
 class Columns(Term):

@@ -24,8 +24,6 @@ from scipy.sparse.csgraph import connected_components
 from preflearn.terms._contract import FloatArray, IntArray, Items, Parameters
 from preflearn.terms.utility import ItemKernel
 
-__all__ = ["Labels", "contrasts", "selection"]
-
 
 def contrasts(first: IntArray, second: IntArray, n_labels: int) -> FloatArray:
     """Return an orthonormal basis (n_labels, P) of the differences of labels that edges connect.

@@ -24,8 +24,6 @@ from scipy.special import logsumexp, softmax
 from preflearn.exceptions import DataError
 from preflearn.terms._contract import Asked, FloatArray, Given, IntArray, Own, Rows, Seen, Term
 
-__all__ = ["Reliability", "ReliabilityError"]
-
 # Careful, careless and contrary judges: their reliability, and how many judges of each have been seen at first.
 CENTRES, BEFORE = np.array([1.0, 0.0, -1.0]), np.array([1.0, 1.0, 0.5])
 SURE = 1.0  # judges who have shown the usual deviation before: one says next to nothing

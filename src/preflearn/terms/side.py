@@ -26,8 +26,6 @@ from preflearn.terms._contract import (
 )
 from preflearn.terms.covariates import Columns
 
-__all__ = ["Side"]
-
 
 @dataclass(frozen=True)
 class Side(Columns):

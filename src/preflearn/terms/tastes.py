@@ -37,8 +37,6 @@ from preflearn.terms._contract import (
     scatter,
 )
 
-__all__ = ["Tastes", "TastesByFeatures"]
-
 
 @dataclass(frozen=True)
 class OfJudges(Term):

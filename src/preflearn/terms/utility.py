@@ -31,8 +31,6 @@ from preflearn.terms._contract import (
     kernel_parameters,
 )
 
-__all__ = ["ItemKernel", "Utility"]
-
 
 @dataclass(frozen=True)
 class ItemKernel(Parametric):

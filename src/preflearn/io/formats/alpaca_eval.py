@@ -6,8 +6,6 @@ from preflearn.io.formats.format import Format
 from preflearn.io.read_options import Scale
 from preflearn.io.table import Table
 
-__all__ = ["ALPACA_EVAL"]
-
 
 def _from_1_to_2(table: Table) -> bool:
     column = table.find("preference")

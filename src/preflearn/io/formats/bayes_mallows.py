@@ -2,8 +2,6 @@
 
 from preflearn.io.formats.format import Format
 
-__all__ = ["BAYES_MALLOWS"]
-
 BAYES_MALLOWS = Format(
     "BayesMallows",
     columns=("assessor", "bottom_item", "top_item"),

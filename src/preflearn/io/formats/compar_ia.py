@@ -3,8 +3,6 @@
 from preflearn.io.formats.format import Format
 from preflearn.io.table import Table
 
-__all__ = ["COMPAR_IA"]
-
 _YES = frozenset(("true", "1", "yes"))
 
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from preflearn.io.read_options import Scale
 from preflearn.io.table import Table
 
-__all__ = ["Format"]
-
 
 @dataclass(frozen=True)
 class Format:

@@ -2,8 +2,6 @@
 
 from preflearn.io.formats.format import Format
 
-__all__ = ["GENAI_BENCH"]
-
 GENAI_BENCH = Format(
     "GenAI-Bench",
     columns=("left_model", "right_model", "vote_type"),

@@ -2,8 +2,6 @@
 
 from preflearn.io.formats.format import Format
 
-__all__ = ["PAIRWISE_LLM"]
-
 PAIRWISE_LLM = Format(
     "pairwiseLLM",
     columns=("ID1", "ID2", "better_id"),

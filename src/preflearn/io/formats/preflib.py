@@ -9,8 +9,6 @@ from preflearn.exceptions import FileFormatError, Place
 from preflearn.io.ranking_tables import Rankings
 from preflearn.io.table import Table
 
-__all__ = ["preflib_rankings"]
-
 _PREFLIB_NAME = re.compile(r"#\s*ALTERNATIVE NAME\s+(\d+)\s*:\s*(.*)")
 _PREFLIB_COUNT = re.compile(r"#\s*NUMBER ALTERNATIVES\s*:\s*(\d{1,5})")
 _PREFLIB_LINE = re.compile(r"(\d+)\s*[:,]\s*(.*)")

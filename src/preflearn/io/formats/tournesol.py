@@ -7,8 +7,6 @@ from preflearn.io.formats.format import Format
 from preflearn.io.read_options import Scale
 from preflearn.io.table import Table
 
-__all__ = ["TOURNESOL"]
-
 
 def _has_signs_or_criteria(table: Table) -> bool:
     """Tell a slider from a count of points: it goes below 0, or stands beside other columns of Tournesol."""
