@@ -167,3 +167,13 @@ def test_why_circles_of_higher_evidence_are_not_chosen(ahead, words):
     ladder = Ladder((plain, circles), plain)
     assert words in ladder.why
     assert f"{ahead} nats" in ladder.why
+
+
+def test_clusters_of_one_row_each_change_nothing():
+    data, _ = votes(4, n=8, m=60)
+    alone = data._take(slice(None), judge=None, covariates=None, cluster=np.arange(60))
+    bare = alone._take(slice(None), cluster=None)
+    assert "clusters" in [one.term for one in build_ladder(alone).left_out]
+    one, other = rank(alone), rank(bare)
+    np.testing.assert_array_equal(one.ranking.utility, other.ranking.utility)
+    assert one.ladder.terms == other.ladder.terms

@@ -37,7 +37,9 @@ def test_columns_that_are_called_so_hold_judges(title: str, tmp_path: Path) -> N
     np.testing.assert_array_equal(reading.data.judge, ["s1", "s2"])
 
 
-@pytest.mark.parametrize(("title", "columns"), [("cluster", None), ("Cluster ID", None), ("prompt", "cluster=prompt")])
+@pytest.mark.parametrize(
+    ("title", "columns"), [("cluster", None), ("Cluster ID", None), ("prompt_id", None), ("prompt", "cluster=prompt")]
+)
 def test_a_column_of_clusters_is_found_or_named(title: str, columns: str | None, tmp_path: Path) -> None:
     reading = read_preferences(write(tmp_path, f"{title},winner,loser\np1,a,b\np1,b,c\np2,c,a\n"), columns=columns)
     assert f'Clusters: column "{title}", 2 of them.' in reading.notes

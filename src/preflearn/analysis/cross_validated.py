@@ -11,7 +11,7 @@ import numpy as np
 from preflearn.analysis.analyse import analyse
 from preflearn.analysis.ladder import judged_items
 from preflearn.analysis.limits import LIMITS
-from preflearn.analysis.model_names import BESIDE, Terms, as_seen, build_model, has_judges, terms_of
+from preflearn.analysis.model_names import BESIDE, Terms, as_seen, build_model, has_clusters, has_judges, terms_of
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, Setting, quiet
 from preflearn.models import RankRLSCV
@@ -119,7 +119,7 @@ def models_to_compare(X: Comparisons, by: str) -> list[str]:
     there = {
         "side": LIMITS.lopsided < won < 1 - LIMITS.lopsided,
         "covariates": X.covariates is not None,
-        "clusters": X.cluster is not None,
+        "clusters": has_clusters(X),
         "reliability": has_judges(X),
         "tastes": has_judges(X),
         "circles": True,

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from preflearn.analysis.limits import LIMITS, Limits
-from preflearn.analysis.model_names import BESIDE, Terms, as_seen, build_model, has_judges, terms_of
+from preflearn.analysis.model_names import BESIDE, Terms, as_seen, build_model, has_clusters, has_judges, terms_of
 from preflearn.analysis.pairing import for_matched_pairs
 from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
@@ -271,8 +271,10 @@ def _candidates(data: Comparisons, limits: Limits) -> tuple[list[str], list[NotT
             found.append("side")
     if data.covariates is not None:
         found.append("covariates")
-    if data.cluster is not None:
+    if has_clusters(data):
         found.append("clusters")
+    elif data.cluster is not None:
+        left_out.append(NotTried("clusters", reason="there are no two clusters, or no two comparisons in one"))
     if has_judges(data):
         found += ["reliability", "tastes"]
     for term, label, most in (
@@ -312,7 +314,7 @@ def fit_step(data: Comparisons, terms: Terms, beside: Step | None, random_state:
 def _by_moments(data: Comparisons, limits: Limits) -> bool:
     """Return whether all models are learned by expectation propagation: few pairs, none heavy, no groups of rows."""
     heavy = data.weight is not None and data.weight.max() > limits.heavy_of_all
-    return len(data.pairs) <= limits.pairs_by_moments and not heavy and data.judge is None and data.cluster is None
+    return len(data.pairs) <= limits.pairs_by_moments and not heavy and data.judge is None and not has_clusters(data)
 
 
 def step_of(terms: Terms, model: Any) -> Step:

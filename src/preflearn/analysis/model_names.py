@@ -105,6 +105,14 @@ def has_judges(data: Comparisons) -> bool:
     return data.judge is not None and len(set(data.judge.tolist()) - {""}) > 1
 
 
+def has_clusters(data: Comparisons) -> bool:
+    """Return whether there are two clusters or more, and one of them has two rows."""
+    if data.cluster is None:
+        return False
+    named = [label for label in data.cluster.tolist() if label != ""]
+    return 1 < len(set(named)) < len(named)
+
+
 def as_seen(data: Comparisons, terms: Terms) -> Comparisons:
     """Return comparisons as a model sees them: one that knows items by name gets no features."""
     return data.without_features() if data.items is not None and not terms.on_features else data

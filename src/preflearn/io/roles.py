@@ -85,7 +85,7 @@ _WORDS = {
     "weight": ("weight", "weights", "count", "counts", "n", "freq", "frequency", "times", "multiplicity"),
     "group": ("group", "groupid", "query", "queryid", "qid", "session", "sessionid"),
     "judge": (*_JUDGE_WORDS, *_JUDGED_BY),
-    "cluster": ("cluster", "clusterid"),
+    "cluster": ("cluster", "clusterid", "promptid", "questionid", "taskid"),
     "ranking": ("ranking", "rankings", "order", "ordering", "rankorder"),
     "item": ("item", "itemid", "itemname", "name", "candidate", "alternative", "option", "team", "player", "driver"),
     "place": ("place", "rank", "position", "pos", "placing", "finish", "standing"),
