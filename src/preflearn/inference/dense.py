@@ -8,7 +8,7 @@ singular kernel nor a saturated likelihood needs jitter. Others may take the pla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -296,6 +296,7 @@ def _times(V: FloatArray, Lam: Any) -> FloatArray:
 
 
 MANY = 3  # new latents per training latent from which one product for each is worth a factor of its own
+COMBINED = 512  # rows that are combinations of others, at a time
 SURE = 1e-7  # bound on the relative error up to which a variance by that product is kept
 
 
@@ -418,7 +419,16 @@ class DenseCurve(Curve):
             query = query.combined()  # fewer combinations than latents: combine first
         if query.operator is None and max(query.total, query.shared.shape[0]) > MANY * query.shared.shape[1]:
             return self._moments_of_many(u, g, query)
-        return super().moments(u, g, query)
+        if query.operator is None:
+            return super().moments(u, g, query)
+        # combined a few rows at a time, which stay in the cache
+        mean, (seen,), (left,) = self.answer(u, g, replace(query, operator=None))
+        variance = np.array(query.prior)
+        for start in range(0, len(variance), COMBINED):
+            rows = slice(start, start + COMBINED)
+            some = query.operator[rows]
+            variance[rows] = np.maximum(variance[rows] - square_norms(some @ seen), 0.0) + square_norms(some @ left)
+        return np.asarray(query.operator @ mean), variance
 
     def _moments_of_many(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
         """Return moments by one triangular product instead of two triangular solves for each latent.
