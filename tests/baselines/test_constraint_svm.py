@@ -188,6 +188,10 @@ def test_mistakes_are_named(matches):
     nothing = Comparisons(matches.items, [0, 1], [1, 2], weight=[1, 0])[[1]]
     with pytest.raises(DataError, match="all 1 comparisons have weight 0"):
         ConstraintSVM().fit(nothing)
+    with pytest.raises(DataError, match="no comparisons to learn from"):
+        ConstraintSVM().fit(matches[:0])
+    with pytest.raises(TypeError, match="predicts Comparisons; got list"):
+        ConstraintSVM().fit(matches).predict([(0, 1)])
     with pytest.raises(DataError, match="fitted on 3"):
         ConstraintSVM().fit(matches).decision_function(Comparisons(matches.items[:, :2], [0], [1]))
     with pytest.raises(DataError, match="fitted on 3"):
@@ -203,3 +207,10 @@ def test_mistakes_are_named(matches):
 def test_items_that_are_all_alike_have_equal_utilities():
     alike = Comparisons(np.zeros((3, 2)), [0, 1], [1, 2])
     assert ConstraintSVM().fit(alike).predict(alike).tolist() == [0.0, 0.0]
+
+
+def test_equal_utilities_count_half_and_of_equal_candidates_the_smallest_is_taken():
+    alike = Comparisons(np.ones((6, 2)), [0, 1, 2, 3, 4], [1, 2, 3, 4, 5])
+    model = ConstraintSVMCV(log10_C=(-1, 1), log10_kappa=(-1, 1), refine=0, random_state=0).fit(alike)
+    assert set(model.cv_errors_.values()) == {0.5}
+    assert (model.C_, model.kappa_) == (0.1, 0.1)

@@ -1,6 +1,7 @@
 """A classifier of pairs in both orders: against rows made by hand, exact antisymmetry, and mistakes."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessClassifier
@@ -56,3 +57,27 @@ def test_mistakes_are_explained():
         PairAugmented().fit(Comparisons(data.items, [0, 1, 2], [1, 2, 3], [1, 0, -1]))
     with pytest.raises(TypeError, match="learns from Comparisons"):
         PairAugmented().fit(data.items)
+
+
+def test_columns_are_matched_by_name():
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 3)), columns=list("abc"))
+    first, second = np.triu_indices(10, 1)
+    outcome = np.sign(
+        (table["a"] + 4 * table["b"]).to_numpy()[first] - (table["a"] + 4 * table["b"]).to_numpy()[second]
+    )
+    model = PairAugmented().fit(Comparisons(table, first, second, outcome))
+    turned = Comparisons(table[["c", "a", "b"]], first, second, outcome)
+    np.testing.assert_array_equal(model.predict_proba(turned), model.predict_proba(turned.with_items(table)))
+    with pytest.raises(DataError, match="fitted on 3"):
+        model.predict(turned.with_items(table.to_numpy()[:, :2]))
+
+
+def test_what_is_no_comparison_is_refused_in_words():
+    data = simulate()
+    with pytest.raises(TypeError, match="PairAugmented predicts Comparisons; got ndarray"):
+        PairAugmented().fit(data).predict(data.items)
+    with pytest.raises(DataError, match="no comparisons to learn from"):
+        PairAugmented().fit(data[:0])
+    weighted = Comparisons(data.items, data.first, data.second, data.outcome, weight=np.arange(len(data)) > 0)
+    with pytest.raises(DataError, match="all 1 comparisons have weight 0"):
+        PairAugmented().fit(weighted[:1])

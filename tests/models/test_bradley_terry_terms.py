@@ -7,6 +7,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 from fast_share import slow_except
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.exceptions import DataError
+from preflearn.models._preference import Effect
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one")
 
@@ -143,3 +144,9 @@ def test_what_cannot_be_had_is_said():
         BradleyTerry(prior=1.0, cluster=True).fit(games())
     with pytest.raises(DataError, match="are ties"):
         BradleyTerry(prior=1.0).fit(games()).update(Comparisons(12, [0], [1], [0]))
+
+
+def test_effects_are_written_with_two_digits_of_their_deviation():
+    assert str(Effect("length", 0.9914, 0.1812, 0.69, 1.29)) == "length 0.99 ± 0.18 (90 %: 0.69 ... 1.29)"
+    small = str(Effect("tokens", 9.9e-13, 1.8e-13, 6.9e-13, 1.3e-12))
+    assert small == "tokens 9.9e-13 ± 1.8e-13 (90 %: 6.9e-13 ... 1.3e-12)"

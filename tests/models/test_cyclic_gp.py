@@ -25,7 +25,9 @@ from preflearn.likelihoods import Logit, Probit
 from preflearn.models import _sum_of_terms
 from preflearn.models._observations import Statements
 from preflearn.models._sum_of_terms import Choice
-from preflearn.terms import ItemKernel, Items, PairPreferences, Rows, SkewBasis, SkewFunctions, Utility
+from preflearn.terms import Items, Rows
+from preflearn.terms.circles import PairPreferences, SkewBasis, SkewFunctions
+from preflearn.terms.utility import ItemKernel, Utility
 
 IDENTITY = ConstantKernel(1.0, (1e-3, 1e4))
 SKEW = ConstantKernel(2.0) * RBF(1.0)

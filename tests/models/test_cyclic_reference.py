@@ -29,7 +29,7 @@ def test_evidence_gradient_mode_and_optimum_are_those_of_the_plain_one(seed):
     np.testing.assert_allclose(model.predict_difference(data), g, atol=1e-6)
     _, evidence, _ = dense_gpgp.fit(X, first, second, y, start, bounds)
     searched = PreferenceGP(cyclic_kernel=kernel, likelihood="logit", n_restarts=0).fit(data)
-    # from the same start there may be a way to a higher hill, not to a lower one
+    # from the same start there may be a way to a higher maximum, not to a lower one
     assert searched.log_evidence_ > evidence - 1e-3
     assert searched.log_evidence_ == pytest.approx(
         -dense_gpgp.evidence(searched.theta_, X, first, second, y)[0], abs=1e-3

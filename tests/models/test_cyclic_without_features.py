@@ -19,7 +19,8 @@ from preflearn.inference.contract import Query
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.evidence import learn
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
-from preflearn.terms import PairPreferences, Rows, pair_operator
+from preflearn.terms import Rows, pair_operator
+from preflearn.terms.circles import PairPreferences
 
 PARTS = {
     "cyclic": {"cyclic_kernel": ConstantKernel(1.3)},

@@ -92,7 +92,7 @@ def test_answers_about_labels_do_not_depend_on_the_unit_either():
         (0.0 * RBF(1.0), "constant_value of (cyclic_)?kernel is 0"),
         (Matern(nu=-1), "nu of (cyclic_)?kernel is -1; it must be a positive number"),
         (RBF() ** "a", "exponent of (cyclic_)?kernel is 'a'"),
-        (PairwiseKernel(metric="precomputed"), "kernel is precomputed.*Give the features"),
+        (PairwiseKernel(metric="precomputed"), "kernel is PairwiseKernel.* Use .precomputed., or Precomputed"),
         (CompoundKernel([RBF(), RBF()]), "sum or a product"),
         (1.0 * RBF() + WhiteKernel(), "WhiteKernel, which adds noise to every observation"),
     ],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from preflearn import KPCR, RLS, Comparisons, KPCRank, KPCRankCV, RankRLS, RankRLSCV
+from preflearn import KPCR, KPCRCV, RLS, RLSCV, Comparisons, KPCRank, KPCRankCV, RankRLS, RankRLSCV
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.PreflearnWarning")
 
@@ -16,6 +16,8 @@ ROW_MODELS = [
     RankRLSCV(kernel="matern32"),
     RankRLSCV(),
     KPCR(5),
+    KPCRCV(5, cv=2),
+    RLSCV(),
     KPCRank(20),
     KPCRank(3, "linear"),
     KPCRankCV(5, ["linear", "rbf"], cv=2),

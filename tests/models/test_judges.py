@@ -241,7 +241,7 @@ def test_update_is_learning_from_both():
 
 
 def camps(rng, n_judges=20, each=25, n=12):
-    """Two kinds of judges with opposite tastes, told by their one feature."""
+    """Two kinds of judges with opposite tastes, known by their one feature."""
     X = rng.normal(size=(n, 2))
     kind = np.arange(n_judges) % 2
     judge = np.repeat(np.arange(n_judges), each)
@@ -422,10 +422,10 @@ def test_hostile_problems(inference, n_problems):
         rng = np.random.default_rng(seed)
         data = data._take(slice(None), judge=rng.integers(0, 4, len(data)).astype(str))
         model = PreferenceGP(kernel, likelihood, inference, judge_kernel=ConstantKernel(10.0 ** rng.uniform(-6, 3)))
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             model.set_params(hyperparameters="fixed").fit(data)
-        assert (UnfinishedWarning in [one.category for one in told]) == (not model.info_.converged), name
+        assert (UnfinishedWarning in [one.category for one in caught]) == (not model.info_.converged), name
         mean, std = model.predict_difference(data, return_std=True)
         p = model.predict_proba(data)
         assert np.isfinite(model.log_evidence_), name

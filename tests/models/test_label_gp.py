@@ -360,3 +360,37 @@ def test_predicted_labels_are_of_the_kind_of_the_given_ones(y):
     assert accuracy_score(y, found) == 1.0 == model.score(X, y)
     assert model.predict(X).dtype == found.dtype
     np.testing.assert_array_equal(model.labels_, np.unique(y))
+
+
+def test_two_labels_are_first_as_often_as_they_are_preferred(classes):
+    X, y = classes
+    model = LabelPreferenceGP(KERNEL, **FIXED).fit(X, np.where(np.isin(y, COLOURS[:2]), "warm", "cold"))
+    P = model.predict_label_proba(NEW)
+    np.testing.assert_allclose(P[:, 0], model.preference_matrix(NEW)[:, 0, 1], atol=1e-3)
+    np.testing.assert_allclose(P.sum(axis=1), 1, atol=1e-12)
+
+
+def test_probabilities_to_be_first_are_those_of_many_draws(orders):
+    model = LabelPreferenceGP(KERNEL, **FIXED).fit(orders)
+    mean, C = model.predict_utility(NEW[:6], return_cov=True)
+    noise = model.likelihood_.noise_deviation**2 / 2 * np.eye(4)
+    rng = np.random.default_rng(0)
+    for row, P in enumerate(model.predict_label_proba(NEW[:6])):
+        best = rng.multivariate_normal(mean[row], C[row] + noise, 100_000).argmax(axis=1)
+        np.testing.assert_allclose(P, np.bincount(best, minlength=4) / 100_000, atol=8e-3)
+
+
+def test_probabilities_to_be_first_follow_the_labels_and_the_rows(orders):
+    model = LabelPreferenceGP(KERNEL, **FIXED).fit(orders)
+    P = model.predict_label_proba(NEW)
+    turned = LabelPreferences(
+        orders.items,
+        orders.item,
+        orders.labels[orders.first],
+        orders.labels[orders.second],
+        labels=orders.labels[::-1],
+    )
+    np.testing.assert_allclose(
+        LabelPreferenceGP(KERNEL, **FIXED).fit(turned).predict_label_proba(NEW)[:, ::-1], P, atol=8e-3
+    )
+    np.testing.assert_allclose(model.predict_label_proba(NEW[[3, 1]]), P[[3, 1]], atol=1e-12)

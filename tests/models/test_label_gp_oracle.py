@@ -20,9 +20,9 @@ from preflearn.data import (
     from_label_ranks,
     from_ordinal_labels,
 )
-from preflearn.inference.blocks import BlockDesign, BlockFactor, vertex_cover
 from preflearn.inference.contract import Observed, Query
 from preflearn.inference.dense import DenseSystem
+from preflearn.inference.label_blocks import BlockDesign, BlockFactor, vertex_cover
 from preflearn.likelihoods import Gaussian, Probit
 from preflearn.models.label_gp import LabelPreferenceGP
 from preflearn.terms import pair_operator

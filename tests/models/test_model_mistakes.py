@@ -263,7 +263,7 @@ MISTAKES = {
     "missing scores of bags": (
         lambda: RankRLS().fit(bags, np.where(y == 2, np.nan, y)),
         ValueError,
-        ["y is missing", "row 2"],
+        ["y is missing", "rows 2", "Leave these rows out"],
     ),
     "bags for an SVM of rows": (
         lambda: ConstraintSVM().fit(Comparisons(bags, [0], [1])),
@@ -298,9 +298,9 @@ def test_tied_scores_are_not_passed_over_in_silence():
 
 
 def test_a_matrix_larger_than_the_machine_is_refused_before_it_is_made(monkeypatch):
-    from preflearn.models import _least_squares
+    from preflearn.models import of_rows
 
-    monkeypatch.setattr(_least_squares, "_memory", lambda: 2000)
+    monkeypatch.setattr(of_rows, "_memory", lambda: 2000)
     with pytest.raises(ValueError, match=r"12 rows need a matrix .* Use approximation=Nystroem"):
         RankRLS(kernel="rbf").fit(X, y)
     wide = np.random.default_rng(0).normal(size=(12, 20))

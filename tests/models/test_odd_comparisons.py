@@ -25,7 +25,7 @@ SVMS = {
 }
 
 
-def told(call):
+def warnings_of(call):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", DataWarning)
         call()
@@ -36,13 +36,13 @@ def told(call):
 @pytest.mark.parametrize("name", [*LEARNERS, *SVMS])
 def test_equal_votes_are_learned_from_without_a_word(name):
     data = Comparisons(X, [0, 1, 1, 2, 3, 4], [1, 0, 2, 3, 4, 5], [1, -1, 1, 1, 1, 1])
-    assert told(lambda: (LEARNERS | SVMS)[name]().fit(data)) == []
+    assert warnings_of(lambda: (LEARNERS | SVMS)[name]().fit(data)) == []
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_separate_parts_are_told_once(name):
     data = Comparisons(7, [0, 1, 0, 3, 4, 3], [1, 2, 2, 4, 5, 5])
-    messages = told(lambda: LEARNERS[name]().fit(data))
+    messages = warnings_of(lambda: LEARNERS[name]().fit(data))
     assert len(messages) == 1
     assert messages[0].startswith(f"{name.partition(',')[0]}: the comparisons leave 3 separate parts, of 3, 3, 1 items")
     assert "1 of the items were never compared" in messages[0]
@@ -73,7 +73,7 @@ def test_questions_are_not_odd():
 def test_an_update_speaks_of_what_it_adds():
     model = PreferenceGP(hyperparameters="fixed").fit(Comparisons(None, ["a", "b"], ["b", "c"]))
     model.update(Comparisons(None, ["a", "c"], ["b", "d"]))  # asked again, and a new item: nothing odd
-    messages = told(lambda: model.update(Comparisons(None, ["x", "x"], ["y", "y"])))
+    messages = warnings_of(lambda: model.update(Comparisons(None, ["x", "x"], ["y", "y"])))
     assert len(messages) == 1
     assert messages[0].startswith("PreferenceGP: the comparisons leave 2 separate parts, of 4, 2 items")
     model.update(Comparisons(None, ["a"], ["c"]))  # no more parts than before
@@ -83,7 +83,7 @@ def test_an_update_speaks_of_what_it_adds():
 @pytest.mark.parametrize("name", ["RankRLS", "KPCRank"])
 def test_scores_without_a_preference_are_odd_to_learn_from_only(name):
     rows = Ratings(X, [1, 1, 2, 2, 3, 3], group=[1, 1, 2, 2, 3, 3])
-    messages = told(lambda: LEARNERS[name]().fit(rows))
+    messages = warnings_of(lambda: LEARNERS[name]().fit(rows))
     assert len(messages) == 1
     assert "all pairs are tied" in messages[0]
     with pytest.raises(DataError, match="none of the 6 groups has two rows"):

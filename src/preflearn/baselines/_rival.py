@@ -24,13 +24,38 @@ def check_comparisons(X: Any, owner: str) -> None:
             f"{owner} learns from Comparisons; got {type(X).__name__}. "
             "Build Comparisons(items, first, second, outcome)."
         )
-    if X.items is None:
-        raise DataError(code="rival-needs-features", owner=owner).says("the items have no features", "Pass items=...")
+    check_features(X, owner)
     if not as_items(X.items).one_row_each:
         raise DataError(code="rival-takes-no-bags", owner=owner).says(
             "the items are Bags and this baseline takes rows",
             "Use PreferenceGP, or means of bags: comparisons.with_items(bags.means())",
         )
+
+
+def check_asked(X: Any, owner: str) -> None:
+    """Refuse to predict what is not comparisons."""
+    if not isinstance(X, Comparisons):
+        raise TypeError(
+            f"{owner} predicts Comparisons; got {type(X).__name__}. Build Comparisons(items, first, second)."
+        )
+
+
+def check_some(X: Comparisons, owner: str) -> None:
+    """Refuse to learn from no comparisons, and from none that counts."""
+    if not len(X):
+        raise DataError(code="rival-without-comparisons", owner=owner).says(
+            "there are no comparisons to learn from", "Check cv: every training set needs some"
+        )
+    if X.weight is not None and not X.weight.any():
+        raise DataError(code="rival-all-weights-zero", owner=owner).says(
+            f"all {len(X)} comparisons have weight 0", "Give at least one a positive weight"
+        )
+
+
+def check_features(X: Comparisons, owner: str) -> None:
+    """Refuse items without features."""
+    if X.items is None:
+        raise DataError(code="rival-needs-features", owner=owner).says("the items have no features", "Pass items=...")
 
 
 def check_decided(X: Comparisons, owner: str) -> None:

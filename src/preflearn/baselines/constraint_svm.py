@@ -13,14 +13,22 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from preflearn.baselines._rival import FloatArray, IntArray, Rival, check_comparisons, check_decided
+from preflearn.baselines._rival import (
+    FloatArray,
+    IntArray,
+    Rival,
+    check_asked,
+    check_comparisons,
+    check_decided,
+    check_some,
+)
 from preflearn.data import Comparisons
 from preflearn.data.pair_table import warn_before_learning
 from preflearn.exceptions import DataError, quiet
 from preflearn.kernels import gram, resolve_kernel
 from preflearn.kernels.pair_kernels import difference_gram
-from preflearn.models._asked import OfItems
-from preflearn.models._preference import UnfinishedWarning
+from preflearn.models import UnfinishedWarning
+from preflearn.models.asked import OfItems
 
 
 class Wins(NamedTuple):
@@ -34,12 +42,9 @@ class Wins(NamedTuple):
     def read(cls, X: Any, owner: str) -> Wins:
         """Turn comparisons so that the preferred item comes first; only the signs of outcomes count."""
         check_comparisons(X, owner)
+        check_some(X, owner)
         check_decided(X, owner)
         weight = np.ones(len(X)) if X.weight is None else X.weight
-        if not (weight > 0).any():
-            raise DataError(code="svm-all-weights-zero", owner=owner).says(
-                f"all {len(X)} comparisons have weight 0", "Give at least one a positive weight"
-            )
         won = X.outcome > 0
         pairs = np.column_stack([np.where(won, X.first, X.second), np.where(won, X.second, X.first)])[weight > 0]
         pairs, place = np.unique(pairs, axis=0, return_inverse=True)
@@ -135,6 +140,7 @@ class ConstraintSVM(OfItems, Rival):
     array([5.])
     """
 
+    _outputs: ClassVar[tuple[int, ...]] = ()  # utilities have one column
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [str, Kernel],
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -196,6 +202,8 @@ class ConstraintSVM(OfItems, Rival):
 
     def decision_function(self, X: Comparisons) -> FloatArray:
         """Return predicted margins of comparisons, utility of first minus utility of second, (m,)."""
+        check_is_fitted(self)
+        check_asked(X, type(self).__name__)
         used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
         f = self._utilities(self._features_of(X, used))
         return np.asarray(f[place[: len(X)]] - f[place[len(X) :]])

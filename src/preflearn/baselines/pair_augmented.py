@@ -10,12 +10,13 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from preflearn.baselines._rival import FloatArray, Rival, check_comparisons, check_decided
+from preflearn.baselines._rival import FloatArray, Rival, check_asked, check_comparisons, check_decided, check_some
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
+from preflearn.models.asked import OfItems
 
 
-class PairAugmented(Rival):
+class PairAugmented(OfItems, Rival):
     """Predict outcomes by a classifier of concatenated features, trained on both orders of every pair.
 
     Answers: who is preferred, if we assume only that some classifier can learn preferences?
@@ -58,8 +59,10 @@ class PairAugmented(Rival):
     def fit(self, X: Comparisons, y: None = None) -> Self:
         """Learn from comparisons without ties, of items with features."""
         self._validate_params()
-        rows = self._rows(X)
+        check_comparisons(X, "PairAugmented")
+        check_some(X, "PairAugmented")
         check_decided(X, "PairAugmented")
+        rows = _rows(X, X.items)
         self.estimator_ = LogisticRegression() if self.estimator is None else clone(self.estimator)
         extra: dict[str, Any] = {}
         if X.weight is not None:
@@ -71,13 +74,18 @@ class PairAugmented(Rival):
         won = X.outcome > 0
         self.estimator_.fit(np.vstack(rows), np.concatenate([won, ~won]), **extra)
         self.n_features_in_ = X.n_features
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if X.feature_names is not None:
+            self.feature_names_in_ = np.array(X.feature_names, dtype=object)
         self.classes_ = np.array([-1.0, 1.0])
         return self
 
     def predict_proba(self, X: Comparisons) -> FloatArray:
         """Return P(second preferred) and P(first preferred), (m, 2), averaged over both orders."""
         check_is_fitted(self)
-        straight, turned = (self.estimator_.predict_proba(rows) for rows in self._rows(X))
+        check_asked(X, "PairAugmented")
+        check_comparisons(X, "PairAugmented")
+        straight, turned = (self.estimator_.predict_proba(rows) for rows in _rows(X, self._features_of(X)))
         yes = int(np.flatnonzero(self.estimator_.classes_)[0])
         # from the lower item's side, and then turned: swapping sides changes nothing but places
         lower = X.first < X.second
@@ -91,8 +99,9 @@ class PairAugmented(Rival):
         """Return P(first preferred) minus 1/2."""
         return np.asarray(self.predict_proba(X)[:, 1] - 0.5)
 
-    def _rows(self, X: Any) -> tuple[FloatArray, FloatArray]:
-        check_comparisons(X, "PairAugmented")
-        items: Any = X.items.toarray() if hasattr(X.items, "toarray") else X.items
-        first, second = items[X.first], items[X.second]
-        return np.hstack([first, second]), np.hstack([second, first])
+
+def _rows(X: Comparisons, items: Any) -> tuple[FloatArray, FloatArray]:
+    """Return the features of both items of each comparison, in both orders."""
+    table = items.toarray() if hasattr(items, "toarray") else np.asarray(items)
+    first, second = table[X.first], table[X.second]
+    return np.hstack([first, second]), np.hstack([second, first])

@@ -3,15 +3,17 @@
 from preflearn.models._preference import Effect, UnfinishedWarning
 from preflearn.models.bradley_terry import BradleyTerry
 from preflearn.models.gp import PreferenceGP
-from preflearn.models.kpc import KPCR, KPCRank, KPCRankCV
+from preflearn.models.kpc import KPCR, KPCRCV, KPCRank, KPCRankCV
 from preflearn.models.label_gp import LabelPreferenceGP
 from preflearn.models.on_items import OnItems
-from preflearn.models.rank_rls import RLS, RankRLS, RankRLSCV
+from preflearn.models.rank_rls import RLS, RLSCV, RankRLS, RankRLSCV
 from preflearn.models.ranking import PreferenceMatrix, Ranking
 
 __all__ = [
     "KPCR",
+    "KPCRCV",
     "RLS",
+    "RLSCV",
     "BradleyTerry",
     "Effect",
     "KPCRank",

@@ -7,7 +7,7 @@ Predictions come from few decompositions: closed form where whole groups, or sin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from numbers import Integral
@@ -26,14 +26,15 @@ from preflearn.inference.exact import (
     leave_groups_out_primal,
     leave_out,
     pair_hat,
+    spread,
     stacks,
 )
 from preflearn.items import as_items
-from preflearn.kernels import gram
 from preflearn.metrics import RankingScorer, get_scorer
-from preflearn.models._input import PairData, RowData
-from preflearn.models._least_squares import Space, dual_operator, system_of
-from preflearn.operators import Edges, FloatArray, Groups, IntArray, Root, scatter
+from preflearn.models._least_squares import dual_operator, system_of
+from preflearn.models.of_rows import Space
+from preflearn.models.training_data import PairData, RowData
+from preflearn.operators import Edges, FloatArray, Groups, IntArray, Root, Rows, scatter
 
 Data = RowData | PairData
 Held = tuple[FloatArray, FloatArray]  # held-out predictions, and their rounding errors
@@ -81,7 +82,8 @@ class Evaluation:
     plan: Plan
     scorer: RankingScorer
     closeness: RankingScorer
-    truth: FloatArray
+    truth: FloatArray  # (entries, q)
+    columns: IntArray  # outputs that are not all tied
     group: Any
     weight: FloatArray | None
 
@@ -93,12 +95,7 @@ class Evaluation:
 
         Without ``cv`` units are left out one by one, or in at most ``folds`` folds.
         """
-        scorer, closeness = get_scorer(scoring), get_scorer("squared_error")
-        if scorer.probabilistic:
-            raise TypeError(
-                f"{owner}: {scorer!r} judges probabilities, and {owner} predicts utilities. Use another scoring, such "
-                'as "squared_error", or PreferenceGP.'
-            )
+        scorer, closeness = _scorers(owner, scoring)
         if cv is not None:
             cv = int(cv) if isinstance(cv, Integral) else check_cv(cv)
         if isinstance(data, RowData):
@@ -107,23 +104,31 @@ class Evaluation:
             entry = plan.entry
             # rows are compared inside their group, and only with rows held out together with them
             group: IntArray | None = data.code[entry] * (int(fold.max()) + 1) + fold
-            truth = data.y
+            truth = data.y.reshape(data.n_items, -1)
         else:
             scorer, closeness = scorer.for_comparisons(), closeness.for_comparisons()
             plan = pair_plan(owner, data, cv, given, precomputed, folds)
-            entry, truth = plan.entry, data.margin
+            entry, truth = plan.entry, data.margin.reshape(data.n_statements, -1)
             group = None if data.code is None else data.code[entry]
-        if np.ptp(truth) == 0 and (isinstance(data, RowData) or truth[0] == 0):
-            raise DataError(code="all-tied-nothing-to-choose", owner=owner).says(
-                "all scores or outcomes are tied, so there is nothing to choose by",
-                "Check that the scores or outcomes are in the right column",
-            )
+        tied = _tied(owner, truth, rows=isinstance(data, RowData))
         weight = None if data.weight is None else data.weight[entry]
-        return cls(plan, scorer, closeness, truth[entry], group, weight)
+        return cls(plan, scorer, closeness, truth[entry], np.flatnonzero(~tied), group, weight)
+
+    @classmethod
+    def of_held_out(
+        cls, owner: str, truth: FloatArray, group: IntArray, weight: FloatArray | None, scoring: Any
+    ) -> Evaluation:
+        """Return the evaluation of rows in the order in which their groups were left out."""
+        scorer, closeness = _scorers(owner, scoring)
+        truth = truth[:, None]
+        _tied(owner, truth, rows=True)
+        plan = Plan([np.arange(truth.shape[0])], units=group)
+        return cls(plan, scorer.for_rows(), closeness, truth, np.zeros(1, dtype=np.intp), group, weight)
 
     def choose(self, predictions: Sequence[FloatArray], scored: Any) -> tuple[FloatArray, tuple[int, int]]:
-        """Return the scores of all columns of held-out predictions, and (candidate, column) of the best.
+        """Return the scores of all columns of held-out predictions (entries, columns, q), and the best.
 
+        That is the number of a candidate among ``predictions`` and its column. Scores are means over the q outputs.
         Equal scores are decided by held-out squared error: with few pairs many candidates put the same number of
         them in order; among these, differences of the right size are better than differences of the right sign. Of
         equal errors the first wins. Only the ``scored`` entries count.
@@ -135,16 +140,47 @@ class Evaluation:
             columns = np.flatnonzero(values >= best - 1e-12 * max(1.0, abs(best)))
             if columns.shape[0] == 0:
                 continue
-            error = -self._evaluate(self.closeness, predictions[i][:, columns], scored)
+            error = -self._evaluate(self.closeness, predictions[i], scored, columns)
             j = int(np.argmin(error))
             if error[j] < least:
                 winner, least = (i, int(columns[j])), float(error[j])
         return scores, winner
 
-    def _evaluate(self, scorer: RankingScorer, predictions: FloatArray, scored: Any) -> FloatArray:
+    def _evaluate(
+        self, scorer: RankingScorer, predictions: FloatArray, scored: Any, columns: Iterable[int] | None = None
+    ) -> FloatArray:
         truth = self.truth[scored]
         group, weight = (None if labels is None else labels[scored] for labels in (self.group, self.weight))
-        return np.array([scorer.evaluate(truth, column, group, weight) for column in predictions[scored].T])
+        some = range(predictions.shape[1]) if columns is None else columns
+        return np.array([self._mean_score(scorer, truth, predictions[scored, j], group, weight) for j in some])
+
+    def _mean_score(
+        self, scorer: RankingScorer, truth: FloatArray, found: FloatArray, group: Any, weight: FloatArray | None
+    ) -> float:
+        """Return the mean over outputs of the score of one column of predictions, (entries, q)."""
+        return float(np.mean([scorer.evaluate(truth[:, k], found[:, k], group, weight) for k in self.columns]))
+
+
+def _scorers(owner: str, scoring: Any) -> tuple[RankingScorer, RankingScorer]:
+    """Return what is maximised, and the closeness of differences, which decides between equals."""
+    scorer = get_scorer(scoring)
+    if scorer.probabilistic:
+        raise TypeError(
+            f"{owner}: {scorer!r} judges probabilities, and {owner} predicts utilities. Use another scoring, such "
+            'as "squared_error", or PreferenceGP.'
+        )
+    return scorer, get_scorer("squared_error")
+
+
+def _tied(owner: str, truth: FloatArray, *, rows: bool) -> Any:
+    """Return which outputs have no differences to choose by; raise if none has."""
+    tied = (np.ptp(truth, axis=0) == 0) & (rows | (truth[0] == 0))
+    if tied.all():
+        raise DataError(code="all-tied-nothing-to-choose", owner=owner).says(
+            "all scores or outcomes are tied, so there is nothing to choose by",
+            "Check that the scores or outcomes are in the right column",
+        )
+    return tied
 
 
 def row_plan(owner: str, data: RowData, cv: Any, precomputed: bool, folds: int | None) -> tuple[Plan, IntArray]:
@@ -185,7 +221,7 @@ def row_plan(owner: str, data: RowData, cv: Any, precomputed: bool, folds: int |
 def _given_rows(owner: str, data: RowData, cv: Any, n_groups: int) -> tuple[Plan, IntArray]:
     # The splitter sees the rows as they were given, before those of weight zero were dropped.
     kept = np.arange(data.n_given) if data.kept is None else data.kept
-    y, code = np.zeros(data.n_given), np.zeros(data.n_given, dtype=np.intp)
+    y, code = np.zeros((data.n_given, *data.outputs)), np.zeros(data.n_given, dtype=np.intp)
     y[kept], code[kept] = data.y, data.code
     plan = _plan(owner, cv, np.zeros((data.n_given, 1)), y, code if data.grouped else None, kept)
     whole = n_groups > 1 and all(np.isin(data.code, data.code[test]).sum() == len(test) for test in plan.tests)
@@ -271,7 +307,7 @@ def _distinct_items(X: Any, precomputed: bool) -> IntArray:
 
 
 class HeldOut(NamedTuple):
-    """Held-out predictions (entries of the plan, n_alphas), their rounding errors, and the coefficients of all data."""
+    """Held-out predictions (entries of the plan, n_alphas, q), their rounding errors, and coefficients of all data."""
 
     alphas: FloatArray
     predictions: FloatArray
@@ -288,10 +324,22 @@ def settle(predictions: FloatArray, noise: FloatArray | float) -> FloatArray:
 def hold_out(space: Space, data: Data, plan: Plan, alphas: FloatArray | None) -> HeldOut:
     """Return held-out utilities of rows, or margins of comparisons, for every alpha.
 
-    It costs one decomposition where whole groups, or distinct pairs, are left out.
+    It costs one decomposition where whole groups, or distinct pairs, are left out: for all outputs that are seen alike.
     """
-    closed = plan.units is not None
+    found: list[HeldOut] = []
+    for part in data.alike():
+        found.append(_hold_out(space, part, plan, alphas))
+        alphas = found[0].alphas
+    return HeldOut(found[0].alphas, *(np.concatenate(one, axis=2) for one in list(zip(*found, strict=True))[1:]))
+
+
+def _hold_out(space: Space, data: Data, plan: Plan, alphas: FloatArray | None) -> HeldOut:
     operator: Any = data.operator() if isinstance(data, RowData) else data.operator(plan.units)
+    if isinstance(operator, Rows):
+        if plan.trains is None and plan.units is None:  # nothing joins rows, so any of them may be left out together
+            plan = replace(plan, units=np.arange(operator.n_items))
+        operator = replace(operator, code=plan.units)
+    closed = plan.units is not None
     dec, alphas, coefficients, K = _decompose_all(space, operator, alphas, keep_gram=not closed)
     if not closed:
         found = refit(data, plan, partial(_predict, space, K, alphas))
@@ -304,11 +352,11 @@ def hold_out(space: Space, data: Data, plan: Plan, alphas: FloatArray | None) ->
         found = values[plan.entry], rough[plan.entry]
     else:
         found = _fold_sums(space, data, plan, alphas)
-    return HeldOut(alphas, *found, coefficients)
+    return HeldOut(alphas, *(values.reshape(len(values), len(alphas), -1) for values in (*found, coefficients)))
 
 
 def _without_groups(space: Space, plan: Plan, operator: Any, dec: Decomposition, alphas: FloatArray) -> Held:
-    residual = dec.V @ (alphas / (dec.s[:, None] + alphas) * dec.rotated[:, None])
+    residual = dec.V @ dec.scaled(alphas / (dec.s[:, None] + alphas))
     hat = Hat("dual", dec.s, dec.V.__getitem__)
     held, noise = leave_out(hat, operator.target, residual, alphas, stacks(plan.tests, dec.s.shape[0]))
     values = operator.recover(held, _blind_values(space, operator, dec, held, plan, alphas))
@@ -326,7 +374,7 @@ def _without_pairs(
     hat, residual, fitted = _pair_hat(space, edges, dec, alphas)
     held, noise_root = leave_out(hat, edges.target, residual, alphas, stacks(_places(unit), dec.s.shape[0]), fitted)
     root_weight = edges.root_weight[:, None]
-    margins = np.full((data.n_statements, alphas.shape[0]), np.nan)
+    margins = np.full((data.n_statements, held.shape[1]), np.nan)
     noise = np.zeros_like(margins)
     margins[kept] = edges.sign[:, None] * (held / root_weight)[edges.pair]
     noise[kept] = (noise_root / root_weight)[edges.pair]
@@ -341,19 +389,20 @@ def _pair_hat(
         Z = space.features(slice(0, edges.n_items))
         Z = Z.toarray() if hasattr(Z, "toarray") else Z
         fitted = edges.apply(Z @ dec.solve(alphas))
-        return pair_hat("primal", dec.s, np.asarray(Z @ dec.V), edges), edges.target[:, None] - fitted, fitted
-    shrunk = alphas / (dec.s[:, None] + alphas) * dec.rotated[:, None]
+        residual = spread(edges.target, alphas.shape[0]) - fitted
+        return pair_hat("primal", dec.s, np.asarray(Z @ dec.V), edges), residual, fitted
+    shrunk = dec.scaled(alphas / (dec.s[:, None] + alphas))
     root = dual_operator(edges)
     if not isinstance(root, Root):
         return Hat("dual", dec.s, dec.V.__getitem__), dec.V @ shrunk, None
     hat = pair_hat("root", dec.s, root.coordinates(dec.V), edges)
-    residual = np.empty((edges.first.shape[0], alphas.shape[0]))
+    residual = np.empty((edges.first.shape[0], shrunk.shape[1]))
     step = max(1, (1 << 21) // max(1, dec.s.shape[0]))
     for i in range(0, residual.shape[0], step):
         here = np.arange(i, min(i + step, residual.shape[0]))
         P = hat.rows(here)
         # what no utilities can explain, and what regularisation leaves over
-        residual[here] = (edges.target[here] - P @ dec.rotated)[:, None] + P @ shrunk
+        residual[here] = spread(edges.target[here] - P @ dec.rotated, alphas.shape[0]) + P @ shrunk
     return hat, residual, None
 
 
@@ -365,19 +414,24 @@ def _product(Z: Any, W: FloatArray) -> Held:
 
 
 def _decompose_all(
-    space: Space, operator: Groups | Edges, alphas: FloatArray | None, *, keep_gram: bool
+    space: Space, operator: Rows | Groups | Edges, alphas: FloatArray | None, *, keep_gram: bool
 ) -> tuple[Decomposition, FloatArray, FloatArray, FloatArray]:
     # The decomposition, the candidates, the coefficients for each of them, and K where a later step needs it.
     K = space.gram() if space.solver == "dual" else np.empty((0, 0))
     M, b, coefficients = system_of(space, operator, space.features, K.copy() if keep_gram else K)
     dec = decompose(M, b)
     if alphas is None:
-        alphas = np.geomspace(1e-7, 10.0, 17) * (float(dec.s.max()) or 1.0)
+        alphas = default_alphas(dec)
     return dec, alphas, coefficients(dec.solve(alphas)), K
 
 
+def default_alphas(dec: Decomposition) -> FloatArray:
+    """Return the candidates: 17 values from 1e-7 to 10 times the largest eigenvalue."""
+    return np.geomspace(1e-7, 10.0, 17) * (float(dec.s.max()) or 1.0)
+
+
 def _blind_values(
-    space: Space, operator: Groups, dual: Decomposition, held: FloatArray, plan: Plan, alphas: FloatArray
+    space: Space, operator: Groups | Rows, dual: Decomposition, held: FloatArray, plan: Plan, alphas: FloatArray
 ) -> FloatArray:
     """Return held-out utilities of rows whose group holds no pair; zero elsewhere.
 
@@ -385,16 +439,15 @@ def _blind_values(
     leaving S out changes the solution a by -G_{:,S} e_S, hence f(x) by -k(x)'C G_{:,S} e_S.
     """
     values = np.zeros_like(held)
-    shrink = 1.0 / (dual.s[:, None] + alphas)
+    n_alphas = alphas.shape[0]
+    shrink = np.repeat(1.0 / (dual.s[:, None] + alphas), held.shape[1] // n_alphas, axis=1)
     for test in plan.tests:
         rows = test[operator.blind[test]]
         if rows.shape[0] == 0:
             continue
-        k = space.X[rows] if isinstance(space.kernel, str) else gram(space.kernel, space.X[rows], space.X)
-        k = k.toarray() if hasattr(k, "toarray") else k
-        rotated = operator.apply(np.ascontiguousarray(k.T)).T @ dual.V
-        error = operator.target[test, None] - held[test]
-        values[rows] = rotated @ (shrink * (dual.rotated[:, None] - dual.V[test].T @ error))
+        rotated = operator.apply(np.ascontiguousarray(space.rows_of_gram(rows).T)).T @ dual.V
+        error = spread(operator.target[test], n_alphas) - held[test]
+        values[rows] = rotated @ (shrink * (spread(dual.rotated, n_alphas) - dual.V[test].T @ error))
     return values
 
 

@@ -1,45 +1,46 @@
-"""What the least-squares estimators share: the kernel as a fit sees it, the fit, prediction and the score.
+"""What the least-squares estimators share: the fit, from scores or from score differences.
 
-A kernel is seen as rows of features (primal) or as a Gram matrix (dual): `Space` chooses the form that is cheaper.
-`LeastSquares` is the base of the estimators: it keeps what prediction needs and predicts for items and for comparisons.
+Transductive least squares: rows without scores say where utilities should vary little.
+
+Utilities of similar rows should be similar, whether these have scores or not. With the graph of nearest neighbours, its
+Laplacian S = DD' and a weight μ, the penalty is
+
+    ‖f‖² + μ Σ_ij (f_i - f_j)² = a'(K + μ KSK) a = f'(K⁻¹ + μS) f,      f = Ka over all rows:
+
+that of another kernel, which has features where K = ZZ' has some (I + μ Z'SZ = RR'):
+
+    K̃ = (K⁻¹ + μS)⁻¹ = K - μ KD (I + μ D'KD)⁻¹ D'K,        Z̃ = Z R⁻'.
+
+So scored rows are learned from as ever, with K̃ in the place of K, and cross-validation stays what it was. With
+coefficients ã of the scored rows E, the utilities are f = K̃Eã = Ka, a = Eã - μ D (I + μ D'KD)⁻¹ D'K Eã: a model of
+all rows under the kernel itself, which predicts like any other.
 """
 
 from __future__ import annotations
 
-import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+import scipy.linalg
+from sklearn.utils._param_validation import Interval
 
-from preflearn.data import Comparisons, ItemTable, Ratings
-from preflearn.data.fields import check_real, unmask
-from preflearn.data.pair_table import warn_before_learning
-from preflearn.data.tables import frame_of
-from preflearn.exceptions import DataError, GroupsLostWarning, NumericalWarning, Setting
+from preflearn.data import Chunks
+from preflearn.exceptions import DataError, NumericalWarning, Setting
 from preflearn.inference.exact import iterate, solve
-from preflearn.items import as_items
-from preflearn.kernels import gram, linear_map, resolve_kernel
-from preflearn.metrics import disagreement_error
-from preflearn.metrics.pairwise import score_of_margins
-from preflearn.models._asked import OfItems
-from preflearn.models._input import (
+from preflearn.kernels import resolve_kernel
+from preflearn.models.of_rows import KernelMachine, Space, is_given
+from preflearn.models.streamed import Pieces, systems
+from preflearn.models.training_data import (
     PairData,
     RowData,
+    Seen,
     Weighting,
-    check_kernel_matrix,
-    check_row_weight,
     given_alone,
-    graph_data,
-    identity,
-    is_precomputed,
-    pair_data,
-    row_data,
     warn_if_nothing_to_learn,
+    warn_of_pairs,
 )
 from preflearn.operators import (
     Edges,
@@ -54,98 +55,6 @@ from preflearn.operators import (
     project,
     scatter,
 )
-
-Solver = Literal["auto", "primal", "dual", "cg"]
-
-# Elements of one block of a Gram matrix at prediction: 128 MiB.
-_BLOCK = 1 << 24
-
-
-@dataclass(frozen=True)
-class Space:
-    """Training items X under a kernel, in the form that is cheapest for them.
-
-    ``map`` turns rows into features Z with K = ZZ' (linear kernels, Nystroem, random features) or is None. ``solver``
-    is the form that was chosen: "primal" (d x d), "dual" (n x n) or "cg" (products only).
-    """
-
-    X: Any
-    kernel: Any
-    map: Any | None
-    n_features: int
-    solver: Literal["primal", "dual", "cg"]
-
-    @classmethod
-    def build(
-        cls,
-        owner: str,
-        X: Any,
-        kernel: Any,
-        approximation: Any,
-        solver: Solver,
-        weight: FloatArray | None,
-    ) -> Space:
-        """Resolve the kernel (named ones from the rows, weighted) and choose the form."""
-        n = X.shape[0]
-        if isinstance(kernel, str) and kernel == "precomputed":
-            if approximation is not None or solver in ("primal", "cg"):
-                raise ValueError(
-                    f'{owner}: kernel="precomputed" has no features, so it cannot be combined with '
-                    f'approximation={approximation!r} and solver="{solver}". Use solver="dual" and approximation=None.'
-                )
-            return cls(X, kernel, None, 0, "dual")
-        resolved = resolve_kernel("linear" if kernel is None else kernel, X, weight)
-        if approximation is not None:
-            if not hasattr(approximation, "fit_map") or isinstance(approximation, type):
-                raise TypeError(
-                    f"{owner}: approximation must be made by preflearn.Nystroem(...) or preflearn.RandomFourier(...); "
-                    f"got {approximation!r}. Put a transformer of scikit-learn before the model in a "
-                    "pipeline, with kernel='linear'."
-                )
-            if solver == "dual":
-                raise ValueError(f'{owner}: approximation gives features for the primal; use solver="auto".')
-            feature_map = approximation.fit_map(resolved, X)
-            size = int(feature_map.transform(X[:1]).shape[1])
-            return cls(X, resolved, feature_map, size, "cg" if solver == "cg" else "primal")
-        linear = linear_map(resolved)
-        if linear is None:
-            if solver in ("primal", "cg"):
-                raise ValueError(
-                    f'{owner}: solver="{solver}" needs features, and the kernel {resolved} has none that are finite. '
-                    'Use solver="dual", or an approximation such as approximation=Nystroem(1000).'
-                )
-            _guard(owner, n, "rows", Setting("nystroem", 1000))
-            return cls(X, resolved, None, 0, "dual")
-        size = int(linear.n_features_out(X.shape[1]))
-        if solver == "auto":
-            solver = "primal" if size <= n else "dual"
-            if 8 * min(size, n) ** 2 > _memory() // 4:
-                solver = "cg"
-        if solver != "cg":
-            side, what = (size, "features") if solver == "primal" else (n, "rows")
-            _guard(owner, side, what, Setting("solver", "cg"))
-        return cls(X, resolved, linear, size, solver)
-
-    def features(self, rows: RowIndex) -> Any:
-        """Return the feature rows Z[rows]."""
-        assert self.map is not None
-        return self.map.transform(self.X[rows])
-
-    def of(self, items: IntArray) -> Features:
-        """Return the features of some of the items, as a function of their rows."""
-        return lambda rows: self.features(items[rows])
-
-    def gram(self) -> FloatArray:
-        """Return the kernel matrix of the items, a new array."""
-        if isinstance(self.kernel, str):
-            return np.array(self.X.toarray() if hasattr(self.X, "toarray") else self.X, dtype=np.float64, order="C")
-        K = np.ascontiguousarray(gram(self.kernel, self.X))
-        if not np.isfinite(K).all():
-            raise DataError(code="kernel-overflows").says(
-                f"The kernel {self.kernel} overflows on these features",
-                "Scale them to ordinary size first, for example with sklearn.preprocessing.StandardScaler",
-            )
-        return K
 
 
 def system_of(
@@ -169,191 +78,69 @@ def dual_operator(operator: Rows | Groups | Edges) -> Operator:
     return operator
 
 
-def _memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not every system tells
-        return 8 << 30
+class LeastSquares(KernelMachine):
+    """Base of the least-squares estimators; not public."""
 
-
-def _guard(owner: str, size: int, what: str, cure: Setting) -> None:
-    needed = 8 * size * size
-    if needed > _memory() // 2:
-        raise DataError(code="matrix-beyond-memory", owner=owner).says(
-            f"{size} {what} need a matrix of {needed / 2**30:.0f} GiB, and this machine has "
-            f"{_memory() / 2**30:.0f} GiB",
-            "Use " + cure,
-        )
-
-
-class LeastSquares(RegressorMixin, OfItems, ABC):
-    """Base of the least-squares estimators; not public.
-
-    A fitted estimator has either ``coef_`` (weights of features, ``map_`` makes them) or ``dual_coef_`` with
-    ``X_fit_``.
-    """
-
-    kernel: Any
-    approximation: Any
     alpha: float
-    solver: Solver = "auto"
-    # scikit-learn's metadata routing delivers qid without being asked to.
-    __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
-    __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
+    _several_outputs = True
 
-    @abstractmethod
+    def _ways(self) -> list[Seen]:
+        """Return how rows are seen; several to choose from."""
+        return [Seen(pairs=False)]
+
+    def _fit(self, X: Any, y: Any, qid: Any, sample_weight: Any, graph: Any = None) -> Self:
+        """Learn from whatever fit was given, seen in the first way."""
+        self._validate_params()
+        if isinstance(X, Chunks):
+            given_alone(type(self).__name__, X, y, qid, sample_weight, graph)
+            return self._learn_chunks(X)
+        way = self._ways()[0]
+        data = self._read(X, y, qid, sample_weight, graph, pairs=way.pairs)
+        self.n_groups_ = data.n_groups
+        self._learn(data.seen_as(way), X)
+        return self
+
+    def _learn_chunks(self, chunks: Chunks) -> Self:
+        """Learn from rows in pieces."""
+        pieces = Pieces(chunks, type(self).__name__)
+        space = self._space_of_chunks(pieces)
+        self._solve_chunks(pieces, space, self._ways())
+        self.n_groups_ = pieces.n_groups
+        return self
+
+    def _solve_chunks(self, pieces: Pieces, space: Space, ways: list[Seen]) -> None:
+        ((M, b),) = self._systems(pieces, space, ways, whole=False)
+        self._store(None, space, solve(M, b, self.alpha))
+
+    def _systems(
+        self, pieces: Pieces, space: Space, ways: list[Seen], *, whole: bool
+    ) -> list[tuple[FloatArray, FloatArray]]:
+        """Return the system of each way to see the rows; say so if nothing can be learned."""
+        assert space.map is not None
+        found = systems(pieces, ways, space.map.transform, space.n_features, whole=whole)
+        if any(way.pairs for way in ways):
+            warn_of_pairs(type(self).__name__, pieces.n_groups, pieces.largest, [any(b.any() for _, b in found)])
+        return found
+
+    def _operators(self, data: RowData | PairData) -> list[Any]:
+        """Return what is seen of the data, for all outputs or for each."""
+        return [part.operator() for part in data.alike()]
+
     def _learn(self, data: Any, given: Any) -> None:
-        """Learn from checked data; ``given`` is the X of fit."""
-
-    def predict(self, X: Any) -> FloatArray:
-        """Predict utilities of items, or margins of comparisons.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix (n_items, n_features), Ratings, Comparisons, ItemTable or Bags
-            Items; for ``kernel="precomputed"`` the kernel between them and the training rows. Columns of data objects
-            are matched by name with those of training; a plain frame must have them in the same order.
-
-        Returns
-        -------
-        ndarray (n_items,) or (n_comparisons,)
-            Utilities: larger is better, and only differences within a group mean anything. For `Comparisons` the
-            predicted margins, utility of ``first`` minus utility of ``second``.
-        """
-        check_is_fitted(self)
-        if isinstance(X, Comparisons):
-            used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
-            f = self._utilities(self._features_of(X, used))
-            return f[place[: len(X)]] - f[place[len(X) :]]
-        return self._utilities(self._read_items(X))
-
-    def _read(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any, graph: Any = None, *, pairs: bool = True
-    ) -> RowData | PairData:
-        """Return checked training data, and keep what the items looked like."""
-        owner, pairwise = type(self).__name__, is_precomputed(self.kernel)
-        for name in ("feature_names_in_", "item_names_", "featureless_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        names = (X if isinstance(X, Comparisons | Ratings) else as_items(X)).feature_names
-        if isinstance(X, Comparisons) and not pairs:
-            raise TypeError(
-                f"{owner} regresses scores and got Comparisons, which have none. "
-                "Use RankRLS or KPCRank, or give rows with scores: fit(X, y) or fit(Ratings)."
-            )
-        rows, y, qid, sample_weight = given_alone(owner, X, y, qid, sample_weight, graph)
-        if isinstance(X, Comparisons):
-            warn_before_learning(X, owner)
-            self.featureless_ = X.items is None
-            if X.items is None and X.names is not None:
-                self.item_names_ = X.names
-            rows = identity(X.n_items) if X.items is None else X.items
-        elif y is None:
-            raise ValueError(
-                f"{owner} requires y to be passed, but the target y is None. "
-                "Call fit(X, y) with one score per row, or fit(Comparisons) or fit(Ratings)."
-            )
-        items = as_items(rows)
-        self.on_bags_ = not items.one_row_each
-        if self.on_bags_ and pairwise:
-            raise DataError(code="precomputed-of-bags", owner=owner).says(
-                'kernel="precomputed" needs a kernel matrix and got Bags',
-                'Use a kernel, such as "rbf", or pass preflearn.kernels.gram(kernel, bags)',
-            )
-        if isinstance(X, Comparisons):
-            data = pair_data(owner, X, rows, pairwise=pairwise)
-            self.n_features_in_ = rows.shape[1]
-        elif self.on_bags_:
-            if len(rows) < 2:
-                raise DataError(code="one-bag", owner=owner).says(
-                    "there is one bag, and learning needs at least two", "Give more items"
-                )
-            rows, y = items.bare(), check_real(y, len(rows), "y", owner, "item")
-            self.n_features_in_ = rows.shape[1]
-        else:
-            given: dict[str, Any] = {"accept_sparse": "csr", "dtype": np.float64, "y_numeric": True}
-            rows, y = validate_data(self, unmask(rows), y, ensure_min_samples=2, reset=True, **given)
-        if names is not None:
-            self.feature_names_in_ = np.asarray(names, dtype=object)
-        if isinstance(X, Comparisons):
-            return data
-        y = np.asarray(y, dtype=np.float64)
-        if pairwise:
-            check_kernel_matrix(owner, rows)
-        weight = check_row_weight(sample_weight, y.shape[0], owner)
-        if graph is not None:
-            return graph_data(owner, rows, y, weight, graph, qid)
-        return row_data(owner, rows, y, qid, weight, pairwise=pairwise)
-
-    def _read_items(self, X: Any) -> Any:
-        """Return checked feature rows of new items, their columns matched by name."""
-        if isinstance(X, Ratings):
-            return self._match_columns(X.items, X.feature_names)
-        if isinstance(X, ItemTable) and X.values is not None:
-            return self._match_columns(X.values, X.feature_names)
-        given = as_items(X)
-        if not given.one_row_each:
-            return self._match_columns(X, given.feature_names)
-        self._check_kind(X)
-        known = getattr(self, "feature_names_in_", None)
-        frame = None if known is None else frame_of(X, type(self).__name__)
-        if known is not None and frame is not None:
-            # the frame the items came from may have a column of names, and columns named by numbers
-            X = (frame.select(list(known)) if set(known) < set(frame.columns) else frame).to_native()
-        return validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-
-    def score(self, X: Any, y: Any = None, qid: Any = None, sample_weight: Any = None) -> float:
-        """Return 1 - disagreement error, averaged over groups.
-
-        Share of pairs in the right order, 1 is perfect and 0.5 chance. Pairs with equal true scores are left out, equal
-        predictions count one half (`preflearn.metrics.disagreement_error`). Parameters are as in ``fit``.
-        """
-        margin = self.predict(X)
-        if isinstance(X, Comparisons):
-            return score_of_margins(X, margin)
-        owner = type(self).__name__
-        _, y, qid, sample_weight = given_alone(owner, X, y, qid, sample_weight)
-        if y is None:
-            raise ValueError(f"{owner}.score needs the true scores y, Ratings or Comparisons. Call score(X, y).")
-        if qid is None and getattr(self, "n_groups_", 1) > 1:
-            GroupsLostWarning(code="score-without-qid").warn(
-                f"{owner}.score got no qid, though fit had {self.n_groups_} groups: all rows are judged as one group",
-                "In cross-validation use sklearn.set_config(enable_metadata_routing=True) and pass "
-                "params={'qid': qid}, or pass Ratings(X, y, group=qid) as X, which carries the groups",
-            )
-        return 1.0 - float(disagreement_error(y, margin, qid=qid, sample_weight=sample_weight))
-
-    def _utilities(self, X: Any) -> FloatArray:
-        if hasattr(self, "coef_"):
-            return np.asarray(self.map_.transform(X) @ self.coef_)
-        if isinstance(self.kernel_, str):
-            return np.asarray(X @ self.dual_coef_)
-        X_fit: Any = self.X_fit_
-        step = max(1, _BLOCK // max(1, X_fit.shape[0]))
-        blocks = (X[i : i + step] for i in range(0, X.shape[0], step))
-        return np.concatenate([np.zeros(0), *(gram(self.kernel_, some, X_fit) @ self.dual_coef_ for some in blocks)])
-
-    def _space(self, data: RowData | PairData, kernel: Any, *, decomposed: bool = True) -> Space:
-        """Return the training items under a kernel; raise where a matrix of them is wanted that is too large."""
-        owner = type(self).__name__
-        space = Space.build(owner, data.X, kernel, self.approximation, self.solver, data.row_weight)
-        if decomposed and space.solver == "cg":
-            raise DataError(code="too-many-rows-to-decompose", owner=owner).says(
-                f"{data.n_items} rows with {space.n_features} features are too many for one decomposition",
-                "Use " + Setting("nystroem", 1000),
-                "choose the regularisation yourself with " + Setting("fixed_alpha", 1.0),
-            )
-        return space
-
-    def _solve(self, data: RowData | PairData, operator: Rows | Groups | Edges) -> None:
-        """Minimise what the operator sees, with the penalty alpha."""
+        """Learn from checked data, here with the penalty alpha; ``given`` is the X of fit."""
+        operators = self._operators(data)
         space = self._space(data, self.kernel, decomposed=False)
-        residual = 0.0
-        if space.solver == "cg":
-            coefficients, residual = iterate(operator, space.features(slice(0, operator.n_items)), self.alpha)
-        else:
-            M, b, to_coefficients = system_of(space, operator, space.features)
-            coefficients = to_coefficients(solve(M, b, self.alpha))
-        self._store(data, space, coefficients)
+        found, residual = [], 0.0
+        for operator in operators:
+            if space.solver == "cg":
+                features = space.features(slice(0, operator.n_items))
+                coefficients, left = iterate(operator, features, self.alpha)
+                residual = max(residual, left)
+            else:
+                M, b, to_coefficients = system_of(space, operator, space.features)
+                coefficients = to_coefficients(solve(M, b, self.alpha))
+            found.append(coefficients)
+        self._store(data, space, np.concatenate(found, axis=-1))
         if residual > 1e-8:
             NumericalWarning(code="cg-unfinished", owner=type(self).__name__).warn(
                 f"conjugate gradients stopped with relative residual {residual:.1e} (wanted 1e-10); predictions "
@@ -361,29 +148,6 @@ class LeastSquares(RegressorMixin, OfItems, ABC):
                 "Standardise the features",
                 "use a larger " + Setting("fixed_alpha"),
             )
-
-    def _store(self, data: RowData | PairData, space: Space, coefficients: FloatArray) -> None:
-        """Keep what prediction needs: features' weights where there are features, else training rows."""
-        for name in ("coef_", "map_", "dual_coef_", "X_fit_"):  # a second fit may take the other form
-            self.__dict__.pop(name, None)
-        self.kernel_, self.solver_ = space.kernel, space.solver
-        if space.map is not None:
-            self.map_ = space.map
-            # w = Z'A: prediction needs no training rows
-            dual = space.solver == "dual"
-            self.coef_ = np.asarray(space.map.transform(space.X).T @ coefficients) if dual else coefficients
-            return
-        self.dual_coef_ = coefficients
-        self.X_fit_ = None if isinstance(space.kernel, str) else space.X
-        if isinstance(space.kernel, str) and data.kept is not None:
-            self.dual_coef_ = np.zeros(self.n_features_in_)
-            self.dual_coef_[data.kept] = coefficients
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
 
 
 class OfScores(LeastSquares):
@@ -394,11 +158,7 @@ class OfScores(LeastSquares):
 
         X, y, qid and sample_weight are as in `RankRLS.fit`, without Comparisons; groups count in `score` only.
         """
-        self._validate_params()
-        data: Any = self._read(X, y, qid, sample_weight, pairs=False)
-        self.n_groups_ = int(data.code.max()) + 1
-        self._learn(data, X)
-        return self
+        return self._fit(X, y, qid, sample_weight)
 
 
 class OfPairs(LeastSquares):
@@ -412,10 +172,12 @@ class OfPairs(LeastSquares):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or Bags (n_items, n_features), Ratings or Comparisons
-            Items; the kernel matrix for ``kernel="precomputed"``. Ratings and Comparisons are passed alone.
-        y : array-like (n_items,), default=None
-            Scores.
+        X : array-like, sparse matrix or Bags (n_items, n_features), Ratings, Comparisons or Chunks
+            Items; the kernel matrix for ``kernel="precomputed"``. Ratings, Comparisons and Chunks (rows that are read
+            in pieces, see `preflearn.scale`) are passed alone.
+        y : array-like (n_items,) or (n_items, n_outputs), default=None
+            Scores. Each column is learned as if it were alone; one decomposition serves all, except where
+            ``ties="exclude"`` leaves out other pairs of each. NaN: no score (with ``smoothness``).
         qid : array-like (n_items,), default=None
             The group of each row; None is one group.
         sample_weight : array-like (n_items,), default=None
@@ -424,15 +186,156 @@ class OfPairs(LeastSquares):
             Symmetric weights W of the pairs that count, instead of ``qid``; cross-validation leaves them out pair by
             pair.
         """
-        self._validate_params()
-        data = self._read(X, y, qid, sample_weight, graph)
-        self.n_groups_ = int(data.code.max()) + 1 if isinstance(data, RowData) else 1
-        ties: Any = self.ties if isinstance(self.ties, str) else "include"
-        self._learn(replace(data, ties=ties, weighting=self.weighting), X)
-        return self
+        return self._fit(X, y, qid, sample_weight, graph)
 
-    def _operator(self, data: RowData | PairData) -> Groups | Edges:
+    def _ways(self) -> list[Seen]:
+        return [Seen(ties=self.ties, weighting=self.weighting)]
+
+    def _operators(self, data: RowData | PairData) -> list[Any]:
         """Return what is seen of the data; say so if nothing can be learned from it."""
-        operator = data.operator()
-        warn_if_nothing_to_learn(type(self).__name__, data, operator)
-        return operator
+        operators = super()._operators(data)
+        warn_if_nothing_to_learn(type(self).__name__, data, operators)
+        return operators
+
+
+# --- rows without scores ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SmoothSpace(Space):
+    """Scored rows under K̃ (the module docstring has the identities); ``every`` are all rows under K."""
+
+    every: Space
+    scored: IntArray
+    smoothness: float
+    factor: FloatArray  # R, or the lower Cholesky factor of I + μ D'KD
+    root: Root | None = None  # D
+    weighted: FloatArray | None = None  # factor⁻¹ D'K, (r, n), with K̃ = K - μ weighted'weighted
+    values: FloatArray | None = None  # K̃ of the scored rows
+
+    @classmethod
+    def smoothed(cls, every: Space, scored: IntArray, smoothness: float, n_neighbors: int) -> Self:
+        """Return the scored ones of all rows."""
+        some = every.X[scored]
+        if isinstance(every.kernel, str):
+            some = some[:, scored]
+        fields = (some, every.kernel, every.map, every.n_features, every.solver, every, scored, smoothness)
+        if every.solver == "primal":
+            M, _ = scatter(_neighbours_of_features(every, n_neighbors), every.features, every.n_features)
+            return cls(*fields, _factor(smoothness * M))
+        K = every.gram()
+        root = _neighbours(K, n_neighbors).root
+        T = root.apply(K)
+        factor = _factor(smoothness * root.apply(np.ascontiguousarray(T.T)))
+        T = scipy.linalg.solve_triangular(factor, T, lower=True, overwrite_b=True, check_finite=False)
+        values = K[np.ix_(scored, scored)] - smoothness * (T[:, scored].T @ T[:, scored])
+        return cls(*fields, factor, root, T, values)
+
+    def features(self, rows: RowIndex) -> Any:
+        """Return the feature rows Z̃ of scored rows."""
+        Z = self.every.features(self.scored[rows])
+        Z = Z.toarray() if hasattr(Z, "toarray") else Z
+        return np.ascontiguousarray(scipy.linalg.solve_triangular(self.factor, Z.T, lower=True, check_finite=False).T)
+
+    def gram(self) -> FloatArray:
+        """Return K̃ of the scored rows, a new array."""
+        assert self.values is not None
+        return self.values.copy()
+
+    def rows_of_gram(self, rows: IntArray) -> FloatArray:
+        """Return some rows of it."""
+        assert self.values is not None
+        return self.values[rows]
+
+    def everywhere(self, coefficients: FloatArray) -> FloatArray:
+        """Return coefficients of all rows, or weights of the features, under the kernel itself."""
+        if self.root is None or self.weighted is None:
+            return np.asarray(scipy.linalg.solve_triangular(self.factor, coefficients, lower=True, trans="T"))
+        a = np.zeros((self.every.X.shape[0], *coefficients.shape[1:]))
+        a[self.scored] = coefficients
+        back = scipy.linalg.solve_triangular(self.factor, self.weighted @ a, lower=True, trans="T")
+        return np.asarray(a - self.smoothness * self.root.adjoint(back))
+
+
+def _factor(M: FloatArray) -> FloatArray:
+    """Return the lower Cholesky factor of I + M, which is overwritten."""
+    M.flat[:: M.shape[0] + 1] += 1.0
+    return np.asarray(scipy.linalg.cholesky(M, lower=True, overwrite_a=True, check_finite=False))
+
+
+def _neighbours(K: FloatArray, count: int) -> Edges:
+    """Return the pairs of which one is among the nearest neighbours of the other, at distances ‖φ_i - φ_j‖ of K."""
+    n = K.shape[0]
+    count = min(count, n - 1)
+    near = np.empty((n, count), dtype=np.intp)
+    for i in range(n):
+        distance = K.diagonal() - 2.0 * K[i]
+        distance[i] = np.inf
+        near[i] = np.argpartition(distance, count - 1)[:count]
+    return _pairs(np.repeat(np.arange(n), count), near.ravel(), n)
+
+
+def _neighbours_of_features(every: Space, count: int) -> Edges:
+    from sklearn.neighbors import NearestNeighbors  # takes long to import
+
+    n = every.X.shape[0]
+    Z = every.features(slice(0, n))
+    near = NearestNeighbors(n_neighbors=min(count, n - 1)).fit(Z).kneighbors(return_distance=False)
+    return _pairs(np.repeat(np.arange(n), near.shape[1]), near.ravel(), n)
+
+
+def _pairs(one: IntArray, other: IntArray, n: int) -> Edges:
+    """Return pairs, each of them once however often it is given, whose utilities should be the same."""
+    first, second = np.unique(np.sort(np.column_stack([one, other]), axis=1), axis=0).T
+    return Edges.build(n, first, second, np.zeros(first.shape[0]))
+
+
+class Transductive(OfPairs):
+    """Base of estimators that may learn from rows without scores, too; not public."""
+
+    smoothness: float
+    n_neighbors: int
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "smoothness": [Interval(Real, 0, None, closed="left")],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    @property
+    def _unscored(self) -> bool:
+        return self.smoothness > 0
+
+    def _space(self, data: RowData | PairData, kernel: Any, *, decomposed: bool = True) -> Space:
+        if not self._unscored:
+            return super()._space(data, kernel, decomposed=decomposed)
+        owner, n = type(self).__name__, data.table.shape[0]
+        if getattr(self, "featureless_", False):
+            raise DataError(code="smooth-without-features", owner=owner).says(
+                f"smoothness={self.smoothness:g} needs items that are more or less similar, and these have no features",
+                "Give Comparisons an item table",
+                "use smoothness=0",
+            )
+        if not is_given(kernel):  # the scale of a named kernel is that of the model without smoothness
+            kernel = resolve_kernel("linear" if kernel is None else kernel, data.X, data.row_weight)
+        every = Space.build(owner, data.table, kernel, self.approximation, self.solver, None)
+        if every.solver == "cg":
+            raise DataError(code="smooth-by-iteration", owner=owner).says(
+                f"smoothness={self.smoothness:g} needs a matrix of {every.n_features} features or {n} rows, and "
+                'solver="cg" makes none',
+                "Use " + Setting("nystroem", 1000),
+                "smoothness=0",
+            )
+        scored = np.arange(n) if data.kept is None else data.kept
+        return SmoothSpace.smoothed(every, scored, self.smoothness, self.n_neighbors)
+
+    def _space_of_chunks(self, pieces: Pieces) -> Space:
+        if self._unscored:
+            raise DataError(code="smooth-in-pieces", owner=type(self).__name__).says(
+                f"smoothness={self.smoothness:g} compares all rows with each other, and these come in pieces",
+                "Use smoothness=0, or give all rows at once",
+            )
+        return super()._space_of_chunks(pieces)
+
+    def _store(self, data: RowData | PairData | None, space: Space, coefficients: FloatArray) -> None:
+        if isinstance(space, SmoothSpace):  # coefficients of all rows
+            coefficients, space, data = space.everywhere(coefficients), space.every, None
+        super()._store(data, space, coefficients)

@@ -15,12 +15,17 @@ from preflearn.data import Comparisons, LabelPreferences
 from preflearn.exceptions import DataError
 from preflearn.inference.evidence import Evidence, check_theta, hyperprior_of, numbers
 from preflearn.inference.search import HyperPrior
+from preflearn.items import is_sparse
+from preflearn.kernels.functions import Functions, Landmarks, Waves
+from preflearn.kernels.precomputed import KernelRows
+from preflearn.kernels.rules import is_precomputed
 from preflearn.likelihoods import get_likelihood
-from preflearn.models._asked import OfStatements
 from preflearn.models._observations import Edges, Statements, merged_edges
-from preflearn.models._sum_of_terms import MANY_PAIRS, MOST_FUNCTIONS, Choice, check_kernel, choose
+from preflearn.models._sum_of_terms import MANY_PAIRS, MOST_FUNCTIONS, Choice, choose
+from preflearn.models.asked import OfStatements
 from preflearn.operators import FloatArray, IntArray
-from preflearn.terms import ItemKernel, SkewBasis
+from preflearn.terms.circles import SkewBasis
+from preflearn.terms.utility import ItemKernel, check_kernel
 
 FAR = 1e6  # times or part of the size of covariates: what updates have added cannot be further away
 
@@ -34,6 +39,7 @@ def choice_state(choice: Choice) -> dict[str, Any]:
         "functions": None if choice.basis is None else (choice.basis.V, *choice.basis.kept),
         "kernels": choice.kernels,
         "scale": choice.scale,
+        "weighted": None if choice.weighted is None else choice.weighted.state(),
     }
 
 
@@ -55,7 +61,8 @@ def choice_again(model: OfStatements, X: Comparisons, data: Statements, state: d
     scale = scale_again(state["scale"], start)
     kind = state["latents"]
     allowed = {
-        "items": found["circles"] is None,
+        "weights": model.approximation is not None,
+        "items": found["circles"] is None and model.approximation is None,
         "pairs": model.judge_kernel is None or data.pairs[0].shape[0] <= MANY_PAIRS,
         "effects": found["circles"] is not None and X.items is None and model.judge_kernel is None,
         "functions": found["circles"] is not None and X.items is not None and model.judge_kernel is None,
@@ -63,7 +70,8 @@ def choice_again(model: OfStatements, X: Comparisons, data: Statements, state: d
     if not allowed.get(kind, False):
         raise DataError(f"latents {kind!r} do not go with these parts")
     basis = _basis(state["functions"], data.used.shape[0]) if kind == "functions" else None
-    return replace(start, kind=kind, basis=basis, kernels=kernels, scale=scale, **found)
+    weighted = None if start.weighted is None else _functions(state["weighted"], X.items)
+    return replace(start, kind=kind, basis=basis, kernels=kernels, scale=scale, weighted=weighted, **found)
 
 
 def scale_again(kept: Any, start: Choice) -> FloatArray | None:
@@ -76,6 +84,21 @@ def scale_again(kept: Any, start: Choice) -> FloatArray | None:
     if scale.shape != here.shape or scale.min() <= 0 or np.abs(np.log(scale / here)).max() > np.log(FAR):
         raise DataError("the sizes of the covariates are not those of the comparisons")
     return scale
+
+
+def _functions(state: Any, X: Any) -> Functions:
+    """Return the functions of a `state` for rows like X; raise where they are not."""
+    d = X.shape[1]
+    if set(state) == {"basis"} and state["basis"].ndim == 2 and state["basis"].shape[1] == d:
+        basis = state["basis"]
+        if not np.isfinite(basis.data if is_sparse(basis) else basis).all():
+            raise DataError("landmarks are not finite")
+        return Landmarks(basis)
+    if set(state) == {"directions", "shift"}:
+        Z, shift = numbers(state["directions"], "directions"), numbers(state["shift"], "shift")
+        if Z.ndim == 2 and Z.shape[0] == d == shift.shape[0]:
+            return Waves(Z, shift)
+    raise DataError("the functions are not of these features")
 
 
 def _basis(functions: Any, n_items: int) -> SkewBasis:
@@ -97,10 +120,17 @@ def _item_kernel(X: Comparisons, used: IntArray, kernels: Any) -> ItemKernel | N
     if kernel is not None:
         if not isinstance(kernel, Kernel):
             raise DataError("a kernel is not a kernel object")
-        check_kernel("items", kernel, "kernel")
+        _check_between(kernel, X.items)
     if own is not None:
         _check_constant(own)
     return ItemKernel(None if X.items is None else X.items[used], kernel, own, used.shape[0])
+
+
+def _check_between(kernel: Kernel, items: Any) -> None:
+    """Raise unless a kernel is one between such items."""
+    check_kernel("items", kernel, "kernel")
+    if is_precomputed(kernel) != isinstance(items, KernelRows):
+        raise DataError("the kernel is not one between these items")
 
 
 def _check_constant(kernel: Any) -> None:
@@ -137,6 +167,6 @@ def edges_again(state: dict[str, Any]) -> tuple[Edges, Any, Any, Any, Any]:
         raise DataError("the names of the features are not those of the columns")
     if not likelihood.log_concave or not isinstance(kernel, Kernel):
         raise DataError("the likelihood or the kernel does not fit labels")
-    check_kernel("labels", kernel, "kernel")
+    _check_between(kernel, edges.X)
     likelihood.check_outcomes(edges.outcome)
     return edges, labels, names, kernel, likelihood

@@ -17,7 +17,9 @@ from scipy.sparse.linalg import lsqr
 from preflearn.data import Comparisons, LabelPreferences
 from preflearn.exceptions import DataError, DataWarning, first_few
 from preflearn.inference.contract import Observed
-from preflearn.models._asked import OfStatements
+from preflearn.kernels.precomputed import KernelRows
+from preflearn.kernels.rules import is_precomputed
+from preflearn.models.asked import OfStatements
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Items, Rows, Who, pair_operator
 
@@ -297,6 +299,23 @@ def _is_difference(X: Comparisons, column: FloatArray) -> bool:
     size = float(np.linalg.norm(column))
     found: Any = lsqr(A, column, atol=1e-12, btol=1e-12, iter_lim=4 * X.n_items + 100)
     return float(np.linalg.norm(A @ found[0] - column)) <= SAME * size
+
+
+def with_kernel_rows(owner: str, data: Any, **kernels: Any) -> Any:
+    """Return data whose items are rows of a kernel matrix, where the kernels between items say that they are."""
+    given = {name: is_precomputed(kernel) for name, kernel in kernels.items() if kernel is not None}
+    there = isinstance(data.items, KernelRows)
+    if not any(given.values()) and not there:
+        return data
+    if not all(given.values()) or not given:
+        others = [name for name, precomputed in given.items() if not precomputed] or list(kernels)
+        raise DataError(code="precomputed-beside-features", owner=owner).says(
+            f"the item table is a kernel matrix, and {others[0]} asks for features",
+            f'Use {others[0]}="precomputed" as well, or features for both',
+        )
+    if data.items is None:
+        return data
+    return data._take(slice(None), items=KernelRows.of_training(owner, data.items))
 
 
 class Edges(NamedTuple):

@@ -18,19 +18,11 @@ from preflearn.data.pair_table import warn_before_learning
 from preflearn.exceptions import DataWarning, PreflearnWarning, Setting
 from preflearn.inference.contract import Method, Warm
 from preflearn.inference.ep import EP
-from preflearn.inference.evidence import (
-    METHODS,
-    Evidence,
-    Learned,
-    Search,
-    Solution,
-    Starts,
-    check_theta,
-    learn,
-)
+from preflearn.inference.evidence import METHODS, Evidence, Learned, Search, Solution, Starts, check_theta, learn
 from preflearn.inference.laplace import Laplace
 from preflearn.inference.search import HyperPrior
 from preflearn.items import as_items
+from preflearn.kernels.precomputed import KernelRows
 from preflearn.linalg import few_threads
 from preflearn.models._observations import Statements, read
 from preflearn.models._sum_of_terms import Choice, choose
@@ -54,8 +46,9 @@ class Effect(NamedTuple):
 
     def __str__(self) -> str:
         # two digits of the deviation, whatever the unit
-        digits = 2 if not self.std else max(0, min(12, 1 - int(np.floor(np.log10(self.std)))))
-        estimate, std, low, high = (f"{value:.{digits}f}" for value in self[1:])
+        digits = 2 if not self.std else max(0, 1 - int(np.floor(np.log10(self.std))))
+        form = f".{digits}f" if digits < 7 else ".2g"
+        estimate, std, low, high = (f"{value:{form}}" for value in self[1:])
         return f"{self.name} {estimate} ± {std} (90 %: {low} ... {high})"
 
 
@@ -159,6 +152,8 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         if hyperparameters not in ("keep", "improve"):
             raise ValueError(f'update: hyperparameters={hyperparameters!r} is not one of "keep", "improve".')
         self.likelihood_.check_outcomes(X.outcome)
+        if self._kernel_rows is not None and X.items is not None:
+            X = X._take(slice(None), items=self._match_columns(X.items, X.feature_names))
         together = concatenate(self.comparisons_, X)
         warn_before_learning(together, type(self).__name__, known=self.comparisons_)
         data = read(self, together, exact=self.likelihood_.margins)
@@ -228,6 +223,7 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         self.info_ = replace(self.info_, **_latents(self._choice, problem, data))
         self.featureless_, self.n_items_ = X.items is None, X.n_items
         self.n_features_in_, self.item_names_ = X.n_features, X.names
+        self._kernel_rows = X.items if isinstance(X.items, KernelRows) else None
         self.classes_ = np.array([-1.0, 1.0])
 
     @property
@@ -268,9 +264,18 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
 
 def _latents(choice: Choice, problem: Any, data: Statements) -> dict[str, Any]:
     """Return what the latents of preferences are, and what share of the variance of circles they lose."""
-    words = {"items": "items", "pairs": "pairs", "effects": "effects of pairs", "functions": "skew functions"}
+    words = {
+        "items": "items",
+        "weights": "weights of functions",
+        "pairs": "pairs",
+        "effects": "effects of pairs",
+        "functions": "skew functions",
+    }
     functions = problem.parts.get("functions")
     lost = 0.0 if functions is None else 1.0 - functions.kept_share(data.pairs)
+    weighted = problem.parts.get("utility functions")
+    if weighted is not None:
+        lost = weighted.lost_share()
     return {"latents": words[choice.kind], "n_latents": problem.n_latents, "lost": max(lost, 0.0)}
 
 

@@ -13,46 +13,32 @@ from operator import add
 from typing import Any, Literal
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.gaussian_process.kernels import (
-    RBF,
-    CompoundKernel,
-    ConstantKernel,
-    DotProduct,
-    Kernel,
-    Matern,
-    RationalQuadratic,
-    Sum,
-    WhiteKernel,
-)
+from sklearn.gaussian_process.kernels import ConstantKernel, Sum, WhiteKernel
 
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, DataWarning, first_few
-from preflearn.inference.evidence import Evidence, Starts
+from preflearn.inference.evidence import LAST_GAIN, Evidence, Starts, maximise_evidence
 from preflearn.inference.independent import DENSE
 from preflearn.inference.problem import Problem
-from preflearn.inference.search import Optimum, quasi_newton
+from preflearn.inference.search import Optimum, maximise, quasi_newton
 from preflearn.items import as_items
+from preflearn.kernels.functions import Functions, Landmarks
+from preflearn.kernels.rules import is_precomputed
 from preflearn.linalg import few_threads
-from preflearn.models._asked import OfStatements
 from preflearn.models._observations import Statements
+from preflearn.models.asked import OfStatements
 from preflearn.operators import FloatArray, IntArray
-from preflearn.terms import (
-    Clusters,
-    Covariates,
-    ItemKernel,
-    PairEffects,
-    PairPreferences,
-    Side,
-    SkewBasis,
-    SkewFunctions,
-    Tastes,
-    TastesByFeatures,
-    Term,
-    Utility,
-)
+from preflearn.terms import Term
+from preflearn.terms.circles import PairEffects, PairPreferences, SkewBasis, SkewFunctions
+from preflearn.terms.clusters import Clusters
+from preflearn.terms.covariates import Covariates
+from preflearn.terms.side import Side
+from preflearn.terms.tastes import Tastes, TastesByFeatures
+from preflearn.terms.utility import DEFAULT_BOUNDS, VARIANCE, ItemKernel, Utility, start_kernel
+from preflearn.terms.utility_functions import UtilityFunctions
 
-Kind = Literal["items", "pairs", "effects", "functions"]  # what the latents of preferences are
+# What the latents of preferences are.
+Kind = Literal["items", "weights", "pairs", "effects", "functions"]
 
 # Distinct pairs above which skew functions are tried, and above which the covariance of pairs is not held at all.
 BASIS_FROM, MANY_PAIRS = 500, 5_000
@@ -66,10 +52,7 @@ FEW_PAIRS = 0.8  # distinct pairs for each item below which pairs are the fewer 
 LITTLE_SHARE = 0.01  # to start from beside reliabilities: tastes could take their place, and would not give it back
 SHARE = (1e-4, 1e3)  # bounds of the variance of a judge's own preferences, in units of the population's
 MOST_TOGETHER = 6_000  # latents of judges with features, whose covariance is held
-DEFAULT_BOUNDS = (1e-5, 1e5)  # scikit-learn's default: the user has not chosen any
-ROUGHNESS = {"laplacian": 0.5, "matern32": 1.5, "matern52": 2.5}  # nu of Matern kernels
-ITEM_KERNELS = ("rbf", "ard", "linear", *ROUGHNESS, "rational_quadratic")
-VARIANCE = (1e-4, 1e4)  # of utilities, in units of the noise
+FEW_LANDMARKS, LANDMARKS_FROM = 128, 500  # landmarks of a rough search, and items from which they save time
 SIDE_VARIANCE = 4.0  # of the side's advantage, in squared units of the noise: two deviations of it are likely
 
 
@@ -99,13 +82,18 @@ class Choice:
     judge_features: Any = None
     n_judges: int = 0
     scale: FloatArray | None = None  # of the covariates
+    weighted: Functions | None = None  # functions that utilities are sums of
 
     def terms(self, data: Statements, rest: bool = False) -> list[Term]:
         """Return the terms; with ``rest`` skew functions leave an effect of each pair."""
         n, rows, kernels = data.used.shape[0], data.rows, self.kernels
         circles: Any = self.circles
         found: list[Term] = [] if self.utility is None else [Utility(self.utility)]
-        if self.kind == "pairs":
+        if self.kind == "weights":
+            assert self.utility is not None
+            assert self.weighted is not None
+            found = [UtilityFunctions(self.utility, self.weighted)]
+        elif self.kind == "pairs":
             found = [PairPreferences(self.utility, circles, n, data.pairs)]
         elif self.kind == "effects":
             found.append(PairEffects(circles, data.pairs))
@@ -147,6 +135,21 @@ class Choice:
         many = self.kind == "pairs" and data.pairs[0].shape[0] > BASIS_FROM and "share" not in self.kernels
         return self.circles is not None and self.circles.X is not None and (self.kind == "functions" or many)
 
+    def roughly(self, data: Statements) -> Choice | None:
+        """Return the choice with sums of a few functions in the place of many utilities; None where none suit it."""
+        part = self.utility
+        if self.kind != "items" or self.circles is not None or not self.kernels.keys() <= {"side", "covariates"}:
+            return None
+        if part is None or part.own is not None or part.kernel is None or is_precomputed(part.kernel):
+            return None
+        if part.n_items < LANDMARKS_FROM:
+            return None
+        # evenly along one direction, which is the same however the items are ordered
+        means = as_items(part.X).means()
+        place = np.asarray(means @ np.random.default_rng(0).standard_normal(means.shape[1])).ravel()
+        picked = np.argsort(place)[np.linspace(0, part.n_items - 1, FEW_LANDMARKS).astype(np.intp)]
+        return replace(self, kind="weights", weighted=Landmarks(part.X[np.sort(picked)]))
+
     def with_rest(self, data: Statements, lost: float) -> Problem:
         """Return the problem with functions that suit these parameters, and an effect of each pair for the rest."""
         assert self.circles is not None
@@ -173,8 +176,35 @@ def choose(model: OfStatements, X: Comparisons, data: Statements, known: Choice 
         utility, circles = (None if part is None else part.over(rows, n) for part in old)
         rest["kernels"] |= known.kernels
         rest["scale"] = rest.get("scale") if known.scale is None else known.scale
+    if model.approximation is not None:
+        if known is None or known.weighted is None:
+            rest["weighted"] = _functions(model, utility)
+        else:
+            rest["weighted"] = known.weighted
+        return Choice("weights", utility, circles, **rest)
     kind, basis = _kind(model, utility, circles, data)
     return Choice(kind, utility, circles, basis, **rest)
+
+
+def _functions(model: OfStatements, utility: ItemKernel | None) -> Functions:
+    """Return the functions that utilities are sums of; raise where a model has more than utilities of features."""
+    beside = {"cyclic_kernel": model.cyclic_kernel, "judge_kernel": model.judge_kernel}
+    beside |= {"own_effect": model.own_effect, "cluster": model.cluster, "judge_reliability": model.judge_reliability}
+    if model.side == "judge":
+        beside["side"] = "judge"
+    given = [name for name, value in beside.items() if value]
+    if given:
+        raise DataError(code="approximation-beside", owner="PreferenceGP").says(
+            f"with approximation utilities are all that is learned of the items, and {first_few(given)} is given, too",
+            f"Leave {given[0]} out, or the approximation",
+        )
+    if utility is None or utility.kernel is None or is_precomputed(utility.kernel):
+        raise DataError(code="approximation-without-features", owner="PreferenceGP").says(
+            "approximation stands in for a kernel between features, and the items have none",
+            "Give Comparisons an item table, or leave approximation=None",
+        )
+    found: Functions = model.approximation.functions(utility.kernel, utility.X)
+    return found
 
 
 def _kind(
@@ -327,155 +357,27 @@ def _judge_features(X: Comparisons, names: Any, n_judges: int) -> Any:
     return np.concatenate([known, np.tile(known.mean(axis=0), (n_judges - len(known), 1))])
 
 
-def start_kernel(owner: str, kernel: Any, items: Any, unit: float = 1.0, *, parameter: str = "kernel") -> Any:
-    """Return the kernel to start from: a default, or the given one with bounds where it has none of its own.
+def search_from_rough_optima(
+    choice: Choice, data: Statements, evidence: Evidence, first: Starts
+) -> tuple[Evidence, list[Optimum]]:
+    """Search from the first start, and from where rough searches from the others end; see `maximise_evidence`.
 
-    ``unit`` is the unit of utilities, squared, which variances are multiples of; messages call the kernel
-    ``parameter``.
-
-    A length scale is between a twentieth of the typical distance of two items and twenty times their largest (per
-    feature: of its range): below, all items are unrelated; above, the kernel is linear.
+    A rough search takes sums of a few functions for the utilities, which costs a small part. Several may end alike.
     """
-    typical, largest, spread, extent = _sizes(owner, items)
-    if kernel is None or isinstance(kernel, str):
-        kernel = _named_kernel("rbf" if kernel is None else kernel, typical, spread, unit)
-    check_kernel(owner, kernel, parameter)
-    changed: dict[str, Any] = {}
-    for name, value in kernel.get_params().items():
-        if not name.endswith("_bounds") or isinstance(value, str) or np.shape(value) != (2,):
-            continue
-        if tuple(np.asarray(value, dtype=float)) != DEFAULT_BOUNDS:
-            continue
-        what = name.removesuffix("_bounds")
-        if what.endswith("length_scale"):
-            if np.ndim(kernel.get_params()[what]) == 1 and np.size(kernel.get_params()[what]) == extent.shape[0]:
-                changed[name] = np.column_stack([0.05 * spread, 20 * extent * np.sqrt(extent.shape[0])])
-            else:
-                changed[name] = (0.05 * typical, 20 * largest)
-        elif what.endswith("constant_value"):
-            changed[name] = VARIANCE[0] * unit, VARIANCE[1] * unit
-    return clone(kernel).set_params(**changed) if changed else kernel
-
-
-def _named_kernel(name: str, typical: float, spread: FloatArray, unit: float) -> Any:
-    """Return a variance times the kernel of a name, in the units of the items."""
-    if name == "linear":
-        # two items at the typical distance differ as they do under an "rbf": 2 (1 - exp(-1/2)) = 0.79 variances
-        per = unit * 2 * (1 - np.exp(-0.5)) / typical**2
-        return ConstantKernel(per, (VARIANCE[0] * per, VARIANCE[1] * per)) * DotProduct(0.0, "fixed")
-    if name == "rational_quadratic":
-        return ConstantKernel(unit) * RationalQuadratic(typical)
-    if name in ROUGHNESS:
-        return ConstantKernel(unit) * Matern(typical, nu=ROUGHNESS[name])
-    return ConstantKernel(unit) * RBF(spread * np.sqrt(2 * spread.shape[0]) if name == "ard" else typical)
-
-
-def check_kernel(owner: str, kernel: Any, parameter: str) -> None:
-    """Refuse kernels that cannot be the covariance of utilities, and parameters whose logarithms do not exist."""
-    if isinstance(kernel, type):
-        raise TypeError(f"{owner}: {parameter} is the class {kernel.__name__}; pass an object, {kernel.__name__}(...).")
-    if isinstance(kernel, CompoundKernel):
-        raise TypeError(
-            f"{owner}: {parameter} is a CompoundKernel, several kernels at once. Use a sum or a product of kernels."
-        )
-    for part in _parts(kernel):
-        if isinstance(part, WhiteKernel):
-            cure = " For effects of items beyond their features use own_effect=True (PreferenceGP)."
-            raise ValueError(
-                f"{owner}: {parameter} has a WhiteKernel, which adds noise to every observation, but outcomes already "
-                f"have noise.{cure if parameter == 'kernel' else ' Leave it out.'}"
-            )
-        if getattr(part, "metric", None) == "precomputed":
-            raise ValueError(
-                f"{owner}: {parameter} is precomputed, but a kernel between features is needed. Give the features "
-                "themselves, or make a table whose inner products are the kernel's values and use DotProduct()."
-            )
-    _check_values(owner, kernel, parameter)
-
-
-def _check_values(owner: str, kernel: Any, parameter: str) -> None:
-    given = kernel.get_params()
-    for name, value in given.items():
-        if name.endswith("_bounds") and not (isinstance(value, str) and value == "fixed"):
-            bounds = _numbers(value)
-            low, high = (
-                (bounds[..., 0], bounds[..., 1])
-                if bounds.shape[-1:] == (2,) and bounds.size
-                else (np.full(1, np.nan),) * 2
-            )
-            if not ((low > 0) & (low <= high) & (high < np.inf)).all():
-                shown = value.tolist() if isinstance(value, np.ndarray) else value
-                raise ValueError(
-                    f"{owner}: bounds of {name.removesuffix('_bounds')} of {parameter} are {shown!r}; they must be "
-                    'pairs (low, high) of positive finite numbers, or "fixed".'
-                )
-        elif name.rpartition("__")[2] in ("nu", "exponent"):
-            number = _numbers(value)
-            if number.ndim or not number > 0:
-                raise ValueError(f"{owner}: {name} of {parameter} is {value!r}; it must be a positive number.")
-    for free in kernel.hyperparameters:
-        value = given[free.name]
-        values = _numbers(value)
-        if not ((values >= 0) & (values < np.inf)).all() or not (free.fixed or values.all()):
-            shown = value.tolist() if isinstance(value, np.ndarray) else value
-            raise ValueError(f"{owner}: {free.name} of {parameter} is {shown!r}; it must be positive and finite.")
-
-
-def _numbers(value: Any) -> FloatArray:
-    """Return a value as real numbers, NaN where it is something else."""
-    try:
-        return np.asarray(np.nan if value is None or isinstance(value, str) else value, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.full((), np.nan)
-
-
-def _sizes(owner: str, items: Any) -> tuple[float, float, FloatArray, FloatArray]:
-    """Return typical and largest distance of two items, and the deviation and range of every feature.
-
-    Of bags these are distances of points, every bag counting the same.
-    """
-    given, n_items = as_items(items), items.shape[0]
-    share = None if given.one_row_each else given.point_weights(np.full(n_items, 1 / n_items))
-    items = given.points
-    size = float(abs(items).max()) if items.shape[1] else 0.0
-    if size > 1e100:
-        raise DataError(code="features-overflow", owner=owner).says(
-            f"features reach {size:.0e}, whose squares overflow",
-            "Scale them, for example by OnItems(StandardScaler()), or take logarithms",
-        )
-    if hasattr(items, "tocsc"):
-        mean = np.asarray(items.mean(axis=0)).ravel()
-        square = np.asarray(items.multiply(items).mean(axis=0)).ravel()
-        variance = np.maximum(square - mean**2, 0.0)
-        extent = np.asarray((items.max(axis=0) - items.min(axis=0)).todense()).ravel()
-    else:
-        variance = items.var(axis=0) if share is None else share @ np.square(items - share @ items)
-        extent = np.ptp(items, axis=0)
-        variance = np.where(extent > 0, variance, 0.0)
-    spread = np.where(variance > 0, np.sqrt(variance), 1.0)
-    extent = np.where(extent > 0, extent, 1.0)
-    typical = float(np.sqrt(2 * variance.sum())) or 1.0
-    return typical, max(float(np.sqrt((extent[variance > 0] ** 2).sum())), typical), spread, extent
-
-
-def length_scales(kernel: Any, n_features: int) -> FloatArray | None:
-    """Return the length scale of every feature, if the kernel has exactly one part with length scales."""
-    found = [part for part in _parts(kernel) if hasattr(part, "length_scale")]
-    if len(found) != 1:
-        return None
-    return np.asarray(np.broadcast_to(np.asarray(found[0].length_scale, dtype=np.float64), (n_features,)))
-
-
-def _parts(kernel: Any) -> list[Any]:
-    inner = [value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel)]
-    return [part for one in inner for part in _parts(one)] if inner else [kernel]
+    rough = choice.roughly(data) if len(first.points) > 1 else None
+    if rough is not None:
+        like = evidence.over(rough.problem(data), evidence.likelihood)
+        ends = maximise(like.penalised, first.points[1:], first.bounds, gain=LAST_GAIN)
+        different = {one.theta.tobytes(): one.theta for one in ends}
+        first = first._replace(points=[first.points[0], *different.values()])
+    return maximise_evidence(evidence, first)
 
 
 # A search with skew functions that lose this share of the variance, and are chosen anew where a log parameter of the
 # circles has changed by more than that.
 LOST_IN_SEARCH, AWAY = 0.03, 0.2
 FIRST, SHORT, LONGEST, MOST = 0.3, 1e-3, 1.0, 60  # its first, shortest and longest step, and evaluations
-WORSE, GAIN = 0.5, 0.02  # nats that a step may lose, as other functions hold more or less, and that the last promises
+WORSE, GAIN = 0.5, 0.02  # nats that a step may lose, as functions differ, and that the last one would gain
 TOL = 1e-5  # of a mode on the way
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from types import MethodType
 from typing import Any, NamedTuple
 
@@ -14,15 +15,16 @@ from preflearn.data import Comparisons
 from preflearn.data.fields import check_count
 from preflearn.inference.evidence import Solution
 from preflearn.inference.independent import DENSE
-from preflearn.linalg import draw_normal, few_threads, generator
+from preflearn.items import as_items
+from preflearn.linalg import distinct_numbers, draw_normal, few_threads, generator
 from preflearn.metrics.pairwise import score_of_margins
-from preflearn.models._asked import OfStatements
 from preflearn.models._observations import Statements
+from preflearn.models.asked import OfStatements
 from preflearn.models.ranking import (
-    DifferencePosterior,
     Part,
     PreferenceMatrix,
     Ranking,
+    better_probabilities,
     mix,
     outcome_probabilities,
     preference_matrix_of,
@@ -32,7 +34,7 @@ from preflearn.models.ranking import (
     share_ties,
 )
 from preflearn.operators import FloatArray, IntArray
-from preflearn.terms import Items, Rows, Who
+from preflearn.terms import POPULATION, UNKNOWN, Items, Rows, Who
 
 Mixture = list[tuple[float, Solution]]
 Moments = tuple[FloatArray, FloatArray]
@@ -173,16 +175,22 @@ class UtilityPosterior(OfStatements):
         rows = Rows.of_items(new, "nothing", who=self._judge(judge, len(new.number), "predict_utility"))
         if return_cov:
             return mix(self._joints(rows))
-        mean, variance = mix(self._moments(rows))
+        mean, variance = mix(self._moments(rows, variances=return_std))
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def _moments(self, rows: Rows, total: int = 0) -> list[Part]:
-        """Return means and variances of rows, some of ``total``, for each solution of the mixture."""
+    def _moments(self, rows: Rows, total: int = 0, *, variances: bool = True) -> list[Part]:
+        """Return means and variances of rows, some of ``total``, for each solution of the mixture.
+
+        Where only means are wanted, variances may be NaN.
+        """
+        if variances:
+            self._check_variances(rows.items)
         with few_threads(self._size(rows.items)):
             return [Part(w, *_moments(s, rows, total), s.likelihood) for w, s in self._mixture]
 
     def _joints(self, rows: Rows) -> list[Part]:
         """Return means and covariance of rows, for each solution of the mixture."""
+        self._check_variances(rows.items)
         with few_threads(self._size(rows.items)):
             found = [(w, s.posterior.joint(s.problem.query(rows, joint=True)), s) for w, s in self._mixture]
         return [Part(w, *moments, s.likelihood) for w, moments, s in found]
@@ -210,6 +218,7 @@ class UtilityPosterior(OfStatements):
         pairs: tuple[IntArray, IntArray] | None = None,
     ) -> FloatArray:
         """Return draws of utilities, or of preferences between listed pairs."""
+        self._check_variances(new)
         rows = Rows.of_items(new, "nothing", who=asked)
         if pairs is not None:
             who = None if asked is None else Who(np.full(len(pairs[0]), asked.number[0]), asked.X)
@@ -341,19 +350,69 @@ class UtilityPosterior(OfStatements):
         mean, or mean and std : ndarray (m,)
             In units of utility.
         """
-        mean, variance = mix(self._differences(X, side))
+        mean, variance = mix(self._differences(X, side, variances=return_std))
         return (mean, np.sqrt(variance)) if return_std else mean
 
-    def difference_posteriors(self, X: Comparisons, *, side: bool = False) -> list[DifferencePosterior]:
+    @_OfUtilities
+    def joint_utilities(self, items: Any = None, judges: Any = (None,)) -> tuple[FloatArray, FloatArray]:
+        """Return the joint posterior of utilities for several judges: means (n_judges, n_items) and their covariance.
+
+        Items are as in `predict_utility`. A judge None is the population that judges come from; one that was never seen
+        is a stranger. The covariance (n_judges * n_items, n_judges * n_items) has one judge after the other.
+        """
+        check_is_fitted(self)
+        new, _ = self._items_of_table(items)
+        panel, n = self._panel(list(judges), "joint_utilities"), len(new.number)
+        places = np.tile(np.arange(n), len(judges))
+        who = None if panel is None else Who(np.repeat(panel.number, n), panel.X)
+        mean, covariance = mix(self._joints(Rows(new, places, places, "nothing", who=who)))
+        return mean.reshape(-1, n), covariance
+
+    def joint_differences(self, X: Comparisons) -> tuple[FloatArray, FloatArray]:
+        """Return the joint posterior of utility differences, first minus second: means (m,) and covariance (m, m).
+
+        Of the judges of X where it has some, else of the population, with neither clusters nor reliabilities; circles
+        are a part of it.
+        """
+        check_is_fitted(self)
+        rows, sign = self._rows_of_pairs(X)
+        panel = self._panel([None] * len(X) if X.judge is None else X.judge.tolist(), "joint_differences")
+        mean, covariance = mix(self._joints(replace(rows, who=panel)))
+        return sign * mean, sign[:, None] * covariance * sign
+
+    @property
+    def reliabilities(self) -> dict[Any, float] | None:
+        """Reliability of each judge by name; None where none were learned."""
+        if self._reliability is None:
+            return None
+        return dict(zip(self.judges_.tolist(), self._reliability[0].tolist(), strict=True))
+
+    def newcomer_variance(self, X: Comparisons, *, judge: bool = True) -> FloatArray:
+        """Return the prior variance (m,) that a cluster, and a ``judge``, that was never seen adds to differences."""
+        check_is_fitted(self)
+        rows, _ = self._rows_of_pairs(X)
+
+        def variance(cluster: int, who: int) -> FloatArray:
+            asked = replace(
+                rows,
+                cluster=np.full(len(rows), cluster) if self.cluster else None,
+                who=Who(np.full(len(rows), who)) if self._knows_judges else None,
+            )
+            total = [w * sum(term.ask(asked).variance for term in s.problem.terms) for w, s in self._mixture]
+            return np.asarray(sum(total))
+
+        return variance(UNKNOWN, UNKNOWN if judge else POPULATION) - variance(POPULATION, POPULATION)
+
+    def difference_posteriors(self, X: Comparisons, *, side: bool = False) -> list[Part]:
         """Return the posterior of the utility differences, first minus second, at every point of the hyperparameters.
 
         The posterior is their mixture, of which `predict_difference` gives mean and deviation only; X and side are as
         there. There is one point unless ``hyperparameters="average"``.
         """
-        return [DifferencePosterior(w, link, m, np.sqrt(v)) for w, m, v, link in self._differences(X, side)]
+        return self._differences(X, side)
 
     def preference_matrix(self, items: Any = None, *, judge: Any = None) -> PreferenceMatrix:
-        """Return which of two items is preferred, by how much and how surely, for all pairs of items.
+        """Return which of two items is preferred, by how much, how surely, and which is better, for all pairs of items.
 
         Items and judge are as in `predict_utility`.
         """
@@ -431,9 +490,15 @@ class UtilityPosterior(OfStatements):
         """Return P(second preferred), P(tie) and P(first preferred), (m, 3); see `predict_difference`."""
         return outcome_probabilities(self._differences(X, side))[:, ::-1]
 
-    def predict_proba(self, X: Comparisons, *, side: bool = False) -> FloatArray:
-        """Return P(second preferred) and P(first preferred), (m, 2), ties shared equally; see `predict_difference`."""
-        return share_ties(self.predict_outcome_proba(X, side=side))
+    def predict_proba(self, X: Comparisons, *, side: bool = False, noise: bool = True) -> FloatArray:
+        """Return P(second preferred) and P(first preferred), (m, 2), ties shared equally; see `predict_difference`.
+
+        Who wins the next comparison, or with ``noise=False`` who is better: P(utility of first > utility of second),
+        kpcrank (11). A comparison errs, so the second is the surer of the two, and the one that more data drive to 0 or
+        1: an item that wins 60 % of its games may well be better with a probability of 99 %.
+        """
+        parts = self._differences(X, side)
+        return share_ties((outcome_probabilities(parts) if noise else better_probabilities(parts))[:, ::-1])
 
     def predict(self, X: Comparisons) -> FloatArray:
         """Return +1 where the first item is predicted to be preferred, -1 where the second, 0 for equal utilities."""
@@ -443,7 +508,7 @@ class UtilityPosterior(OfStatements):
         """Return the share of comparisons whose winner is predicted; ties are left out, equal predictions count 1/2."""
         return score_of_margins(X, self.decision_function(X))
 
-    def _differences(self, X: Comparisons, side: bool = False) -> list[Part]:
+    def _differences(self, X: Comparisons, side: bool = False, *, variances: bool = True) -> list[Part]:
         check_is_fitted(self)
         if side and not self.side:
             raise ValueError(
@@ -451,26 +516,33 @@ class UtilityPosterior(OfStatements):
                 f"know. Fit it with {type(self).__name__}(side=True), or leave side=False."
             )
         X = self._pairs_of(X)
-        used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
-        m = len(X)
-        # Every pair is computed with its lower item first and then turned: swapping sides flips the sign exactly.
-        first, second = place[:m], place[m:]
-        low, high = np.minimum(first, second).astype(np.intp), np.maximum(first, second).astype(np.intp)
-        sign = np.where(first == low, 1.0, -1.0)
+        rows, sign = self._rows_of_pairs(X)
         numbers, asked = self._covariates_of(X), self._judges_of(X)
-        rows = Rows(
-            self._items_of(X, used),
-            low,
-            high,
+        rows = replace(
+            rows,
             side=sign if side else None,
             who=asked,
             cluster=self._clusters_of(X),
             covariates=None if numbers is None else sign[:, None] * numbers,
         )
-        answers = self._moments(rows, m)
+        answers = self._moments(rows, len(X), variances=variances)
         if asked is not None and self._reliability is not None:
             answers = [_as_reliable(*self._reliability, asked, part) for part in answers]
         return [part._replace(mean=sign * part.mean) for part in answers]
+
+    def _rows_of_pairs(self, X: Comparisons) -> tuple[Rows, FloatArray]:
+        """Return rows about pairs, the lower item first, and -1 where that is the second one.
+
+        Every pair is computed this way round and then turned: swapping sides flips the sign exactly.
+        """
+        used, place = distinct_numbers(np.concatenate([X.first, X.second]), X.n_items)
+        first, second = place.reshape(2, -1)
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        return Rows(self._items_of(X, used), low, high), np.where(first == low, 1.0, -1.0)
+
+    def _check_variances(self, new: Items) -> None:
+        """Raise where covariances of some items are not known."""
+        as_items(new.X).check_variances(type(self).__name__)
 
     def _size(self, new: Items) -> int:
         """Return the order of the largest matrix that an answer about new items takes."""
@@ -482,7 +554,7 @@ def _moments(s: Solution, rows: Rows, total: int) -> tuple[FloatArray, FloatArra
     if not len(rows):
         return np.zeros(0), np.zeros(0)
     step = max(1, BLOCK // max(1, s.problem.order))
-    if s.problem.direct or rows.against != "item" or len(rows) <= step:
+    if s.problem.direct or rows.against != "item" or s.problem.width(rows) <= step:
         return s.posterior.moments(s.problem.query(rows, total=total))
     parts = [
         s.posterior.moments(s.problem.query(rows.few(slice(start, start + step)), total=total))

@@ -36,9 +36,9 @@ from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.models._model_state import scale_again
 from preflearn.models._observations import Statements, check_maximum, read
 from preflearn.models._preference import PreferenceModel, warn_only_noise, warn_unfinished
-from preflearn.models._sum_of_terms import VARIANCE, Choice, beside
+from preflearn.models._sum_of_terms import Choice, beside
 from preflearn.operators import FloatArray
-from preflearn.terms import ItemKernel
+from preflearn.terms.utility import VARIANCE, ItemKernel
 
 N_POINTS = 16  # of an average, for each parameter
 FEW_ITEMS = 300  # up to which several starts cost nothing
@@ -351,15 +351,6 @@ def utilities_by_least_squares(A: Any, weight: FloatArray) -> Callable[[FloatArr
     """Return b -> (A'WA)⁻ A'b for columns b, by conjugate gradients; W is the diagonal of ``weight``.
 
     A (n_pairs, n_items) has +1 for the lower and -1 for the higher item of each distinct pair.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import scipy.sparse as sp
-    >>> A = sp.csr_array([[1.0, -1.0, 0.0], [1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])
-    >>> f = utilities_by_least_squares(A, np.ones(3))(np.array([[1.0], [2.0], [1.0]]))
-    >>> (f[:, 0] - f[2, 0]).round(6)
-    array([2., 1., 0.])
     """
     design = Design(A)
     precision = Precision(design, weight, math.inf, 0)

@@ -25,7 +25,6 @@ from preflearn.inference.evidence import (
     Starts,
     hyperprior_of,
     learned_again,
-    maximise_evidence,
     numbers,
 )
 from preflearn.inference.search import starts
@@ -33,15 +32,21 @@ from preflearn.likelihoods import LIKELIHOOD_NAMES, get_likelihood
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import few_threads, generator
 from preflearn.models._model_state import choice_again, choice_state, hyperprior_again
-from preflearn.models._observations import Statements, read
+from preflearn.models._observations import Statements, read, with_kernel_rows
 from preflearn.models._preference import PreferenceModel, warn_few_points, warn_only_noise, warn_unfinished
-from preflearn.models._sum_of_terms import ITEM_KERNELS, Choice, choose, length_scales, search_by_functions
+from preflearn.models._sum_of_terms import Choice, choose, search_by_functions, search_from_rough_optima
 from preflearn.models._utility_answers import LeftOut, without_comparisons, without_items, without_judges
 from preflearn.models.ranking import share_ties
 from preflearn.operators import FloatArray
-from preflearn.terms import Reliability
 from preflearn.terms.circles import circle_variance
+from preflearn.terms.reliability import Reliability
+from preflearn.terms.utility import ITEM_KERNELS, length_scales
 
+MANY_ITEMS, MANY_DRAWS, FEW_DRAWS = (
+    3_000,
+    4_000,
+    400,
+)  # draws over which places of so many items, and of more, are counted
 RELIABILITY = 0.1  # deviation of the reliabilities of judges of one kind a priori
 
 
@@ -52,12 +57,17 @@ class PreferenceGP(PreferenceModel):
 
     Parameters
     ----------
-    kernel : Kernel, {"rbf", "ard", "linear", "laplacian", "matern32", "matern52", "rational_quadratic"} or None
-        Prior covariance of utilities: any kernel of ``sklearn.gaussian_process.kernels``. None is "rbf", a variance
-        times a Gaussian kernel whose length scale starts at the typical distance of two items; "ard" has one length
-        scale per feature. Bounds that were left at scikit-learn's default are tied to the distances of the items.
-        For items without features None is a variance times the identity (Thurstone or Bradley-Terry with a prior).
-        Beside a ``cyclic_kernel`` None means that there is no utility.
+    kernel : Kernel, None or name, default=None
+        Prior covariance of utilities: any kernel of ``sklearn.gaussian_process.kernels``, or a variance times one
+        with a name: "rbf", "ard", "linear", "laplacian", "matern" ("matern32"), "matern52", "rational_quadratic",
+        "precomputed". None is "rbf", a Gaussian kernel whose length scale starts at the typical distance of two items;
+        "ard" has one length scale per feature. Bounds that were left at scikit-learn's default are tied to the
+        distances of the items. For items without features None is a variance times the identity (Thurstone or
+        Bradley-Terry with a prior). Beside a ``cyclic_kernel`` None means that there is no utility.
+
+        "precomputed": the item table is the kernel matrix of the items, and new items are rows of kernel values with
+        these, (n_new, n_items), which say what to expect; with those among the new items beside them,
+        (n_new, n_items + n_new), also how surely.
     likelihood : {"probit", "logit", "gaussian", "davidson"} or likelihood, default="probit"
         How outcomes depend on utility differences; "gaussian" regresses margins, and learns their precision;
         "davidson" always has ties, whose weight it learns, without a threshold;
@@ -79,7 +89,7 @@ class PreferenceGP(PreferenceModel):
         Whether ties are possible. A difference below a threshold is a tie, and the threshold is learned.
     own_effect : bool, default=False
         Whether each item has an own effect, not explained by its features, with a learned variance.
-    cyclic_kernel : Kernel, {"rbf", "ard"} or None, default=None
+    cyclic_kernel : Kernel, {"rbf", "ard", "precomputed"} or None, default=None
         Kernel between items for preferences that no utility explains, such as circles: g(i, j) = f_i - f_j + c(i, j),
         c(i, j) = -c(j, i), with covariance k(i, k) k(j, l) - k(i, l) k(j, k). With ``kernel=None`` there is no utility
         at all (GPGP); for items without features, ConstantKernel() makes c independent from pair to pair.
@@ -107,8 +117,13 @@ class PreferenceGP(PreferenceModel):
     exact : bool, default=False
         Whether circles of items with features are learned over all distinct pairs, however many. If False, skew
         functions are used where they are quicker (``info_`` says which, and the share of the variance that is lost).
+    approximation : Nystroem, RandomFourier or None, default=None
+        Functions whose sums utilities are, for more items than a kernel matrix can be held of: time and memory are
+        proportional to the number of items, and ``info_`` says which share of the kernel's variance is lost. What
+        stands beside utilities can be a side and covariates.
     n_restarts : int, default=2
-        Random starts of the search, beside the kernel's own values; every optimum is kept in ``optima_``.
+        Random starts of the search, beside the kernel's own values; every optimum is kept in ``optima_``. One that
+        leads to an optimum of an earlier start ends there.
     n_points : int, default=64
         Points for ``hyperparameters="average"``.
     random_state : int, RandomState or None, default=None
@@ -194,13 +209,14 @@ class PreferenceGP(PreferenceModel):
         "hyperprior": [Interval(Real, 0, None, closed="neither"), None],
         "ties": ["boolean"],
         "own_effect": ["boolean"],
-        "cyclic_kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard"}), None],
+        "cyclic_kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"rbf", "ard", "precomputed"}), None],
         "judge_kernel": [HasMethods(["diag", "clone_with_theta"]), StrOptions({"identity", "rbf", "ard"}), None],
         "judge_reliability": ["boolean"],
         "side": ["boolean", StrOptions({"judge"})],
         "cluster": ["boolean"],
         "covariates": ["boolean"],
         "exact": ["boolean"],
+        "approximation": [HasMethods(["functions"]), None],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
         "n_points": [Interval(Integral, 8, None, closed="left")],
         "random_state": ["random_state"],
@@ -223,6 +239,7 @@ class PreferenceGP(PreferenceModel):
         cluster: bool = False,
         covariates: bool = True,
         exact: bool = False,
+        approximation: Any = None,
         n_restarts: int = 2,
         n_points: int = 64,
         random_state: Any = None,
@@ -241,6 +258,7 @@ class PreferenceGP(PreferenceModel):
         self.cluster = cluster
         self.covariates = covariates
         self.exact = exact
+        self.approximation = approximation
         self.n_restarts = n_restarts
         self.n_points = n_points
         self.random_state = random_state
@@ -260,6 +278,7 @@ class PreferenceGP(PreferenceModel):
         """
         self._validate_params()
         self._check_data(X)
+        X = with_kernel_rows("PreferenceGP", X, kernel=self.kernel, cyclic_kernel=self.cyclic_kernel)
         warn_before_learning(X, type(self).__name__, parts=self.cyclic_kernel is None or self.kernel is not None)
         likelihood, self._unit = likelihood_of("PreferenceGP", self.likelihood, X.outcome, X.weight, ties=self.ties)
         data = read(self, X, exact=likelihood.margins)
@@ -302,6 +321,9 @@ class PreferenceGP(PreferenceModel):
     def _generator(self) -> Any:
         return generator(self.random_state, "PreferenceGP")
 
+    def _n_draws(self, n_items: int) -> int:
+        return FEW_DRAWS if n_items > MANY_ITEMS and self.approximation is not None else MANY_DRAWS
+
     def _n_points(self, evidence: Evidence) -> int:
         return self.n_points if self.hyperparameters == "average" and len(evidence.parameters) else 0
 
@@ -314,7 +336,7 @@ class PreferenceGP(PreferenceModel):
         choice: Choice = evidence.about
         if choice.searched_by_functions(data) and evidence.reliability is None:
             return partial(search_by_functions, choice, data, rebuild)
-        return maximise_evidence
+        return partial(search_from_rough_optima, choice, data)
 
     def _keep(self, X: Comparisons, data: Statements, learned: Learned) -> None:
         super()._keep(X, data, learned)
@@ -373,6 +395,7 @@ class PreferenceGP(PreferenceModel):
         self._validate_params()
         X, likelihood = state["comparisons"], get_likelihood(state["likelihood"])
         self._check_data(X)
+        X = with_kernel_rows("PreferenceGP", X, kernel=self.kernel, cyclic_kernel=self.cyclic_kernel)
         self._unit = float(numbers(state["unit"], "unit"))
         likelihood.check_outcomes(X.outcome if likelihood.margins else np.sign(X.outcome))
         data = read(self, X, exact=likelihood.margins)

@@ -7,49 +7,36 @@ from numbers import Integral
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.linalg import eigh
+from scipy.special import ndtr
+from scipy.stats import norm
+from scipy.stats.qmc import Sobol
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from preflearn.data import LabelPreferences, from_class_labels
-from preflearn.data.fields import check_labels, label_array
-from preflearn.data.label_preferences import label_codes
-from preflearn.data.tables import check_items
-from preflearn.exceptions import DataError
-from preflearn.inference.blocks import BlockDesign, BlockFactor, between, cover_cost, vertex_cover
+from preflearn.data.fields import label_array
 from preflearn.inference.contract import Observed
 from preflearn.inference.dense import DenseSystem
 from preflearn.inference.evidence import METHODS, Evidence, Learned, Starts, learn, learned_again, numbers
+from preflearn.inference.label_blocks import BlockDesign, BlockFactor, between, cover_cost, vertex_cover
 from preflearn.inference.search import starts
+from preflearn.items import as_items
+from preflearn.kernels.precomputed import KernelRows
+from preflearn.kernels.rules import is_precomputed
 from preflearn.likelihoods import LIKELIHOOD_NAMES
 from preflearn.likelihoods.resolve import likelihood_of
 from preflearn.linalg import generator
-from preflearn.metrics import pairwise_accuracy
-from preflearn.models._asked import OfItems
 from preflearn.models._model_state import edges_again
-from preflearn.models._observations import Edges, merged_edges
-from preflearn.models._preference import OfEvidence, warn_only_noise, warn_unfinished
-from preflearn.models._sum_of_terms import ITEM_KERNELS, start_kernel
-from preflearn.models.ranking import Part, probability_of
+from preflearn.models._observations import Edges, merged_edges, with_kernel_rows
+from preflearn.models._preference import OfEvidence, warn_few_points, warn_only_noise, warn_unfinished
+from preflearn.models.of_labels import OfLabels, label_data
+from preflearn.models.ranking import Part, mix, probability_of
 from preflearn.operators import FloatArray, IntArray
-from preflearn.terms import ItemKernel, Items, Parameters
+from preflearn.terms import Items, Parameters
 from preflearn.terms.labels import Labels, contrasts, selection
-
-
-def label_data(owner: str, X: Any, y: Any) -> LabelPreferences:
-    """Return what fit was given as label preferences; rows with class labels are the classification graph."""
-    if isinstance(X, LabelPreferences):
-        if y is not None:
-            raise TypeError(f"{owner}: LabelPreferences carry their own outcomes, but y was given as well. Pass one.")
-        return X
-    if y is None:
-        raise TypeError(
-            f"{owner} learns from LabelPreferences, or from rows X with class labels y; got {type(X).__name__} alone. "
-            "Build LabelPreferences(items, item, first, second) or see preflearn.data.from_label_rankings."
-        )
-    return from_class_labels(X, y)
-
+from preflearn.terms.utility import ITEM_KERNELS, ItemKernel, start_kernel
 
 BLOCK = 2**22  # numbers held at a time
+DRAWS, NODES = 512, 8  # of utilities, and of the noise, for probabilities to be first
 
 
 @dataclass(frozen=True)
@@ -59,7 +46,7 @@ class LabelProblem:
     estimated: ClassVar[bool] = False
     labels: Labels
     design: BlockDesign
-    cover: Any  # (P, n): see `preflearn.inference.blocks`
+    cover: Any  # (P, n): see `preflearn.inference.label_blocks`
 
     @classmethod
     def of(cls, edges: Edges, labels: Any, kernel: Any, *, shared: bool) -> LabelProblem:
@@ -106,14 +93,14 @@ class LabelProblem:
         return DenseSystem(self.design, BlockFactor(grams, self.cover)), pull
 
 
-class LabelPreferenceGP(OfEvidence, OfItems):
+class LabelPreferenceGP(OfEvidence, OfLabels):
     """Gaussian processes over the utilities of labels, one function of the item for each label.
 
     Answers: which label suits this item best, in what order do the others follow, and how sure are we?
 
     Parameters
     ----------
-    kernel : Kernel, {"rbf", "ard", "linear", "laplacian", "matern32", "matern52", "rational_quadratic"} or None
+    kernel : Kernel, None or name, default=None
         Prior covariance of a label's utility between items, as in `PreferenceGP`.
     likelihood : {"probit", "logit", "gaussian", "davidson"} or likelihood, default="probit"
         How outcomes of edges depend on utility differences; "gaussian" for margins.
@@ -122,10 +109,11 @@ class LabelPreferenceGP(OfEvidence, OfItems):
     shared : bool, default=True
         Whether all labels have the same kernel parameters, as in the paper. False gives each label its own; the search
         for them starts at the best shared ones.
-    hyperparameters : {"maximise", "fixed"}, default="maximise"
-        Whether free hyperparameters maximise the evidence.
-    n_restarts, random_state : as in `PreferenceGP`
-        Random starts of that search, and their source.
+    hyperparameters : {"maximise", "average", "fixed"}, default="maximise"
+        What to do with free hyperparameters: take those of highest evidence, average predictions over their posterior
+        (for few of them, so rather not with ``shared=False``), or keep the given values.
+    n_restarts, n_points, random_state : as in `PreferenceGP`
+        Random starts of the search, points of the average, and the source of both.
 
     Attributes
     ----------
@@ -135,6 +123,8 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         Kernel of each label at the chosen hyperparameters.
     kernel_ : Kernel
         The one kernel, if shared.
+    hyperposterior_ : HyperPosterior
+        Weighted points, with ``hyperparameters="average"``; what is beside it is about the best one.
     likelihood_, log_evidence_, optima_, theta_, bounds_, theta_names_, info_, n_features_in_ : see `PreferenceGP`
         What was learned, and from what.
 
@@ -176,8 +166,9 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         "likelihood": [StrOptions(set(LIKELIHOOD_NAMES)), HasMethods("log_density")],
         "inference": [StrOptions(set(METHODS))],
         "shared": ["boolean"],
-        "hyperparameters": [StrOptions({"maximise", "fixed"})],
+        "hyperparameters": [StrOptions({"maximise", "average", "fixed"})],
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
+        "n_points": [Interval(Integral, 8, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -188,8 +179,9 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         inference: str = "laplace",
         *,
         shared: bool = True,
-        hyperparameters: Literal["maximise", "fixed"] = "maximise",
+        hyperparameters: Literal["maximise", "average", "fixed"] = "maximise",
         n_restarts: int = 2,
+        n_points: int = 64,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -198,6 +190,7 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         self.shared = shared
         self.hyperparameters = hyperparameters
         self.n_restarts = n_restarts
+        self.n_points = n_points
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -206,7 +199,7 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         The right label is preferred to every other one.
         """
         self._validate_params()
-        data = label_data(type(self).__name__, X, y)
+        data = with_kernel_rows(type(self).__name__, label_data(type(self).__name__, X, y), kernel=self.kernel)
         likelihood, self._unit = likelihood_of("LabelPreferenceGP", self.likelihood, data.outcome, data.weight)
         if not likelihood.log_concave:
             raise ValueError(
@@ -216,8 +209,8 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         edges = merged_edges(type(self).__name__, data, exact=likelihood.margins)
         kernel = start_kernel("LabelPreferenceGP", self.kernel, edges.X, self._unit)
         evidence = self._evidence_of(edges, data.labels, kernel, likelihood, shared=self.shared)
-        first = None
-        if self.hyperparameters == "maximise" and len(evidence.parameters):
+        first, n_points, seed = None, 0, 0
+        if self.hyperparameters != "fixed" and len(evidence.parameters):
             rng = generator(self.random_state, "LabelPreferenceGP")
 
             def around(theta: FloatArray, one: Evidence) -> Starts:
@@ -232,19 +225,25 @@ class LabelPreferenceGP(OfEvidence, OfItems):
                 n = len(common.problem.parameters)
                 theta = np.concatenate([np.tile(best[:n], len(evidence.problem.labels.parts)), best[n:]])
             first = around(theta, evidence)
-        self._keep(edges, data.labels, data.feature_names, learn(evidence, first))
+            if self.hyperparameters == "average":
+                n_points, seed = self.n_points, int(rng.integers(2**31))
+        learned = learn(evidence, first, n_points=n_points, seed=seed)
+        self._keep(edges, data.labels, data.feature_names, learned)
         owner = type(self).__name__
-        warn_unfinished(owner, self.inference, [self.info_], self.likelihood_)
-        if self.optima_:
+        warn_unfinished(owner, self.inference, [s.info for _, s in self._mixture], self.likelihood_)
+        if learned.points is not None:
+            warn_few_points(owner, self.n_points, learned.points.effective_size)
+        elif self.optima_:
             one = Items(edges.X[:1], np.zeros(1, np.intp))
-            variance = np.mean([part.variance(one) for part in self._prior.parts])
+            problem: Any = learned.solution.problem
+            variance = np.mean([part.variance(one) for part in problem.labels.parts])
             sigma = self.likelihood_.noise_deviation / np.sqrt(2 * variance)
             warn_only_noise(
                 owner,
                 self.inference,
                 float(sigma),
                 f"{edges.item.shape[0]} preferences",
-                "a kernel with a fixed variance",
+                'hyperparameters="average" or a kernel with a fixed variance',
             )
         return self
 
@@ -257,14 +256,18 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         solution: Any = learned.solution
         prior = solution.problem.labels
         self._keep_learned(learned, edges.X, feature_names)
-        self._edges, self._prior = edges, prior
-        self.__dict__.pop("kernel_", None)  # of an earlier fit
+        self._edges, self._mixture = edges, learned.mixture
+        for name in ("kernel_", "hyperposterior_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if learned.points is not None:
+            self.hyperposterior_ = learned.points
         if prior.rest is None:
             self.kernel_ = prior.parts[0].kernel
             self.kernels_ = [self.kernel_] * prior.basis.shape[0]
         else:
             own = [(prior.parts[row.argmax()] if row.any() else prior.rest) for row in prior.basis]
             self.kernels_ = [part.kernel for part in own]
+        self._kernel_rows = edges.X if isinstance(edges.X, KernelRows) else None
         self.labels_, self.n_features_in_ = label_array(labels.tolist()), int(edges.X.shape[1])
 
     def _file_state(self) -> dict[str, Any]:
@@ -288,20 +291,6 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         evidence = self._evidence_of(edges, labels, kernel, likelihood, shared=self.shared)
         self._keep(edges, labels, names, learned_again(evidence, state))
 
-    def predict(self, X: Any) -> Any:
-        """Return the labels of each item in the order of their expected utilities (eq. 26).
-
-        X is a table of items or LabelPreferences; the answer (n_items, n_labels), the best label first, of equal ones
-        the earlier one.
-        """
-        order = np.argsort(-self.predict_utility(X), axis=1, kind="stable")
-        return self.labels_[order]
-
-    def predict_label(self, X: Any) -> Any:
-        """Return the label with the highest expected utility for each item, (n_items,), of the kind given to fit."""
-        best = np.argmax(self.predict_utility(X), axis=1)
-        return self.labels_[best]
-
     def predict_utility(self, X: Any, *, return_std: bool = False, return_cov: bool = False) -> Any:
         """Return posterior means of the utilities of all labels, with standard deviations or covariances if wanted.
 
@@ -312,20 +301,31 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         new = self._items(X)
         if return_std and return_cov:
             raise ValueError("predict_utility: ask for return_std or return_cov, not both.")
-        mean = self._mean(new)
         if not (return_std or return_cov):
-            return mean
-        covariance = self._covariance(new)
+            return np.asarray(sum(w * _means(s, new) for w, s in self._mixture))
+        mean, covariance = mix(self._utilities(new))
         return mean, covariance if return_cov else np.sqrt(np.einsum("iaa->ia", covariance))
 
-    def predict_proba(self, X: Any, edges: Any = None) -> FloatArray:
+    def joint_utilities(self, X: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the joint posterior of the utilities of all labels of all items.
+
+        Means (n_items, n_labels), and their covariance (n_items * n_labels, n_items * n_labels), item by item.
+        """
+        new = self._items(X)
+        as_items(new).check_variances(type(self).__name__)
+        parts = [Part(w, _means(s, new).ravel(), _joint(s, new), s.likelihood) for w, s in self._mixture]
+        mean, covariance = mix(parts)
+        return mean.reshape(new.shape[0], -1), covariance
+
+    def predict_proba(self, X: Any, edges: Any = None, *, noise: bool = True) -> FloatArray:
         """Return P(second preferred) and P(first preferred) of edges, (n_edges, 2), ties shared equally (eq. 19).
 
         X is LabelPreferences (outcomes are not looked at), or items with ``edges``: a row number of X and two labels
-        for each. Swapping first and second swaps the columns exactly.
+        for each. Swapping first and second swaps the columns exactly. With ``noise=False`` the probabilities that the
+        utility of the one is larger than that of the other, without the noise of an answer.
         """
         new = self._items(X)
-        first, second = self._probabilities(new, *self._edges_of(X, edges, new.shape[0]))
+        first, second = self._probabilities(new, *self._edges_of(X, edges, new.shape[0]), noise=noise)
         return np.column_stack([second, first])
 
     def preference_matrix(self, X: Any) -> FloatArray:
@@ -341,82 +341,95 @@ class LabelPreferenceGP(OfEvidence, OfItems):
         P[item, low[pair], high[pair]], P[item, high[pair], low[pair]] = first, second
         return P
 
-    def score(self, X: Any, y: Any = None) -> float:
-        """Return the share of edges in the right direction; for rows with class labels y the share of right labels.
+    def predict_label_proba(self, X: Any) -> FloatArray:
+        """Return P(label a would be placed first) for all labels of each item, (n_items, n_labels); rows sum to 1.
 
-        Edges without a direction (outcome 0) are left out, equal utilities count one half.
+        As in `predict_proba` with the noise of an answer: with two labels it is the same number. Utilities f and the
+        noise of each label, e_a ~ N(0, s²/2) with s² the noise of a difference, decide: P(f_a + e_a is the largest).
+        The noise is integrated by quadrature, utilities over fixed draws, the same for all items; errors are below
+        0.01. For a likelihood other than the probit the noise has the right variance, not quite its shape.
         """
-        mean = self.predict_utility(X)
-        if y is None or isinstance(X, LabelPreferences):
-            data = label_data(type(self).__name__, X, y)
-            item, first, second = self._edges_of(X, None, len(data))
-            margin = mean[item, first] - mean[item, second]
-            return float(pairwise_accuracy(data.outcome, margin, sample_weight=data.weight))
-        owner, known = type(self).__name__, np.asarray(self.labels_, dtype=object)
-        right = label_codes(check_labels(y, len(mean), "y", owner, "item"), known, "y", owner)
-        return float(np.mean(np.argmax(mean, axis=1) == right))
-
-    def _items(self, X: Any) -> Any:
-        """Return checked features of items, with columns matched by name."""
-        check_is_fitted(self)
-        if isinstance(X, LabelPreferences):
-            return self._match_columns(X.items, X.feature_names)
-        table = check_items(X, type(self).__name__)
-        if table.values is None:
-            raise TypeError(f"{type(self).__name__}: give a table of features, one row per item; got {X!r}.")
-        return self._match_columns(table.values, table.feature_names)
-
-    def _edges_of(self, X: Any, edges: Any, n_items: int) -> tuple[IntArray, IntArray, IntArray]:
-        """Return (item, first, second) of edges to predict, labels as places among those of training."""
-        owner = type(self).__name__
-        known = np.asarray(self.labels_, dtype=object)
-        if isinstance(X, LabelPreferences):
-            if edges is not None:
-                raise TypeError(
-                    f"{owner}: LabelPreferences carry their own edges, but edges were given as well. Pass one."
-                )
-            used, place = np.unique(np.concatenate([X.first, X.second]), return_inverse=True)
-            code = label_codes(X.labels[used], known, "labels", owner)[place.ravel()]
-            return X.item, code[: X.n_edges], code[X.n_edges :]
-        if edges is None:
-            raise TypeError(
-                f"{owner}: which labels are to be compared? Give edges=[(row, first label, second label), ...], pass "
-                "LabelPreferences, or use preference_matrix(X) for all pairs of labels."
+        new, n_labels = self._items(X), len(self.labels_)
+        z = norm.ppf(Sobol(n_labels, seed=0).random(DRAWS))
+        t, weight = np.polynomial.hermite_e.hermegauss(NODES)
+        P = np.zeros((new.shape[0], n_labels))
+        step = max(1, BLOCK // (DRAWS * n_labels * NODES))
+        for share, mean, C, likelihood in self._utilities(new):
+            half = likelihood.noise_deviation / np.sqrt(2)
+            # of differences alone; the first numbers of a point, which are the most even, go to what varies most
+            level = (
+                C - C.mean(axis=1, keepdims=True) - C.mean(axis=2, keepdims=True) + C.mean(axis=(1, 2))[:, None, None]
             )
-        listed = [tuple(edge) for edge in edges]
-        if not listed or any(len(edge) != 3 for edge in listed):
-            raise DataError(code="edges-shape", owner=owner).says(
-                f"edges must be (row of X, first label, second label); got {listed[:1]}."
-            )
-        # messages as for data
-        asked = LabelPreferences(np.zeros((n_items, 1)), *map(list, zip(*listed, strict=True)), labels=known)
-        return asked.item, asked.first, asked.second
+            root, columns = eigh(level)
+            spread = (columns * np.sqrt(np.maximum(root, 0.0))[:, None, :])[:, :, ::-1]
+            for start in range(0, new.shape[0], step):
+                rows = slice(start, start + step)
+                f = (mean[rows, None, :] + z @ spread[rows].transpose(0, 2, 1)) / half
+                for a in range(n_labels):
+                    ahead = f[:, :, a, None, None] - np.delete(f, a, axis=2)[..., None]
+                    P[rows, a] += share * (ndtr(t + ahead).prod(axis=2) @ weight).mean(axis=1)
+        return np.asarray(P / P.sum(axis=1, keepdims=True))
 
-    def _mean(self, new: Any) -> FloatArray:
-        """Return the expected utilities (p, L): E f_a(x) = k_a(x, X) β_a."""
-        posterior: Any = self._solution.posterior
-        a = posterior.system.design.back(posterior.g).reshape(self._prior.basis.shape[1], -1)
-        Q = self._prior.cross(new)
-        g = a @ Q[0].T if len(Q) == 1 else np.stack([q @ row for q, row in zip(Q, a, strict=True)])
-        return np.asarray((self._prior.basis @ g).T)
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
 
-    def _covariance(self, new: Any) -> FloatArray:
-        """Return the posterior covariance (p, L, L) of the utilities of labels at each of the new items."""
-        n_new, n_labels = new.shape[0], self._prior.basis.shape[0]
-        C = np.empty((n_new, n_labels, n_labels))
-        posterior: Any = self._solution.posterior
-        factor = posterior.system.factor
-        step = max(1, BLOCK // max(1, factor.rank * self._prior.basis.shape[1]))
-        for start in range(0, n_new, step):
-            rows = new[start : start + step]
-            g = factor.variances(posterior.curve.inner, self._prior.cross(rows), self._prior.variance(rows))
-            f = between(self._prior.basis, g) + self._prior.unseen(rows)
-            C[start : start + step] = f.transpose(2, 0, 1)
-        return C
+    def _utilities(self, new: Any) -> list[Part]:
+        """Return means (p, L) and covariances (p, L, L) of the utilities of labels at new items, for each solution."""
+        as_items(new).check_variances(type(self).__name__)
+        return [Part(w, _means(s, new), _covariances(s, new), s.likelihood) for w, s in self._mixture]
 
-    def _probabilities(self, new: Any, item: IntArray, first: Any, second: Any) -> tuple[FloatArray, FloatArray]:
+    def _probabilities(
+        self, new: Any, item: IntArray, first: Any, second: Any, *, noise: bool = True
+    ) -> tuple[FloatArray, FloatArray]:
         """Return P(first is preferred) and P(second is preferred); swapping sides swaps them exactly."""
-        mean, C = self._mean(new), self._covariance(new)
         low, high = np.minimum(first, second), np.maximum(first, second)
-        variance = np.maximum(C[item, low, low] + C[item, high, high] - 2 * C[item, low, high], 0.0)
-        return probability_of([Part(1.0, mean[item, first] - mean[item, second], variance, self.likelihood_)])
+        parts = []
+        for w, mean, C, likelihood in self._utilities(new):
+            variance = np.maximum(C[item, low, low] + C[item, high, high] - 2 * C[item, low, high], 0.0)
+            parts.append(Part(w, mean[item, first] - mean[item, second], variance, likelihood))
+        return probability_of(parts, noise=noise)
+
+
+def operations(data: Any) -> float:
+    """Return the operations of one factorisation in learning from label preferences with a kernel of full rank."""
+    dense = (len(data) * (data.n_labels - 1.0)) ** 3 / 3
+    cover = vertex_cover(data.item, data.first, data.second, data.n_labels, len(data))
+    return float(min(2 * cover_cost(cover), dense))
+
+
+def _means(solution: Any, new: Any) -> FloatArray:
+    """Return the expected utilities (p, L): E f_a(x) = k_a(x, X) β_a."""
+    posterior, prior = solution.posterior, solution.problem.labels
+    a = posterior.system.design.back(posterior.g).reshape(prior.basis.shape[1], -1)
+    Q = prior.cross(new)
+    g = a @ Q[0].T if len(Q) == 1 else np.stack([q @ row for q, row in zip(Q, a, strict=True)])
+    return np.asarray((prior.basis @ g).T)
+
+
+def _covariances(solution: Any, new: Any) -> FloatArray:
+    """Return the posterior covariance (p, L, L) of the utilities of labels at each of the new items."""
+    posterior, prior = solution.posterior, solution.problem.labels
+    n_new, n_labels = new.shape[0], prior.basis.shape[0]
+    C = np.empty((n_new, n_labels, n_labels))
+    factor = posterior.system.factor
+    step = max(1, BLOCK // max(1, factor.rank * prior.basis.shape[1]))
+    for start in range(0, n_new, step):
+        rows = new[start : start + step]
+        g = factor.variances(posterior.curve.inner, prior.cross(rows), prior.variance(rows))
+        f = between(prior.basis, g) + prior.unseen(rows)
+        C[start : start + step] = f.transpose(2, 0, 1)
+    return C
+
+
+def _joint(solution: Any, new: Any) -> FloatArray:
+    """Return the posterior covariance (p L, p L) of the utilities of labels at new items, item by item."""
+    posterior, prior = solution.posterior, solution.problem.labels
+    p, (n_labels, n_functions) = new.shape[0], prior.basis.shape
+    G = posterior.system.factor.joint(posterior.curve.inner, prior.cross(new), prior.covariance(new))
+    half = np.tensordot(prior.basis, G.reshape(n_functions, p, n_functions, p), axes=(1, 0))
+    C = np.tensordot(half, prior.basis, axes=(2, 1)).transpose(1, 0, 2, 3)  # (p, L, p, L) of item, label
+    C = C + prior.unseen(new, joint=True).reshape(n_labels, p, n_labels, p).transpose(1, 0, 3, 2)
+    C = C.reshape(p * n_labels, p * n_labels)
+    return np.asarray((C + C.T) / 2)

@@ -13,7 +13,7 @@ from preflearn.data import Comparisons, ItemTable, LabelPreferences, Ratings
 from preflearn.data.tables import check_items, frame_of
 from preflearn.exceptions import DataError
 from preflearn.items import as_items
-from preflearn.models._asked import match_columns
+from preflearn.models.asked import match_columns
 
 
 class OnItems(TransformerMixin, BaseEstimator):

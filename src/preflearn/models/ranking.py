@@ -23,27 +23,26 @@ class Part(NamedTuple):
     likelihood: Any
 
 
-class DifferencePosterior(NamedTuple):
-    """Utility differences at one point of the hyperparameters: z ~ N(mean, std²), seen through ``likelihood``."""
-
-    weight: float
-    likelihood: Any
-    mean: FloatArray
-    std: FloatArray
-
-
 def mix(parts: list[Part]) -> tuple[FloatArray, FloatArray]:
-    """Return mean and variances, or covariance, of a mixture."""
+    """Return mean and variances, or covariances between the numbers along the last axis, of a mixture."""
     if len(parts) == 1:
         return parts[0].mean, parts[0].variance
     mean = np.sum([w * m for w, m, *_ in parts], axis=0)
-    away = [np.outer(m - mean, m - mean) if v.ndim > m.ndim else (m - mean) ** 2 for _, m, v, _ in parts]
+    far = [(m - mean, v.ndim > m.ndim) for _, m, v, _ in parts]
+    away = [d[..., :, None] * d[..., None, :] if joint else d**2 for d, joint in far]
     return mean, np.sum([part.weight * (part.variance + a) for part, a in zip(parts, away, strict=True)], axis=0)
 
 
 def outcome_probabilities(parts: list[Part]) -> FloatArray:
     """Return P(first), P(tie) and P(second) of differences, (m, 3)."""
     return np.asarray(sum(w * likelihood.probability(m, v) for w, m, v, likelihood in parts))
+
+
+def better_probabilities(parts: list[Part]) -> FloatArray:
+    """Return P(z > 0), 0 and P(z < 0) of differences z, (m, 3): who is better, whatever the next comparison says."""
+    with np.errstate(over="ignore"):  # a difference that is known exactly
+        z = [(w, m / np.maximum(np.sqrt(v), 1e-300)) for w, m, v, _ in parts]
+    return np.asarray(sum(w * np.column_stack([ndtr(x), np.zeros_like(x), ndtr(-x)]) for w, x in z))
 
 
 def share_ties(p: FloatArray) -> FloatArray:
@@ -68,7 +67,11 @@ class PreferenceMatrix:
     std : ndarray (n, n)
         Their posterior standard deviations.
     probability : ndarray (n, n)
-        P(row is preferred to column), ties shared equally; 1/2 on the diagonal, and the two of a pair sum to 1.
+        P(row wins the next comparison with column), ties shared equally; 1/2 on the diagonal, and the two of a pair sum
+        to 1.
+    better : ndarray (n, n)
+        P(latent preference of row over column > 0), without the noise of a comparison: more comparisons drive it to 0
+        or 1, and ``probability`` only to how often the better one wins.
 
     Examples
     --------
@@ -86,22 +89,24 @@ class PreferenceMatrix:
     mean: FloatArray
     std: FloatArray
     probability: FloatArray
+    better: FloatArray
 
 
 def preference_matrix_of(names: Any, low: IntArray, high: IntArray, parts: list[Part]) -> PreferenceMatrix:
     """Return the matrices from the distributions of the pairs above the diagonal."""
     n = names.shape[0]
     mean, variance = mix(parts)
-    G, S, P = np.zeros((n, n)), np.zeros((n, n)), np.full((n, n), 0.5)
+    G, S, P, better = np.zeros((n, n)), np.zeros((n, n)), np.full((n, n), 0.5), np.full((n, n), 0.5)
     G[low, high], G[high, low] = mean, -mean
     S[low, high] = S[high, low] = np.sqrt(variance)
     P[low, high], P[high, low] = probability_of(parts)
-    return PreferenceMatrix(names, G, S, P)
+    better[low, high], better[high, low] = probability_of(parts, noise=False)
+    return PreferenceMatrix(names, G, S, P, better)
 
 
-def probability_of(parts: list[Part]) -> tuple[FloatArray, FloatArray]:
+def probability_of(parts: list[Part], *, noise: bool = True) -> tuple[FloatArray, FloatArray]:
     """Return P(first is preferred) and P(second is preferred) of differences, ties shared equally."""
-    p = outcome_probabilities(parts)
+    p = outcome_probabilities(parts) if noise else better_probabilities(parts)
     return p[:, 0] + p[:, 1] / 2, p[:, 2] + p[:, 1] / 2
 
 
@@ -205,9 +210,9 @@ class Ranking:
                     "places", list(zip(self.rank_low, self.rank_high, strict=True)), place_range, "text", spare=1
                 ),
                 "p_best": Column("P(best)", self.p_best, chance),
-                "p_top": Column(f"P(top {self.k})", self.p_top, chance, spare=3),
-                "p_next": Column("P(above next)", self.p_next, chance, spare=3),
-                "p_win": Column("P(win)", self.p_win, chance, spare=4),
+                "p_top": Column(f"P(top {self.k})", self.p_top, chance, spare=4),
+                "p_next": Column("P(above next)", self.p_next, chance, spare=4),
+                "p_win": Column("P(win)", self.p_win, chance, spare=3),
             }
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import narwhals as nw
@@ -15,7 +16,8 @@ from preflearn.data.join import join_judges
 from preflearn.data.tables import check_items, frame_of
 from preflearn.exceptions import DataError, first_few, nearest_names
 from preflearn.items import as_items
-from preflearn.models._input import identity
+from preflearn.kernels.precomputed import KernelRows
+from preflearn.models.training_data import identity
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import POPULATION, UNKNOWN, Items, Who
 
@@ -29,6 +31,7 @@ class OfItems(BaseEstimator):
     featureless_: bool  # whether items of training were known by name or number alone
     on_bags_: bool
     _keeps_items: ClassVar[bool] = False  # whether it still has the features of items that are given by name
+    _kernel_rows: KernelRows | None = None  # of training, where items are known by kernel values
 
     def _check_kind(self, X: Any) -> None:
         """Raise unless new items are bags where those of training were, and rows where they were rows."""
@@ -48,6 +51,8 @@ class OfItems(BaseEstimator):
         """Return X with its columns in the order of training, by name where both have names."""
         self._check_kind(X)
         known, owner = getattr(self, "feature_names_in_", None), type(self).__name__
+        if self._kernel_rows is not None:
+            return self._kernel_rows.asked(owner, X, names, known)
         X = match_columns(owner, X, names, known)
         if X.shape[1] != self.n_features_in_:
             raise DataError(code="feature-count-of-training", owner=owner).says(
@@ -133,6 +138,7 @@ class OfStatements(OfItems):
     judge_reliability: bool = False
     own_effect: bool = False
     exact: bool = False
+    approximation: Any = None
     side: Any = False
     cluster: bool = False
     covariates: bool = True
@@ -210,7 +216,7 @@ class OfStatements(OfItems):
     def _read_table(self, items: Any) -> ItemTable:
         known = getattr(self, "feature_names_in_", None)
         frame = frame_of(items, type(self).__name__)
-        if known is not None and frame is not None:
+        if known is not None and frame is not None and self._kernel_rows is None:
             # the frame that the items came from: other columns than features and names are left out
             keep = [c for c in frame.columns if c in set(known) or c.lower() in ("item", "name", "id")]
             if set(known) <= set(keep):
@@ -284,21 +290,27 @@ class OfStatements(OfItems):
             return None
         if X.judge is None:
             return Who(np.full(len(X), UNKNOWN))
-        place: dict[Any, int] = {name: number for number, name in enumerate(self.judges_)}
-        written = {str(name): name for name in self.judges_}
-        alike = [label for label in dict.fromkeys(X.judge.tolist()) if label not in place and str(label) in written]
+        names = set(self.judges_.tolist())
+        written = {str(name): name for name in names}
+        alike = [label for label in dict.fromkeys(X.judge.tolist()) if label not in names and str(label) in written]
         if alike:
             raise DataError(code="judge-written-differently", owner=type(self).__name__).says(
                 f"judge {alike[0]!r} is not among those of training, but {written[str(alike[0])]!r} is",
                 "Write judges as words or as numbers, the same way as in training",
             )
-        features = None
-        if self._choice.judge_features is not None and X.judges is not None:
-            table: Any = join_judges(self.comparisons_.judges, X.judges, type(self).__name__)
-            features, first = table.values, self._choice.n_judges
-            for row, name in enumerate(table.names):
-                place.setdefault(name, first + row)
+        known = self._choice.judge_features is not None and X.judges is not None
+        table = join_judges(self.comparisons_.judges, X.judges, type(self).__name__) if known else None
+        place, features = self._places_of_judges(table)
         return Who(np.array([place.get(name, UNKNOWN) for name in X.judge.tolist()], dtype=np.intp), features)
+
+    def _places_of_judges(self, table: Any) -> tuple[dict[Any, int], Any]:
+        """Return the numbers of judges of training and then of those in a table of features, and these features."""
+        place: dict[Any, int] = {name: number for number, name in enumerate(self.judges_)}
+        if self._choice.judge_features is None or table is None:
+            return place, None
+        for row, name in enumerate(table.names):
+            place.setdefault(name, self._choice.n_judges + row)
+        return place, table.values
 
     def _judge(self, judge: Any, count: int, caller: str) -> Who | None:
         """Return one judge, or without a name the population, as the one who is asked about everything."""
@@ -309,18 +321,33 @@ class OfStatements(OfItems):
                 f"{caller}: judge={judge!r}: the model does not distinguish judges. Fit it with "
                 'PreferenceGP(judge_kernel="identity").'
             )
+        place, features = self._places_of_judges(self.comparisons_.judges)
+        if not isinstance(judge, Hashable) or judge not in place:
+            raise self._unknown_judge(judge, caller)
+        return Who(np.full(count, place[judge]), features)
+
+    def _unknown_judge(self, judge: Any, caller: str) -> DataError:
         names = list(self.judges_)
-        if judge in names:
-            return Who(np.full(count, names.index(judge)))
-        table: Any = self.comparisons_.judges
-        if self._choice.judge_features is not None and table is not None and judge in list(table.names):
-            number = self._choice.n_judges + list(table.names).index(judge)  # known by its features alone
-            return Who(np.full(count, number), table.values)
         hint = nearest_names(str(judge), [repr(name) for name in names])
-        raise DataError(code="judge-unknown", owner=caller).says(
+        return DataError(code="judge-unknown", owner=caller).says(
             f"judge {judge!r} is not among the {len(names)} of training{'; ' + hint if hint else ''}",
             "Leave judge=None for the population that judges come from",
         )
+
+    def _panel(self, judges: Any, caller: str) -> Who | None:
+        """Return several judges, None for the population; each name that was never seen is a stranger of its own."""
+        if not self._knows_judges:
+            for judge in judges:
+                self._judge(judge, 1, caller)  # which raises for a name
+            return None
+        place, features = self._places_of_judges(self.comparisons_.judges)
+        place[None] = POPULATION
+        for judge in judges:
+            if judge not in place:
+                if features is not None:
+                    raise self._unknown_judge(judge, caller)
+                place[judge] = self._choice.n_judges + len(place)
+        return Who(np.array([place[judge] for judge in judges], dtype=np.intp), features)
 
 
 def match_columns(owner: str, X: Any, names: Any, known: Any) -> Any:

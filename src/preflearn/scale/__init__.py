@@ -1,0 +1,7 @@
+"""Tables that do not fit in memory: read in pieces, learned from and predicted piece by piece."""
+
+from preflearn.data.chunks import Chunk, Chunks
+from preflearn.io.chunk_files import read_chunks
+from preflearn.scale.predicting import predict_to
+
+__all__ = ["Chunk", "Chunks", "predict_to", "read_chunks"]
