@@ -6,10 +6,11 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
-from preflearn.data import Comparisons
+from preflearn.data import Comparisons, from_frame
 
 FIELDS = ("first", "second", "outcome", "weight", "group", "judge")
 
@@ -194,13 +195,28 @@ def test_parts_are_numbered_by_their_smallest_item_and_ignore_order() -> None:
 def test_summary_counts() -> None:
     text = Comparisons(5, [0, 1, 0, 2, 0], [1, 0, 1, 3, 1], [1, 1, 1, 0, 0], judge=list("aabba")).summary()
     lines = dict(line.split(maxsplit=1) for line in text.splitlines())
-    assert lines["items"] == "5 (4 compared), no features"
+    assert lines["items"] == "5 (4 compared, 2.5 times each on average), no features"
     assert lines["comparisons"] == "5 of 2 distinct pairs"
+    assert lines["outcomes"] == "first side 3, second side 0"
     assert lines["ties"] == "2"
-    assert lines["repeats"] == "0 exact"
+    assert lines["repeats"] == "0 with the pair, outcome and judge of an earlier one (sides may be swapped)"
     assert lines["contradictions"].startswith("1 of 2 pairs")
     assert lines["parts"] == "3, of 2, 2, 1 items"
     assert lines["judges"] == "2"
+
+
+def test_repeats_of_a_summary_say_what_they_count() -> None:
+    sides = [0, 1, 0, 0], [1, 0, 1, 1], [1, -1, 1, -1]  # the second says what the first says
+    plain, judged = (Comparisons(2, *sides, judge=judge).summary() for judge in (None, list("aaba")))
+    assert "2 with the pair and outcome of an earlier one (sides may be swapped)" in plain
+    assert "1 with the pair, outcome and judge of an earlier one" in judged
+
+
+def test_labels_that_there_are_not_are_refused() -> None:
+    frame = pd.DataFrame({"a": ["x"], "b": ["y"], "who": ["w"]})
+    assert from_frame(frame, first="a", second="b", judge="who").judge.tolist() == ["w"]
+    with pytest.raises(TypeError, match=r'there is no "judged". Labels are group, judge'):
+        from_frame(frame, first="a", second="b", judged="who")
 
 
 def test_with_items_changes_the_table_only(data: Comparisons) -> None:

@@ -271,7 +271,7 @@ def test_summary_and_repr_name_them(data: Comparisons) -> None:
     lines = dict(line.split(maxsplit=1) for line in data.summary().splitlines())
     unknown = data.cluster.tolist().count("")
     assert unknown
-    assert lines["clusters"] == f"3 ({unknown} comparisons in unknown ones)"
+    assert lines["clusters"] == f"3 ({unknown} comparisons without one)"
     assert lines["covariates"] == '2 ("length", "rest")'
     assert repr(data) == "Comparisons(30 comparisons of 6 items with 2 features; cluster, covariates)"
     assert "covariates     1\n" in Comparisons(3, *SIDES, covariates=[1, 2, 3]).summary() + "\n"

@@ -26,7 +26,7 @@ def test_judges_are_kept_and_others_are_unknown(old, new, wanted):
     again = Comparisons(None, joined.names[joined.first], joined.names[joined.second], judge=joined.judge)
     assert again.judge.tolist() == wanted
     unknown = wanted.count("")
-    known = f"{len(set(wanted) - {''})}{f' ({unknown} comparisons by unknown ones)' if unknown else ''}"
+    known = f"{len(set(wanted) - {''})}{f' ({unknown} comparisons without one)' if unknown else ''}"
     assert f"judges         {known}" in joined.summary().splitlines()
 
 

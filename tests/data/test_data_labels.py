@@ -219,7 +219,7 @@ MISTAKES = [
         "weights",
         lambda: LabelPreferences(X, [0], ["a"], ["b"], weight=[-1]),
         DataError,
-        ["negative", "an edge"],
+        ["negative", "each edge"],
     ),
     ("outcome", lambda: LabelPreferences(X, [0], ["a"], ["b"], [True]), TypeError, ["booleans"]),
     ("nan outcome", lambda: LabelPreferences(X, [0], ["a"], ["b"], [np.nan]), DataError, ["outcome", "not finite"]),
@@ -239,7 +239,7 @@ MISTAKES = [
         DataError,
         ["compares two labels"],
     ),
-    ("pairs", lambda: from_label_rankings(X[:1], [["a", "b"]], pairs="some"), DataError, ["'all' or 'adjacent'"]),
+    ("pairs", lambda: from_label_rankings(X[:1], [["a", "b"]], pairs="some"), ValueError, ["'all' or 'adjacent'"]),
     ("rank table", lambda: from_label_ranks(X, [[1, 2]]), DataError, ["(1, 2) for 4 items"]),
     ("rank words", lambda: from_label_ranks(X[:1], [["first", "second"]]), TypeError, ["must be numbers"]),
     (

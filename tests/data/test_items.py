@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from preflearn import Bags
-from preflearn.items import ItemRows, ItemSet, as_items
+from preflearn.items import ItemSet, as_items
 
 SRC = Path(__file__).resolve().parents[2] / "src" / "preflearn"
 TABLE = np.array([[0.0, 2.0], [1.0, 0.0], [0.0, 2.0], [-1.0, 3.0]])
@@ -63,7 +63,7 @@ def test_dense_and_sparse_rows_are_one_kind_and_bags_another():
 def test_items_that_answer_themselves_are_not_wrapped():
     bags = Bags(TABLE[:, None, :])
     assert as_items(bags) is bags
-    assert isinstance(as_items(TABLE), ItemRows)
+    assert type(as_items(TABLE)) is ItemSet
     assert as_items(None).one_row_each  # items without features are no samples of points
 
 

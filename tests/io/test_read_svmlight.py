@@ -172,7 +172,7 @@ def test_features_above_n_features_are_named(tmp_path: Path) -> None:
         FileFormatError, match=r"line 1: feature index 4 is above 3\. Raise n_features, or leave it out"
     ):
         read_svmlight(write(tmp_path, GOOD), n_features=3)
-    with pytest.raises(DataError, match="positive whole number"):
+    with pytest.raises(ValueError, match="whole number of at least 1"):
         read_svmlight(write(tmp_path, GOOD), n_features=0)
 
 

@@ -352,6 +352,23 @@ def test_pairs_to_predict_need_no_outcomes(tmp_path: Path) -> None:
     assert "pairs to predict" in reading.notes[1]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "winner,loser,kind\na,b,x\nb,a,\nb,c,NA\n",
+        "ranking,kind\na>b,x\nb>a,\nb>c,NA\n",
+    ],
+)
+def test_rows_without_a_category_can_be_dropped(text: str) -> None:
+    table = pd.read_csv(io.StringIO(text), keep_default_na=False)
+    with pytest.raises(DataError, match=r'category \(column "kind"\) is empty \(1 of 3 rows\).*missing="drop"'):
+        read_preferences(table, by="kind")
+    reading = read_preferences(table, by="kind", missing="drop")
+    assert reading.by.tolist() == ["x", "NA"]
+    assert "Dropped: 1 of 3 rows with an empty cell." in reading.notes
+    assert len(read_preferences(table).data) == 3
+
+
 def test_rows_can_be_dropped_and_are_counted(tmp_path: Path) -> None:
     path = write(tmp_path, "winner,loser\nann,bob\n,ann\ncy,cy\nbob,cy\n")
     reading = read_preferences(path, missing="drop", self_comparisons="drop")

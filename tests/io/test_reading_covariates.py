@@ -103,6 +103,20 @@ def test_a_cell_without_a_number_is_an_error_with_its_place(cell, message, tmp_p
         assert "Dropped: 1 of 3 rows with an empty cell." in kept.notes
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("a,b,\nb,c,\n", 'every cell of column "d" is empty'),
+        ("a,b,\n,c,\n", 'every row has an empty cell, most of them in "d", "winner"'),
+    ],
+)
+def test_columns_whose_gaps_leave_no_row_are_named(rows, message, tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text(f"winner,loser,d\n{rows}")
+    with pytest.raises(FileFormatError, match=message):
+        read_preferences(path, columns="covariates=d", missing="drop")
+
+
 def test_differences_that_no_number_can_hold_are_an_error():
     frame = pd.DataFrame({"winner": ["a", "b"], "loser": ["b", "c"], "x": [1.0, 1e308], "y": [0.0, -1e308]})
     with pytest.raises(DataError, match='row 1: "x" and "y" differ by more than a number can hold'):

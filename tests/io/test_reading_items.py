@@ -46,7 +46,7 @@ def test_text_gaps_and_units(files: tuple[Path, Path]) -> None:
             [7, 0, 0, 0, 0, 3.5, 0],
         ],
     )
-    told = str(reading)
+    text = str(reading)
     for words in (
         "kind (2 categories)",
         "size (1, with an indicator)",
@@ -54,7 +54,7 @@ def test_text_gaps_and_units(files: tuple[Path, Path]) -> None:
         '"motto" (as many different values as items',
         '"same" (the same for all items)',
     ):
-        assert words in told
+        assert words in text
 
 
 def test_numbers_are_scaled_and_zeros_and_ones_are_not(files: tuple[Path, Path]) -> None:

@@ -32,7 +32,7 @@ MISTAKES = {
     # files that are no text
     "empty": ("m.csv", b"", r"empty"),
     "blank": ("m.csv", b"\n  \n", r"empty"),
-    "only a mark": ("m.csv", b"\xef\xbb\xbf\n", r"no columns.*Give a table with a header"),
+    "only a mark": ("m.csv", b"\xef\xbb\xbf\n", r"the file is empty.*Give a file with data"),
     "spreadsheet": ("m.xlsx", archive("xl/workbook.xml"), r"spreadsheet.*Save the sheet as CSV"),
     "spreadsheet called csv": ("m.csv", archive("xl/workbook.xml"), r"spreadsheet.*Save the sheet as CSV"),
     "zip": ("m.zip", archive("m.csv"), r"zip archive.*Unpack it first"),
@@ -294,7 +294,7 @@ MISTAKES = {
     "json comma": (
         "m.jsonl",
         b'{"winner": "a", "loser": "b"}\n{"winner": "a",\n',
-        r"line 2: this is not a JSON.*one object per line",
+        r"line 2: this is not JSON.*one object per line",
     ),
     "json numbers": ("m.jsonl", b"3\n", r"line 1: '3' is not an object.*Write one object per line"),
     "json list broken": ("m.json", b'[{"winner": "a"', r"this is not JSON.*Check the file"),
@@ -383,6 +383,10 @@ CALLS = {
         r'"frist" is not a role.*"first".*Roles are',
     ),
     "no role": (lambda: read_preferences(GAMES, columns="home"), r'"home" does not say.*Write role=column'),
+    "a list by commas": (
+        lambda: read_preferences(GAMES, columns="covariates=home,away"),
+        r'"away" does not say.*Write role=column.*join columns of one role by \+, as in covariates=home\+away',
+    ),
     "role twice": (lambda: read_preferences(GAMES, columns="first=home,first=away"), r'"first" is named twice'),
     "one side": (lambda: read_preferences(GAMES, columns="first=home"), r"first is named and second is not. Name both"),
     "only the loser": (lambda: read_preferences(GAMES, columns="loser=home"), r"loser is named and winner is not"),
@@ -419,7 +423,7 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 def test_mistakes_of_a_call(name: str) -> None:
     call, pattern = CALLS[name]
-    with pytest.raises(DataError) as caught:
+    with pytest.raises(ValueError) as caught:
         call()
     assert re.search(pattern, str(caught.value)), str(caught.value)
 

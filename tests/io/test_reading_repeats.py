@@ -53,7 +53,7 @@ def stated(data: Comparisons) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("times", [2, 4])
 def test_a_table_that_was_pasted_is_read_as_it_was_before(times: int) -> None:
-    data, told, warned = read(pd.concat([TEAS] * times, ignore_index=True))
+    data, notes, warned = read(pd.concat([TEAS] * times, ignore_index=True))
     assert same(data, read(TEAS)[0])
     n_rows = 312 * times
     assert warned == [
@@ -61,7 +61,7 @@ def test_a_table_that_was_pasted_is_read_as_it_was_before(times: int) -> None:
         'repeat an earlier row in every column, "judge" among them (row 312 is row 0). Each counts once. If they are '
         'further answers, keep them with repeated_rows="keep".'
     ]
-    assert f"Left out: {n_rows - 312:,} of {n_rows:,} rows that are copies of an earlier one." in told
+    assert f"Left out: {n_rows - 312:,} of {n_rows:,} rows that are copies of an earlier one." in notes
 
 
 @pytest.mark.slow
@@ -81,34 +81,34 @@ def test_the_order_of_copies_does_not_matter() -> None:
 
 
 def test_answers_of_a_judge_who_was_asked_again_stay() -> None:
-    data, told, warned = read(TEAS)
+    data, notes, warned = read(TEAS)
     assert len(data) == 312
     assert not warned
-    assert "Repeats: 9 of 312 rows repeat an earlier one in every column. They count as further answers" in told
+    assert "Repeats: 9 of 312 rows repeat an earlier one in every column. They count as further answers" in notes
 
 
 def test_exports_that_overlap_count_once() -> None:
     votes = pd.read_csv(io.StringIO(VOTES))
-    data, told, warned = read(pd.concat([votes, votes[6:]], ignore_index=True))
+    data, notes, warned = read(pd.concat([votes, votes[6:]], ignore_index=True))
     assert same(data, read(votes)[0])
     assert '4 of 14 rows are copies: they repeat an earlier row in every column, "id", "tstamp" among' in warned[0]
     assert "(row 10 is row 6)" in warned[0]
-    assert "Left out: 4 of 14 rows" in told
+    assert "Left out: 4 of 14 rows" in notes
 
 
 def test_copies_can_be_kept() -> None:
     twice = pd.concat([TEAS] * 2, ignore_index=True)
-    data, told, warned = read(twice, repeated_rows="keep")
+    data, notes, warned = read(twice, repeated_rows="keep")
     assert len(data) == 624
     assert not warned
-    assert "Kept: 321 of 624 rows repeat an earlier one in every column." in told
+    assert "Kept: 321 of 624 rows repeat an earlier one in every column." in notes
 
 
 def test_rows_that_say_only_who_won_are_answers() -> None:
     wins = pd.DataFrame({"winner": list("aab") * 5, "loser": list("bbc") * 5})
-    data, told, warned = read(wins)
+    data, notes, warned = read(wins)
     assert (len(data), warned) == (15, [])
-    assert "epeat" not in told
+    assert "epeat" not in notes
 
 
 def test_a_pasted_table_without_judges_is_kept_and_said_loudly() -> None:
@@ -144,9 +144,9 @@ def test_judges_of_one_mind_who_are_asked_at_random_stay() -> None:
     rng = np.random.default_rng(0)
     pairs = np.sort([rng.choice(6, 2, replace=False) for _ in range(90)])
     votes = pd.DataFrame({"worker": rng.choice(list("uvw"), 90), "winner": pairs[:, 0], "loser": pairs[:, 1]})
-    data, told, warned = read(votes)
+    data, notes, warned = read(votes)
     assert (len(data), warned) == (90, [])
-    assert "They count as further answers: the same may have been asked again." in told
+    assert "They count as further answers: the same may have been asked again." in notes
 
 
 def test_ids_of_items_number_no_rows() -> None:
@@ -156,10 +156,10 @@ def test_ids_of_items_number_no_rows() -> None:
 
 def test_ballots_of_voters_count_once() -> None:
     ballots = pd.DataFrame({"voter": ["u", "v", "w"], "ranking": ["a > b", "b > a", "a > b"]})
-    data, told, warned = read(pd.concat([ballots] * 2, ignore_index=True))
+    data, notes, warned = read(pd.concat([ballots] * 2, ignore_index=True))
     assert len(data) == 3
     assert '"voter" among them' in warned[0]
-    assert "Left out: 3 of 6 rows" in told
+    assert "Left out: 3 of 6 rows" in notes
     same_ballots = ballots.drop(columns="voter")
     assert len(read(pd.concat([same_ballots] * 2, ignore_index=True))[0]) == 6
 

@@ -139,16 +139,16 @@ def test_words_that_only_start_like_an_outcome_are_features(stem: str, tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("columns", "told"),
+    ("columns", "words"),
     [
         ("winner=left", r'winner is "left", so .*leave out winner=left .*columns="winner=left,loser=right"\.$'),
         ("winner=right", r'winner is "right", so .*leave out winner=right .*columns="winner=right,loser=left"\.$'),
         ("judge=left", r'judge is "left", but .*two sides\. Name them too: .*second=COLUMN,judge=left"\.$'),
     ],
 )
-def test_a_column_that_is_named_wrongly_does_not_make_the_header_data(columns: str, told: str, tmp_path: Path) -> None:
+def test_a_column_that_is_named_wrongly_does_not_make_the_header_data(columns: str, words: str, tmp_path: Path) -> None:
     path = write(tmp_path, "left,right,winner\nann,bob,left\nbob,cy,right\n")
-    with pytest.raises(FileFormatError, match=told):
+    with pytest.raises(FileFormatError, match=words):
         read_preferences(path, columns=columns)
 
 

@@ -35,18 +35,18 @@ WEIGHTED = [disagreement_error, concordance_index, kendall_tau_b, pairwise_accur
     ("truth", "score", "message"),
     [
         ([], [], "no rows"),
-        ([1, 2, 3], [1, 2], r"has 2 rows but \w+ has 3"),
-        ([1, np.nan, 3, np.inf], [1, 2, 3, 4], r"2 of 4 values of \w+ are NaN or infinite \(rows 1, 3\)"),
-        ([1, 2, 3, 4], [np.nan] * 4, r"4 of 4 values of \w+ are NaN or infinite \(rows 0, 1, 2, \.\.\.\)"),
+        ([1, 2, 3], [1, 2], r"has 2 values for 3 rows"),
+        ([1, np.nan, 3, np.inf], [1, 2, 3, 4], r"not finite for 2 of 4 rows \(rows 1, 3; values nan, inf\)"),
+        ([1, 2, 3, 4], [np.nan] * 4, r"not finite for 4 of 4 rows \(rows 0, 1, 2, \.\.\.;"),
         ([[1], [2]], [1, 2], r"shape \(2, 1\)(.|\n)*ravel"),
         (1.0, 2.0, r"shape \(\)"),
-        ([1, 2], ["low", "high"], r'not real numbers(.|\n)*"low", "high"'),
-        ([1, 2], [1j, 2], "not real numbers"),
-        ([1, None], [1, 2], r"1 of 2 values of \w+ are NaN or infinite \(rows 1\)"),
+        ([1, 2], ["low", "high"], r'must be real numbers(.|\n)*"low", "high"'),
+        ([1, 2], [1j, 2], "must be real numbers"),
+        ([1, None], [1, 2], r"not finite for 1 of 2 rows \(row 1; values nan\)"),
     ],
 )
 def test_unusable_rows_are_refused_with_a_reason(metric, truth, score, message):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises((DataError, TypeError), match=message):
         metric(truth, score)
 
 
@@ -76,11 +76,11 @@ def test_unusable_groups_are_refused_with_a_reason(metric, qid, message):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        ([1, 1], "sample_weight has 2 rows"),
-        ([1, -1, 1], r"1 of 3 values of sample_weight are negative \(rows 1\)"),
-        ([0, 0, 0], "all 3 weights are 0"),
-        ([1, np.nan, 1], "NaN"),
-        ([1, np.inf, 1], "infinite"),
+        ([1, 1], "sample_weight has 2 values"),
+        ([1, -1, 1], r"sample_weight is negative for 1 of 3 rows \(row 1; "),
+        ([0, 0, 0], "all 3 weights are zero"),
+        ([1, np.nan, 1], "values nan"),
+        ([1, np.inf, 1], "values inf"),
     ],
 )
 def test_unusable_weights_are_refused_with_a_reason(metric, weight, message):
@@ -92,15 +92,15 @@ def test_unusable_weights_are_refused_with_a_reason(metric, weight, message):
     ("metric", "arguments", "message"),
     [
         (disagreement_error, {"ties": "exlude"}, r'nearest names: "exclude"'),
-        (disagreement_error, {"average": "mean"}, "'groups', 'pairs', None"),
-        (kendall_tau_b, {"average": "pairs"}, "average='pairs'"),
-        (spearman, {"ties": "include"}, "'average', 'formula'"),
-        (spearman, {"ties": None}, "ties=None"),
-        (pairwise_accuracy, {"average": ["pairs"]}, r"average=\['pairs'\]"),
+        (disagreement_error, {"average": "mean"}, "'groups' or 'pairs' or None"),
+        (kendall_tau_b, {"average": "pairs"}, "average must .*got 'pairs'"),
+        (spearman, {"ties": "include"}, "'average' or 'formula'"),
+        (spearman, {"ties": None}, "got None"),
+        (pairwise_accuracy, {"average": ["pairs"]}, r"average must .*got \['pairs'\]"),
         (mean_average_precision, {"ties": "mean"}, "'worst'"),
-        (mean_average_precision, {"undefined": "one"}, "'zero', 'skip'"),
-        (mean_average_precision, {"average": "pairs"}, "'groups', None"),
-        (ndcg, {"gain": "exp"}, "'exponential', 'linear'"),
+        (mean_average_precision, {"undefined": "one"}, "'zero' or 'skip'"),
+        (mean_average_precision, {"average": "pairs"}, "'groups' or None"),
+        (ndcg, {"gain": "exp"}, "'exponential' or 'linear'"),
         (ndcg, {"discount": "log"}, r'nearest names: "log2"'),
         (ndcg, {"undefined": "nan"}, "'one'"),
         (ndcg, {"k": 0}, "k must be .*got 0"),

@@ -14,8 +14,7 @@ from scipy import stats
 from fast_share import cases, every_seed
 from preflearn.exceptions import DataError
 from preflearn.metrics import concordance_index, disagreement_error, kendall_tau_b, pairwise_accuracy, spearman
-from preflearn.metrics._counts import pair_sums
-from preflearn.metrics._inputs import check_rows
+from preflearn.metrics._rows import check_rows, pair_sums
 
 PROBLEMS = cases(60, 250)
 

@@ -76,7 +76,7 @@ def test_zero_for_lost_is_noticed(metric, outcome):
 def test_what_is_no_probability_is_refused(metric):
     with pytest.raises(ValueError, match="not between 0 and 1"):
         metric([1, -1], [0.5, 1.5])
-    with pytest.raises(ValueError, match="NaN"):
+    with pytest.raises(ValueError, match="values nan"):
         metric([1, -1], [0.5, np.nan])
     with pytest.raises(ValueError, match="2"):
         metric([1, -1], [0.5])

@@ -47,14 +47,10 @@ class Bags(Frozen, ItemSet):
         All points, bag after bag, float64 and read-only.
     offsets : array of shape (n_items + 1,)
         The points of item i are ``points[offsets[i]:offsets[i + 1]]``.
-    names : array of shape (n_items,) or None
-        Names as objects.
-    feature_names : tuple of str or None
+    names, feature_names : array of shape (n_items,) and tuple of str, or None
         As given, or of the frames.
-    sizes : array of shape (n_items,)
-        Number of points of every item.
-    n_points : int
-        Number of points of all items.
+    sizes, n_points : array of shape (n_items,), int
+        Number of points of every item, and of all.
     shape : tuple
         (n_items, n_features).
 
@@ -122,22 +118,19 @@ class Bags(Frozen, ItemSet):
                     "Every feature needs its own name",
                 )
         self._fill(points=points, offsets=np.asarray(offsets, dtype=np.intp), names=names, feature_names=feature_names)
-        self._check_finite(owner)
-
-    def _check_finite(self, owner: str) -> None:
-        rows, columns = np.nonzero(~np.isfinite(self.points))
+        rows, columns = np.nonzero(~np.isfinite(points))
         if not len(rows):
             return
         items = np.searchsorted(self.offsets, rows, side="right") - 1
 
         def place(row: int) -> str:
             item = int(np.searchsorted(self.offsets, row, side="right")) - 1
-            known = "" if self.names is None else f" ({first_few([self.names[item]])})"
+            known = "" if names is None else f" ({first_few([names[item]])})"
             return f"bag {item}{known}, point {row - self.offsets[item]}"
 
         raise DataError(code="bag-values-missing", owner=owner).says(
             f"{len(rows)} values of {len(set(items.tolist()))} bags are missing or infinite "
-            f"({cells_text(rows, columns, self.points[rows, columns], self.feature_names, place)})",
+            f"({cells_text(rows, columns, points[rows, columns], self.feature_names, place)})",
             "Drop those points, or impute them",
         )
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.data.fields import Frozen, as_column, check_choice, check_labels, check_weight, codes, rows_text
-from preflearn.data.pair_table import PairTable, connected_parts, describe, merge_pairs, warn_zero_one
+from preflearn.data.pair_table import PairTable, connected_parts, facts_of, merge_pairs, warn_zero_one
 from preflearn.data.sides import check_outcome, check_rows, named_items
 from preflearn.data.tables import ItemTable, check_covariates, check_items, check_judges
 from preflearn.exceptions import DataError, DataWarning, Setting, first_few
@@ -57,24 +57,11 @@ class Comparisons(Frozen):
 
     Attributes
     ----------
-    items : array, csr_array or Bags of shape (n_items, n_features), or None
-        Features, float64 and read-only.
-    first, second : array of shape (n_comparisons,)
-        Row numbers of the items.
-    outcome : array of shape (n_comparisons,)
-        Outcomes or margins.
-    weight, group, judge, cluster : array of shape (n_comparisons,) or None
-        As given.
-    covariates : array of shape (n_comparisons, n_covariates) or None
-        First side less second side, float64.
-    covariate_names : tuple of str or None
-        Column names of the covariates, if they were a data frame.
-    judges : ItemTable or None
-        Names and features of the judges.
-    names : array of shape (n_items,) or None
-        Names as objects.
-    feature_names : tuple of str or None
-        Column names of a data frame.
+    items, first, second, outcome, weight, group, judge, cluster, covariates, judges, names
+        As given, checked and read-only: numbers as float64, sides as row numbers of items, names as objects, judges as
+        an `ItemTable`; None where there are none.
+    feature_names, covariate_names : tuple of str or None
+        Column names of data frames.
     n_items, n_comparisons, n_features : int
         Counts; ``n_features`` is 0 without features.
     shape : tuple
@@ -161,13 +148,14 @@ class Comparisons(Frozen):
         covariates: Any = None,
         judges: Any = None,
         names: Any = None,
-        group: Any = None,
-        judge: Any = None,
-        cluster: Any = None,
         self_comparisons: str = "error",
+        **labels: Any,
     ) -> None:
         """Check everything and set the fields."""
         owner = type(self).__name__
+        unknown = [name for name in labels if name not in LABELS]
+        if unknown:
+            raise TypeError(f"{owner}: there is no {first_few(unknown)}. Labels are {', '.join(LABELS)}.")
         check_choice(self_comparisons, ("error", "drop"), "self_comparisons", owner)
         first, second = as_column(first, "first", owner), as_column(second, "second", owner)
         n_rows = len(first)
@@ -178,12 +166,10 @@ class Comparisons(Frozen):
         if not n_rows:
             raise DataError(code="no-comparisons", owner=owner).says("there are no comparisons", "Give at least one")
         table = named_items(items, first, second, names, owner)
-        lookup = None if table.names is None else {name: row for row, name in enumerate(table.names)}
-        rows_first = check_rows(first, table.n_items, lookup, "first", owner)
-        rows_second = check_rows(second, table.n_items, lookup, "second", owner)
+        rows_first, rows_second = check_rows(first, table, "first", owner), check_rows(second, table, "second", owner)
         labels = {
-            name: None if given is None else check_labels(given, n_rows, name, owner, "comparison")
-            for name, given in (("group", group), ("judge", judge), ("cluster", cluster))
+            name: None if labels.get(name) is None else check_labels(labels[name], n_rows, name, owner, "comparison")
+            for name in LABELS
         }
         numbers, covariate_names = check_covariates(covariates, n_rows, owner)
         self._fill(
@@ -221,10 +207,13 @@ class Comparisons(Frozen):
         keep = self[np.flatnonzero(self.first != self.second)]
         self._fill(**keep._fields())
 
+    def _labels(self) -> dict[str, NDArray[Any]]:
+        """Return the labels that are given."""
+        return {name: labels for name in LABELS if (labels := getattr(self, name)) is not None}
+
     def _label_keys(self) -> list[NDArray[Any]]:
         """Return columns of numbers in which comparisons of a pair differ where their labels or covariates do."""
-        given = (getattr(self, name) for name in LABELS)
-        keys: list[NDArray[Any]] = [codes(labels, len(self)) for labels in given if labels is not None]
+        keys: list[NDArray[Any]] = [codes(labels, len(self)) for labels in self._labels().values()]
         if self.covariates is not None:
             keys.extend(self.pairs.sign * column for column in self.covariates.T)  # seen from the lower item
         return keys
@@ -283,20 +272,13 @@ class Comparisons(Frozen):
         """
         if keep_labels:
             apart = [] if self.cluster is None else [self.clusters()]
-            found = merge_pairs(self, [*self._label_keys(), *apart])
-            turned = None if self.covariates is None else self.covariates[found.source]
-            changed: dict[str, Any] = {"covariates": _signed(turned, self.pairs.sign[found.source])}
+            source, changed = merge_pairs(self, [*self._label_keys(), *apart])
+            turned = None if self.covariates is None else self.covariates[source]
+            changed["covariates"] = _signed(turned, self.pairs.sign[source])
         else:
-            found = merge_pairs(self, [])
-            changed = dict.fromkeys((*_BESIDE, "covariate_names", "judges"))
-        return self._take(
-            found.source,
-            first=found.first,
-            second=found.second,
-            outcome=found.outcome,
-            weight=found.weight,
-            **changed,
-        )
+            source, changed = merge_pairs(self, [])
+            changed |= dict.fromkeys((*_BESIDE, "covariate_names", "judges"))
+        return self._take(source, **changed)
 
     def used_items(self) -> NDArray[np.intp]:
         """Return the sorted row numbers of the items that occur in a comparison."""
@@ -331,7 +313,7 @@ class Comparisons(Frozen):
 
     def summary(self) -> str:
         """Return a short text: counts, ties, labels, parts, repeats and contradictions."""
-        return describe(self)
+        return "\n".join(f"{what:<14} {text}" for what, text in facts_of(self).items())
 
 
 def _signed(covariates: NDArray[np.float64] | None, sign: NDArray[np.float64]) -> NDArray[np.float64] | None:

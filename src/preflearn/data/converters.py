@@ -12,6 +12,7 @@ from preflearn.data.comparisons import Comparisons
 from preflearn.data.fields import (
     as_list,
     check_choice,
+    check_count,
     check_labels,
     check_length,
     check_names,
@@ -41,8 +42,8 @@ def from_winners(winner: Any, loser: Any, items: Any = None, *, tie: Any = None,
     tie : sequence of bool of shape (n_comparisons,), default=None
         True where neither won; the two columns are then just the two sides.
     **options
-        ``weight``, ``group``, ``judge``, ``cluster``, ``covariates`` (the winner's numbers less the loser's),
-        ``names``, ``self_comparisons`` of `Comparisons`.
+        Further ones of `Comparisons`, such as ``weight``, ``judge`` or ``names``; ``covariates`` are the winner's
+        numbers less the loser's.
 
     Returns
     -------
@@ -120,10 +121,8 @@ def from_scores(
 
     owner = "from_scores"
     check_choice(ties, ("exclude", "include"), "ties", owner)
-    if max_pairs is not None and (isinstance(max_pairs, bool) or int(max_pairs) != max_pairs or max_pairs < 1):
-        raise DataError(code="max-pairs-not-positive", owner=owner).says(
-            f"max_pairs must be a positive whole number or None; got {max_pairs!r}."
-        )
+    if max_pairs is not None:
+        check_count(max_pairs, "max_pairs", owner)
     table = check_items(items, owner, names)
     n_rows = table.n_items
     values = check_real(score, n_rows, "score", owner, "item")
@@ -132,13 +131,18 @@ def from_scores(
     rng = check_random_state(random_state)
     better, worse = _draw_pairs(values, codes(labels, n_rows), max_pairs, rng, ties=ties == "include", owner=owner)
     outcome = values[better] - values[worse]
+    pair_weight = None if row_weight is None else row_weight[better] * row_weight[worse]
+    if pair_weight is not None and not pair_weight.any():
+        raise DataError(code="every-pair-weighs-zero", owner=owner).says(
+            "every pair has a row of weight zero", "Give positive weights to two rows of a group"
+        )
     known = table.names if names is None else names
     return Comparisons._from_fields(
         items=table.values,
         first=better,
         second=worse,
         outcome=outcome if margins else np.sign(outcome),
-        weight=None if row_weight is None else _pair_weight(row_weight, better, worse),
+        weight=pair_weight,
         group=None if labels is None else labels[better],
         judge=None,
         judges=None,
@@ -146,15 +150,6 @@ def from_scores(
         feature_names=table.feature_names,
         n_items=n_rows,
     ).swapped(rng.randint(0, 2, size=len(better)).astype(bool))
-
-
-def _pair_weight(weight: NDArray[np.float64], better: NDArray[np.intp], worse: NDArray[np.intp]) -> NDArray[np.float64]:
-    product = weight[better] * weight[worse]
-    if not product.any():
-        raise DataError(code="every-pair-weighs-zero", owner="from_scores").says(
-            "every pair has a row of weight zero", "Give positive weights to two rows of a group"
-        )
-    return product
 
 
 def _draw_pairs(
@@ -166,12 +161,7 @@ def _draw_pairs(
     ties: bool,
     owner: str,
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return (better, worse) rows of all pairs within groups, or of ``max_pairs`` drawn uniformly without repeats.
-
-    With rows sorted by group and score, row i has ``below[i]`` partners: the rows of its group with a smaller score
-    (with ties: that come earlier). Pair number k belongs to the row whose cumulative count first exceeds k, so a pair
-    is found from its number by bisection. O(n log n + p log n) for p pairs.
-    """
+    """Return (better, worse) rows of all pairs within groups, or of ``max_pairs`` drawn uniformly without repeats."""
     order = np.lexsort((score, group))
     new_group = np.diff(group[order], prepend=-1) != 0
     new_score = new_group | (np.diff(score[order], prepend=np.nan) != 0)
@@ -220,13 +210,11 @@ def from_frame(
     outcome: str | None = None,
     winner: str | None = None,
     weight: str | None = None,
-    group: str | None = None,
-    judge: str | None = None,
-    cluster: str | None = None,
     covariates: str | Sequence[str] | None = None,
     items: Any = None,
     item_name: str | None = None,
     self_comparisons: Literal["error", "drop"] = "error",
+    **labels: str | None,
 ) -> Comparisons:
     """Return comparisons from a data frame of any library (pandas, polars, pyarrow); arguments name its columns.
 
@@ -241,8 +229,8 @@ def from_frame(
     winner : str, default=None
         Instead of ``outcome``: a column with the winner's name, or with first/left, second/right, tie/draw.
         With neither, first was preferred everywhere.
-    weight, group, judge, cluster : str, default=None
-        Further columns.
+    weight : str, default=None
+        Column of weights.
     covariates : str or sequence of str, default=None
         Columns of numbers, the first side's minus the second's, as in `Comparisons`.
     items : data frame, array, int or None, default=None
@@ -251,6 +239,8 @@ def from_frame(
         Column of the frame ``items`` that holds the names; by default one called item, name or id.
     self_comparisons : {"error", "drop"}, default="error"
         What to do with comparisons of an item with itself.
+    **labels : str
+        Columns of the labels that `Comparisons` takes, such as ``judge="worker"``.
 
     Examples
     --------
@@ -264,8 +254,8 @@ def from_frame(
     if outcome is not None and winner is not None:
         raise TypeError(f"{owner}: give outcome or winner, not both.")
     wanted = {"first": first, "second": second, "outcome": outcome, "winner": winner}
-    labels = {"weight": weight, "group": group, "judge": judge, "cluster": cluster}
-    table, columns, _ = open_frame(frame, {**wanted, **labels}, owner, "Comparisons(...)")
+    beside = {"weight": weight, **labels}
+    table, columns, _ = open_frame(frame, {**wanted, **beside}, owner, "Comparisons(...)")
     names = None
     if item_name is not None:
         item_frame = frame_of(items, owner)
@@ -273,7 +263,7 @@ def from_frame(
             raise TypeError(f"{owner}: item_name needs items as a data frame; got {type(items).__name__}.")
         names = frame_columns(item_frame, {"item_name": item_name}, owner)["item_name"]
         items = item_frame.drop(str(item_name)).to_native()
-    options = {key: columns[key] for key in labels}
+    options = {key: columns[key] for key in beside}
     options |= {"names": names, "self_comparisons": self_comparisons}
     if covariates is not None:
         chosen = [covariates] if isinstance(covariates, str) else [str(name) for name in covariates]
@@ -288,18 +278,12 @@ def from_frame(
     return Comparisons._build(items, columns["first"], columns["second"], value, **options)
 
 
-def _winner_value(first: Any, second: Any, winner: Any) -> float | None:
-    """Return 1 if the winner is first, -1 if second, 0 for a tie, None if it is none of these."""
-    if winner == first:
-        return 1.0
-    if winner == second:
-        return -1.0
-    return word_value(winner, _WORDS) if isinstance(winner, str) else None
-
-
 def _outcomes_of_winners(first: list[Any], second: list[Any], winner: list[Any], owner: str) -> NDArray[np.float64]:
     """Return outcomes from a column that names the winner or says first/left, second/right, tie/draw."""
-    values = [_winner_value(*row) for row in zip(first, second, winner, strict=True)]
+    values = [
+        1.0 if won == a else -1.0 if won == b else word_value(won, _WORDS) if isinstance(won, str) else None
+        for a, b, won in zip(first, second, winner, strict=True)
+    ]
     bad = np.flatnonzero([value is None for value in values])
     if len(bad):
         row = int(bad[0])

@@ -1,8 +1,4 @@
-"""Checks shared by the data objects: frozen fields, labels, real columns, weights.
-
-Every function takes ``owner`` (the class or function that the person called) and raises with what is wrong,
-where and how often, and what to do. Wrong kinds are TypeError, wrong values DataError.
-"""
+"""Checks shared by the data objects: frozen fields, labels, columns, weights. ``owner`` is who the person called."""
 
 from __future__ import annotations
 
@@ -72,6 +68,10 @@ class Frozen:
 
     def __getitem__(self, key: Any) -> Self:
         """Select rows by integer, slice, mask or list of integers."""
+        return self._select(key)
+
+    def _select(self, key: Any) -> Self:
+        """Return the chosen rows."""
         return self._take(row_selector(key, len(self)))
 
     def _exchanged(self, mask: Any) -> tuple[NDArray[np.bool_], dict[str, Any]]:
@@ -102,6 +102,19 @@ class OneRowEach(Frozen):
     """Data objects with one row of features per item, which is what scikit-learn reads as a row of ``X``."""
 
     items: Any
+    feature_names: tuple[str, ...] | None
+
+    def __getitem__(self, key: Any) -> Self:
+        """Select items by integer, slice, mask or list of integers; by ``np.ix_(rows, columns)`` features as well.
+
+        So scikit-learn takes a kernel matrix apart, for models with ``kernel="precomputed"``.
+        """
+        if not (isinstance(key, tuple) and len(key) == 2 and all(isinstance(side, np.ndarray) for side in key)):
+            return self._select(key)
+        rows, columns = (side.ravel() for side in key)
+        chosen, names = self._select(rows), self.feature_names
+        names = None if names is None else tuple(names[column] for column in columns)
+        return chosen._take(slice(None), items=chosen.items[:, columns], feature_names=names)
 
     def __len__(self) -> int:
         return int(self.items.shape[0])
@@ -204,12 +217,16 @@ def look_up(
     return rows
 
 
-def check_choice(value: object, allowed: tuple[str, ...], what: str, owner: str) -> None:
-    """Raise DataError unless an option has one of its allowed values."""
-    if value not in allowed:
-        raise DataError(code="choice-unknown", owner=owner).says(
-            f"{what} must be {' or '.join(repr(word) for word in allowed)}; got {value!r}."
-        )
+def check_choice(value: object, allowed: Sequence[str | None], what: str, owner: str) -> None:
+    """Raise InvalidParameterError unless an option has one of its allowed values."""
+    if (value is None or isinstance(value, str)) and value in allowed:
+        return
+    from sklearn.utils._param_validation import InvalidParameterError
+
+    nearest = nearest_names(str(value), [option for option in allowed if option is not None])
+    raise InvalidParameterError(
+        f"{owner}: {what} must be {' or '.join(map(repr, allowed))}; got {value!r}{f' ({nearest})' if nearest else ''}."
+    )
 
 
 def is_missing(value: object) -> bool:
@@ -241,10 +258,7 @@ def check_count(value: Any, name: str, owner: str, *, low: int = 1, high: int | 
 
 
 def check_labels(values: Any, n_rows: int, what: str, owner: str, per: str) -> NDArray[Any]:
-    """Return labels as an array of integers, floats, booleans or strings, or of objects; missing labels raise.
-
-    ``per`` is the word for a row (comparison, item).
-    """
+    """Return labels, one for each row (``per``: comparison, item), as `label_array`; missing labels raise."""
     if (
         isinstance(values, np.ndarray) and values.ndim == 1 and values.dtype.kind in "iU"
     ):  # cannot hold anything missing
@@ -315,39 +329,29 @@ def check_names(values: Any, n_items: int, owner: str) -> NDArray[Any]:
     return names
 
 
-def _a(word: str) -> str:
-    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
-
-
-def _not_real(error: Exception, what: str, owner: str) -> TypeError:
-    return TypeError(f"{owner}: {what} must be real numbers ({error}). Convert the column to numbers.")
-
-
-def check_real(values: Any, n_rows: int, what: str, owner: str, per: str) -> NDArray[np.float64]:
-    """Return a new column of finite floats with one value per row."""
+def check_real(
+    values: Any, n_rows: int | None, what: str, owner: str, per: str, *, exact: bool = False
+) -> NDArray[Any]:
+    """Return a new column of finite floats, one per row; ``exact`` ones stay integers if they are."""
     try:
         given = np.asarray(unmask(values))
+        if given.dtype.kind == "O" and given.ndim == 1:
+            given = np.array([np.nan if is_missing(v) else v for v in given], dtype=np.float64)
+        if given.dtype.kind not in "iufbO":
+            raise TypeError(f"values of kind {given.dtype}, such as {first_few(given.ravel()[:4].tolist())}")
+        column = np.array(given, dtype=given.dtype if exact and given.dtype.kind in "iu" else np.float64)
     except (TypeError, ValueError) as error:
-        raise _not_real(error, what, owner) from None
-    listed = as_list(values, what, owner) if given.dtype.kind == "O" else []
-    try:
-        if given.dtype.kind == "O":
-            given = np.array([np.nan if is_missing(v) else v for v in listed], dtype=np.float64)
-        if given.dtype.kind not in "iufb":
-            raise TypeError(f"values of kind {given.dtype}")
-        column = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise _not_real(error, what, owner) from None
+        raise TypeError(f"{owner}: {what} must be real numbers ({error}). Convert the column to numbers.") from None
     if column.ndim != 1:
         raise TypeError(
-            f"{owner}: {what} must have one value per {per}, shape ({n_rows},); got shape {column.shape}. "
-            "Pass one column, or ravel it."
+            f"{owner}: {what} must have one value per {per}; got shape {column.shape}. Pass one column, or ravel it."
         )
-    check_length(len(column), n_rows, what, owner, per)
+    if n_rows is not None:
+        check_length(len(column), n_rows, what, owner, per)
     bad = np.flatnonzero(~np.isfinite(column))
     if len(bad):
         raise DataError(code="number-not-finite", owner=owner).says(
-            f"{what} is missing or not finite for {len(bad)} of {n_rows} {per}s ({rows_text(bad)}; values "
+            f"{what} is missing or not finite for {len(bad)} of {len(column)} {per}s ({rows_text(bad)}; values "
             f"{first_few(column[bad].tolist())})",
             f"Drop those {per}s, or give each a finite {what}",
         )
@@ -359,20 +363,23 @@ def unmask(values: Any) -> Any:
     return np.ma.filled(values.astype(np.float64), np.nan) if isinstance(values, np.ma.MaskedArray) else values
 
 
-def check_weight(values: Any, n_rows: int, owner: str, per: str) -> NDArray[np.float64] | None:
-    """Return weights that are finite, not negative and not all zero; None stays None."""
+def check_weight(
+    values: Any, n_rows: int, owner: str, per: str, what: str = "weight", *, some_positive: bool = True
+) -> NDArray[np.float64] | None:
+    """Return weights that are finite, not negative and, with ``some_positive``, not all zero; None stays None."""
     if values is None:
         return None
-    weight = check_real(values, n_rows, "weight", owner, per)
+    weight = check_real(values, n_rows, what, owner, per)
     bad = np.flatnonzero(weight < 0)
     if len(bad):
         raise DataError(code="weight-negative", owner=owner).says(
-            f"{len(bad)} of {n_rows} weights are negative ({rows_text(bad)}; values {first_few(weight[bad].tolist())})",
-            f"Weights count how often {_a(per)} was seen: give values >= 0",
+            f"{what} is negative for {len(bad)} of {n_rows} {per}s ({rows_text(bad)}; values "
+            f"{first_few(weight[bad].tolist())})",
+            f"Weights count how often each {per} was seen: give values >= 0",
         )
-    if n_rows and not weight.any():
+    if some_positive and n_rows and not weight.any():
         raise DataError(code="all-weights-zero", owner=owner).says(
-            f"all {n_rows} weights are zero, so nothing is left to learn from", "Raise some of them"
+            f"all {n_rows} weights are zero, so no {per} counts", "Raise some of them"
         )
     return weight
 

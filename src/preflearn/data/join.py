@@ -17,24 +17,10 @@ from preflearn.items import as_items
 def concatenate(old: Comparisons, new: Comparisons) -> Comparisons:
     """Return the comparisons of both; the items of ``old`` keep their row numbers and new items follow.
 
-    Parameters
-    ----------
-    old, new : Comparisons
-        Items are matched by name where both have names, which must then agree in their features. Without names the
-        same table counts as the same items, and a different table as other items.
-
-    Returns
-    -------
-    Comparisons
-        Weights are kept (1 where there were none), and judges and clusters ("", unknown, where there were none); groups
-        only if both have them. Covariates must be the same columns in both, or neither has any.
-
-    Examples
-    --------
-    >>> from preflearn.data import Comparisons
-    >>> from preflearn.data.join import concatenate
-    >>> concatenate(Comparisons(None, ["ann"], ["bob"]), Comparisons(None, ["bob"], ["cy"])).names
-    array(['ann', 'bob', 'cy'], dtype=object)
+    Items are matched by name where both have names, which must then agree in their features. Without names the same
+    table counts as the same items, and a different table as other items. Weights are kept (1 where there were none),
+    and judges and clusters ("", unknown, where there were none); groups only if both have them. Covariates must be the
+    same columns in both, or neither has any.
     """
     if (old.items is None) != (new.items is None):
         raise DataError(code="update-features-differ", owner="update").says(

@@ -54,20 +54,9 @@ class LabelPreferences(OneRowEach):
 
     Attributes
     ----------
-    items : array, csr_array or Bags of shape (n_items, n_features)
-        Features, float64 and read-only.
-    item : array of shape (n_edges,)
-        Row numbers of items.
-    first, second : array of shape (n_edges,)
-        Places of the two labels in ``labels``.
-    outcome : array of shape (n_edges,)
-        Outcomes or margins.
-    weight : array of shape (n_edges,) or None
-        As given.
-    labels : array of shape (n_labels,)
-        Labels, as objects.
-    names : array of shape (n_items,) or None
-        Names of the items, as objects.
+    items, item, first, second, outcome, weight, labels, names
+        As given, checked and read-only: numbers as float64, ``item`` as row numbers, ``first`` and ``second`` as places
+        in ``labels``, labels and names as objects.
     feature_names : tuple of str or None
         Column names of a data frame.
     n_items, n_features, n_labels, n_edges : int
@@ -127,7 +116,6 @@ class LabelPreferences(OneRowEach):
             raise DataError(code="no-label-edges", owner=owner).says("there are no edges", "Give at least one")
         first = check_labels(first, n_edges, "first", owner, "edge")
         second = check_labels(second, n_edges, "second", owner, "edge")
-        lookup = None if table.names is None else {name: row for row, name in enumerate(table.names)}
         known = label_set(labels, [*first.tolist(), *second.tolist()], owner)
         left, right = label_codes(first, known, "first", owner), label_codes(second, known, "second", owner)
         same = np.flatnonzero(left == right)
@@ -139,7 +127,7 @@ class LabelPreferences(OneRowEach):
             )
         self._fill(
             items=table.values,
-            item=check_rows(item, table.n_items, lookup, "item", owner),
+            item=check_rows(item, table, "item", owner),
             first=left,
             second=right,
             outcome=check_outcome(outcome, n_edges, owner),
@@ -173,8 +161,8 @@ class LabelPreferences(OneRowEach):
             feature_names=table.feature_names,
         )
 
-    def __getitem__(self, key: Any) -> Self:
-        """Select items by integer, slice, mask or list of integers, with their edges."""
+    def _select(self, key: Any) -> Self:
+        """Return the chosen items with their edges."""
         rows = np.arange(len(self))[row_selector(key, len(self))]
         by_item = np.argsort(self.item, kind="stable")
         start = np.searchsorted(self.item[by_item], np.arange(len(self) + 1))

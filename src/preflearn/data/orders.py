@@ -157,10 +157,7 @@ def _labels(judge: Any, size: NDArray[np.intp], per: str, owner: str) -> dict[st
 
 
 def _sequences(values: Any, what: str, owner: str) -> list[list[Any]]:
-    """Return a sequence of sequences, a rectangular array or the rows of a data frame as lists.
-
-    Missing cells of a frame are left out: rankings of a table may differ in length.
-    """
+    """Return a sequence of sequences, an array or a frame's rows as lists, without the missing cells of a frame."""
     frame = nw.from_native(values, pass_through=True, eager_only=True)
     if isinstance(frame, nw.DataFrame):
         rows: Any = [[value for value in row if not is_missing(value)] for row in frame.rows()]

@@ -1,16 +1,10 @@
-"""Comparisons seen as pairs: the distinct pairs with their counts, the graph that they are, and what is odd about them.
-
-Everything that needs "distinct pairs with counts" asks for the `PairTable` of comparisons: merging, repeats,
-contradictions, connected parts. Warnings about odd comparisons are given before learning
-(`warn_before_learning`), once, and not when they are built: comparisons are also questions (`predict_proba`) and
-answers to judge by (`score`), where none of this matters.
-"""
+"""Comparisons seen as pairs: the distinct pairs with their counts, their graph, and what is odd about them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,24 +107,42 @@ class PairTable:
         """
         return _sums(self.row, x, len(self))
 
+    def matrix(self, forth: FloatArray, back: FloatArray) -> Any:
+        """Return a sparse matrix (n_items, n_items) with ``forth`` at the lower item's row, ``back`` at the higher's.
+
+        Examples
+        --------
+        >>> from preflearn.data import Comparisons
+        >>> pairs = Comparisons(3, [0, 1, 0], [1, 2, 1]).pairs
+        >>> pairs.matrix(pairs.wins, pairs.losses).toarray()  # who beat whom, how often
+        array([[0., 2., 0.],
+               [0., 0., 1.],
+               [0., 0., 0.]])
+        """
+        return pair_matrix(self.low, self.high, forth, back, self.n_items)
+
     def contradicted(self, outcome: FloatArray) -> NDArray[np.bool_]:
         """Return which pairs have preferences in both directions, whatever these weigh; of shape (n_pairs,)."""
         value = self.sign * outcome
         return (self.sums(value > 0) > 0) & (self.sums(value < 0) > 0)
 
 
+def pair_matrix(low: IntArray, high: IntArray, forth: FloatArray, back: FloatArray, n_items: int) -> Any:
+    """Return a sparse matrix with ``forth`` at (low, high) and ``back`` at (high, low)."""
+    row, column = np.concatenate([low, high]), np.concatenate([high, low])
+    return sparse.coo_array((np.concatenate([forth, back]), (row, column)), shape=(n_items, n_items)).tocsr()
+
+
+def net_preferences(X: Comparisons) -> tuple[PairTable, FloatArray]:
+    """Return the pairs that were compared, and the mean outcome of each, seen from its lower item."""
+    if X.weight is not None and not X.weight.all():
+        X = X[np.flatnonzero(X.weight)]
+    value = X.pairs.sign * X.outcome
+    return X.pairs, X.pairs.sums(value if X.weight is None else X.weight * value) / X.pairs.count
+
+
 def _sums(row: IntArray, x: Any, n_pairs: int) -> FloatArray:
     return np.bincount(row, x, n_pairs).astype(np.float64, copy=False)
-
-
-class Merged(NamedTuple):
-    """Distinct unordered pairs; ``source`` is a row of each, from which labels can be taken."""
-
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    outcome: NDArray[np.float64]
-    weight: NDArray[np.float64]
-    source: NDArray[np.intp]
 
 
 def connected_parts(first: NDArray[np.intp], second: NDArray[np.intp], n_items: int) -> NDArray[np.intp]:
@@ -161,13 +173,20 @@ def exact_repeats(data: Comparisons) -> int:
     return len(run) - (int(run[-1]) + 1) if len(run) else 0
 
 
+def repeats_text(data: Comparisons) -> str:
+    """Return how many rows repeat an earlier one, and in what: less than in every column of a file."""
+    alike = ["pair", "outcome", *data._labels(), *(["covariates"] if data.covariates is not None else [])]
+    which = f"{', '.join(alike[:-1])} and {alike[-1]}"
+    return f"{exact_repeats(data):,} with the {which} of an earlier one (sides may be swapped)"
+
+
 def contradictions(data: Comparisons) -> int:
     """Return how many pairs have preferences in both directions, whatever these weigh."""
     return int(np.count_nonzero(data.pairs.contradicted(data.outcome)))
 
 
-def merge_pairs(data: Comparisons, labels: Sequence[NDArray[Any]]) -> Merged:
-    """Return one row per unordered pair and combination of labels: weights summed, outcomes averaged by weight."""
+def merge_pairs(data: Comparisons, labels: Sequence[NDArray[Any]]) -> tuple[NDArray[np.intp], dict[str, Any]]:
+    """Return a row of each pair and combination of labels, and its fields: weights summed, outcomes averaged."""
     pairs = data.pairs
     order, run = _sorted_runs(pairs.row, *labels)
     value = (pairs.sign * data.outcome)[order]
@@ -178,38 +197,35 @@ def merge_pairs(data: Comparisons, labels: Sequence[NDArray[Any]]) -> Merged:
     mean = np.bincount(run, used * value) / np.bincount(run, used)
     source = order[np.flatnonzero(np.diff(run, prepend=-1))]
     pair = pairs.row[source]
-    return Merged(pairs.low[pair], pairs.high[pair], mean, total, source)
+    return source, {"first": pairs.low[pair], "second": pairs.high[pair], "outcome": mean, "weight": total}
 
 
-def describe(data: Comparisons) -> str:
-    """Return the text of ``Comparisons.summary``."""
-    n_rows = len(data)
-    n_pairs = len(data.pairs)
+def facts_of(data: Comparisons) -> dict[str, str]:
+    """Return what there is in comparisons, by word: a line of `Comparisons.summary` each."""
+    n_pairs, used = len(data.pairs), len(data.used_items())
     sizes = np.sort(np.bincount(data.parts()))[::-1]
-    features = f"{data.n_features} features" if data.n_features else "no features"
-    lines = [
-        f"items          {data.n_items} ({len(data.used_items())} compared), {features}",
-        f"comparisons    {n_rows} of {n_pairs} distinct pairs",
-        f"ties           {int(np.count_nonzero(data.outcome == 0))}",
-        f"repeats        {exact_repeats(data)} exact",
-        f"contradictions {contradictions(data)} of {n_pairs} pairs have preferences in both directions",
-        f"parts          {len(sizes)}, of {first_few(sizes.tolist())} items",
-    ]
-    for what, labels, by in (
-        ("groups", data.group, ""),
-        ("judges", data.judge, "by"),
-        ("clusters", data.cluster, "in"),
-    ):
-        if labels is not None:
-            unknown = labels.tolist().count("") if by else 0
-            known = len(set(labels.tolist()) - ({""} if unknown else set()))
-            lines.append(f"{what:<14} {known}{f' ({unknown} comparisons {by} unknown ones)' if unknown else ''}")
+    features = f"{data.n_features:,} features" if data.n_features else "no features"
+    won, lost = (int(np.count_nonzero(sign * data.outcome > 0)) for sign in (1, -1))
+    each = f"{2 * len(data) / max(used, 1):.1f} times each on average"
+    facts = {
+        "items": f"{data.n_items:,} ({used:,} compared, {each}), {features}",
+        "comparisons": f"{len(data):,} of {n_pairs:,} distinct pairs",
+        "outcomes": f"first side {won:,}, second side {lost:,}",
+        "ties": f"{len(data) - won - lost:,}",
+        "repeats": repeats_text(data),
+        "contradictions": f"{contradictions(data):,} of {n_pairs:,} pairs have preferences in both directions",
+        "parts": f"{len(sizes):,}, of {first_few(sizes.tolist())} items",
+    }
+    for what, labels in data._labels().items():
+        unknown = labels.tolist().count("")
+        known = len(set(labels.tolist()) - {""})
+        facts[f"{what}s"] = f"{known:,}{f' ({unknown} comparisons without one)' if unknown else ''}"
     if data.covariates is not None:
         named = "" if data.covariate_names is None else f" ({first_few(data.covariate_names, 5)})"
-        lines.append(f"covariates     {data.covariates.shape[1]}{named}")
+        facts["covariates"] = f"{data.covariates.shape[1]}{named}"
     if data.weight is not None:
-        lines.append(f"weight         {data.weight.sum():.6g} in total")
-    return "\n".join(lines)
+        facts["weight"] = f"{data.weight.sum():.6g} in total"
+    return facts
 
 
 def warn_zero_one(outcome: NDArray[Any], owner: str = "Comparisons") -> None:
@@ -226,26 +242,7 @@ def warn_zero_one(outcome: NDArray[Any], owner: str = "Comparisons") -> None:
 def warn_before_learning(
     data: Comparisons, owner: str, *, known: Comparisons | None = None, parts: bool = True
 ) -> None:
-    """Warn about comparisons that can be learned from, but probably not as intended.
-
-    Parameters
-    ----------
-    data : Comparisons
-        What is learned from.
-    owner : str
-        Who learns.
-    known : Comparisons, default=None
-        What was learned from before, the first rows of ``data``: parts are mentioned only if there are more than
-        before.
-    parts : bool, default=True
-        Whether items of parts that were never compared with each other are to be told apart by what is learned.
-
-    Warns
-    -----
-    DataWarning
-        If compared items without features or groups fall into parts that were never compared with each other. Equal
-        votes are no cause for a word: they are the rule. Copies of whole rows are found where files are read.
-    """
+    """Warn of items without features or groups in parts that never met, if the ``known`` first rows have fewer."""
     if not parts or data.items is not None or data.group is not None:
         return
     if _compared_parts(data) > (1 if known is None else _compared_parts(known)):

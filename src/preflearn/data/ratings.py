@@ -37,12 +37,8 @@ class Ratings(OneRowEach):
 
     Attributes
     ----------
-    items : array, csr_array or Bags of shape (n_items, n_features)
-        Features, float64 and read-only.
-    score : array of shape (n_items,)
-        Scores.
-    group, weight, names : array of shape (n_items,) or None
-        As given.
+    items, score, group, weight, names
+        As given, checked and read-only, numbers as float64.
     feature_names : tuple of str or None
         Column names of a data frame.
     n_items, n_features, n_groups : int

@@ -52,17 +52,13 @@ def check_outcome(outcome: Any, n_rows: int, owner: str) -> NDArray[np.float64]:
     return check_real(outcome, n_rows, "outcome", owner, "comparison")
 
 
-def check_rows(
-    given: list[Any] | NDArray[Any], n_items: int, lookup: dict[Any, int] | None, what: str, owner: str
-) -> NDArray[np.intp]:
-    """Return the row number of the item at one side of every comparison.
-
-    Integers are row numbers unless the names are integers themselves; anything else is looked up in the names.
-    """
-    integers = isinstance(given, np.ndarray) or all(type(value) is int for value in given)
-    if lookup is not None and (not integers or any(type(name) is int for name in lookup)):
+def check_rows(given: list[Any] | NDArray[Any], table: ItemTable, what: str, owner: str) -> NDArray[np.intp]:
+    """Return the row number of each item; integers are row numbers unless the names are integers themselves."""
+    integers, n_items = isinstance(given, np.ndarray) or all(type(value) is int for value in given), table.n_items
+    if table.names is not None and (not integers or any(type(name) is int for name in table.names)):
+        place = {name: row for row, name in enumerate(table.names)}
         cure = "Correct the names, add the items, or drop those comparisons"
-        return look_up(as_list(given, what, owner), lookup, what, "items", cure, code="unknown-item", owner=owner)
+        return look_up(as_list(given, what, owner), place, what, "items", cure, code="unknown-item", owner=owner)
     if not integers:
         row = next(row for row, value in enumerate(given) if type(value) is not int)
         missing = is_missing(given[row])

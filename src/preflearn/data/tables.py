@@ -14,22 +14,14 @@ from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.data.fields import cells_text, check_length, repeated, unmask
+from preflearn.data.fields import cells_text, check_length, lock, repeated, unmask
 from preflearn.exceptions import DataError, first_few, nearest_names
-from preflearn.items import as_items
+from preflearn.items import as_items, is_sparse
 
 if TYPE_CHECKING:
     from preflearn.data.bags import Bags
 
     ItemArray: TypeAlias = NDArray[np.float64] | sparse.csr_array[np.float64] | Bags
-
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
-
-from preflearn.data.fields import lock
-from preflearn.items import is_sparse
 
 NAME_COLUMNS = ("item", "name", "id")
 
@@ -52,7 +44,7 @@ def check_items(items: Any, owner: str, names: Any = None, what: str = "items") 
     if isinstance(items, ItemTable):
         return items
     given = as_items(items)
-    if not given.one_row_each:
+    if given is items:
         return ItemTable(given.bare(), given.names, given.feature_names, items.shape[0])
     if isinstance(items, bool | np.bool_ | str | bytes):
         raise TypeError(f"{owner}: {what} must be a table, a number of {what} or None; got {type(items).__name__}.")
@@ -79,10 +71,7 @@ def check_items(items: Any, owner: str, names: Any = None, what: str = "items") 
 
 
 def frame_of(value: Any, owner: str) -> nw.DataFrame[Any] | None:
-    """Return a data frame of any library as a narwhals frame, or None for anything else.
-
-    Columns are named by strings: those of pandas may be named by numbers, which are then written out.
-    """
+    """Return a data frame of any library as a narwhals frame with columns named by text, or None for anything else."""
     try:
         native = nw.from_native(_with_text_names(value), pass_through=True, allow_series=True)
     except DuplicateError:

@@ -14,15 +14,7 @@ RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | Non
 
 
 def as_generator(random_state: RandomState) -> np.random.Generator:
-    """Return a Generator: a seed starts a new one, a Generator is used as it is, a RandomState draws the seed.
-
-    Generators fill arrays in place, which a RandomState cannot; so a large data set needs little more than its size.
-
-    Examples
-    --------
-    >>> bool(as_generator(0).integers(100) == as_generator(0).integers(100))
-    True
-    """
+    """Return a generator for None, an int, a Generator or a RandomState."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import functools
 import importlib.util
 import io
 import json
@@ -95,7 +94,9 @@ def table_bytes(
     typed = {name: one_kind(values) for name, values in columns.items()}
     if ending in _FOR_PEOPLE:
         return f"{_FOR_PEOPLE[ending](shown or _as_shown(typed))}\n".encode("utf-8", "replace")
-    return (b"\xef\xbb\xbf" if bom else b"") + _FOR_PROGRAMS[ending](typed, path)
+    if ending in _TEXTS:
+        return (b"\xef\xbb\xbf" if bom else b"") + _TEXTS[ending](typed).encode("utf-8", "surrogatepass")
+    return _parquet(typed) if ending == ".parquet" else _xlsx(typed, path)
 
 
 def one_kind(values: Any) -> list[Any]:
@@ -113,23 +114,13 @@ def csv_text(columns: Columns, *, delimiter: str = ",", shown: bool = False) -> 
     typed = {name: one_kind(values) for name, values in columns.items()}
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
-    rows = ([_plain(value) for value in row] for row in (list(typed), *zip(*typed.values(), strict=True)))
-    writer.writerows([visible(cell) for cell in row] if shown else row for row in rows)
+    rows = ([safe_cell(value) for value in row] for row in (list(typed), *zip(*typed.values(), strict=True)))
+    writer.writerows([visible("" if cell is None else str(cell)) for cell in row] if shown else row for row in rows)
     return text.getvalue()
 
 
-def _plain(value: Any) -> str:
-    """Return a cell of CSV: nothing where a number is missing."""
-    if isinstance(value, float):
-        return float.__repr__(value)
-    return "" if value is None else str(safe_cell(value))
-
-
 def safe_cell(value: Any) -> Any:
-    """Return a cell that a spreadsheet shows and does not run: a quote before ``=HYPERLINK(...)`` makes it text.
-
-    A text that starts like one that has been made so gets another quote: different cells stay different.
-    """
+    """Return a cell that a spreadsheet does not run: a quote before ``=HYPERLINK(...)``, or before such a quote."""
     if isinstance(value, str) and value.lstrip("'")[:1] in ("=", "+", "-", "@", "\t", "\r"):
         try:
             float(value)
@@ -138,22 +129,10 @@ def safe_cell(value: Any) -> Any:
     return value
 
 
-def _csv(columns: Columns, path: Path, delimiter: str = ",") -> bytes:
-    return csv_text(columns, delimiter=delimiter).encode("utf-8", "surrogatepass")
-
-
-def _records(columns: Columns) -> list[str]:
+def _records(columns: Columns, between: str) -> str:
     """Return the rows as objects of JSON."""
-    rows = zip(*columns.values(), strict=True)
-    return [json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False, allow_nan=False) for row in rows]
-
-
-def _json(columns: Columns, path: Path) -> bytes:
-    return ("[\n" + ",\n".join(_records(columns)) + "\n]\n").encode("utf-8", "surrogatepass")
-
-
-def _jsonl(columns: Columns, path: Path) -> bytes:
-    return "".join(f"{record}\n" for record in _records(columns)).encode("utf-8", "surrogatepass")
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return between.join(json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows)
 
 
 def _as_shown(columns: Mapping[str, list[Any]]) -> TextTable:
@@ -163,31 +142,25 @@ def _as_shown(columns: Mapping[str, list[Any]]) -> TextTable:
         numbers = [value for value in values if isinstance(value, float)]
         digits = 0 if all(map(float.is_integer, numbers)) else 3 if max(map(abs, numbers)) < 10 else 1
         numeric = all(value is None or isinstance(value, int | float) for value in values)
-        show = functools.partial(_rounded, digits=digits)
-        shown[name] = Column(name, values, show, kind="number" if numeric else "name")
+        cells = [decimal(value, digits) if isinstance(value, float) else value for value in values]
+        shown[name] = Column(name, cells, str, kind="number" if numeric else "name")
     return TextTable(shown)
 
 
-def _rounded(value: Any, digits: int) -> str:
-    return decimal(value, digits) if isinstance(value, float) else str(value)
-
-
-def _parquet(columns: Columns, path: Path) -> bytes:
+def _parquet(columns: Columns) -> bytes:
     import pyarrow as pa
     from pyarrow import parquet
 
     content = io.BytesIO()
-    table = {
-        _sound(name): [_sound(value) if isinstance(value, str) else value for value in values]
-        for name, values in columns.items()
-    }
-    parquet.write_table(pa.table(table), content)
+    parquet.write_table(
+        pa.table({_sound(name): list(map(_sound, values)) for name, values in columns.items()}), content
+    )
     return content.getvalue()
 
 
-def _sound(text: str) -> str:
+def _sound(value: Any) -> Any:
     """Return text with a question mark for each half of a character, which these formats cannot hold."""
-    return text.encode("utf-8", "replace").decode()
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _xlsx(columns: Columns, path: Path) -> bytes:
@@ -217,13 +190,11 @@ def _xlsx(columns: Columns, path: Path) -> bytes:
 
 
 _FOR_PEOPLE = {".md": TextTable.markdown, ".tex": TextTable.latex}
-_FOR_PROGRAMS: dict[str, Callable[[Columns, Path], bytes]] = {
-    ".csv": _csv,
-    ".tsv": functools.partial(_csv, delimiter="\t"),
-    ".json": _json,
-    ".jsonl": _jsonl,
-    ".parquet": _parquet,
-    ".xlsx": _xlsx,
+_TEXTS: dict[str, Callable[[Columns], str]] = {
+    ".csv": csv_text,
+    ".tsv": lambda columns: csv_text(columns, delimiter="\t"),
+    ".json": lambda columns: "[\n" + _records(columns, ",\n") + "\n]\n",
+    ".jsonl": lambda columns: _records(columns, "\n") + "\n",
 }
 _PACKAGES = {".parquet": ("Parquet", "pyarrow"), ".xlsx": ("Excel", "XlsxWriter")}
-ENDINGS = (".csv", ".tsv", *_FOR_PEOPLE, ".json", ".jsonl", ".parquet", ".xlsx")
+ENDINGS = (".csv", ".tsv", *_FOR_PEOPLE, ".json", ".jsonl", *_PACKAGES)

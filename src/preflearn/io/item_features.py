@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from preflearn.data.fields import lock, object_array
 from preflearn.data.sides import normal
 from preflearn.data.tables import ItemTable, check_items
-from preflearn.exceptions import DataWarning, Place, Setting, first_few, nearest_names
+from preflearn.exceptions import DataWarning, FileNote, Place, Setting, first_few, nearest_names
+from preflearn.io.columns import Cells
 from preflearn.io.opening import open_table
 from preflearn.io.read_options import Options, listed
 from preflearn.io.roles import Pair
-from preflearn.io.table import Table, numbers_of, such, tidy_number
+from preflearn.io.table import Table, numbers_of, tidy_number
+from preflearn.table_format import plural
 
 MOST_LEVELS = 20  # of a column of text; more are names or sentences
 FLAGGED = 0.05  # from this share of missing numbers upwards, an indicator is added
@@ -166,7 +168,7 @@ def fit_encoder(
     encoded: list[str] = []
     for column in columns:
         cells = table.cells(column)
-        kind = _kind(table, column)
+        kind = column_kind(table, column)
         if kind == "number":
             values = _numeric(table, column)
             present = values[~np.isnan(values)]
@@ -197,7 +199,7 @@ def fit_encoder(
     return ItemEncoder(name, *parts), notes
 
 
-def _kind(table: Table, column: str) -> str:
+def column_kind(table: Table, column: str) -> str:
     """Return "number", "category", or why a column is left out; numbers with a few words among them raise."""
     present = [cell for cell in table.cells(column) if cell.casefold() not in MISSING]
     if numbers_of(present, table.delimiter) is not None or {cell.casefold() for cell in present} <= _TRUE.keys():
@@ -227,14 +229,13 @@ def _kind(table: Table, column: str) -> str:
 def _numeric(table: Table, column: str) -> NDArray[np.float64]:
     """Return a column as numbers, NaN where missing; words and infinite numbers raise."""
     cells = table.cells(column)
-    if any(cell.casefold() in _TRUE for cell in set(cells)):
-        cells = [_TRUE.get(cell.casefold(), cell) for cell in cells]
+    cells = cells.changed(lambda cell: _TRUE.get(cell.casefold(), cell))
     values = table.as_numbers(column, cells)
     if values is None or np.isinf(values).any():
-        for row, cell in enumerate(cells):
+        for cell in cells.distinct:
             one = numbers_of([cell], table.delimiter)
             if one is None or np.isinf(one[0]):
-                raise table.fail(row, code="feature-not-a-number").says(
+                raise table.fail(cells.index(cell), code="feature-not-a-number").says(
                     f'column "{column}" holds "{cell[:60]}", which is not a finite number',
                     "Correct it, or empty the cell if the number is missing",
                 )
@@ -260,11 +261,7 @@ _VARYING = 0.2  # above this share of the repeated items, a feature that changes
 
 
 class Known(NamedTuple):
-    """Items with their features, how these were encoded, and notes about both.
-
-    ``row`` is the row of each name, or None where items are the names that occur; ``source`` is the name of the table
-    in messages.
-    """
+    """Items with their features, how these were encoded, notes, the row of each name (None: the names that occur)."""
 
     table: ItemTable
     encoder: ItemEncoder | None = None
@@ -372,7 +369,7 @@ def _name_column(table: Table) -> str | None:
     return ordered[0] if ordered else None
 
 
-def _all_numbers(cells: list[str]) -> bool:
+def _all_numbers(cells: Cells) -> bool:
     return numbers_of(cells) is not None
 
 
@@ -414,17 +411,17 @@ def _of_table(table: Table, used: Sequence[str], options: Options) -> Known:
     encoder, about = fit_encoder(table, column, features, scale=scale)
     items = encoder.transform(table)
     row = {cell: place for place, cell in enumerate(cells)}
-    head = f'{table.source}: {len(cells)} items, named by column "{column}"; {_described(encoder, scale)}'
-    notes = [head, *remarks, *about, *commas(table)]
+    head = f'{len(cells)} items, named by column "{column}"; {described(encoder, scale)}'
+    notes = [FileNote(table.source, head), *remarks, *about, *commas(table)]
     return Known(items, encoder, notes, row, table.source if table.is_file else options.items_name)
 
 
-def _holds(cells: list[str], wanted: set[str]) -> bool:
-    tidy = {tidy_number(cell) for cell in cells}
+def _holds(cells: Cells, wanted: set[str]) -> bool:
+    tidy = {tidy_number(cell) for cell in cells.distinct}
     return wanted <= tidy and len(tidy) == len(cells)
 
 
-def _described(encoder: ItemEncoder, scale: bool) -> str:
+def described(encoder: ItemEncoder, scale: bool) -> str:
     """Return a clause about the features."""
     names = encoder.feature_names
     if not names:
@@ -453,10 +450,7 @@ def _without_remarks(table: Table, column: str, used: Sequence[str]) -> tuple[Ta
 def row_features(
     table: Table, pairs: Sequence[Pair], codes: tuple[NDArray[np.intp], NDArray[np.intp]], names: list[str]
 ) -> tuple[Table | None, list[str]]:
-    """Return a table of items from columns on each row, which must agree wherever an item occurs.
-
-    A feature that changes for many items is one of the row (current form), not of the item, and is left out.
-    """
+    """Return a table of items from columns on each row; a feature that changes for many items is left out."""
     both = np.concatenate(codes)
     order = np.argsort(both, kind="stable")
     n_rows = len(table)
@@ -482,7 +476,7 @@ def row_features(
             item, (was, one, now, other) = next(iter(odd.items()))
             raise table.fail(other % n_rows, code="item-feature-changes").says(
                 f'"{names[item]}" has {pair.stem} "{now[:40]}" here and "{was[:40]}" in {table.word} '
-                f"{table.line[one % n_rows]} ({such(len(odd), 'item')})",
+                f"{table.line[one % n_rows]} ({plural(len(odd), 'such item')})",
                 "Correct one, or use no features: " + Setting("columns", {"features": "none"}),
             )
         else:
@@ -495,15 +489,13 @@ def row_features(
     if not columns:
         return None, notes
     where = [table.line[row] for row in lines.tolist()]
-    found = replace(table, columns=tuple(columns), values=columns.__getitem__, line=where, commas=[], text=columns)
+    text = {name: Cells.of(cells) for name, cells in columns.items()}
+    found = replace(table, columns=tuple(columns), values=columns.__getitem__, line=where, commas=[], text=text)
     return found, notes
 
 
 def row_items(table: Table, pairs: Sequence[Pair], words: tuple[str, str]) -> tuple[list[str], list[str]]:
-    """Return a name for the item on each side of every row: items without names are equal if their features are.
-
-    An item is named by the row and the side where it occurs first. One with a feature missing is equal to no other.
-    """
+    """Return a name for the item on each side of every row: those whose features are all there and equal are one."""
     sides = [
         list(zip(*(table.cells(column) for column in columns), strict=True))
         for columns in ([pair.first for pair in pairs], [pair.second for pair in pairs])
@@ -525,7 +517,7 @@ def _of_rows(features: Table, named: ItemTable, encoder: ItemEncoder | None, sca
         encoder, notes = fit_encoder(features, None, features.columns, scale=scale)
     else:
         scale = False
-    about = f"Features of the items stand on the rows; {_described(encoder, scale)}"
+    about = f"Features of the items stand on the rows; {described(encoder, scale)}"
     return Known(encoder.transform(features)._replace(names=named.names), encoder, [about, *notes, *commas(features)])
 
 

@@ -27,7 +27,8 @@ from preflearn.io.roles import (
     place_columns,
     single,
 )
-from preflearn.io.table import Table, numbers_of, such
+from preflearn.io.table import Table, numbers_of
+from preflearn.table_format import plural
 
 _SOURCES = {
     "winner": ("winner",),
@@ -94,17 +95,13 @@ class Layout:
     def answer_columns(self) -> list[str]:
         """Columns that say who won."""
         columns = [column for source in self.sources.values() for column in source.values()]
-        return columns + ([self.roles["ties"]] if "ties" in self.roles else [])
+        return [*columns, *self.places, *(self.roles[role] for role in ("ties", "ranking") if role in self.roles)]
 
 
 def find_layout(
     table: Table, given: Mapping[str, Any], known: Format | None = None, *, need_outcomes: bool, rankings: bool | None
 ) -> Layout:
-    """Return the layout of a table; ``given`` are the columns that the person named.
-
-    ``known`` is the public layout that it has, if any. ``rankings`` is whether the person said that these are rankings;
-    None asks the columns.
-    """
+    """Return the layout of a table; ``given`` are named columns, ``rankings`` whether these are some (None: ask)."""
     if known is not None:
         left_out = () if need_outcomes or "loser" in known.roles else tuple(chain(*_SOURCES.values()))
         given = {role: column for role, column in known.roles.items() if role not in left_out} | dict(given)
@@ -187,8 +184,10 @@ def _with_outcomes(
         roles |= columns
     for role in (*BESIDE, "ties"):
         column = named.get(role) or single(table, role, list(roles.values()))
-        if role == "weight" and role not in named and column is not None and _numbers_rows(table, column):
-            continue
+        if role == "weight" and role not in named and column is not None:
+            counts = [str(row) for row in range(len(table) + 1)]
+            if len(table) > 2 and table.cells(column) in (counts[:-1], counts[1:]):
+                continue  # n numbers the rows: it is no weight
         if column is not None and (role != "ties" or "wins" in sources or decided):
             roles[role] = column
     if decided and "ties" not in roles:
@@ -203,22 +202,17 @@ def _with_outcomes(
     return Layout(",".join([name, *sources]), roles, sides.words if any(sides.words) else None, sources, features)
 
 
-def _numbers_rows(table: Table, column: str) -> bool:
-    """Return whether a column counts the rows of the table: n is then no weight."""
-    cells = table.cells(column)
-    return len(cells) > 2 and any(cells == [str(row + start) for row in range(len(cells))] for start in (0, 1))
-
-
 def _refuse_draws(table: Table, used: list[str]) -> None:
     """Raise if a further column calls some rows draws: there, the winner is none."""
     column = single(table, "outcome", used)
     if column is None:
         return
     cells = table.cells(column)
-    drawn = [row for row, cell in enumerate(cells) if cell and not cell[0].isdigit() and word_value(cell, {}) == 0.0]
+    drawn = [cell for cell in cells.distinct if cell and not cell[0].isdigit() and word_value(cell, {}) == 0.0]
     if drawn:
-        raise table.fail(drawn[0], code="tie-with-a-winner").says(
-            f'column "{column}" says "{cells[drawn[0]][:40]}" ({such(len(drawn), "row")}), but a winner is named',
+        raise table.fail(cells.index(drawn[0]), code="tie-with-a-winner").says(
+            f'column "{column}" says "{drawn[0][:40]}" ({plural(sum(map(cells.count, drawn)), "row")}), '
+            "but a winner is named",
             "Say that these are ties: " + Setting("columns", {"ties": column}),
         )
 
@@ -259,13 +253,13 @@ def _is_feature(pair: Pair) -> bool:
 def _holds_items(table: Table, named: dict[str, str], pair: Pair) -> bool:
     """Return whether the only pair of columns holds items; whole numbers could be either, and raise."""
     one, other = table.cells(pair.first), table.cells(pair.second)
-    values = numbers_of([*set(one), *set(other)], table.delimiter)
+    values = numbers_of([*one.distinct, *other.distinct], table.delimiter)
     if values is None:
         return True
     winner = named.get("winner") or single(table, "winner", [pair.first, pair.second])
     if winner is not None:
         cells = table.cells(winner)
-        if sum(cell in sides for cell, *sides in zip(cells, one, other, strict=True)) > len(cells) / 2:
+        if np.mean(cells.same(one) | cells.same(other)) > 0.5:
             return True
     present = values[np.isfinite(values)]
     if np.any(present != np.floor(present)):

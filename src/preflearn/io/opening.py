@@ -1,8 +1,4 @@
-"""Whatever holds a table is opened: files (bytes, then text), data frames, dicts, lists and arrays become a `Table`.
-
-This is the only place that asks which of these something is. Every problem names the file, the line where there is one,
-and a cure.
-"""
+"""Whatever holds a table is opened: files (bytes, then text), data frames, dicts, lists and arrays become a `Table`."""
 
 from __future__ import annotations
 
@@ -19,36 +15,36 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from preflearn._disk import bounded, content, is_pipe
+from preflearn._disk import bounded, content, explained, is_pipe
 from preflearn.data.fields import repeated
 from preflearn.data.tables import frame_of
-from preflearn.exceptions import DataError, FileFormatError, Place, first_few, nearest_names
+from preflearn.exceptions import DataError, FileFormatError, Place, first_few
+from preflearn.io.columns import Cells
 from preflearn.io.table import Table, parse_csv
 
 Kind = Literal["table", "json", "parquet", "preflib", "svmlight"]
 
 STANDARD_INPUT = "standard input"
-_PRINT = "Save the data as CSV text."
+_SHEET, _TEXT, _UNPACK = "Save the sheet as CSV", "Save the data as CSV text", "Unpack it first (gzip is read as it is)"
 # How files that are not ours start, what they are, and the cure.
 _MAGIC = (
-    (b"BZh", "compressed by bzip2", "Unpack it first (gzip is read as it is)."),
-    (b"\xfd7zXZ", "compressed by xz", "Unpack it first (gzip is read as it is)."),
-    (b"\x28\xb5\x2f\xfd", "compressed by zstd", "Unpack it first (gzip is read as it is)."),
-    (b"7z\xbc\xaf", "a 7-zip archive", "Unpack it first (gzip is read as it is)."),
-    (b"Rar!", "a RAR archive", "Unpack it first (gzip is read as it is)."),
-    (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)", "Save the sheet as CSV."),
-    (b"%PDF", "a PDF document", _PRINT),
-    (b"{\\rtf", "a rich-text document", _PRINT),
-    (b"\x89PNG", "a picture (PNG)", _PRINT),
-    (b"\xff\xd8\xff", "a picture (JPEG)", _PRINT),
-    (b"\x93NUMPY", "a NumPy array", "Load it in Python, and save it as CSV."),
-    (b"SQLite format 3", "an SQLite database", "Export the table as CSV."),
-    (b"RDX", "an R workspace", "Use write.csv in R."),
-    (b"X\n\0\0", "an R object", "Use write.csv in R."),
-    (b"ARROW1", "an Arrow (Feather) file", "Save it as Parquet or CSV."),
-    (b"\x80\x03", "a Python pickle", "Save the data as CSV or Parquet."),
-    (b"\x80\x04", "a Python pickle", "Save the data as CSV or Parquet."),
-    (b"\x80\x05", "a Python pickle", "Save the data as CSV or Parquet."),
+    (b"BZh", "compressed by bzip2", _UNPACK),
+    (b"\xfd7zXZ", "compressed by xz", _UNPACK),
+    (b"\x28\xb5\x2f\xfd", "compressed by zstd", _UNPACK),
+    (b"7z\xbc\xaf", "a 7-zip archive", _UNPACK),
+    (b"Rar!", "a RAR archive", _UNPACK),
+    (b"PK\x03\x04", "a zip archive (or a spreadsheet)", _UNPACK),
+    (b"\xd0\xcf\x11\xe0", "an old Excel workbook (.xls)", _SHEET),
+    (b"%PDF", "a PDF document", _TEXT),
+    (b"{\\rtf", "a rich-text document", _TEXT),
+    (b"\x89PNG", "a picture (PNG)", _TEXT),
+    (b"\xff\xd8\xff", "a picture (JPEG)", _TEXT),
+    (b"\x93NUMPY", "a NumPy array", "Load it in Python, and save it as CSV"),
+    (b"SQLite format 3", "an SQLite database", "Export the table as CSV"),
+    (b"RDX", "an R workspace", "Use write.csv in R"),
+    (b"X\n\0\0", "an R object", "Use write.csv in R"),
+    (b"ARROW1", "an Arrow (Feather) file", "Save it as Parquet or CSV"),
+    ((b"\x80\x03", b"\x80\x04", b"\x80\x05"), "a Python pickle", "Save the data as CSV or Parquet"),
 )
 _WIDE = {b"\xff\xfe\0\0": "utf-32", b"\0\0\xfe\xff": "utf-32", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _WEB_PAGE = re.compile(rb"\s*<(!doctype|html|\?xml|head|body|script)", re.IGNORECASE)
@@ -81,32 +77,9 @@ def read_start(path: str, size: int) -> bytes:
 
 
 def read_bytes(path: str) -> bytes:
-    """Return the content of a file, unpacked if its first bytes are those of gzip.
-
-    ``-`` is standard input. Files of other programs raise with what they are.
-    """
-    try:
+    """Return the content of a file (``-`` is standard input), unpacked if its first bytes are those of gzip."""
+    with explained(path):
         data = content(path)
-    except FileNotFoundError:
-        if "://" in path:
-            raise FileFormatError(code="address-not-a-file", where=Place(str(path))).says(
-                "this is a web address, not a file", "Download the file first"
-            ) from None
-        nearest = _nearest_files(path)
-        raise FileFormatError(code="no-such-file", where=Place(str(path))).says(
-            f"there is no such file{' (' + nearest + ')' if nearest else ''}", "Check the path"
-        ) from None
-    except IsADirectoryError:
-        raise FileFormatError(code="directory-not-a-file", where=Place(str(path))).says(
-            "this is a directory", "Give the path of one file"
-        ) from None
-    except DataError:
-        raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileFormatError(code="file-unreadable", where=Place(str(path))).says(
-            f"the file cannot be read ({reason})", "Check the path"
-        ) from None
     name = STANDARD_INPUT if path == "-" else path
     if data[:2] == b"\x1f\x8b":
         try:
@@ -116,31 +89,26 @@ def read_bytes(path: str) -> bytes:
                 f"the gzip data are damaged or cut off ({error})", "Download or copy it again"
             ) from None
     _refuse_foreign(data, name)
-    if not data.strip():
-        raise FileFormatError(code="file-empty", where=Place(name)).says("the file is empty", "Give a file with data")
+    _check_not_empty(data, name)
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
 def _refuse_foreign(data: bytes, name: str) -> None:
-    if data.startswith(b"PK\x03\x04"):
-        inside = _archive_names(io.BytesIO(data))
-        if "header.json" in inside:
-            raise FileFormatError(code="model-not-data", where=Place(name)).says(
-                "this is a model file of preflearn, not data", "Give a data file"
-            )
-        sheet = any(entry.startswith("xl/") or entry == "content.xml" for entry in inside)
-        what = "a spreadsheet" if sheet else "a zip archive (or a spreadsheet)"
-        cure = "Save the sheet as CSV." if sheet else "Unpack it first (gzip is read as it is)."
-        raise FileFormatError(code="file-of-another-program", where=Place(name)).says(
-            f"this file is {what}, not plain text", cure
+    where = Place(name)
+    found = next(((kind, cure) for magic, kind, cure in _MAGIC if data.startswith(magic)), None)
+    inside = _archive_names(io.BytesIO(data)) if data.startswith(b"PK") else []
+    if "header.json" in inside:
+        raise FileFormatError(code="model-not-data", where=where).says(
+            "this is a model file of preflearn, not data", "Give a data file"
         )
-    for magic, kind, cure in _MAGIC:
-        if data.startswith(magic):
-            raise FileFormatError(code="file-of-another-program", where=Place(name)).says(
-                f"this file is {kind}, not plain text", cure
-            )
+    if any(entry.startswith("xl/") or entry == "content.xml" for entry in inside):
+        found = "a spreadsheet", _SHEET
+    if found is not None:
+        raise FileFormatError(code="file-of-another-program", where=where).says(
+            f"this file is {found[0]}, not plain text", found[1]
+        )
     if _WEB_PAGE.match(data[:200]):
-        raise FileFormatError(code="web-page", where=Place(name)).says(
+        raise FileFormatError(code="web-page", where=where).says(
             "this is a web page or XML, not a table", "Download the data file itself"
         )
 
@@ -181,41 +149,28 @@ def check_text(data: bytes, name: str) -> None:
 
 def decode(data: bytes, name: str) -> str:
     """Return bytes as text: UTF-8, or UTF-16 and UTF-32 that start with their mark; else raise with line and byte."""
-    for mark, encoding in _WIDE.items():
-        if data.startswith(mark):
-            try:
-                text = data.decode(encoding)
-            except UnicodeDecodeError as error:
-                raise FileFormatError(code="encoding-broken", where=Place(name)).says(
-                    f"the file starts as {encoding.upper()} text, but byte {error.start} does not fit",
-                    "Save the file as UTF-8",
-                ) from None
-            if "\0" in text:
-                line = text.count("\n", 0, text.index("\0")) + 1
-                raise FileFormatError(code="zero-character", where=Place(name, line)).says(
-                    "there is a zero character", "Save the file as UTF-8 text"
-                )
-            if not text.strip():
-                raise FileFormatError(code="file-empty", where=Place(name)).says(
-                    "the file is empty", "Give a file with data"
-                )
-            return text
-    check_text(data, name)
+    encoding = next((wide for mark, wide in _WIDE.items() if data.startswith(mark)), "utf-8")
+    if encoding == "utf-8":
+        check_text(data, name)
     try:
-        return data.decode("utf-8")
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise FileFormatError(code="not-utf8", where=Place(name, line)).says(
-            f"byte {error.start} (0x{data[error.start]:02x}) is not UTF-8",
+        line = data.count(b"\n", 0, error.start) + 1 if encoding == "utf-8" else None
+        raise FileFormatError(code="encoding-broken", where=Place(name, line)).says(
+            f"byte {error.start} (0x{data[error.start]:02x}) is not {encoding.upper()}",
             'Save the file as UTF-8 (in a spreadsheet: "CSV UTF-8")',
         ) from None
+    if "\0" in text:
+        raise FileFormatError(code="zero-character", where=Place(name, text.count("\n", 0, text.index("\0")) + 1)).says(
+            "there is a zero character", "Save the file as UTF-8 text"
+        )
+    _check_not_empty(text, name)
+    return text
 
 
-def _nearest_files(path: str) -> str:
-    try:
-        return nearest_names(Path(path).name, os.listdir(Path(path).parent))  # noqa: PTH208 - names only
-    except (OSError, ValueError):
-        return ""
+def _check_not_empty(content: str | bytes, name: str) -> None:
+    if not content.strip():
+        raise FileFormatError(code="file-empty", where=Place(name)).says("the file is empty", "Give a file with data")
 
 
 def kind_of(start: bytes, name: str) -> Kind:
@@ -246,6 +201,7 @@ _CURE = (
     "Give pairs (winner, loser), or rows with names of columns such as {'left': 'ann', 'right': 'bob', 'winner': 'tie'}"
 )
 _NO_TABLES = ("preflib", "svmlight")
+_ONE_OBJECT = 'Write one object per line, such as {"winner": "ann", "loser": "bob"}'
 _ENDS = re.compile(r"\r\n|\r|\n")
 
 
@@ -260,10 +216,7 @@ class Content(NamedTuple):
 
 
 def open_source(value: Any, owner: str, form: str | None = None) -> Table | Content:
-    """Return preferences in a file or any object that holds a table; ``form`` is what a file holds, if named.
-
-    Pairs without names of columns are (winner, loser).
-    """
+    """Return preferences in a file or any object that holds a table; pairs without names are (winner, loser)."""
     if isinstance(value, Table | Content):
         return value
     if is_path(value):
@@ -311,10 +264,7 @@ def read_table(path: str) -> Table:
 
 
 def _of_object(value: Any, owner: str, items: str | None = None) -> Table | None:
-    """Return a data frame, or rows or columns of Python or NumPy, as a table; None for anything else.
-
-    ``items`` is the name of a table of items in messages: for these, pairs and arrays are left alone.
-    """
+    """Return a data frame, rows or columns as a table, None for anything else; ``items`` names a table of items."""
     if isinstance(value, Mapping):
         return _of_columns(value, items or "the dict of columns")
     if isinstance(value, Iterator) and items is None:
@@ -440,47 +390,48 @@ def _cells(value: Any, source: str) -> list[Any]:
 
 
 def _parse_json(text: str, name: str) -> Table:
-    if text.lstrip().startswith("["):
-        try:
-            records: list[tuple[int, Any]] = list(enumerate(json.loads(text), start=1))
-        except (ValueError, RecursionError) as error:
-            raise FileFormatError(code="json-broken", where=Place(name)).says(
-                f"this is not JSON ({error})", "Check the file"
-            ) from None
-        word = "entry"
-    else:
-        records, word = [], "line"
-        for number, row in enumerate(_ENDS.split(text), start=1):
-            if not row.strip():
-                continue
-            try:
-                records.append((number, json.loads(row)))
-            except (ValueError, RecursionError) as error:
-                raise FileFormatError(code="json-line-broken", where=Place(name, number)).says(
-                    f"this is not a JSON object ({error})",
-                    'Write one object per line, such as {"winner": "ann", "loser": "bob"}',
-                ) from None
-    columns: dict[str, None] = {}
-    for number, record in records:
+    records: list[tuple[int, Any]] = []
+    number, word, cure = None, "entry", "Check the file"
+    try:
+        if text.lstrip().startswith("["):
+            records = list(enumerate(json.loads(text), start=1))
+        else:
+            word, cure = "line", _ONE_OBJECT
+            for number, row in enumerate(_ENDS.split(text), start=1):
+                if row.strip():
+                    records.append((number, json.loads(row)))
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(code="json-broken", where=Place(name, number)).says(
+            f"this is not JSON ({error})", cure
+        ) from None
+    for place, record in records:
         if not isinstance(record, dict) or not record:
-            raise FileFormatError(code="json-not-an-object").says(
-                f"{name}, {word} {number}: {str(record)[:40]!r} is not an object with names and values",
-                'Write one object per line, such as {"winner": "ann", "loser": "bob"}',
+            raise FileFormatError(code="json-not-an-object", where=Place(name, place, word)).says(
+                f"{str(record)[:40]!r} is not an object with names and values", _ONE_OBJECT
             )
-        columns.update(dict.fromkeys(record))
-    inside = [
-        key
-        for _, record in records[:1]
-        for key, value in record.items()
-        if isinstance(value, list) and value and isinstance(value[0], dict)
-    ]
-    if len(records) == 1 and inside:
-        raise FileFormatError(code="json-rows-inside", where=Place(name)).says(
-            f'the rows are inside "{inside[0]}"', "Write one object per line, without it"
-        )
+        for key, value in record.items() if len(records) == 1 else ():
+            if isinstance(value, list) and value and isinstance(value[0], dict):
+                raise FileFormatError(code="json-rows-inside", where=Place(name)).says(
+                    f'the rows are inside "{key}"', "Write one object per line, without it"
+                )
+    columns = dict.fromkeys(key for _, record in records for key in record)
     values = {column.strip(): [record.get(column) for _, record in records] for column in reversed(columns)}
     titles = tuple(column.strip() for column in columns)
     return _checked(Table(name, titles, values.__getitem__, [number for number, _ in records], word))
+
+
+def _column_of(column: Any) -> Sequence[Any]:
+    """Return a column of pyarrow; of text each different cell once."""
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if not (types.is_string(kind) or types.is_large_string(kind)) or not len(column):
+        values: list[Any] = column.to_pylist()
+        return values
+    coded = (column if types.is_dictionary(column.type) else column.dictionary_encode()).combine_chunks()
+    distinct = coded.dictionary.to_pylist()
+    code = coded.indices.fill_null(len(distinct)).to_numpy(zero_copy_only=False)
+    return Cells.of([*distinct, ""]).take(np.arange(len(distinct) + 1)[code])
 
 
 def _parse_parquet(data: bytes, name: str) -> Table:
@@ -493,7 +444,7 @@ def _parse_parquet(data: bytes, name: str) -> Table:
         ) from None
     try:
         table = parquet.read_table(pyarrow.BufferReader(data))
-        columns = [table.column(position).to_pylist() for position in range(table.num_columns)]
+        columns = [_column_of(table.column(position)) for position in range(table.num_columns)]
         titles = [str(title) for title in table.column_names]
     except Exception as error:  # pyarrow raises a different class for each kind of damage
         reason = (str(error).splitlines() or [type(error).__name__])[0]

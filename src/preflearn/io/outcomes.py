@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from preflearn.data.sides import RESULTS, normal, side_words, word_value
 from preflearn.exceptions import DataError, Note, Place, Setting, Text, first_few
+from preflearn.io.columns import Cells
 from preflearn.io.layout import Layout
 from preflearn.io.read_options import Options, Scale, stated
-from preflearn.io.table import LEAVE_OUT, Table, is_absent, numbers_of, such
+from preflearn.io.table import LEAVE_OUT, Table, is_absent, numbers_of
+from preflearn.table_format import plural
 
 _TRUTH = {"true": 1.0, "false": -1.0}  # of an outcome: the first side won or lost
 _SMALL = re.compile(r"[+-]?[0-9](\.0*)?")
@@ -57,7 +59,7 @@ class Answers(NamedTuple):
 
 
 def read_answers(
-    table: Table, layout: Layout, sides: tuple[list[str], list[str]], titles: tuple[str, str], options: Options
+    table: Table, layout: Layout, sides: tuple[Cells, Cells], titles: tuple[str, str], options: Options
 ) -> Answers:
     """Return who won in each row; ``titles`` are what the two sides are called in notes."""
     scale = options.scale_of_outcomes
@@ -81,8 +83,12 @@ def read_answers(
     found: dict[str, Outcomes] = {}
     for source, columns in layout.sources.items():
         if source == "scores":
-            lower, margins = options.lower_wins, options.margins
-            found[source] = _read_scores(table, *columns.values(), lower_wins=lower, margins=margins)
+            one, other = columns.values()
+            value = table.difference(*((other, one) if options.lower_wins else (one, other)), role="score")
+            which = "lower" if options.lower_wins else "higher"
+            sizes = "; differences are kept as margins" if options.margins else ""
+            how = f'columns "{one}" and "{other}" are scores: the {which} wins, equal is a tie{sizes}'
+            found[source] = Outcomes(value if options.margins else np.sign(value), how)
         else:
             column, given = columns[source], source in options.given
             found[source] = _read_column(
@@ -91,9 +97,10 @@ def read_answers(
     _check_agreement(table, found, layout.sources)
     read = found["scores"] if "scores" in found and options.margins else next(iter(found.values()))
     if read.share is not None:
-        row, outcome, weight = _split_votes(read.share)
-        counts = [float(read.share.sum()), float((1.0 - read.share).sum()), 0.0]
-        return Answers(outcome, _counted(read.how, titles, counts), row, weight)
+        votes = np.stack([read.share, 1.0 - read.share], axis=1)
+        notes = _counted(read.how, titles, [*votes.sum(axis=0).tolist(), 0.0])
+        kept = np.flatnonzero(votes)
+        return Answers(np.where(kept % 2, -1.0, 1.0), notes, kept // 2, votes.ravel()[kept])
     counts = [float(np.count_nonzero(np.sign(read.value) == sign)) for sign in (1, -1, 0)]
     return Answers(read.value + 0.0, _counted(read.how, titles, counts))
 
@@ -113,27 +120,20 @@ def _counted(how: str, titles: tuple[str, str], counts: list[float]) -> list[str
     return notes
 
 
-def _split_votes(share: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
-    """Return shares of one vote as two comparisons with weights: their rows, outcomes and weights."""
-    weight = np.stack([share, 1.0 - share], axis=1).ravel()
-    kept = np.flatnonzero(weight)
-    return kept // 2, np.where(kept % 2, -1.0, 1.0), weight[kept]
-
-
 def _ties(table: Table, column: str | None) -> NDArray[np.bool_]:
     """Return which rows are ties by a column of yes and no."""
     if column is None:
         return np.zeros(len(table), dtype=bool)
-    cells = [cell.casefold() for cell in table.cells(column)]
-    if any(word_value(cell, {}) == 0.0 for cell in set(cells)):  # words for results, draw among them
-        return np.array([word_value(cell, {}) == 0.0 for cell in cells])
-    tied = [_YES.get(cell) if cell else False for cell in cells]
-    if None in tied:
-        row = tied.index(None)
-        raise table.fail(row, code="tie-not-yes-or-no").says(
-            f'ties (column "{column}") holds "{cells[row][:60]}"', "Write yes or no, or 1 or 0"
+    cells = table.cells(column).changed(str.casefold)
+    words = [word_value(cell, {}) == 0.0 for cell in cells.distinct]
+    if any(words):  # words for results, draw among them
+        return np.array(words)[cells.code]
+    odd = next((cell for cell in cells.distinct if cell and cell not in _YES), None)
+    if odd is not None:
+        raise table.fail(cells.index(odd), code="tie-not-yes-or-no").says(
+            f'ties (column "{column}") holds "{odd[:60]}"', "Write yes or no, or 1 or 0"
         )
-    return np.array(tied, dtype=bool)
+    return np.array([bool(cell) and _YES[cell] for cell in cells.distinct])[cells.code]
 
 
 def _count_wins(table: Table, roles: dict[str, str]) -> Answers:
@@ -167,7 +167,7 @@ def _read_column(
     table: Table,
     column: str,
     role: str,
-    sides: tuple[list[str], list[str]],
+    sides: tuple[Cells, Cells],
     words: Mapping[str, float],
     titles: tuple[str, str],
     *,
@@ -175,18 +175,14 @@ def _read_column(
     margins: bool,
     scale: Scale | None = None,
 ) -> Outcomes:
-    """Return the outcomes in a column of names, words or numbers.
-
-    ``role`` is "winner" or "outcome": it settles what numbers mean where they could also be names. ``given`` is whether
-    the person named the column, and ``scale`` what is known about its numbers.
-    """
+    """Return the outcomes in a column of names, words or numbers; its ``role`` settles what could be either."""
     cells = table.column(column, role)
-    distinct = set(cells)
+    distinct = cells.distinct
     numeric = numbers_of(sorted(distinct), table.delimiter) if distinct else None
     if scale is not None:
         return _on_scale(table, column, table.numbers(column, "outcome"), scale, margins)
     if numeric is not None and not np.isnan(numeric).any():
-        named = all(cell in pair for cell, *pair in zip(cells, *sides, strict=True))
+        named = bool(_by_name(cells, sides).all())
         if role == "winner" and not named:
             return _side_numbers(table, column, cells, sides)
         if not named or (role == "outcome" and set(numeric.tolist()) <= _UNIT):
@@ -198,21 +194,21 @@ def _names_and_words(
     table: Table,
     column: str,
     role: str,
-    cells: list[str],
-    sides: tuple[list[str], list[str]],
+    cells: Cells,
+    sides: tuple[Cells, Cells],
     words: Mapping[str, float],
 ) -> Outcomes:
-    meaning = {cell: word_value(cell, words) for cell in set(cells)}
+    meaning = {cell: word_value(cell, words) for cell in cells.distinct}
     if role == "outcome":
         meaning |= {cell: _TRUTH[cell.casefold()] for cell in meaning if cell.casefold() in _TRUTH}
     if any(value is None for value in meaning.values()):  # numbers beside words, such as 1, -1 and tie
         meaning |= _numbers_beside_words([cell for cell, value in meaning.items() if value is None])
-    values = [
-        1.0 if cell == one else -1.0 if cell == other else meaning[cell]
-        for cell, one, other in zip(cells, *sides, strict=True)
-    ]
-    if None in values:
-        unread = [row for row, value in enumerate(values) if value is None]
+    by_word = [meaning[cell] for cell in cells.distinct]
+    values = np.array([np.nan if value is None else value for value in by_word])[cells.code]
+    values[cells.same(sides[1])] = -1.0
+    values[cells.same(sides[0])] = 1.0
+    unread = np.flatnonzero(np.isnan(values)).tolist()
+    if unread:
         # Of numbers with a word among them, the word is the mistake.
         row = next((row for row in unread if numbers_of([cells[row]], table.delimiter) is None), unread[0])
         folded = {sides[0][row].casefold(): sides[0][row], sides[1][row].casefold(): sides[1][row]}
@@ -220,14 +216,19 @@ def _names_and_words(
         hint = f'. "{alike}" is written differently' if alike else ""
         raise table.fail(row, code="outcome-not-understood").says(
             f'{role} "{cells[row][:60]}" is neither "{sides[0][row][:60]}" nor "{sides[1][row][:60]}" '
-            f"({such(len(unread), 'row')}){hint}",
+            f"({plural(len(unread), 'such row')}){hint}",
             f"Write {_ACCEPTED}",
             *([LEAVE_OUT] if is_absent(cells[row], role) else []),
         )
-    by_name = sum(cell in pair for cell, *pair in zip(cells, *sides, strict=True))
+    by_name = np.count_nonzero(_by_name(cells, sides))
     kind = "names" if by_name == len(cells) else "words" if not by_name else "names and words"
     own = "; win and loss are those of the first side" if RESULTS.keys() & {normal(cell) for cell in meaning} else ""
-    return Outcomes(np.array(values, dtype=np.float64), f'column "{column}" says who won ({kind}{own})')
+    return Outcomes(values, f'column "{column}" says who won ({kind}{own})')
+
+
+def _by_name(cells: Cells, sides: tuple[Cells, Cells]) -> NDArray[np.bool_]:
+    """Return in which rows one of the two sides is named."""
+    return cells.same(sides[0]) | cells.same(sides[1])
 
 
 def _numbers_beside_words(cells: list[str]) -> dict[str, float]:
@@ -240,7 +241,7 @@ def _numbers_beside_words(cells: list[str]) -> dict[str, float]:
     return {}
 
 
-def _side_numbers(table: Table, column: str, cells: list[str], sides: tuple[list[str], list[str]]) -> Outcomes:
+def _side_numbers(table: Table, column: str, cells: Cells, sides: tuple[Cells, Cells]) -> Outcomes:
     """Return outcomes of a column called winner that holds numbers which are no names."""
     values = table.numbers(column, "winner")
     distinct = set(values.tolist())
@@ -256,7 +257,7 @@ def _side_numbers(table: Table, column: str, cells: list[str], sides: tuple[list
         raise table.refuse(code="winner-numbers-unclear").says(
             f'column "{column}" holds {_listed(sorted(distinct))}, and it is not clear which side that is', cure
         )
-    odd = next(row for row, (cell, *pair) in enumerate(zip(cells, *sides, strict=True)) if cell not in pair)
+    odd = int(np.flatnonzero(~_by_name(cells, sides))[0])
     raise table.fail(odd, code="winner-name-unknown").says(
         f'winner "{cells[odd]}" is neither "{sides[0][odd][:60]}" nor "{sides[1][odd][:60]}"', f"Write {_ACCEPTED}"
     )
@@ -298,7 +299,7 @@ def _on_scale(table: Table, column: str, values: NDArray[np.float64], scale: Sca
     if len(outside):
         raise table.fail(int(outside[0]), code="outcome-outside-scale").says(
             f"outcome {values[outside[0]]:g} is outside the scale from {scale.first:g} (first) to "
-            f"{scale.second:g} (second) ({such(len(outside), 'row')})",
+            f"{scale.second:g} (second) ({plural(len(outside), 'such row')})",
             "Correct it, or give the ends of the scale",
         )
     share = np.where(share < 1e-9, 0.0, np.where(share > 1 - 1e-9, 1.0, share))  # 1.9999999999999998 is 2
@@ -356,15 +357,6 @@ def _which_side(table: Table, column: str, values: NDArray[np.float64], titles: 
 
 def _listed(values: list[float]) -> str:
     return ", ".join(f"{value:g}" for value in values[:5]) + (", ..." if len(values) > 5 else "")
-
-
-def _read_scores(table: Table, first: str, second: str, *, lower_wins: bool, margins: bool) -> Outcomes:
-    """Return the outcomes of scores: the higher wins, or the lower."""
-    value = table.difference(*((second, first) if lower_wins else (first, second)), role="score")
-    which = "lower" if lower_wins else "higher"
-    kept = "; differences are kept as margins" if margins else ""
-    how = f'columns "{first}" and "{second}" are scores: the {which} wins, equal is a tie{kept}'
-    return Outcomes(value if margins else np.sign(value), how)
 
 
 def _check_agreement(table: Table, found: Mapping[str, Outcomes], columns: Mapping[str, Mapping[str, str]]) -> None:

@@ -1,8 +1,4 @@
-"""What to ask where the columns of a table do not say it, with a guess by their contents: for messages, never to read.
-
-Two columns that share values could be the two sides; a further one that names one of them on each row, or holds a few
-words or numbers such as left, tie, -1, could say who won.
-"""
+"""What to ask where the columns of a table do not say it, with a guess by their contents that is never read."""
 
 from __future__ import annotations
 

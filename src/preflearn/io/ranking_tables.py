@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from preflearn.data.fields import repeated
 from preflearn.data.orders import from_rankings
-from preflearn.exceptions import first_few
+from preflearn.exceptions import FileNote, first_few
 from preflearn.io.table import Table
 from preflearn.table_format import plural
 
@@ -106,11 +106,8 @@ def _long(table: Table, item: str, place: str, ranking: Sequence[str]) -> Rankin
 
 
 def ranked_pairs(table: Table, rankings: Rankings, layout: str, others: Sequence[str] = ()) -> tuple[Pairs, list[str]]:
-    """Return all pairs of every ranking, or of neighbouring places only where all would be too many, and notes.
-
-    ``others`` are items that need not occur in any ranking.
-    """
-    _check_rankings(table, rankings)
+    """Return all pairs of each ranking, or neighbours where all are too many, and notes; ``others`` need not occur."""
+    check_rankings(table, rankings)
     codes: dict[str, int] = {}
     coded = [[[codes.setdefault(name, len(codes)) for name in rank] for rank in ranks] for ranks in rankings.ranks]
     sizes = [sum(map(len, ranks)) for ranks in coded]
@@ -121,7 +118,7 @@ def ranked_pairs(table: Table, rankings: Rankings, layout: str, others: Sequence
     kept = "neighbouring places only, as all pairs would be too many" if adjacent else "all pairs of each ranking"
     n_ties = int(np.count_nonzero(data.outcome == 0))
     notes = [
-        f"{table.source}: {plural(len(coded), 'ranking')} of {plural(len(codes), 'item')} ({layout}).",
+        FileNote(table.source, f"{plural(len(coded), 'ranking')} of {plural(len(codes), 'item')} ({layout})."),
         f"Outcomes: {rankings.how}. {plural(len(data), 'comparison')}, {kept}; ties {n_ties}.",
     ]
     weight = None if rankings.weight is None else np.array(rankings.weight)[group]
@@ -131,7 +128,7 @@ def ranked_pairs(table: Table, rankings: Rankings, layout: str, others: Sequence
     return Pairs(names, data.first, data.second, data.outcome, np.array(rankings.row)[group], weight, group), notes
 
 
-def _check_rankings(table: Table, rankings: Rankings) -> None:
+def check_rankings(table: Table, rankings: Rankings) -> None:
     """Raise for an item that a ranking lists twice."""
     for ranks, row in zip(rankings.ranks, rankings.row, strict=True):
         listed = [name for rank in ranks for name in rank]

@@ -12,6 +12,7 @@ from preflearn.data.fields import check_choice
 from preflearn.data.sides import normal
 from preflearn.exceptions import DataError, Setting, first_few, nearest_names
 from preflearn.io.roles import LISTS, ROLES
+from preflearn.io.table import Table
 
 _HOW = (
     'Write the number of a clear win of each side, as in "first=1,second=2", or the side that positive numbers mean: '
@@ -59,6 +60,10 @@ class Options:
         object.__setattr__(self, "given", named_roles(self.columns, self.owner))
         object.__setattr__(self, "scale_of_outcomes", named_scale(self.outcomes, self.owner))
 
+    def kept(self, table: Table) -> list[str]:
+        """Return the column that is kept as the category of each row, if one was asked for."""
+        return [] if self.by is None else [table.find(self.by, "the categories")]
+
 
 def stated(scale: Scale) -> Setting:
     """Return how to state a scale, for a message."""
@@ -97,9 +102,7 @@ def named_scale(outcomes: Mapping[str, Any] | str | None, owner: str) -> Scale |
     try:
         first, second = float(given.pop("first")), float(given.pop("second"))
     except (KeyError, TypeError, ValueError):
-        raise DataError(code="outcomes-not-understood", owner=owner).says(
-            stated_as + "is not understood", _HOW
-        ) from None
+        given = {"?": None}
     if given:
         raise DataError(code="outcomes-not-understood", owner=owner).says(stated_as + "is not understood", _HOW)
     if first == second or not np.isfinite([first, second]).all():
@@ -123,9 +126,11 @@ def named_roles(columns: Mapping[str, Any] | str | None, owner: str) -> dict[str
         entries = _entries(columns)
         odd = [part.strip() for part in columns.split(",") if part.strip() and "=" not in part]
         if odd or not entries:
+            several = [entry for entry in entries if entry[0] in LISTS]
             raise DataError(code="columns-not-role-column", owner=owner).says(
                 Setting("columns") + f": {first_few(odd or [columns])} does not say which column has which role",
                 "Write role=column, as in first=home_team,second=away_team",
+                *(f"join columns of one role by +, as in {role}={column}+{odd[0]}" for role, column in several[:1]),
             )
         given: dict[str, Any] = {}
         for role, column in entries:

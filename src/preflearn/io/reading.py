@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Any, Literal
 
 import numpy as np
@@ -15,17 +14,19 @@ from preflearn.data.comparisons import LABELS, Comparisons
 from preflearn.data.fields import check_choice, label_array
 from preflearn.data.ratings import Ratings
 from preflearn.data.tables import check_items
-from preflearn.exceptions import DataError, DataWarning, Note, Place, Setting, first_few
-from preflearn.io.formats import find_format
-from preflearn.io.formats.preflib import preflib_rankings
+from preflearn.exceptions import DataError, DataWarning, FileNote, Note, Place, Setting, first_few
+from preflearn.io.columns import Cells, numbered_together
+from preflearn.io.formats import fitting_formats
 from preflearn.io.item_features import ItemEncoder, commas, known_items, read_items, row_features, row_items, unused
+from preflearn.io.label_tables import label_layout
 from preflearn.io.layout import Layout, find_layout
 from preflearn.io.opening import Content, decode, is_path, open_source, path_text
 from preflearn.io.outcomes import no_numbers, read_answers
+from preflearn.io.preflib import preflib_rankings
 from preflearn.io.ranking_tables import Pairs, ranked_pairs, read_rankings
 from preflearn.io.read_options import Options
-from preflearn.io.repeats import Asked, without_copies
-from preflearn.io.roles import BESIDE
+from preflearn.io.repeats import without_copies
+from preflearn.io.roles import BESIDE, OF_LABELS
 from preflearn.io.svmlight import parse_svmlight
 from preflearn.io.table import Table, is_absent
 
@@ -129,7 +130,8 @@ def read_preferences(
     margins : bool, default=False
         Whether differences of scores and numbers in an outcome column are kept; by default only who won.
     missing, self_comparisons : {"error", "drop"}, default="error"
-        What to do with rows that lack a side, an outcome or a covariate, and with comparisons of an item with itself.
+        What to do with rows that lack a side, an outcome, a covariate or a category (``by``), and with comparisons of
+        an item with itself.
     repeated_rows : {"drop", "keep"}, default="drop"
         What to do with rows that repeat an earlier row in every column, where a judge, a time or an id tells real
         answers apart. By default such copies count once, with a warning. Without such a column, repeats stay: each
@@ -262,6 +264,14 @@ def read_with(
         raise DataError(code="same-preferences-and-items", owner=options.owner).says(
             f"{source!r} cannot be both the preferences and the items", "Give two files"
         )
+    of_labels = [role for role in OF_LABELS if role in options.given]
+    if of_labels:
+        raise DataError(code="role-of-label-tables", owner=options.owner).says(
+            Setting("columns")
+            + f': "{of_labels[0]}" is for tables with features and the labels that suit them on each '
+            "row, and these are to be comparisons",
+            "Learn from such a table with " + Setting("label_model"),
+        )
     found = open_source(source, options.owner, form)
     if isinstance(found, Content):
         what = "an SVMlight file" if found.kind == "svmlight" else "a PrefLib file"
@@ -281,12 +291,28 @@ def read_with(
             )
     if isinstance(found, Content):
         return _of_preflib(found, items, options)
-    known = None if form == "rankings" else find_format(found, options.given)
+    known = None if form == "rankings" else next(fitting_formats(found, options.given), None)
     if known is not None and known.rewrite is not None:
         found = known.rewrite(found)
     rankings = None if form is None else form == "rankings"
-    layout = find_layout(found, options.given, known, need_outcomes=options.need_outcomes, rankings=rankings)
+    try:
+        layout = find_layout(found, options.given, known, need_outcomes=options.need_outcomes, rankings=rankings)
+    except DataError as error:
+        if error.message.code == "who-won-unclear" and options.need_outcomes:
+            _refuse_labels(found, options)
+        raise
     return (_of_rankings if layout.is_ranking else _of_rows)(found, layout, items, options)
+
+
+def _refuse_labels(table: Table, options: Options) -> None:
+    """Raise if rows are not compared, but have features and say which labels suit them."""
+    labels = label_layout(table, options.given)
+    if labels is not None:
+        raise table.refuse(code="labels-and-no-comparisons").says(
+            f"each row has features and {'its class' if labels.name == 'class' else 'the ranks of labels'} "
+            f"({first_few(labels.columns)}), and no two things are compared",
+            "Learn which labels suit which row with " + Setting("label_model"),
+        )
 
 
 def _of_svmlight(found: Content, items: Any, n_features: int | None, zero_based: bool) -> Reading:
@@ -298,7 +324,7 @@ def _of_svmlight(found: Content, items: Any, n_features: int | None, zero_based:
     ratings, grouped = parse_svmlight(found.data, name, n_features=n_features, zero_based=zero_based)
     groups = f"in {ratings.n_groups} groups (qid)" if grouped else "in one group, as no line has a qid"
     notes = (
-        f"{name}: SVMlight, {len(ratings)} rows with {ratings.n_features} features {groups}.",
+        FileNote(name, f"SVMlight, {len(ratings)} rows with {ratings.n_features} features {groups}."),
         "Outcomes: within a group, the row with the higher score (first number of the line) is preferred.",
     )
     return Reading(ratings, "svmlight", {}, notes, None, name)
@@ -317,12 +343,24 @@ def _of_rankings(table: Table, layout: Layout, items: Any, options: Options) -> 
         raise no_numbers(layout.name, table.source)
     roles, repeats = layout.roles, list[str]()
     if "item" not in roles:  # there, an item that is listed again is a mistake
-        asked = Asked((), layout.places or (roles["ranking"],), roles.get("judge"), decided=False)
-        table = without_copies(table, asked, repeats, keep=options.repeated_rows == "keep")
+        table = without_copies(table, layout, repeats, keep=options.repeated_rows == "keep")
+    table = _without_empty(table, [], options, repeats)
     rankings = read_rankings(table, roles, layout.places)
     pairs, notes = ranked_pairs(table, rankings, layout.name)
-    notes += [*unused(table, [*roles.values(), *layout.places, *_category(table, options)]), *repeats]
+    left = unused(table, [*roles.values(), *layout.places, *options.kept(table)])
+    if left and items is None and _describe_rows(table, layout, options):
+        left = [f"{left[0].removesuffix('.')}: they describe the rows, and this is one order for all rows."]
+        left.append('"preflearn fit" learns orders that depend on them (in Python read_label_preferences reads them).')
+    notes += [*left, *repeats]
     return _finish(table, layout, pairs, items, options, notes)
+
+
+def _describe_rows(table: Table, layout: Layout, options: Options) -> bool:
+    """Return whether the other columns are features of whoever ranked, from which rankings could be learned."""
+    try:
+        return label_layout(table, options.given) is not None
+    except DataError:
+        return False
 
 
 def _of_rows(table: Table, layout: Layout, items: Any, options: Options) -> Reading:
@@ -336,72 +374,71 @@ def _of_rows(table: Table, layout: Layout, items: Any, options: Options) -> Read
         layout = replace(layout, features=())
     roles = layout.roles
     like = "" if layout.format is None or layout.format.scale is not None else f", as in files of {layout.format.name}"
-    notes = [f"{table.source}: {len(table)} row{'s' if len(table) != 1 else ''} with the layout {layout.name}{like}."]
+    rows = f"{len(table)} row{'s' if len(table) != 1 else ''}"
+    notes: list[str] = [FileNote(table.source, f"{rows} with the layout {layout.name}{like}.")]
     repeats: list[str] = []
     if options.need_outcomes:
-        decided = layout.decided and bool(layout.side_columns)
-        asked = Asked(layout.side_columns, layout.answer_columns, roles.get("judge"), decided)
-        table = without_copies(table, asked, repeats, keep=options.repeated_rows == "keep")
-    if options.missing == "drop":
-        table = _without_empty(table, layout, notes)
+        table = without_copies(table, layout, repeats, keep=options.repeated_rows == "keep")
+    table = _without_empty(table, _needed(layout), options, notes)
     if layout.side_columns:
         titles = layout.side_columns
         one, other = (table.column(column, role) for column, role in zip(titles, layout.side_roles, strict=True))
     else:
         assert layout.sides is not None
         titles = layout.sides
-        one, other = row_items(table, layout.features, titles)
+        one, other = map(Cells.of, row_items(table, layout.features, titles))
     table, one, other = _without_self(table, one, other, options, notes)
-    codes = {name: number for number, name in enumerate(dict.fromkeys(chain(*zip(one, other, strict=True))))}
-    first, second = (np.array([codes[name] for name in side], dtype=np.intp) for side in (one, other))
+    names, first, second = numbered_together(one, other)
     answers = read_answers(table, layout, (one, other), titles, options)
     notes += [*answers.notes, *repeats]
     features = None
     if layout.features:
-        features, about = row_features(table, layout.features, (first, second), list(codes))
+        features, about = row_features(table, layout.features, (first, second), names)
         notes += about
     described = (column for pair in layout.features for column in (pair.first, pair.second))
     held = (column for one in layout.covariates for column in one.columns)
-    notes += unused(table, [*roles.values(), *described, *held, *_category(table, options)])
+    notes += unused(table, [*roles.values(), *described, *held, *options.kept(table)])
     row = np.arange(len(table)) if answers.row is None else answers.row
-    pairs = Pairs(list(codes), first[row], second[row], answers.outcome, row, answers.weight)
+    pairs = Pairs(names, first[row], second[row], answers.outcome, row, answers.weight)
     return _finish(table, layout, pairs, items, options, notes, features)
 
 
-def _category(table: Table, options: Options) -> list[str]:
-    """Return the column that says which category a row belongs to, if one was asked for."""
-    return [] if options.by is None else [table.find(options.by, "the categories")]
-
-
-def _without_empty(table: Table, layout: Layout, notes: list[str]) -> Table:
-    """Leave out rows without a cell that a comparison needs."""
+def _needed(layout: Layout) -> list[tuple[str, str]]:
+    """Return what a comparison of a row cannot do without: roles with their columns."""
     # Beside a winner, nothing means no tie.
     spare = (*BESIDE, *(("ties",) if layout.decided else ()))
     needed = [(role, column) for role, column in layout.roles.items() if role not in spare]
-    needed += [("covariate", column) for one in layout.covariates for column in one.columns]
-    gone = {
-        row
-        for role, column in needed
-        for absent in [{cell for cell in set(table.cells(column)) if is_absent(cell, role)}]
-        if absent
-        for row, cell in enumerate(table.cells(column))
-        if cell in absent
-    }
-    if not gone:
+    return needed + [("covariate", column) for one in layout.covariates for column in one.columns]
+
+
+def _without_empty(table: Table, needed: list[tuple[str, str]], options: Options, notes: list[str]) -> Table:
+    """Leave out, if asked to, rows without a cell that is needed, or without a category."""
+    if options.missing != "drop":
         return table
-    if len(gone) == len(table):
+    needed = [*needed, *(("category", column) for column in options.kept(table))]
+    empty = {column: np.zeros(len(table), dtype=bool) for _, column in needed}
+    for role, column in needed:
+        cells = table.cells(column)
+        empty[column] |= np.array([is_absent(cell, role) for cell in cells.distinct], dtype=bool)[cells.code]
+    gone = np.any([*empty.values()], axis=0)
+    if not gone.any():
+        return table
+    if gone.all():
+        worst = sorted((column for column in empty if empty[column].any()), key=lambda column: -empty[column].sum())
         raise table.refuse(code="every-row-has-gaps").says(
-            f"every row has an empty cell in {first_few(column for _, column in needed)}",
+            f"every row has an empty cell, most of them in {first_few(worst)}"
+            if len(worst) > 1
+            else f'every cell of column "{worst[0]}" is empty',
             "Name other columns, or fill the cells",
         )
-    notes.append(Note(f"Dropped: {len(gone)} of {len(table)} rows with an empty cell.", "rows-left-out"))
-    return table.take([row for row in range(len(table)) if row not in gone])
+    notes.append(Note(f"Dropped: {gone.sum()} of {len(table)} rows with an empty cell.", "rows-left-out"))
+    return table.take(np.flatnonzero(~gone).tolist())
 
 
 def _without_self(
-    table: Table, one: list[str], other: list[str], options: Options, notes: list[str]
-) -> tuple[Table, list[str], list[str]]:
-    same = [row for row, (a, b) in enumerate(zip(one, other, strict=True)) if a == b]
+    table: Table, one: Cells, other: Cells, options: Options, notes: list[str]
+) -> tuple[Table, Cells, Cells]:
+    same = np.flatnonzero(one.same(other)).tolist()
     if not same:
         return table, one, other
     what = f'"{one[same[0]][:60]}" is set against itself ({len(same)} of {len(one)} rows)'
@@ -415,8 +452,8 @@ def _without_self(
         )
     text = f"Dropped: {len(same)} of {len(one)} comparisons of an item with itself."
     notes.append(Note(text, "self-comparisons-left-out"))
-    keep = sorted(set(range(len(one))) - set(same))
-    return table.take(keep), [one[row] for row in keep], [other[row] for row in keep]
+    keep = np.flatnonzero(~one.same(other)).tolist()
+    return table.take(keep), one.take(keep), other.take(keep)
 
 
 def _finish(
@@ -457,9 +494,7 @@ def _finish(
         n_items=known.table.n_items,
         **beside,
     )
-    by = None
-    if options.by is not None:
-        by = _labels(table, table.find(options.by, "the categories"), "category", pairs.row)
+    by = next((_labels(table, column, "category", pairs.row) for column in options.kept(table)), None)
     all_notes = (*notes, *known.notes, *about, *commas(table))
     return Reading(data, layout.name, layout.columns, all_notes, known.encoder, table.source, by)
 
@@ -467,7 +502,7 @@ def _finish(
 def _labels(table: Table, column: str, role: str, row: NDArray[np.intp]) -> NDArray[Any]:
     """Return what a column says of each comparison; an empty cell raises."""
     cells, meaning = table.column(column, role), table.names(column)
-    return label_array([meaning[cells[place]] for place in row.tolist()])
+    return label_array([meaning[cell] for cell in cells.distinct])[cells.code[row]]
 
 
 def _beside(table: Table, layout: Layout, pairs: Pairs) -> tuple[dict[str, Any], list[str]]:
@@ -505,10 +540,7 @@ def _beside(table: Table, layout: Layout, pairs: Pairs) -> tuple[dict[str, Any],
 
 
 def check_feature_numbers(n_features: int, source: str) -> None:
-    """Raise DataError where features are more than a model can have, before it takes memory for each of them.
-
-    A file of sparse rows is small whatever its largest feature number is.
-    """
+    """Raise DataError where features are more than a model can have: a small file can have large feature numbers."""
     if n_features > MOST_FEATURES:
         raise DataError(code="too-many-features", where=Place(source)).says(
             f"the largest feature number is {n_features:,}, and a model can have {MOST_FEATURES:,} features",

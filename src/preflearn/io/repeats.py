@@ -10,12 +10,12 @@ then the same was asked again. Rows that say only who won may always be answers 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from preflearn.exceptions import DataWarning, Place, Setting, first_few
+from preflearn.io.layout import Layout
 from preflearn.io.roles import row_columns, says_outcome
 from preflearn.io.table import Table
 
@@ -27,24 +27,13 @@ DENSE = 8  # numbers for each row up to which all of them are counted
 IntArray = NDArray[np.int64]
 
 
-class Asked(NamedTuple):
-    """What a row asked: the columns of the sides, of the answer, and of those who gave it.
-
-    ``decided`` says that the order of the sides is the answer.
-    """
-
-    sides: Sequence[str]
-    answer: Sequence[str]
-    judge: str | None
-    decided: bool
-
-
-def without_copies(table: Table, asked: Asked, notes: list[str], *, keep: bool) -> Table:
+def without_copies(table: Table, layout: Layout, notes: list[str], *, keep: bool) -> Table:
     """Return the table with copies of rows counted once, with a warning and a sentence; or a warning alone."""
-    given = {*asked.sides, *asked.answer}
-    telling = [c for c in dict.fromkeys((asked.judge, *row_columns(table.columns))) if c is not None and c not in given]
-    telling = [column for column in telling if len(set(table.cells(column))) > 1]
-    columns = list(dict.fromkeys([*telling, *asked.sides, *asked.answer, *table.columns]))
+    given = [*layout.side_columns, *layout.answer_columns]
+    judge = [layout.roles["judge"]] if "judge" in layout.roles else []
+    telling = [column for column in dict.fromkeys((*judge, *row_columns(table.columns))) if column not in given]
+    telling = [column for column in telling if len(table.cells(column).distinct) > 1]
+    columns = list(dict.fromkeys([*telling, *given, *table.columns]))
     code, count = _numbered(table, columns, every=not telling and not keep)
     n_rows, times = len(table), int(np.gcd.reduce(count))
     if len(count) == n_rows or (times == 1 and not telling and not keep):
@@ -65,7 +54,7 @@ def without_copies(table: Table, asked: Asked, notes: list[str], *, keep: bool) 
             )
         return table
     allowed = count // times if whole else count  # a table that was pasted is as it was before
-    if _asked_once(table, asked, telling, code, allowed):
+    if _asked_once(table, layout, telling, code, allowed):
         allowed = np.ones_like(count)
     rows = np.flatnonzero(occurrence < allowed[code])
     if len(rows) == n_rows:
@@ -74,11 +63,7 @@ def without_copies(table: Table, asked: Asked, notes: list[str], *, keep: bool) 
     gone = n_rows - len(rows)
     copy = int(np.flatnonzero(occurrence >= allowed[code])[0])
     line, of = table.line[copy], table.line[int(np.flatnonzero(code == code[copy])[0])]
-    what = (
-        f"the whole table occurs {times} times, and {gone:,} of {n_rows:,} rows are copies"
-        if whole
-        else f"{gone:,} of {n_rows:,} rows are copies"
-    )
+    what = f"{f'the whole table occurs {times} times, and ' if whole else ''}{gone:,} of {n_rows:,} rows are copies"
     DataWarning(code="rows-repeated", where=Place(table.source)).warn(
         f"{what}: they repeat an earlier row in every column, {first_few(telling)} among them "
         f"({table.word} {line} is {table.word} {of})",
@@ -91,19 +76,16 @@ def without_copies(table: Table, asked: Asked, notes: list[str], *, keep: bool) 
 def _numbered(
     table: Table, columns: Sequence[str], start: IntArray | None = None, *, every: bool = False
 ) -> tuple[IntArray, IntArray]:
-    """Return a number for each row, the same where these columns are equal, and how many rows have each number.
-
-    Columns are looked at one by one, and only until all rows differ; with ``every``, until one of them does.
-    """
+    """Return numbers of rows, equal where columns are, and counts; until all differ (``every``: until one does)."""
     code = np.zeros(len(table), dtype=np.int64) if start is None else start
     count = np.bincount(code)
     for column in columns:
         if len(count) == len(code) or (every and count.min() == 1):
             break
-        numbers: dict[str, int] = {}
-        cells = [numbers.setdefault(cell, len(numbers)) for cell in table.cells(column)]
-        code = code * len(numbers) + np.array(cells)
-        if len(count) * len(numbers) <= DENSE * len(code):  # counting is quicker than sorting
+        cells = table.cells(column)
+        different = len(cells.distinct)
+        code = code * different + cells.code
+        if len(count) * different <= DENSE * len(code):  # counting is quicker than sorting
             held = np.bincount(code)
             code, count = (np.cumsum(held > 0) - 1)[code], held[held > 0]
         else:
@@ -121,42 +103,42 @@ def _occurrence(code: IntArray) -> IntArray:
     return place
 
 
-def _asked_once(table: Table, asked: Asked, telling: Sequence[str], code: IntArray, count: IntArray) -> bool:
-    """Return whether equal rows are copies: the same is seldom asked by chance, and seldom got another answer.
-
-    ``count`` is how often each different row counts.
-    """
+def _asked_once(table: Table, layout: Layout, telling: Sequence[str], code: IntArray, count: IntArray) -> bool:
+    """Return whether equal rows are copies: the same is seldom asked by chance, and seldom got another answer."""
     if count.max() == 1:
         return False
     pair = np.zeros(len(table), dtype=np.int64)
-    if asked.decided:  # the sides without who of them won
+    if layout.side_columns and layout.decided:  # the sides without who of them won
         names: dict[frozenset[str], int] = {}
-        sides = zip(*(table.cells(column) for column in asked.sides), strict=True)
+        sides = zip(*(table.cells(column) for column in layout.side_columns), strict=True)
         pair = np.array([names.setdefault(frozenset(both), len(names)) for both in sides], dtype=np.int64)
-    elif asked.sides:
-        pair, _ = _numbered(table, asked.sides)
+    elif layout.side_columns:
+        pair, _ = _numbered(table, layout.side_columns)
     row = np.flatnonzero(_occurrence(code) == 0)  # one of each different row
     n_rows = int(count.sum())
-    by_chance = n_rows * (n_rows - 1) / 2 * _alike(pair[row], own=True) * _chance_alike(table, asked, telling, row)
+    by_chance = (
+        n_rows
+        * (n_rows - 1)
+        / 2
+        * _alike(pair[row], own=True)
+        * _chance_alike(table, layout.roles.get("judge"), telling, row)
+    )
     if float(np.sum(count * (count - 1) / 2)) <= by_chance + DEVIATIONS * by_chance**0.5:
         return False
-    answers = {*asked.answer, *asked.sides}
+    answers = {*layout.answer_columns, *layout.side_columns}
     rest = [column for column in table.columns if column not in answers and not says_outcome(column)]
     question, _ = _numbered(table, rest, pair)
     again = np.bincount(question[row], count[code[row]]) > 1
     return float(np.mean(np.bincount(question[row])[again] > 1)) < DISAGREEING
 
 
-def _chance_alike(table: Table, asked: Asked, telling: Sequence[str], row: IntArray) -> float:
-    """Return how likely two different rows are alike in the column that distinguishes rows best.
-
-    A judge may be asked the same again, so that it counts that a row is like itself, unless each is there once.
-    """
+def _chance_alike(table: Table, judge: str | None, telling: Sequence[str], row: IntArray) -> float:
+    """Return how likely two rows are alike in the column that tells rows apart best; a judge may be asked again."""
     chance = 1.0
     for column in telling:
         number = _numbered(table, [column])[0][row]
         others = _alike(number, own=False)
-        chance = min(chance, _alike(number, own=True) if column == asked.judge and others else others)
+        chance = min(chance, _alike(number, own=True) if column == judge and others else others)
     return chance
 
 

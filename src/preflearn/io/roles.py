@@ -1,8 +1,4 @@
-"""What the columns of a table are for: a few lists of words, and pairs of columns for two sides.
-
-Names are compared without case, blanks, underscores and dots. Nothing else is guessed: what the lists do not settle is
-an error that shows how to name the columns.
-"""
+"""What the columns of a table are for: lists of words, and pairs of columns for two sides. No more is guessed."""
 
 from __future__ import annotations
 
@@ -18,10 +14,11 @@ from preflearn.io.table import Table
 # What stands beside the two sides, and leaves open who won.
 BESIDE = ("weight", *LABELS)
 # Roles of several columns, which are never found by their names: features of items, what describes none, covariates.
-LISTS = ("features", "without", "covariates")
+LISTS = ("features", "without", "covariates", "labels")
+OF_LABELS = ("class", "labels")  # roles of tables in which each row has features and says which labels suit it
 ROLES = (
     *("winner", "loser", "first", "second", "outcome", "score_first", "score_second", "wins_first", "wins_second"),
-    *("ties", *BESIDE, "ranking", "item", "place", "name", *LISTS),
+    *("ties", *BESIDE, "ranking", "item", "place", "name", "class", *LISTS),
 )
 
 # The two words of a pair of columns; those of the first list say who won.
@@ -148,10 +145,7 @@ def follows_outcome(pair: Pair) -> bool:
 
 
 def row_columns(columns: Sequence[str]) -> list[str]:
-    """Return the columns that number or date their rows: id, timestamp, or one without a name, as of row numbers.
-
-    A column for a side (winner_id, model_id_a) is about an item.
-    """
+    """Return the columns that number or date their rows: id, timestamp, or one without a name; not those of a side."""
     of_sides = {name for pair in pairs_of(columns) for name in (pair.first, pair.second)}
     found = []
     for name in columns:
@@ -160,6 +154,45 @@ def row_columns(columns: Sequence[str]) -> list[str]:
         if unnamed or (words & _ROW_WORDS and not words & _ITEM_WORDS and name not in of_sides):
             found.append(name)
     return found
+
+
+def names_rows(columns: Sequence[str]) -> list[str]:
+    """Return the columns that name, number or date their rows, or say who a row is about, by their names."""
+    words = ("item", "itemid", "itemname", "name", "id", "instance", "case", *_JUDGE_WORDS, *_JUDGED_BY)
+    dated = row_columns(columns)
+    return [name for name in columns if name in dated or normal(name) in words]
+
+
+def counts_rows(columns: Sequence[str]) -> list[str]:
+    """Return the columns that could say how often each row counts, by their names."""
+    return [name for name in columns if normal(name) in _WORDS["weight"]]
+
+
+def says_class(name: str) -> bool:
+    """Return whether a column can only be the class of each row, by its name."""
+    return normal(name) in ("class", "classes", "classlabel", "classname")
+
+
+_RANKED = re.compile(r"(?i)(?:rank|pos|position|place)(?:[\s_.:-]+(?:of|for)?[\s_.:-]*)(\S.*)")
+_RANK_OF = re.compile(r"(?i)(.*\S)[\s_.:-]+(?:rank|pos|position|place)")
+_NUMBERED = re.compile(r"(?i)(?:l|label)[\s_.-]?(\d{1,4})")
+
+
+def rank_columns(columns: Sequence[str]) -> dict[str, str]:
+    """Return the columns named after what they rank, by that: rank_tea, or tea rank; else none."""
+    for mark in (_RANKED, _RANK_OF):
+        found = {match[1]: column for column in columns if (match := mark.fullmatch(column))}
+        if len(found) > 1 and not all(name.isdigit() for name in found):
+            return found
+    return {}
+
+
+def numbered_columns(columns: Sequence[str]) -> list[str]:
+    """Return columns such as L1, L2, L3, which are places of labels or labels by place; else none."""
+    found = {int(match[1]): column for column in columns if (match := _NUMBERED.fullmatch(column))}
+    return (
+        [found[k] for k in sorted(found)] if len(found) > 2 and sorted(found) == list(range(1, len(found) + 1)) else []
+    )
 
 
 def says_outcome(name: str) -> bool:
@@ -190,7 +223,7 @@ def _one_judge(table: Table, found: list[str]) -> list[str]:
     """Return the columns that say who compared, without those that say it again: user_id beside user, or a customer."""
 
     def says_what(column: str) -> bool:
-        cells = {cell.casefold() for cell in table.cells(column)}
+        cells = {cell.casefold() for cell in table.cells(column).distinct}
         return normal(column) in _PERSONS and (cells <= _FLAGS or "" in cells)
 
     found = [column for column in found if not says_what(column)]

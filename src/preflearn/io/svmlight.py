@@ -1,7 +1,6 @@
-r"""Reader of SVMlight files with query groups (LETOR, RankSVM, LightGBM, RLScore).
+r"""Reader of SVMlight files with query groups: ``label qid:Q index:value ... # comment``.
 
-A line is ``label qid:Q index:value index:value ... # comment``. scikit-learn reads a file as a whole; only one that it
-refuses is read again line by line, to name the line or to accept what is unusual but right.
+scikit-learn reads a file as a whole; what it refuses is read line by line, to name the line or to accept the unusual.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from preflearn.data.fields import lock
+from preflearn.data.fields import check_count, lock
 from preflearn.data.ratings import Ratings
 from preflearn.data.tables import ItemTable
-from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place, Setting
+from preflearn.exceptions import DataWarning, FileFormatError, Place, Setting
 from preflearn.io.opening import check_text, decode, path_text, read_bytes
 
 if TYPE_CHECKING:
@@ -124,10 +123,8 @@ def parse_svmlight(
     dense: bool | None = None,
 ) -> tuple[Ratings, bool]:
     """Return the ratings in the bytes of a file, and whether they have groups."""
-    if n_features is not None and (isinstance(n_features, bool) or int(n_features) != n_features or n_features < 1):
-        raise DataError(code="n-features-not-positive", owner="read_svmlight").says(
-            f"n_features must be a positive whole number or None; got {n_features!r}."
-        )
+    if n_features is not None:
+        check_count(n_features, "n_features", "read_svmlight")
     data = decode(data, name).encode() if data[:2] in (b"\xff\xfe", b"\xfe\xff") else data
     check_text(data, name)
     limits = Limits(0 if zero_based else 1, n_features)
@@ -222,22 +219,32 @@ def parse_lines(data: bytes, path: str, limits: Limits) -> Rows:
         tokens = raw.split(b"#", 1)[0].decode("utf-8", "replace").split()
         if not tokens:
             continue
-        label.append(_label(tokens[0], where))
+        label.append(_finite(tokens[0]))
+        if math.isnan(label[-1]):
+            raise FileFormatError(code="svmlight-label", where=where).says(
+                f'the label "{tokens[0][:40]}" is not a finite number', "Expected: label qid:Q index:value"
+            )
         rest = tokens[1:]
         if rest and rest[0].startswith("qid:"):
-            qid.append(_qid(rest.pop(0), where))
+            query = rest.pop(0)
+            if not _INTEGER.fullmatch(query[4:]):
+                raise FileFormatError(code="svmlight-qid", where=where).says(
+                    f'"{query[:40]}" is not a query number', "Write qid: and a whole number"
+                )
+            qid.append(int(query[4:]))
         elif without is None:
             without = number
         if qid and without is not None:
             raise FileFormatError(code="qid-missing", where=Place(path, without)).says(
                 "qid is missing, but other lines have one", "Add qid:Q after the label"
             )
+        pairs = [_pair(token, where) for token in rest]
         last = limits.lowest - 1
-        for token in rest:
-            position, number_of = _pair(token, last, where, limits)
-            index.append(position)
-            value.append(number_of)
+        for position, _ in pairs:
+            _check_index(position, last, where, limits)
             last = position
+        index += [position for position, _ in pairs]
+        value += [number_of for _, number_of in pairs]
         count.append(len(rest))
     if not label:
         raise FileFormatError(code="only-comments", where=Place(path)).says(
@@ -249,64 +256,46 @@ def parse_lines(data: bytes, path: str, limits: Limits) -> Rows:
     return Rows(np.array(label), np.array(qid, dtype=np.int64) if qid else None, features)
 
 
-def _finite(text: str) -> float | None:
-    if not _NUMBER.fullmatch(text):
-        return None
-    number = float(text)
-    return number if math.isfinite(number) else None
+def _finite(text: str) -> float:
+    """Return a number; NaN where the text is no finite one."""
+    number = float(text) if _NUMBER.fullmatch(text) else math.nan
+    return number if math.isfinite(number) else math.nan
 
 
-def _label(token: str, where: Place) -> float:
-    number = _finite(token)
-    if number is None:
-        raise FileFormatError(code="svmlight-label", where=where).says(
-            f'the label "{token[:40]}" is not a finite number', "Expected: label qid:Q index:value"
-        )
-    return number
-
-
-def _qid(token: str, where: Place) -> int:
-    text = token.removeprefix("qid:")
-    if not _INTEGER.fullmatch(text):
-        raise FileFormatError(code="svmlight-qid", where=where).says(
-            f'"{token[:40]}" is not a query number', "Write qid: and a whole number"
-        )
-    return int(text)
-
-
-def _pair(token: str, last: int, where: Place, limits: Limits) -> tuple[int, float]:
+def _pair(token: str, where: Place) -> tuple[int, float]:
     """Return index and value of one feature."""
-    left, colon, right = token.partition(":")
+    left, _, right = token.partition(":")
     if left == "qid":
         raise FileFormatError(code="svmlight-qid-place", where=where).says(
             f'"{token[:40]}" must come once, directly after the label.'
         )
-    number = _finite(left)
-    if not colon or number is None or number != math.floor(number):
+    if ":" not in token or not _finite(left).is_integer():
         raise FileFormatError(code="svmlight-feature", where=where).says(
             f'"{token[:40]}" is not index:value', "Separate features by blanks, as in 1:0.5 3:2"
         )
-    position = int(number)
+    value = _finite(right)
+    if math.isnan(value):
+        raise FileFormatError(code="feature-value", where=where).says(
+            f'feature {left} has the value "{right[:40]}", which is not a finite number', "Impute it or leave it out"
+        )
+    return int(_finite(left)), value
+
+
+def _check_index(position: int, last: int, where: Place, limits: Limits) -> None:
+    """Raise for a feature number out of range, or not above the one before it."""
     if position < limits.lowest:
-        counts = "If this file counts from 0, read it with " + Setting("zero_based", True)
+        counts = ". If this file counts from 0, read it with " + Setting("zero_based", True)
         raise FileFormatError(code="feature-index-low", where=where).says(
-            f"feature index {left} is below {limits.lowest}",
-            "Indices start at 1" if position else "Indices start at 1. " + counts,
+            f"feature index {position} is below {limits.lowest}", "Indices start at 1" + ("" if position else counts)
         )
     if position > limits.highest:
         given = limits.n_features is not None
         raise FileFormatError(code="feature-above-n-features" if given else "feature-index-high", where=where).says(
-            f"feature index {left[:40]} is above {limits.highest}{'' if given else ', the largest possible'}",
+            f"feature index {position} is above {limits.highest}{'' if given else ', the largest possible'}",
             "Raise " + Setting("n_features") + ", or leave it out" if given else "Number features 1, 2, 3, ...",
         )
     if position <= last:
         again = "repeats" if position == last else "comes after"
         raise FileFormatError(code="feature-index-order", where=where).says(
-            f"feature index {left} {again} {last}", "Indices must increase along a line"
+            f"feature index {position} {again} {last}", "Indices must increase along a line"
         )
-    content = _finite(right)
-    if content is None:
-        raise FileFormatError(code="feature-value", where=where).says(
-            f'feature {left} has the value "{right[:40]}", which is not a finite number', "Impute it or leave it out"
-        )
-    return position, content

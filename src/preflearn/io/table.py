@@ -1,9 +1,4 @@
-"""The one table that all readers use, and how delimited text (CSV) becomes one.
-
-Columns of values, with the place where each row stands in its source. Files, data frames and lists of Python become a
-`Table` in `preflearn.io.opening`. Everything else asks it for cells (text), for numbers, or for an error that names the
-place.
-"""
+"""The one table that all readers use, and how delimited text (CSV) becomes one."""
 
 from __future__ import annotations
 
@@ -21,11 +16,15 @@ from numpy.typing import NDArray
 from preflearn.data.fields import is_missing, repeated
 from preflearn.data.sides import normal
 from preflearn.exceptions import DataError, FileFormatError, Place, Setting, Text, first_few, nearest_names
+from preflearn.io.columns import Cells, read_usual
 
 # Roles without which a row is no comparison, how messages say that such rows can be left out, and words for no value.
-NEEDED = ("winner", "loser", "first", "second", "outcome", "score", "wins_first", "wins_second", "ties", "covariate")
+NEEDED = (
+    *("winner", "loser", "first", "second", "outcome", "score", "wins_first", "wins_second", "ties", "covariate"),
+    "category",
+)
 LEAVE_OUT = "leave out all such rows with " + Setting("missing", "drop")
-_NAMES = ("winner", "loser", "first", "second")  # could be the name of an item
+_NAMES = ("winner", "loser", "first", "second", "category")  # "na" could be a name
 _ABSENT = frozenset(("na", "n/a", "nan", "null", "#n/a", "<na>"))
 _NO_NUMBER = frozenset(("na", "n/a", "nan", "null", "none", "?", "-", ".", "#n/a", "<na>"))
 _COMMA = re.compile(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*")
@@ -64,7 +63,7 @@ class Table:
     delimiter: str = ""
     top: int = 1
     commas: list[str] = field(default_factory=list)  # columns with decimal commas that were read
-    text: dict[str, list[str]] = field(default_factory=dict)  # stripped cells of the columns asked for so far
+    text: dict[str, Cells] = field(default_factory=dict)  # stripped cells of the columns asked for so far
 
     def __len__(self) -> int:
         return len(self.line)
@@ -82,10 +81,11 @@ class Table:
         """Return the error about the table as a whole; it `says` what is wrong."""
         return self.error(code=code, where=Place(self.source))
 
-    def cells(self, name: str) -> list[str]:
+    def cells(self, name: str) -> Cells:
         """Return a column as stripped text; "" where a cell is empty."""
         if name not in self.text:
-            self.text[name] = [_cell(value) for value in self.values(name)]
+            values = self.values(name)
+            self.text[name] = values.changed(_cell) if isinstance(values, Cells) else Cells.of(map(_cell, values))
         return self.text[name]
 
     def find(self, name: str, role: str | None = None) -> str:
@@ -110,20 +110,20 @@ class Table:
             given = self.values(name)
             return [given[row] for row in rows]
 
-        cells = {name: [known[row] for row in rows] for name, known in self.text.items()}
+        cells = {name: known.take(rows) for name, known in self.text.items()}
         lines = [self.line[row] for row in rows]
         return replace(self, values=values, line=lines, commas=[], text=cells)
 
-    def with_column(self, name: str, cells: list[str]) -> Table:
+    def with_column(self, name: str, cells: Sequence[str]) -> Table:
         """Return the table with a column of other text, or one more."""
         columns = self.columns if name in self.columns else (*self.columns, name)
 
         def values(wanted: str) -> Sequence[Any]:
             return cells if wanted == name else self.values(wanted)
 
-        return replace(self, columns=columns, values=values, text=self.text | {name: cells})
+        return replace(self, columns=columns, values=values, text=self.text | {name: Cells.of(cells)})
 
-    def column(self, name: str, role: str | None = None) -> list[str]:
+    def column(self, name: str, role: str | None = None) -> Cells:
         """Return a column without empty cells; ``role`` says what it is for, where that is not its name."""
         name = self.find(name, role)
         cells = self.cells(name)
@@ -132,10 +132,10 @@ class Table:
             raise self.fail(cells.index(""), code="empty-cell").says(
                 f"{what} is empty ({cells.count('')} of {len(cells)} rows)", *_fill(role)
             )
-        nested = None if self.delimiter else next((row for row, cell in enumerate(cells) if cell[:2] == '{"'), None)
+        nested = None if self.delimiter else next((cell for cell in cells.distinct if cell[:2] == '{"'), None)
         if nested is not None:
-            raise self.fail(nested, code="nested-cell").says(
-                f'column "{name}" holds an object, {cells[nested][:60]}', "Write a name or a number"
+            raise self.fail(cells.index(nested), code="nested-cell").says(
+                f'column "{name}" holds an object, {nested[:60]}', "Write a name or a number"
             )
         return cells
 
@@ -143,7 +143,7 @@ class Table:
         """Return what each text of a column stands for: itself, or the value of a data frame."""
         cells = self.cells(name)
         if self.is_file:
-            return {cell: cell for cell in cells}
+            return {cell: cell for cell in cells.distinct}
         meaning = dict(zip(cells, self.values(name), strict=True))
         meaning.pop("", None)
         plain = {cell: value.item() if isinstance(value, np.generic) else value for cell, value in meaning.items()}
@@ -153,10 +153,10 @@ class Table:
             for cell, value in plain.items()
         }
 
-    def as_numbers(self, name: str, cells: list[str]) -> NDArray[np.float64] | None:
+    def as_numbers(self, name: str, cells: Sequence[str]) -> NDArray[np.float64] | None:
         """Return the cells of a column as numbers, NaN where missing, or None; decimal commas are noted."""
         values = numbers_of(cells, self.delimiter)
-        if values is not None and name not in self.commas and any("," in cell for cell in cells):
+        if values is not None and name not in self.commas and any("," in cell for cell in Cells.of(cells).distinct):
             self.commas.append(name)
         return values
 
@@ -167,11 +167,10 @@ class Table:
         values = self.as_numbers(name, cells)
         if values is not None and np.isfinite(values).all():
             return values
-        row = next(row for row, cell in enumerate(cells) if not _is_finite(cell, self.delimiter))
-        missing = cells[row].lower() in _NO_NUMBER
-        cures = _fill(role) if missing else ("Correct it", "leave the column out")
-        raise self.fail(row, code="cell-not-a-number").says(
-            f'{what} holds "{cells[row][:60]}", which is not a finite number', *cures
+        odd = next(cell for cell in cells.distinct if not _is_finite(cell, self.delimiter))
+        cures = _fill(role) if odd.lower() in _NO_NUMBER else ("Correct it", "leave the column out")
+        raise self.fail(cells.index(odd), code="cell-not-a-number").says(
+            f'{what} holds "{odd[:60]}", which is not a finite number', *cures
         )
 
     def difference(self, column: str, other: str | None = None, *, role: str) -> NDArray[np.float64]:
@@ -217,16 +216,11 @@ def is_absent(cell: str, role: str) -> bool:
     return not cell or (role not in _NAMES and cell.lower() in _ABSENT)
 
 
-def such(count: int, what: str) -> str:
-    """Return ``1 such row`` or ``7 such rows``."""
-    return f"{count} such {what}{'s' if count != 1 else ''}"
-
-
 def numbers_of(cells: Sequence[str], delimiter: str = ",") -> NDArray[np.float64] | None:
-    """Return cells as numbers, missing ones as NaN, or None if a cell is neither.
-
-    A decimal comma is read where commas do not separate cells and no cell has a decimal point.
-    """
+    """Return cells as numbers, NaN where missing, or None; a decimal comma is read where nothing else can be meant."""
+    if isinstance(cells, Cells):
+        found = numbers_of(cells.distinct, delimiter)
+        return None if found is None else found[cells.code]
     try:
         values = np.array(cells, dtype=np.str_).astype(np.float64)
     except ValueError:
@@ -237,7 +231,7 @@ def numbers_of(cells: Sequence[str], delimiter: str = ",") -> NDArray[np.float64
             values = np.array(present, dtype=np.str_).astype(np.float64)
         except ValueError:
             return None
-    return None if any("_" in cell for cell in set(cells)) else values
+    return None if any("_" in cell for cell in cells) else values
 
 
 def _is_finite(cell: str, delimiter: str) -> bool:
@@ -254,7 +248,8 @@ def tidy_number(text: str) -> str:
     return str(int(value)) if value.is_integer() and "_" not in text else text
 
 
-_Parts: TypeAlias = tuple[list[str], list[list[str]], Sequence[int], int]  # header, columns, lines, line of the header
+# Header, columns, lines of the rows, line of the header.
+_Parts: TypeAlias = tuple[list[str], Sequence[Sequence[str]], Sequence[int], int]
 
 _DELIMITERS = (",", ";", "\t", "|")
 _DELIMITER_NAMES = {"\t": "tab"}
@@ -271,8 +266,11 @@ def parse_csv(text: str, name: str) -> Table:
     excel = re.fullmatch(r"sep=([,;|\t])", head)
     bare = re.sub(r'"[^"]*"', "", head)
     delimiter = excel[1] if excel else max(_DELIMITERS, key=bare.count)
-    plain = None if excel else _plain(text, delimiter)
-    titles, columns, lines, top = plain or _with_lines(text, name, delimiter, skip=bool(excel))
+    usual = None if excel else read_usual(text, delimiter)
+    if usual is None:
+        titles, columns, lines, top = _with_lines(text, name, delimiter, skip=bool(excel))
+    else:
+        titles, columns, lines, top = usual.titles, usual.columns, range(2, usual.n_rows + 2), 1
     header = [title.strip() for title in titles]
     if not lines:
         raise FileFormatError(code="no-rows-below-header", where=Place(name)).says(
@@ -283,20 +281,17 @@ def parse_csv(text: str, name: str) -> Table:
         raise FileFormatError(code="column-name-repeated", where=Place(name, top)).says(
             f"columns {first_few(twice)} occur more than once", "Rename them"
         )
-    columns = [[cell.strip() for cell in column] for column in columns]
-    _check_header(header, columns, lines, name)
+    stripped = [Cells.of(column).changed(str.strip) for column in columns]
+    _check_header(header, stripped, lines, name)
     if "'" in text:
-        _check_quotes(columns, lines, name)
-        columns = [[_unquoted(cell) for cell in column] for column in columns]
-    cells = dict(zip(header[::-1], columns[::-1], strict=True))  # of unnamed columns the first
+        _check_quotes(stripped, lines, name)
+        stripped = [column.changed(_unquoted) for column in stripped]
+    cells = dict(zip(header[::-1], stripped[::-1], strict=True))  # of unnamed columns the first
     return Table(name, tuple(header), cells.__getitem__, lines, "line", delimiter=delimiter, top=top, text=cells)
 
 
-def _check_header(header: list[str], columns: list[list[str]], lines: Sequence[int], name: str) -> None:
-    """Raise if rows repeat the header, as in files that were joined.
-
-    Where an entry of the header occurs in another row of its column as well, it may be data, or the header missing.
-    """
+def _check_header(header: list[str], columns: list[Cells], lines: Sequence[int], name: str) -> None:
+    """Raise if rows repeat the header, as in files that were joined."""
     titled = [(title, column) for title, column in zip(header, columns, strict=True) if title]
     if len(titled) < 2 or any(_is_number(title) or title not in column for title, column in titled):
         return
@@ -316,9 +311,9 @@ def _unquoted(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and _QUOTED.match(cell) else cell
 
 
-def _check_quotes(columns: list[list[str]], lines: Sequence[int], name: str) -> None:
+def _check_quotes(columns: list[Cells], lines: Sequence[int], name: str) -> None:
     """Raise if a cell would be taken for another one when its quote is left out."""
-    distinct = set().union(*columns)
+    distinct = set[str]().union(*(column.distinct for column in columns))
     both = {cell for cell in distinct if cell[:1] in ("=", "+", "-", "@") and f"'{cell}" in distinct}
     both = {cell for cell in both if not _is_number(cell)}
     if both:
@@ -343,22 +338,6 @@ def _without_comments(text: str) -> str:
             break  # a column called #
         end = line.end()
     return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:] if end else text
-
-
-def _plain(text: str, delimiter: str) -> _Parts | None:
-    """Return the usual file: no quotes or blank lines, as many cells on every line; else None."""
-    if '"' in text:
-        return None
-    lines = text.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    width = lines[0].count(delimiter) + 1
-    blank = delimiter * (width - 1)
-    if len(lines) < 2 or any("\r" in line or line.strip() in ("", blank) for line in lines):
-        return None
-    if any(line.count(delimiter) != width - 1 for line in lines):
-        return None
-    cells = delimiter.join(lines[1:]).split(delimiter)
-    columns = [cells[place::width] for place in range(width)]
-    return lines[0].split(delimiter), columns, range(2, len(lines) + 1), 1
 
 
 def _with_lines(text: str, name: str, delimiter: str, *, skip: bool) -> _Parts:

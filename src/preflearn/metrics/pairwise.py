@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from preflearn.data import Comparisons
-from preflearn.metrics._counts import average_ranks, block_starts, pair_sums
-from preflearn.metrics._inputs import Floats, Rows, average_groups, check_option, check_rows, divide
+from preflearn.data.fields import check_choice
+from preflearn.linalg.blocks import block_starts
+from preflearn.metrics._rows import Floats, Rows, average_groups, average_ranks, check_rows, divide, pair_sums
 
 _NO_PAIR = "no two rows of a group (with positive weight) have different true values"
 _NO_PAIR_CURE = "Pass rows with different true values in one group, and check that qid is not unique to each row"
@@ -76,8 +77,8 @@ def disagreement_error(
     0.16666666666666666
     """
     caller = "disagreement_error"
-    check_option(caller, "ties", ties, ("exclude", "include"))
-    check_option(caller, "average", average, ("groups", "pairs", None))
+    check_choice(ties, ("exclude", "include"), "ties", caller)
+    check_choice(average, ("groups", "pairs", None), "average", caller)
     sums = pair_sums(check_rows(caller, y_true, y_score, qid, sample_weight))
     why, cure = _NO_PAIR, _NO_PAIR_CURE
     if ties == "exclude":
@@ -165,7 +166,7 @@ def kendall_tau_b(
     array([ 0.3333, -1.    ])
     """
     caller = "kendall_tau_b"
-    check_option(caller, "average", average, ("groups", None))
+    check_choice(average, ("groups", None), "average", caller)
     sums = pair_sums(check_rows(caller, y_true, y_score, qid, sample_weight))
     scale = np.sqrt(sums.truth_differs.astype(np.float64) * sums.score_differs)
     tau = np.clip(divide(sums.concordant - sums.discordant, scale), -1, 1)
@@ -216,8 +217,8 @@ def spearman(
     (0.8660254037844387, 0.875)
     """
     caller = "spearman"
-    check_option(caller, "ties", ties, ("average", "formula"))
-    check_option(caller, "average", average, ("groups", None))
+    check_choice(ties, ("average", "formula"), "ties", caller)
+    check_choice(average, ("groups", None), "average", caller)
     rows = check_rows(caller, y_true, y_score, qid)
     order = np.argsort(rows.group, kind="stable")
     groups = block_starts(rows.group[order])
@@ -279,7 +280,7 @@ def pairwise_accuracy(
     0.8333333333333334
     """
     caller = "pairwise_accuracy"
-    check_option(caller, "average", average, ("pairs", "groups", None))
+    check_choice(average, ("pairs", "groups", None), "average", caller)
     rows = check_rows(caller, outcome, margin, group, sample_weight, ("outcome", "margin", "group"))
     values = _listed_means(rows, (1 + np.sign(rows.truth) * np.sign(rows.score)) / 2, rows.truth != 0, average)
     why = "every comparison (with positive weight) is a tie"
@@ -328,7 +329,7 @@ def squared_difference_error(
     0.6666666666666666
     """
     caller = "squared_difference_error"
-    check_option(caller, "average", average, ("groups", "pairs", None))
+    check_choice(average, ("groups", "pairs", None), "average", caller)
     rows = check_rows(caller, y_true, y_score, qid, sample_weight)
     weight = np.ones(len(rows.truth)) if rows.weight is None else rows.weight
     residual = rows.truth - rows.score.astype(np.float64)
@@ -375,7 +376,7 @@ def squared_margin_error(
     0.125
     """
     caller = "squared_margin_error"
-    check_option(caller, "average", average, ("pairs", "groups", None))
+    check_choice(average, ("pairs", "groups", None), "average", caller)
     rows = check_rows(caller, outcome, margin, group, sample_weight, ("outcome", "margin", "group"))
     loss = (rows.truth - rows.score.astype(np.float64)) ** 2
     values = _listed_means(rows, loss, np.ones(len(loss)), average)

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from preflearn.data.fields import check_count
+from preflearn.data.fields import check_count, rows_text
 from preflearn.data.pair_table import warn_zero_one
-from preflearn.metrics._inputs import Floats, Rows, _refuse, check_rows
+from preflearn.exceptions import DataError
+from preflearn.metrics._rows import Floats, Rows, check_rows
 
 
 class Calibration(NamedTuple):
@@ -173,6 +174,10 @@ def calibration_error(curve: Calibration) -> float:
 def check_probabilities(caller: str, outcome: ArrayLike, probability: ArrayLike, weight: ArrayLike | None) -> Rows:
     """Check outcomes with the probabilities that first is preferred."""
     rows = check_rows(caller, outcome, probability, None, weight, ("outcome", "probability", "group"))
-    bad = (rows.score < 0) | (rows.score > 1)
-    _refuse(caller, "probability", bad, "are not between 0 and 1", "Pass the second column of predict_proba")
+    bad = np.flatnonzero((rows.score < 0) | (rows.score > 1))
+    if len(bad):
+        raise DataError(code="probability-outside-0-1", owner=caller).says(
+            f"{len(bad)} of {len(rows.score)} values of probability are not between 0 and 1 ({rows_text(bad)})",
+            "Pass the second column of predict_proba",
+        )
     return rows

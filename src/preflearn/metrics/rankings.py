@@ -13,18 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from preflearn.data.fields import check_count
+from preflearn.data.fields import check_choice, check_count
 from preflearn.exceptions import DataError, first_few
-from preflearn.metrics._counts import block_starts
-from preflearn.metrics._inputs import (
-    Floats,
-    Indices,
-    Rows,
-    average_groups,
-    check_option,
-    check_rows,
-    divide,
-)
+from preflearn.linalg.blocks import Indices, block_starts
+from preflearn.metrics._rows import Floats, Rows, average_groups, check_rows, divide
 
 _TIES = ("average", "worst", "best", "order")
 _LARGEST_EXPONENT = 1000  # sums of 2**label stay below the largest float
@@ -91,7 +83,7 @@ def mean_average_precision(
     (0.75, 0.5)
     """
     caller = "mean_average_precision"
-    check_option(caller, "undefined", undefined, ("zero", "skip"))
+    check_choice(undefined, ("zero", "skip"), "undefined", caller)
     rows = _check(caller, y_true, y_score, qid, ties, average)
     ranking = _rank_rows(rows, ties)
     hit = (ranking.label >= relevant).astype(np.float64)
@@ -164,9 +156,9 @@ def ndcg(
     0.6667
     """
     caller = "ndcg"
-    check_option(caller, "gain", gain, ("exponential", "linear"))
-    check_option(caller, "discount", discount, ("log2", "letor"))
-    check_option(caller, "undefined", undefined, ("zero", "skip", "one"))
+    check_choice(gain, ("exponential", "linear"), "gain", caller)
+    check_choice(discount, ("log2", "letor"), "discount", caller)
+    check_choice(undefined, ("zero", "skip", "one"), "undefined", caller)
     rows = _check(caller, y_true, y_score, qid, ties, average)
     depth = len(rows.truth) if k is None else check_count(k, "k", caller)
     _check_labels(caller, rows.truth, gain)
@@ -233,8 +225,8 @@ def precision_at_k(
 def _check(
     caller: str, y_true: ArrayLike, y_score: ArrayLike, qid: ArrayLike | None, ties: str, average: str | None
 ) -> Rows:
-    check_option(caller, "ties", ties, _TIES)
-    check_option(caller, "average", average, ("groups", None))
+    check_choice(ties, _TIES, "ties", caller)
+    check_choice(average, ("groups", None), "average", caller)
     return check_rows(caller, y_true, y_score, qid)
 
 

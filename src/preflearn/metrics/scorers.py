@@ -1,9 +1,4 @@
-"""Scorers for model selection: metrics with a sign, bound to their options, which know about groups.
-
-scikit-learn's own scorers hand a metric only ``y`` and weights; a ranking metric also needs the groups. A
-`RankingScorer` takes them as ``qid``, by hand, through scikit-learn's metadata routing, or from preflearn's data
-objects. Scorers are made by name, for configuration files and the command line, or from a metric and its options.
-"""
+"""Scorers for model selection: metrics with a sign, bound to their options, which know about groups."""
 
 from __future__ import annotations
 
@@ -98,6 +93,8 @@ class RankingScorer:
     ``n_groups_``) was fitted with several. `Ratings` and `Comparisons` bring their groups along in either case.
     Scorers of scikit-learn do not look into them: without ``y`` their scores are NaN. Pass a name of `get_scorer`
     (``"log_loss"``, not ``"neg_log_loss"``) through it, or the outcomes: ``cross_val_score(model, X, X.outcome, ...)``.
+    With outcomes theirs are still NaN where there are ties, or where every winner stands first; those of `get_scorer`
+    are not.
 
     On `Comparisons` predictions are margins, and only the metrics of pairs apply: the error is the share of wrongly
     predicted comparisons, ties left out. Log loss and calibration error judge probabilities instead, and only of

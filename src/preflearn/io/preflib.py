@@ -15,10 +15,7 @@ _PREFLIB_LINE = re.compile(r"(\d+)\s*[:,]\s*(.*)")
 
 
 def preflib_rankings(text: str, source: str) -> tuple[Table, Rankings, list[str]]:
-    """Return the rankings of a PrefLib file with their counts as weights, and the names of all alternatives.
-
-    The table has no columns: it says on which line a ranking stands.
-    """
+    """Return the rankings of a PrefLib file with their counts as weights, and the names of all alternatives."""
     names: dict[str, str] = {}
     ranks: list[list[list[str]]] = []
     counts: list[float] = []

@@ -1,8 +1,6 @@
-"""Sums over all pairs of rows inside groups, without listing a pair.
+"""Rows of a metric: checked once, trusted below; and sums over all pairs of rows inside groups, listing none.
 
-A pair of rows weighs ``w_i w_j``. Pairs are told apart by sorting and by running sums which restart at every block;
-every sum has only non-negative terms, so a sum which should be 0 is exactly 0, and without weights all are exact
-integers.
+A pair weighs ``w_i w_j``. Sums over pairs are made by sorting and running sums.
 """
 
 from __future__ import annotations
@@ -10,11 +8,69 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from preflearn.metrics._inputs import Indices, Rows
+from preflearn.data.fields import check_labels, check_real, check_weight, codes
+from preflearn.exceptions import DataError
+from preflearn.linalg.blocks import Indices, Sums, block_starts, dense_rank, sum_before
 
-Sums = NDArray[Any]  # int64 without weights, float64 with them
+Floats = NDArray[np.float64]
+
+
+class Rows(NamedTuple):
+    """Checked rows: true and predicted values, group codes without gaps, and weights or None."""
+
+    truth: NDArray[Any]
+    score: NDArray[Any]
+    group: Indices
+    n_groups: int
+    weight: Floats | None
+
+
+def check_rows(
+    caller: str,
+    truth: ArrayLike,
+    score: ArrayLike,
+    group: ArrayLike | None = None,
+    weight: ArrayLike | None = None,
+    names: tuple[str, str, str] = ("y_true", "y_score", "qid"),
+) -> Rows:
+    """Check the rows of a metric and number its groups; ``names`` are the words of the caller's signature."""
+    true_values = check_real(truth, None, names[0], caller, "row", exact=True)
+    n_rows = len(true_values)
+    scores = check_real(score, n_rows, names[1], caller, "row", exact=True)
+    if n_rows == 0:
+        raise DataError(code="no-rows-to-judge", owner=caller).says(
+            "there are no rows to judge", "Pass at least two rows of one group"
+        )
+    weights = check_weight(weight, n_rows, caller, "row", "sample_weight")
+    if weights is not None:
+        # Every metric is a ratio, so the scale is free; a power of two changes no digit and rules out overflow.
+        weights = np.ldexp(weights, -int(np.frexp(weights.max())[1]))
+    number = codes(None if group is None else check_labels(group, n_rows, names[2], caller, "row"), n_rows)
+    return Rows(true_values, scores, number, int(number.max()) + 1, weights)
+
+
+def divide(numerator: NDArray[Any], denominator: NDArray[Any]) -> Floats:
+    """Return the ratio, NaN where the denominator is 0."""
+    ratio = np.full(len(denominator), np.nan)
+    np.divide(numerator, denominator, out=ratio, where=denominator > 0)
+    return ratio
+
+
+def average_groups(caller: str, values: Floats, average: str | None, why: str, cure: str) -> float | Floats:
+    """Return one value per group for ``average=None``, else the mean of the groups which have one (not NaN)."""
+    if average is None:
+        return values
+    defined = ~np.isnan(values)
+    if not defined.any():
+        n_groups = len(values)
+        where = "the only group" if n_groups == 1 else f"all {n_groups} groups"
+        raise DataError(code="metric-undefined", owner=caller).says(f"undefined in {where}: {why}", cure)
+    return float(np.mean(values[defined]))
+
+
+# --- sums over pairs ------------------------------------------------------------------------------------------------
 
 
 class PairSums(NamedTuple):
@@ -37,11 +93,7 @@ class PairSums(NamedTuple):
 
 
 def pair_sums(rows: Rows) -> PairSums:
-    """Sum the pair weights of each group by kind of pair.
-
-    Cost O(n log n) for the two sorts and O(n log r) for the inversions, r the largest number of different scores in
-    a group; memory O(n). No loop over rows, pairs or groups.
-    """
+    """Sum the pair weights of each group by kind of pair; O(n log n), memory O(n)."""
     by_score = np.lexsort((rows.truth, rows.score, rows.group))
     group, score, truth = rows.group[by_score], rows.score[by_score], rows.truth[by_score]
     weight: Sums = np.ones(len(group), dtype=np.int64) if rows.weight is None else rows.weight[by_score]
@@ -50,7 +102,7 @@ def pair_sums(rows: Rows) -> PairSums:
     both_levels = block_starts(group, score, truth)
     score_differs = _pairs_across(weight, score_levels, groups, groups)
     truth_only = _pairs_across(weight, both_levels, score_levels, groups)
-    rank = _dense_rank(score_levels, groups, len(group))
+    rank = dense_rank(score_levels, groups, len(group))
 
     by_truth = np.lexsort((truth, group))  # stable: equal truths stay in order of score, so they hold no inversion
     truth, weight, rank = truth[by_truth], weight[by_truth], rank[by_truth]
@@ -66,14 +118,6 @@ def pair_sums(rows: Rows) -> PairSums:
     )
 
 
-def block_starts(*columns: NDArray[Any]) -> Indices:
-    """Return the rows at which any column changes, with row 0; the rows are sorted by these columns."""
-    changes = columns[0][1:] != columns[0][:-1]
-    for column in columns[1:]:
-        changes |= column[1:] != column[:-1]
-    return np.concatenate(([0], np.flatnonzero(changes) + 1))
-
-
 def average_ranks(values: NDArray[Any], group: Indices) -> NDArray[np.float64]:
     """Rank the rows inside their group from 1, equal values sharing the mean of their ranks, in O(n log n)."""
     order = np.lexsort((values, group))
@@ -86,38 +130,12 @@ def average_ranks(values: NDArray[Any], group: Indices) -> NDArray[np.float64]:
     return ranks
 
 
-def _dense_rank(levels: Indices, groups: Indices, n_rows: int) -> Indices:
-    """Return numbers of the levels inside each group from 0, one number per row."""
-    first = np.searchsorted(levels, groups)
-    number = np.arange(len(levels)) - np.repeat(first, np.diff(first, append=len(levels)))
-    return np.repeat(number, np.diff(levels, append=n_rows))
-
-
 def _pairs_across(weight: Sums, inner: Indices, outer: Indices, groups: Indices) -> Sums:
     """Sum w_i w_j over pairs in one outer block but different inner blocks; one sum per group."""
     # sum over inner blocks of (weight of the block) x (weight of the blocks before it in the same outer block)
     sums = np.add.reduceat(weight, inner)
-    before = _sum_before(sums, np.searchsorted(inner, outer))
+    before = sum_before(sums, np.searchsorted(inner, outer))
     return np.add.reduceat(sums * before, np.searchsorted(inner, groups))
-
-
-def _sum_before(values: Sums, starts: Indices) -> Sums:
-    """Sum the values before each row, inside its block.
-
-    A cumulative sum over all rows would lose the digits of small blocks behind large ones. Here each block first
-    takes away the sum of the block before it, and what rounding leaves over is taken away again from all rows of
-    the block.
-    """
-    steps = values.copy()
-    steps[starts[1:]] -= np.add.reduceat(values, starts)[:-1]
-    running = np.cumsum(steps)
-    sizes = np.diff(starts, append=len(values))
-    inclusive: Sums = running - np.repeat(running[starts], sizes)
-    inclusive += np.repeat(values[starts], sizes)
-    before: Sums = np.empty_like(inclusive)
-    before[1:] = inclusive[:-1]
-    before[starts] = 0
-    return before
 
 
 def _inversions(rank: Indices, weight: Sums | None, groups: Indices) -> Sums:
@@ -133,11 +151,11 @@ def _inversions(rank: Indices, weight: Sums | None, groups: Indices) -> Sums:
     total = np.zeros(len(groups), dtype=np.int64 if weight is None else np.float64)
     for bit in reversed(range(int(rank.max()).bit_length())):
         one = (rank >> bit) & 1
-        ones_before = _sum_before(one, starts)
+        ones_before = sum_before(one, starts)
         if weight is None:
             inverted = np.where(one, 0, ones_before)
         else:
-            inverted = np.where(one, 0, weight * _sum_before(one * weight, starts))
+            inverted = np.where(one, 0, weight * sum_before(one * weight, starts))
         total += np.add.reduceat(inverted, groups)
         if bit == 0:
             break
