@@ -10,7 +10,7 @@ from fast_share import cases
 from likelihood_table import moments
 from preflearn import Comparisons, RankRLS
 from preflearn.active import information_gain
-from preflearn.active._outcome_information import curvature, information, link_of
+from preflearn.active.outcome_information import curvature, information, link_of
 from preflearn.likelihoods import Flipped, Gaussian, Logit, Probit
 
 
@@ -161,7 +161,7 @@ def test_a_pair_compared_often_tells_less():
 
 def test_mistakes_are_explained():
     model = by_name()
-    with pytest.raises(ValueError, match=r'1 items in pairs are not in the pool of 4 \(row 0; names "ane"; nearest'):
+    with pytest.raises(ValueError, match=r'not among the 4 names of the pool \(row 0; values "ane"; nearest'):
         information_gain(model, [("ane", "bob")])
     with pytest.raises(ValueError, match="1 of 2 pairs in pairs set an item against itself"):
         information_gain(model, [("ann", "bob"), ("cy", "cy")])

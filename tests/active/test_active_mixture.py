@@ -14,10 +14,10 @@ from fast_share import cases
 from preflearn import Comparisons, PreferenceGP
 from preflearn.active import information_gain, suggest
 from preflearn.active._criteria import JointPosterior
-from preflearn.active._outcome_information import information, mixture_information, normals_entropy
 from preflearn.active._pool import Pool
+from preflearn.active.outcome_information import information, mixture_information, normals_entropy
 from preflearn.likelihoods import Gaussian, Logit, Probit
-from preflearn.models.ranking import DifferencePosterior
+from preflearn.models.ranking import Part
 
 pytestmark = pytest.mark.slow
 
@@ -54,13 +54,13 @@ def test_a_learned_threshold_counts_as_unknown_too():
     model, X = averaged(Probit(tie=0.5))
     points = model.difference_posteriors(Comparisons(X, *PAIRS.T))
     assert len({point.likelihood.tie for point in points}) > 1
-    told, average = np.zeros(len(PAIRS)), np.zeros((len(PAIRS), 3))
-    for weight, likelihood, mean, std in points:
-        p = likelihood.probability(mean, std**2)
-        exact = [information_by_quad(likelihood, m, s**2) for m, s in zip(mean, std, strict=True)]
-        told += weight * (entropy(p) - exact)  # the entropy of the outcome that is left when z is known
+    remaining, average = np.zeros(len(PAIRS)), np.zeros((len(PAIRS), 3))
+    for weight, mean, variance, likelihood in points:
+        p = likelihood.probability(mean, variance)
+        exact = [information_by_quad(likelihood, m, v) for m, v in zip(mean, variance, strict=True)]
+        remaining += weight * (entropy(p) - exact)  # the entropy of the outcome that is left when z is known
         average += weight * p
-    np.testing.assert_allclose(information_gain(model, PAIRS, X), entropy(average) - told, atol=1e-10)
+    np.testing.assert_allclose(information_gain(model, PAIRS, X), entropy(average) - remaining, atol=1e-10)
 
 
 def test_margins_by_integration():
@@ -71,7 +71,7 @@ def test_margins_by_integration():
     noise = np.array([1 / point.likelihood.precision for point in points])
     for row, gain in enumerate(information_gain(model, PAIRS, X)):
         mean = np.array([point.mean[row] for point in points])
-        deviation = np.sqrt(np.array([point.std[row] ** 2 for point in points]) + noise)
+        deviation = np.sqrt(np.array([point.variance[row] for point in points]) + noise)
         y = np.linspace((mean - 9 * deviation).min(), (mean + 9 * deviation).max(), 400_001)
         q = sum(w * norm.pdf(y, m, d) for w, m, d in zip(weight, mean, deviation, strict=True))
         whole = integrate.trapezoid(entropy(q[:, None]), y)
@@ -96,18 +96,18 @@ def test_laws(likelihood):
     points = model.difference_posteriors(Comparisons(X, *PAIRS.T))
     assert sum(point.weight for point in points) == pytest.approx(1)
     # an outcome tells no less about everything than about the utilities, were the hyperparameters known
-    assert (gain >= sum(p.weight * information(p.likelihood, p.mean, p.std**2) for p in points)).all()
+    assert (gain >= sum(p.weight * information(p.likelihood, p.mean, p.variance) for p in points)).all()
     # equal points are one point, and one point is the answer without a mixture
     one = points[0]._replace(weight=1.0)
-    alone = information(one.likelihood, one.mean, one.std**2)
+    alone = information(one.likelihood, one.mean, one.variance)
     np.testing.assert_array_equal(mixture_information([one]), alone)
     halves = [one._replace(weight=0.25), one._replace(weight=0.75)]
     np.testing.assert_allclose(mixture_information(halves), alone, atol=1e-9)
 
 
-def test_hyperparameters_alone_can_be_told():
+def test_hyperparameters_alone_can_be_learned_about():
     # Two points that know z, and contradict each other: the outcome tells which of them holds.
-    points = [DifferencePosterior(0.5, Probit(), np.array([m]), np.zeros(1)) for m in (-40.0, 40.0)]
+    points = [Part(0.5, np.array([m]), np.zeros(1), Probit()) for m in (-40.0, 40.0)]
     assert mixture_information(points)[0] == pytest.approx(np.log(2))
 
 

@@ -12,8 +12,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from preflearn import Comparisons, PreferenceGP
 from preflearn.active import information_gain, suggest, top_k_information
-from preflearn.active._outcome_information import curvature, information
-from preflearn.active._pool import Pool, _choose, consider
+from preflearn.active._candidates import _choose, consider
+from preflearn.active._pool import Pool
+from preflearn.active.outcome_information import curvature, information
 from preflearn.exceptions import DataWarning
 from preflearn.likelihoods import Davidson, Gaussian, Logit, Probit
 
@@ -226,14 +227,15 @@ def test_every_item_keeps_its_best_partner_among_the_candidates():
 
 
 def test_items_surely_inside_the_top_are_counted_where_only_its_border_is_considered(monkeypatch):
-    monkeypatch.setattr("preflearn.active._pool.MOST_ITEMS", 40)
+    monkeypatch.setattr("preflearn.active._candidates.MOST_ITEMS", 40)
     model, _, _ = with_features(20, 60)
     X = np.random.default_rng(0).uniform(-2, 2, size=(300, 2))
     pool = Pool.build(model, X, "test")
     seen = consider(pool, None, None, 100, 10_000, np.random.default_rng(0))
     order = np.argsort(-model.predict_utility(X))
-    assert len(seen.numbers) == 40
-    surely = set(order[:100].tolist()) - set(seen.numbers.tolist())
+    considered = set(seen.first.tolist()) | set(seen.second.tolist())
+    assert len(considered) == seen.n_items == 40
+    surely = set(order[:100].tolist()) - considered
     assert seen.k == 100 - len(surely)
     assert 1 <= seen.k < 40
 
@@ -278,10 +280,10 @@ def test_suggestions_are_a_table():
     [
         ({"n": 0}, ValueError, "n must be a whole number of at least 1; got 0"),
         ({"n": 1.0}, TypeError, "n must be a whole number"),
-        ({"criterion": "best"}, ValueError, '"utilities" or "top_k"; got \'best\''),
+        ({"criterion": "best"}, ValueError, '"preferences" or "top_k"; got \'best\''),
         ({"criterion": "top_k"}, ValueError, "needs k"),
         ({"criterion": "top_k", "k": 4}, ValueError, "k=4, but the pool has 4 items"),
-        ({"forbidden": [("ann", "zoe")]}, ValueError, 'not in the pool of 4 .*names "zoe"'),
+        ({"forbidden": [("ann", "zoe")]}, ValueError, 'not among the 4 names of the pool .*values "zoe"'),
         ({"candidates": [("ann", "ann")]}, ValueError, "against itself"),
         ({"candidates": 3}, TypeError, "pairs of items or Comparisons; got int"),
         ({"items": ["ann", "ann"]}, ValueError, "names are repeated"),
@@ -333,14 +335,3 @@ def test_items_of_the_model_and_of_the_pool_are_of_one_kind():
         suggest(unnamed, [0, 0])
     with pytest.raises(ValueError, match=r"outside 0\.\.3"):
         suggest(unnamed, [0, 9])
-
-
-@pytest.mark.parametrize(
-    "options", [{"judge_kernel": "identity"}, {"cyclic_kernel": "rbf"}, {"cyclic_kernel": "rbf", "kernel": None}]
-)
-def test_models_with_more_than_utilities_are_refused(options):
-    rng = np.random.default_rng(0)
-    data = Comparisons(rng.normal(size=(4, 2)), [0, 1, 2], [1, 2, 3], judge=["x", "y", "x"])
-    model = PreferenceGP(**{"kernel": "rbf", "hyperparameters": "fixed", **options}).fit(data)
-    with pytest.raises(TypeError, match=f"{next(iter(options))}=None"):
-        suggest(model, 2)

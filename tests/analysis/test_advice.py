@@ -136,10 +136,10 @@ def test_records_count_wins_losses_and_ties(weighted):
 def test_a_ranking_of_k_items_weighs_k_less_one_comparisons():
     votes = from_rankings([["a", "b", "c", "d"], ["b", "a", "c"], ["a", "d"]])
     start = prepare(votes)
-    weighed, told = start.data, start.notes
+    weighed, notes = start.data, start.notes
     sums = [weighed.weight[votes.group == k].sum() for k in range(3)]
     np.testing.assert_allclose(sums, [3, 2, 1])
-    assert told[0].kind == "rankings"
+    assert notes[0].kind == "rankings"
     ends = (votes.group == 0) & (votes.names[votes.first] == "a") & (votes.names[votes.second] == "d")
     partial = votes[np.flatnonzero(~ends)]  # the first ranking lacks its first and last: not just a tie
     assert len(partial) == len(votes) - 1
@@ -169,8 +169,8 @@ def test_rankings_with_ties_are_votes_too_and_tournaments_are_not():
 def test_pairs_drawn_from_many_scores_weigh_no_more_than_their_rows():
     rng = np.random.default_rng(0)
     rows = Ratings(rng.normal(size=(300, 2)), rng.normal(size=300), group=np.repeat([0, 1], 150))
-    data, told = from_rows(rows, "rows")
-    assert "drawn" in told[0]
+    data, notes = from_rows(rows, "rows")
+    assert "drawn" in notes[0]
     np.testing.assert_allclose(data.weight.sum(), 298)
 
 
@@ -333,24 +333,24 @@ def test_weights_that_are_no_counts_are_scaled_to_what_they_are_worth():
 @pytest.mark.slow
 def test_circles_that_rest_on_weights_say_so():
     throws = ["rock", "scissors", "paper"], ["scissors", "paper", "rock"]
-    told = [
+    text = [
         next(one.text for one in rank(data).warnings if one.kind == "circles")
         for data in (Comparisons(None, *throws, weight=[9, 9, 9]), Comparisons(None, throws[0] * 9, throws[1] * 9))
     ]
-    assert "many equal answers" in told[0]
-    assert "many equal answers" not in told[1]
+    assert "many equal answers" in text[0]
+    assert "many equal answers" not in text[1]
 
 
 @pytest.mark.slow
 def test_a_chain_that_chance_could_have_made_is_in_order_all_the_same():
     chain = rank(Comparisons(12, np.arange(11), np.arange(1, 12)))
-    told = next(one.text for one in chain.warnings if one.kind == "noise")
-    assert told.endswith("never contradict each other: compare items that have not met yet.")
+    text = next(one.text for one in chain.warnings if one.kind == "noise")
+    assert text.endswith("never contradict each other: compare items that have not met yet.")
     rng = np.random.default_rng(0)
     first = rng.integers(0, 6, 40)
     guesses = rank(Comparisons(6, first, (first + rng.integers(1, 6, 40)) % 6, rng.choice([-1.0, 1.0], 40)))
-    told = next(one.text for one in guesses.warnings if one.kind == "noise")
-    assert "nowhere" not in told
+    text = next(one.text for one in guesses.warnings if one.kind == "noise")
+    assert "nowhere" not in text
 
 
 @pytest.mark.slow
@@ -400,3 +400,35 @@ def test_tastes_of_judges_are_not_called_circles():
     assert result.rankability.log_odds < 0
     assert result.rankability.cycles == []
     assert not any(one.kind == "circles" and "run in circles" in one.text for one in result.warnings)
+
+
+@pytest.mark.parametrize("number", [3.5, 0.0])
+def test_a_covariate_that_never_varies_is_left_out_with_a_word(number):
+    data = round_robin()
+    vary = np.sin(np.arange(len(data)))
+    both = data._take(slice(None), covariates=np.column_stack([np.full(len(data), number), vary]))
+    for given, kept in ((both, 1), (both._take(slice(None), covariates=both.covariates[:, :1]), 0)):
+        found = prepare(given)
+        (note,) = found.notes
+        assert note.kind == "covariates"
+        assert f'"column 0" is {number:g} in every row. It is left out' in note.text
+        assert (0 if found.data.covariates is None else found.data.covariates.shape[1]) == kept
+    assert prepare(both._take(slice(None), covariates=both.covariates[:, 1:])).notes == ()
+    assert prepare(both, again=True).data.covariates.shape[1] == 2  # the model knows both
+    with pytest.raises(DataError, match="that vary"):
+        rank(data._take(slice(None), covariates=np.ones((len(data), 1))), model="bradley-terry+covariates")
+
+
+def test_a_covariate_that_only_says_who_is_first_does_not_replace_the_ranking():
+    # winners first, and a number of the row that is no difference: a duration
+    data = round_robin()
+    won = data.outcome > 0
+    ends = {"first": np.where(won, data.first, data.second), "second": np.where(won, data.second, data.first)}
+    lasted = 1 + np.sin(np.arange(len(data)))[:, None] ** 2
+    sides = data._take(slice(None), **ends, outcome=np.ones(len(data)))
+    found = prepare(sides._take(slice(None), covariates=lasted, covariate_names=("minutes",)))
+    assert found.data.covariates is None
+    assert found.data.covariate_names is None
+    assert '"minutes" is never negative, and the first side won in every row' in found.notes[0].text
+    assert not prepare(data._take(slice(None), covariates=lasted)).notes  # sides in random order tell
+    assert not prepare(sides._take(slice(None), covariates=lasted - 1.5)).notes  # so does a difference

@@ -6,6 +6,7 @@ from ranking_data import NAMES, by_utility, circular
 
 from preflearn import Comparisons, rank
 from preflearn.analysis.result import raw_places
+from preflearn.cli.dialect import COMMAND_LINE
 
 
 def _checks(data, **options):
@@ -30,9 +31,34 @@ def test_a_side_is_found_with_its_odds():
     assert side.text.startswith("one side has an advantage (odds ")
 
 
+@pytest.mark.parametrize("model", ["bradley-terry+side", "thurstone+side"])
+def test_odds_of_a_side_are_those_of_its_link(model):
+    data, _ = by_utility(1, n=8, m=400, side=1.0)
+    result = rank(data, model=model, circles=False)
+    (said,) = (one.text for one in result.warnings if one.kind == "side")
+    (effect,) = (one for one in result.summary()["effects"] if one["term"] == "side")
+    assert effect["estimate"] == result.model.side_effect_.estimate
+    wins, _, losses = result.model.likelihood_.probability(np.array([effect["estimate"]]), np.zeros(1))[0]
+    assert f"odds of {wins / losses:.2f} to 1" in said
+    assert wins / losses == pytest.approx(np.e, rel=0.35)  # the truth; a probit's unit is 1.7 of a logit's
+
+
+def test_effects_of_covariates_are_said_with_their_intervals():
+    result = rank(_favoured(), circles=False)
+    check = next(one for one in result.checks if one.term == "covariates")
+    (effect,) = result.model.covariate_effects_
+    assert check.text.endswith(f": by each unit of {effect}")
+    (said,) = (one for one in result.summary()["effects"] if one["term"] == "covariates")
+    assert said == {"term": "covariates", **effect._asdict()}
+    assert effect.low < 1.5 < effect.high
+
+
 def test_circles_are_found_or_were_not_looked_for():
     assert _checks(circular(0))["circles"].found
-    assert _checks(circular(0), circles=False)["circles"].found is None
+    unknown = _checks(circular(0), circles=False)["circles"]
+    assert unknown.found is None
+    assert str(unknown) == "circles were not looked for (circles=True looks for them)"
+    assert unknown.worded(COMMAND_LINE) == "circles were not looked for (--circles looks for them)"
 
 
 def test_a_model_that_was_asked_for_says_what_it_leaves_out():
@@ -87,4 +113,4 @@ def test_the_checks_are_printed(circles):
     data, _ = by_utility(1, n=5, m=60)
     result = rank(data, circles=circles)
     assert f"Checks: {result.checked}" in str(result)
-    assert [one["text"] for one in result.summary()["checks"]] == [one.text for one in result.checks]
+    assert [one["text"] for one in result.summary()["checks"]] == [str(one) for one in result.checks]

@@ -6,7 +6,7 @@ from ranking_data import by_utility
 
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.analysis import Limits, analyse, rank
-from preflearn.analysis.ladder import Ladder, Step, build_ladder, expected_gains
+from preflearn.analysis.ladder import Ladder, Step, build_ladder, expected_gains, side_follows_from_items
 from preflearn.analysis.model_names import BESIDE, Terms, terms_of
 from preflearn.exceptions import DataError
 
@@ -83,6 +83,24 @@ def test_gains_flip_with_nothing_and_do_not_depend_on_the_order_of_rows():
     for term in terms:
         assert there[term] == pytest.approx(here[term], abs=1e-5), term
         assert turned[term] == pytest.approx(here[term], abs=1e-5), term
+
+
+def test_the_gain_of_a_side_does_not_depend_on_whether_rows_are_counted_together():
+    data, _ = votes(7, n=5, side=0.4)
+    weighted = data._take(slice(None), weight=np.random.default_rng(0).uniform(0.1, 3.0, len(data)))
+    for one in (data, weighted):
+        model = BradleyTerry(covariates=False).fit(one)
+        alone, beside = expected_gains(model, ["side"]), expected_gains(model, ["side", "covariates"])
+        assert alone["side"] == pytest.approx(beside["side"], abs=1e-9)
+
+
+def test_the_share_of_a_side_that_follows_from_the_items_is_that_of_a_projection():
+    data, _ = votes(8, n=6, m=80)
+    for one in (data, data.swapped(data.outcome < 0), data[data.first < 3]):
+        A = np.zeros((len(one), one.n_items))
+        A[np.arange(len(one)), one.first], A[np.arange(len(one)), one.second] = 1.0, -1.0
+        near = A @ np.linalg.lstsq(A, np.ones(len(one)), rcond=None)[0]
+        assert side_follows_from_items(one) == pytest.approx(near @ near / len(one), abs=1e-9)
 
 
 def test_what_would_cost_too_much_is_left_out_and_said():

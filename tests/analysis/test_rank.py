@@ -128,12 +128,14 @@ def test_the_table_is_that_of_the_model():
 
 @pytest.mark.slow
 def test_features_that_tell_are_chosen_and_others_are_not():
-    told, u = by_utility(5, n=40, m=400, features=lambda rng, u: np.column_stack([u + 0.1 * rng.normal(size=len(u))]))
-    result = rank(told, circles=False)
+    related, u = by_utility(
+        5, n=40, m=400, features=lambda rng, u: np.column_stack([u + 0.1 * rng.normal(size=len(u))])
+    )
+    result = rank(related, circles=False)
     assert result.ladder.terms.name == "gp-own"
     assert np.corrcoef(result.ranking.utility, u[result.ranking.row])[0, 1] > 0.9
-    untold, _ = by_utility(6, n=40, m=800, features=lambda rng, u: rng.normal(size=(len(u), 1)))
-    kept = rank(untold, circles=False)
+    unrelated, _ = by_utility(6, n=40, m=800, features=lambda rng, u: rng.normal(size=(len(u), 1)))
+    kept = rank(unrelated, circles=False)
     assert kept.ladder.terms.name == "bradley-terry"
 
 

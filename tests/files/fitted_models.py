@@ -21,11 +21,23 @@ from preflearn import (
     KPCRank,
     LabelPreferenceGP,
     LabelPreferences,
+    Nystroem,
     OnItems,
     PreferenceGP,
+    RandomFourier,
     RankRLS,
 )
-from preflearn.baselines import ConstraintSVM, ConstraintSVMCV, PairAugmented
+from preflearn.baselines import (
+    ConstraintSVM,
+    ConstraintSVMCV,
+    LabelConstraintSVM,
+    LabelFrequencies,
+    PageRank,
+    PairAugmented,
+    RankCentrality,
+    SerialRank,
+    SVDRank,
+)
 from preflearn.data import from_label_rankings
 from preflearn.likelihoods import Logit, Probit
 from preflearn.structure import ComparableClusters
@@ -55,6 +67,7 @@ JUDGED = Comparisons(X, FIRST, SECOND, WON, judge=WHO)
 JUDGED_FRAME = Comparisons(X, FIRST, SECOND, WON, judge=WHO, judges=JUDGES)
 BAGGED = Comparisons(BAGS, FIRST, SECOND, WON)
 FEW = Comparisons(X, [0, 2, 4], [1, 3, 5], [1, -1, 1])  # fewer pairs than items
+GIVEN_VALUES = Comparisons(X @ X.T + np.eye(N), *CALLED, WON, names=NAMES)
 ON_A_LINE = np.linspace(-1, 1, 34)[:, None]
 MANY = Comparisons(ON_A_LINE, *np.triu_indices(34, 1), np.sign(np.cos(np.arange(561.0))))  # skew functions
 
@@ -88,6 +101,9 @@ GP = {
     "few pairs": (PreferenceGP(**GIVEN), FEW),
     "bags": (PreferenceGP(n_restarts=0), BAGGED),
     "linear": (PreferenceGP(DotProduct(1.0), **GIVEN), PLAIN),  # a singular kernel matrix
+    "precomputed": (PreferenceGP("precomputed", cyclic_kernel="precomputed", n_restarts=0), GIVEN_VALUES),
+    "landmarks": (PreferenceGP("ard", approximation=Nystroem(4, random_state=0), n_restarts=0), WITH_FEATURES),
+    "waves": (PreferenceGP(approximation=RandomFourier(6, random_state=0), inference="ep", **GIVEN), PLAIN),
     "gaussian": (PreferenceGP(likelihood="gaussian", n_restarts=0), MARGINS),
     "ties": (PreferenceGP(ties=True, n_restarts=0), TIES),
     "fixed tie": (PreferenceGP(likelihood=Logit(tie=0.3, tie_fixed=True), **GIVEN), TIES),
@@ -127,12 +143,23 @@ MATCHES = {
 
 ORDERS = [["tea", "milk"], ["tea", "milk", "juice"], ["juice", "tea"], ["juice", "milk"], ["milk", "tea"]]
 DRINKS = from_label_rankings(pd.DataFrame({"age": [0.0, 0.2, 0.8, 1.0, 0.4]}), ORDERS)
-EDGES = LabelPreferences(X[:5], [0, 1, 2, 3, 4, 4], [1, 2, 1, 3, 2, 1], [2, 3, 3, 1, 1, 3], [1, -1, 1, 1, 1, -1])
+EDGES_OF = ([0, 1, 2, 3, 4, 4], [1, 2, 1, 3, 2, 1], [2, 3, 3, 1, 1, 3], [1, -1, 1, 1, 1, -1])
+EDGES = LabelPreferences(X[:5], *EDGES_OF)
 CLASSES = (X, np.array([0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 5]))
 LABELS = {
     "labels": (LabelPreferenceGP(n_restarts=0), (DRINKS,), [[0.1], [0.7]]),
     "labels EP": (LabelPreferenceGP(inference="ep", **GIVEN), (EDGES,), X[5:]),
+    "labels averaged": (
+        LabelPreferenceGP(hyperparameters="average", n_points=16, n_restarts=0, random_state=0),
+        (DRINKS,),
+        [[0.1], [0.7]],
+    ),
     "labels own kernels": (LabelPreferenceGP(shared=False, n_restarts=0), (DRINKS,), [[0.1], [0.7]]),
+    "labels precomputed": (
+        LabelPreferenceGP("precomputed", n_restarts=0),
+        (LabelPreferences(X @ X.T, *EDGES_OF),),
+        np.hstack([X[:2] @ X.T, X[:2] @ X[:2].T]),
+    ),
     "classes": (LabelPreferenceGP("ard", "logit", **GIVEN), CLASSES, X[:4] + 0.1),
     "labels of bags": (
         LabelPreferenceGP(**GIVEN),
@@ -176,7 +203,13 @@ PIPELINES = {
 OTHERS = {
     "ConstraintSVM": (ConstraintSVM(C=3.0), PLAIN),
     "ConstraintSVMCV": (ConstraintSVMCV(cv=2, log10_C=(0, 1), log10_kappa=(-1, 0), refine=0, random_state=0), FRAME),
+    "LabelConstraintSVM": (LabelConstraintSVM(C=3.0), DRINKS),
+    "LabelFrequencies": (LabelFrequencies(), DRINKS),
     "PairAugmented": (PairAugmented(), PLAIN),
+    "SerialRank": (SerialRank(), FEATURELESS),
+    "SVDRank": (SVDRank(normalised=False), NUMBERED),
+    "RankCentrality": (RankCentrality(0.5), FEATURELESS),
+    "PageRank": (PageRank(), FEATURELESS),
 }
 CLUSTERS = {
     "svd": ComparableClusters(2, "svd", random_state=0),

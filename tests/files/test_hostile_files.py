@@ -24,10 +24,11 @@ from sklearn.base import clone
 
 import preflearn
 from fast_share import cases
-from preflearn import Comparisons, RankRLS
+from preflearn import KPCR, Bags, Comparisons, RankRLS
+from preflearn.baselines import RankBoost
 from preflearn.exceptions import DataError, FileFormatError
 from preflearn.files import FORMAT_VERSION
-from preflearn.files.tables import ESTIMATORS
+from preflearn.files.known_classes import ESTIMATORS
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +81,26 @@ def of_pairs(model):
 
 
 def of_rows(model):
-    return [model.predict(np.eye(3, model.n_features_in_))]
+    rows = np.eye(3, model.n_features_in_)
+    return [model.predict(Bags([rows]) if getattr(model, "on_bags_", False) else rows)]
+
+
+def of_numbers(model):
+    return [model.decision_function(Comparisons(model.n_items_, [0, 1], [1, 0]))]
+
+
+def of_names(model):
+    asked = None if model.item_names_ is None else Comparisons(None, model.item_names_[:1], model.item_names_[1:2])
+    return [
+        model.utilities_,
+        model.scores_,
+        *of_numbers(model),
+        *([] if asked is None else [model.decision_function(asked)]),
+    ]
+
+
+def of_rows_of_labels(model):
+    return [model.predict_utility(np.eye(3, model.n_features_in_))]
 
 
 # with ties, where a likelihood can be with and without: they come last
@@ -88,6 +108,7 @@ ONE_OF_EACH_CLASS = {type(model.likelihood): name for name, (model, _) in OF_LIK
 CASES = {
     "features": (lambda: fitted("features")[0], of_items),
     "frame": (lambda: fitted("frame")[0], of_items),
+    "precomputed": (lambda: fitted("precomputed")[0], of_items),
     "numbers": (lambda: fitted("numbers")[0], of_items),
     "bags": (lambda: fitted("bags")[0], of_items),
     "EP ties": (lambda: fitted("EP ties")[0], of_items),
@@ -102,8 +123,14 @@ CASES = {
     "labels own kernels": (lambda: quietly_fitted(LABELS["labels own kernels"][0], DRINKS), of_labels),
     "StandardScaler": (lambda: quietly_fitted(PIPELINES["StandardScaler"][0], WIDE_COMPARISONS), of_pipeline),
     "KernelPCA": (lambda: quietly_fitted(PIPELINES["KernelPCA"][0], WIDE_COMPARISONS), of_pipeline),
+    "LabelConstraintSVM": (lambda: quietly_fitted(*OTHERS["LabelConstraintSVM"]), of_rows_of_labels),
+    "LabelFrequencies": (lambda: quietly_fitted(*OTHERS["LabelFrequencies"]), of_rows_of_labels),
     "PairAugmented": (lambda: quietly_fitted(*OTHERS["PairAugmented"]), of_pairs),
+    "SVDRank": (lambda: quietly_fitted(*OTHERS["SVDRank"]), of_numbers),
+    "PageRank": (lambda: quietly_fitted(*OTHERS["PageRank"]), of_names),
     "RankRLS": (lambda: RankRLS(kernel="rbf").fit(np.eye(6, 3), np.arange(6.0)), of_rows),
+    "RankBoost": (lambda: RankBoost(5).fit(np.eye(6, 3), np.arange(6.0)), of_rows),
+    "KPCR of columns": (lambda: KPCR(2, "linear").fit(np.eye(6, 3), np.eye(6, 2)), of_rows),
 }
 
 VALUES = [

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from fast_share import slow_except
+from preflearn.messages import FileNote
 from preflearn.plots.marks import SCHEMES
 from preflearn.report import report_html, write_report
-from preflearn.report.script import SCRIPT
 from preflearn.report.style import contrast, matrix_colours
-from preflearn.report.writing import EXPERT, PLAIN
+from preflearn.report.writing import EXPERT, PLAIN, SCRIPT
 from report.conftest import HOSTILE, QUICK, league
 
 FETCHING = ("src", "href", "xlink:href", "data", "action", "poster", "srcset", "background", "formaction")
@@ -51,9 +51,9 @@ def test_every_figure_has_its_finding_in_words(name, page_of, parsed):
             assert kinds[place + 1 : place + 3] == ["title", "desc"]
             named = [page.elements[place + k][1]["id"] for k in (1, 2)]
             assert attributes["aria-labelledby"].split() == named
-    told = [text for where, text in page.texts if where[-1:] == ("desc",)]
-    assert len(told) == len(figures)
-    assert all(len(text) > 40 for text in told)
+    descriptions = [text for where, text in page.texts if where[-1:] == ("desc",)]
+    assert len(descriptions) == len(figures)
+    assert all(len(text) > 40 for text in descriptions)
 
 
 @pytest.mark.parametrize("name", slow_except(QUICK, "tie", "two", "unused"))
@@ -158,8 +158,8 @@ def test_a_title_an_author_and_a_date_of_ones_own(page_of, result_of, parsed):
 
 
 def test_notes_about_a_file_name_it_without_its_folders(result_of, parsed):
-    for note in ("/home/ann/my data/teas.csv: 3 rows", "C:\\ann\\teas.csv: 3 rows", "teas.csv: 3 rows"):
-        words = parsed(report_html(replace(result_of("two"), notes=(note,)))).words()
+    for source in ("/home/ann/my data/teas.csv", "C:\\ann\\teas.csv", "teas.csv"):
+        words = parsed(report_html(replace(result_of("two"), notes=(FileNote(source, "3 rows"),)))).words()
         assert "teas.csv: 3 rows" in words
         assert "ann" not in words.partition("How the data were read")[2]
 

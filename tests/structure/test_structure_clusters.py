@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.gaussian_process.kernels import ConstantKernel
+from sklearn.utils._param_validation import InvalidParameterError
 
 from fast_share import slow_except
 from preflearn import Comparisons, PreferenceGP
@@ -23,6 +24,22 @@ def test_items_without_features_are_clustered_as_the_message_says():
     for options in ({"method": "svd"}, {"method": "partial"}, {"model": model}):
         found = ComparableClusters(2, random_state=0, **options).fit(data)
         assert found.ranks_.tolist() == [1, 2, 3, 4, 1, 2, 3, 4]
+
+
+def test_abstention_leaves_out_the_pairs_that_a_utility_finds_too_close():
+    rng = np.random.default_rng(1)
+    first, second = np.triu_indices(10, 1)
+    X = rng.normal(size=(10, 2))
+    data = Comparisons(X, first, second, np.sign(X[first, 0] - X[second, 0] + 0.8 * rng.normal(size=45)))
+    P = PreferenceGP(random_state=0).fit(data).preference_matrix().probability
+    sure = np.maximum(P, P.T)
+    every = ComparableClusters(2, "svd", random_state=0).fit(data).preferences_
+    for level in (0.5, 0.6, 0.75, float(sure[0, 1]), 1.0):
+        found = ComparableClusters(2, "partial", abstention=level, random_state=0).fit(data).preferences_
+        np.testing.assert_array_equal(found, np.where(sure >= level, every, 0.0))
+    assert 0 < (sure < 0.6).sum() - 10 < 90, "the levels above leave out some pairs and not others"
+    with pytest.raises(InvalidParameterError, match="'abstention' parameter"):
+        ComparableClusters(2, "partial", abstention=0.4).fit(data)
 
 
 @pytest.mark.parametrize("method", ["gpgp", "svd", "partial"])

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from preflearn import Comparisons
+from preflearn.data.pair_table import net_preferences
 from preflearn.structure import graph as graph_module
 from preflearn.structure.graph import (
     average_clustering,
     cyclic_triads,
     hodge,
-    net_preferences,
     smith_sets,
     strongest_cycles,
     triangles,
@@ -55,7 +55,7 @@ def test_counts_are_those_of_all_triples(seed):
         if len(near):
             near_pairs = list(combinations(near, 2))
             shares.append(np.mean([compared[a, b] for a, b in near_pairs]) if near_pairs else 0.0)
-    assert average_clustering(pairs) == pytest.approx(np.mean(shares))
+    assert average_clustering(draw(seed)) == pytest.approx(np.mean(shares))
 
 
 def test_repeats_and_turned_comparisons_are_one_net_preference():
@@ -164,9 +164,20 @@ def test_clustering_coefficients_are_those_of_the_paper(data_dir):
     rows = [line.split(",") for line in examples.read_text().splitlines()[1:]]
     pairs = [frozenset((row[-2], row[-1])) for row in rows]
     once = [row for row, pair in zip(rows, pairs, strict=True) if pairs.count(pair) == 1]
-    pairs, _ = net_preferences(Comparisons(None, [row[-2] for row in once], [row[-1] for row in once]))
-    assert len(pairs) == 104
-    assert average_clustering(pairs) == pytest.approx(0.33, abs=0.005)
+    contests = Comparisons(None, [row[-2] for row in once], [row[-1] for row in once])
+    assert len(contests.pairs) == 104
+    assert average_clustering(contests) == pytest.approx(0.33, abs=0.005)
     rows = [line.split(",") for line in (data_dir / "flatlizards" / "contest.csv").read_text().splitlines()[1:]]
-    pairs, _ = net_preferences(Comparisons(None, [row[-2] for row in rows], [row[-1] for row in rows]))
-    assert average_clustering(pairs) == pytest.approx(0.0735, abs=0.0005)
+    contests = Comparisons(None, [row[-2] for row in rows], [row[-1] for row in rows])
+    assert average_clustering(contests) == pytest.approx(0.0735, abs=0.0005)
+    rows = [
+        line.split(",") for line in (data_dir / "nfl_2000_2018" / "authors_comparisons.csv").read_text().splitlines()
+    ]
+    seasons = [[row for row in rows if row[0] == str(year)] for year in range(2000, 2019)]
+    found = [average_clustering(Comparisons(None, [r[1] for r in rows], [r[2] for r in rows])) for rows in seasons]
+    assert np.mean(found) == pytest.approx(0.54, abs=0.01)
+
+
+def test_comparisons_of_no_weight_do_not_join_items():
+    data = Comparisons(3, [0, 1, 2], [1, 2, 0], weight=[1, 1, 0])
+    assert average_clustering(data) == 0.0

@@ -5,10 +5,10 @@ import pytest
 
 from fast_share import mostly_slow
 from preflearn import Comparisons, PreferenceGP
-from preflearn.data.pair_table import contradictions
+from preflearn.data.pair_table import contradictions, net_preferences
 from preflearn.exceptions import DataError
 from preflearn.structure import judge_report
-from preflearn.structure.graph import cyclic_triads, net_preferences
+from preflearn.structure.graph import cyclic_triads
 from preflearn.structure.judges import _Answers, _verdict
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from fast_share import THOROUGH, cases
-from preflearn import Comparisons, PreferenceGP, rank
+from preflearn import BradleyTerry, Comparisons, PreferenceGP, rank
 from preflearn.structure import ComparableClusters, circle_search, rankability
 from preflearn.structure.rankability import cyclic_or_partly
 
@@ -53,6 +53,19 @@ def test_rock_paper_scissors_is_called_what_it_is():
     assert "rock > scissors > paper > rock" in text
 
 
+def test_circles_that_nothing_contradicts_are_as_large_as_the_prior_lets_them_be():
+    largest = []
+    for votes in (9, 90):  # every further vote would allow larger ones
+        throws = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"], weight=[votes] * 3)
+        found = rankability(BradleyTerry().fit(throws), n_samples=10)
+        both = found.models["both"]
+        np.testing.assert_array_equal(both.hyperprior_.centre, np.zeros(2))  # the unit of utilities
+        assert found.verdict == "cyclic"
+        largest.append(np.abs(both.predict_difference(throws)).max())
+    assert 3 < largest[0] < largest[1] < 20
+
+
+@pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 def test_a_ranking_is_called_a_ranking_and_its_winner_named():
     rng = np.random.default_rng(0)
     first, second, y = votes(rankable(10, rng), 5, rng)

@@ -174,6 +174,7 @@ def test_what_is_simulated_grows_with_pairs_and_not_with_rows(likelihood, monkey
 
 @pytest.mark.parametrize("likelihood", ["probit", "gaussian"])
 def test_rows_that_are_drawn_together_have_the_p_value_of_rows_drawn_apart(likelihood, monkeypatch):
+    monkeypatch.setattr(circle_search, "ENOUGH", np.inf)
     for weight in (None, np.tile([1.0, 2.0, 0.4, 2.5], 9)):
         ranking = repeated(6, likelihood=likelihood, weight=weight)
         apart = cyclic_residuals(ranking, [None], 0).p_value
@@ -199,6 +200,26 @@ def test_residuals_that_are_drawn_together_have_the_moments_of_rows_drawn_apart(
     np.testing.assert_allclose(moments[0][0], moments[1][0], atol=0.04 * moments[0][1].max())
     np.testing.assert_allclose(moments[0][1], moments[1][1], rtol=0.03)
     np.testing.assert_allclose(moments[0][2], moments[1][2])
+
+
+def test_simulations_end_once_fifty_are_as_cyclic_as_the_data(monkeypatch):
+    smallest_p, asked = circle_search._smallest_p, []
+
+    def watched(seen):
+        asked.append((smallest_p(seen), len(seen)))
+        return asked[-1][0]
+
+    monkeypatch.setattr(circle_search, "_smallest_p", watched)
+    draws = set()
+    for seed in range(8):
+        found = cyclic_residuals(repeated(1 + seed), [None], seed).p_value
+        *before, (p, count) = asked
+        assert found == p
+        assert round(p * count) >= 50 or count == 1000
+        assert all(round(p * count) < 50 for p, count in before)
+        draws.add(count)
+        asked.clear()
+    assert len(draws) > 1  # some end sooner than others
 
 
 def test_smaller_blocks_of_simulations_give_the_same_p_value(monkeypatch):

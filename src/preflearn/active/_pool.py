@@ -1,46 +1,51 @@
-"""A pool of items as seen by a fitted model: the only module here that asks the model anything.
+"""A pool of items as seen by a fitted model of comparisons: the only module here that asks such a model anything.
 
 Items have *numbers* 0, 1, ... inside the pool, *rows* of the item table (that of training unless another was given) and
 perhaps *names*. Pairs come in by name or by row and are turned into numbers once.
-
-All pairs of a pool are candidates while there are at most as many as the limit. Beyond that:
-
-- of more than 2,000 items 2,000 are considered: half those with the most uncertain utility and half at random; or,
-  about the top k, those nearest to its border (distance of the mean from the border, in standard deviations);
-- of their pairs, half of the limit are the most informative ones by a formula in closed form, and half are every
-  item's best partners, so that a batch does not run out of items. Pairs are screened in blocks of rows: memory grows
-  with the limit, not with the number of pairs.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import ndtr, xlogy
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.active._criteria import JointPosterior
-from preflearn.active._outcome_information import check_likelihood, information, mixture_information
+from preflearn.active.outcome_information import check_likelihood, mixture_information
 from preflearn.data import Comparisons, ItemTable
-from preflearn.data.fields import as_list, check_count, check_names, label_array, rows_text
+from preflearn.data.fields import as_list, check_names, label_array, look_up, object_array, rows_text
 from preflearn.data.sides import check_rows
 from preflearn.data.tables import check_items
-from preflearn.exceptions import DataError, first_few, nearest_names
-from preflearn.models.ranking import DifferencePosterior
+from preflearn.exceptions import DataError, first_few
+from preflearn.models.ranking import mix
 from preflearn.operators import FloatArray, IntArray
 
 # Pairs or items asked of the model at once, so that memory does not grow with their number.
 _CHUNK = 1 << 13
-MOST_ITEMS = 2_000
-# Pairs screened at once.
-_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Who is asked: names of judges, and for each candidate the number of one of them; -1 for nobody in particular."""
+
+    names: Sequence[Any]
+    judge: IntArray  # (candidates,)
+
+    @classmethod
+    def of_each(cls, names: Sequence[Any], n_pairs: int) -> Panel:
+        """Return the judges for candidates that are all pairs for each of them; without any, for the pairs."""
+        return cls(names, np.repeat(np.arange(len(names)) if names else np.full(1, -1), n_pairs))
+
+    @property
+    def named(self) -> NDArray[np.bool_]:
+        """Which candidates are asked of a named judge."""
+        return np.asarray(self.judge >= 0)
 
 
 @dataclass(frozen=True)
@@ -56,12 +61,9 @@ class Pool:
     @classmethod
     def build(cls, model: Any, items: Any, owner: str) -> Pool:
         """Return the pool of ``items``, or of the items that the model was fitted on."""
-        if not hasattr(model, "predict_utility"):  # what `rank` returns has the model of its answers
+        if not hasattr(model, "difference_posteriors"):  # what `rank` returns has the model of its answers
             model = getattr(model, "model", model)
-        for part, what in (("judge_kernel", "distinguish judges"), ("cyclic_kernel", "have a cyclic part")):
-            if getattr(model, part, None) is not None:
-                raise TypeError(f"{owner} does not support models that {what}. Fit PreferenceGP with {part}=None.")
-        if not (hasattr(model, "predict_utility") and hasattr(model, "predict_difference")):
+        if not hasattr(model, "difference_posteriors"):
             raise TypeError(f"{owner}: the model is a {type(model).__name__}; pass a fitted PreferenceGP.")
         check_is_fitted(model)
         check_likelihood(model.likelihood_, owner)
@@ -105,7 +107,27 @@ class Pool:
             return rows if names is None else names
         return ItemTable(self.table.values[rows], names, self.table.feature_names, rows.shape[0])  # type: ignore[index]
 
-    def comparisons(self, first: IntArray, second: IntArray) -> Comparisons:
+    @property
+    def circles(self) -> bool:
+        """Whether preferences may run in circles."""
+        return self.model.cyclic_kernel is not None
+
+    @property
+    def tastes(self) -> bool:
+        """Whether judges have utilities of their own."""
+        return self.model.judge_kernel is not None
+
+    @property
+    def tells_judges(self) -> bool:
+        """Whether it matters which judge is asked."""
+        return self.tastes or self.model.reliabilities is not None
+
+    @property
+    def strangers(self) -> bool:
+        """Whether outcomes depend on effects of judges or clusters that were never seen before."""
+        return self.tastes or bool(self.model.cluster)
+
+    def comparisons(self, first: IntArray, second: IntArray, judge: Any = None) -> Comparisons:
         """Return pairs of the pool as comparisons, unchecked."""
         return Comparisons._from_fields(
             items=self.table.values,
@@ -114,7 +136,10 @@ class Pool:
             outcome=np.ones(first.shape[0]),
             weight=None,
             group=None,
-            judge=None,
+            cluster=None,
+            covariates=None,
+            covariate_names=None,
+            judge=judge,
             judges=None,
             names=self.table.names,
             feature_names=self.table.feature_names,
@@ -123,15 +148,10 @@ class Pool:
 
     def pair_moments(self, first: IntArray, second: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return mean and variance (m,) of the utility differences of pairs, over all points of the hyperparameters."""
-        parts = [
-            self.model.predict_difference(
-                self.comparisons(first[i : i + _CHUNK], second[i : i + _CHUNK]), return_std=True
-            )
-            for i in range(0, first.shape[0], _CHUNK)
-        ]
-        if not parts:
-            return np.zeros(0), np.zeros(0)
-        return np.concatenate([mean for mean, _ in parts]), np.square(np.concatenate([std for _, std in parts]))
+        some = (slice(i, i + _CHUNK) for i in range(0, first.shape[0], _CHUNK))
+        parts = [mix(self.model.difference_posteriors(self.comparisons(first[rows], second[rows]))) for rows in some]
+        mean, variance = np.concatenate([np.zeros((2, 0)), *parts], axis=1)
+        return mean, variance
 
     @property
     def averaged(self) -> bool:
@@ -139,15 +159,11 @@ class Pool:
         points = getattr(self.model, "hyperposterior_", None)
         return points is not None and points.weight.shape[0] > 1
 
-    def difference_posteriors(self, first: IntArray, second: IntArray) -> Iterator[list[DifferencePosterior]]:
-        """Yield the utility differences of some pairs at a time, at every point of the hyperparameters."""
-        for i in range(0, first.shape[0], _CHUNK):
-            yield self.model.difference_posteriors(self.comparisons(first[i : i + _CHUNK], second[i : i + _CHUNK]))
-
     def information(self, first: IntArray, second: IntArray) -> FloatArray:
         """Return what outcomes of pairs would tell, in nats, (m,)."""
-        parts = [mixture_information(points) for points in self.difference_posteriors(first, second)]
-        return np.concatenate(parts) if parts else np.zeros(0)
+        some = (slice(i, i + _CHUNK) for i in range(0, first.shape[0], _CHUNK))
+        points = (self.model.difference_posteriors(self.comparisons(first[rows], second[rows])) for rows in some)
+        return np.concatenate([np.zeros(0), *map(mixture_information, points)])
 
     def marginals(self) -> tuple[FloatArray, FloatArray]:
         """Return mean and standard deviation of every item's utility."""
@@ -157,10 +173,70 @@ class Pool:
         ]
         return np.concatenate([mean for mean, _ in parts]), np.concatenate([std for _, std in parts])
 
-    def joint(self, numbers: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Return mean (p,) and covariance (p, p) of the utilities of some items."""
-        mean, covariance = self.model.predict_utility(self._items(numbers), return_cov=True)
-        return np.asarray(mean), np.asarray(covariance)
+    def joint(self, numbers: IntArray, judges: Sequence[Any] = ()) -> tuple[FloatArray, FloatArray]:
+        """Return mean and covariance of the utilities of some items, and then of each judge's of the same items."""
+        if not judges:
+            mean, covariance = self.model.predict_utility(self._items(numbers), return_cov=True)
+        else:
+            mean, covariance = self.model.joint_utilities(self._items(numbers), [None, *judges])
+        return np.ravel(mean), np.asarray(covariance)
+
+    def questions(
+        self,
+        numbers: IntArray,
+        first: IntArray,
+        second: IntArray,
+        panel: Panel,
+        criterion: str,
+        known: tuple[FloatArray, FloatArray] | None = None,
+    ) -> JointPosterior:
+        """Return candidates about utilities; pairs are places in ``numbers``, whose joint posterior may be known."""
+        own_utilities = self.tastes and bool(panel.named.any())
+        mean, covariance = self.joint(numbers, panel.names) if own_utilities or known is None else known
+        block = numbers.shape[0] * (panel.judge + 1) if own_utilities else 0
+        return JointPosterior(
+            self.model.likelihood_,
+            mean,
+            covariance,
+            block + first,
+            block + second,
+            self._newcomers(numbers[first], numbers[second], panel),
+            self._reliability(panel),
+            (first, second) if own_utilities and criterion != "preferences" else None,
+        )
+
+    def preferences(self, first: IntArray, second: IntArray, panel: Panel) -> JointPosterior:
+        """Return candidates about preferences between two items, each of which is a value by itself."""
+        judge = None
+        if self.tastes and panel.named.any():
+            judge = object_array([panel.names[k] if k >= 0 else None for k in panel.judge.tolist()])
+        mean, covariance = self.model.joint_differences(self.comparisons(first, second, judge))
+        m = mean.shape[0]
+        return JointPosterior(
+            self.model.likelihood_,
+            np.append(mean, 0.0),
+            np.pad(covariance, (0, 1)),  # the last value is zero
+            np.arange(m),
+            np.full(m, m),
+            self._newcomers(first, second, panel),
+            self._reliability(panel),
+        )
+
+    def _newcomers(self, first: IntArray, second: IntArray, panel: Panel) -> Any:
+        """Return the variance that effects of unknown clusters, and of an unknown judge if nobody is named, add."""
+        if not self.strangers:
+            return 0.0
+        X, named = self.comparisons(first, second), panel.named
+        own = np.zeros(len(X))
+        for rows, judge in ((named, False), (~named, True)):
+            if rows.any():
+                own[rows] = self.model.newcomer_variance(X[rows], judge=judge)
+        return own
+
+    def _reliability(self, panel: Panel) -> Any:
+        """Return how closely who is asked follows the utilities: 1 where that is not known."""
+        known = self.model.reliabilities or {}
+        return np.array([*(known.get(name, 1.0) for name in panel.names), 1.0])[panel.judge]
 
     def pairs(self, pairs: Any, what: str) -> tuple[IntArray, IntArray]:
         """Return the numbers of the two items of each pair, given as tuples, rows of two, or comparisons."""
@@ -191,24 +267,15 @@ class Pool:
         return first, second
 
     def _numbers(self, given: NDArray[Any], what: str) -> IntArray:
-        values = given.tolist()
+        values, names = given.tolist(), self.names
         integers = all(isinstance(value, int) and not isinstance(value, bool) for value in values)
-        names = self.names
         by_row = names is None or (integers and not any(isinstance(name, int) for name in names))
         known = self.rows.tolist() if names is None or by_row else names.tolist()
         place = {label: number for number, label in enumerate(known)}
-        numbers = np.array([place.get(value, -1) for value in values], dtype=np.intp)
-        bad = np.flatnonzero(numbers < 0)
-        if bad.size:
-            unknown = list(dict.fromkeys(values[row] for row in bad))
-            nearest = "" if by_row else nearest_names(str(unknown[0]), map(str, known))
-            kind = "row numbers" if by_row else "names"
-            raise DataError(code="not-in-pool", owner=self.owner).says(
-                f"{bad.size} items in {what} are not in the pool of {len(self)} ({rows_text(bad)}; {kind} "
-                f"{first_few(unknown)}{'; ' + nearest if nearest else ''})",
-                "Correct them or add the items",
-            )
-        return numbers
+        among = f"{'rows' if by_row else 'names'} of the pool"
+        return look_up(
+            values, place, what, among, "Correct them or add the items", code="not-in-pool", owner=self.owner
+        )
 
 
 def _is_labels(items: Any) -> bool:
@@ -220,8 +287,7 @@ def _is_labels(items: Any) -> bool:
 def _training_rows(labels: Any, known: ItemTable, owner: str) -> IntArray:
     listed = as_list(labels, "items", owner)
     check_names(listed, len(listed), owner)
-    lookup = None if known.names is None else {name: row for row, name in enumerate(known.names)}
-    return check_rows(listed, known.n_items, lookup, "items", owner)
+    return check_rows(listed, known, "items", owner)
 
 
 def pair_codes(first: IntArray, second: IntArray, n_items: int) -> IntArray:
@@ -239,151 +305,3 @@ def _two_columns(pairs: Any, what: str, owner: str) -> list[Any]:
         if isinstance(pair, str | bytes) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise TypeError(f"{owner}: {what} must be pairs of items; row {row} is {first_few([pair])}.")
     return [[v.item() if isinstance(v, np.generic) else v for v in pair] for pair in listed]
-
-
-class Considered(NamedTuple):
-    """Items that are considered (numbers in the pool), their posterior with candidate pairs, and k among them."""
-
-    numbers: IntArray
-    posterior: JointPosterior  # pairs are places in ``numbers``
-    k: int | None
-
-
-def consider(
-    pool: Pool, candidates: Any, forbidden: Any, k: int | None, n_max_candidates: int, rng: np.random.Generator
-) -> Considered:
-    """Return items and candidate pairs; forbidden pairs and repetitions are left out."""
-    n, limit = len(pool), check_count(n_max_candidates, "n_max_candidates", pool.owner)
-    pairs = None if candidates is None else pool.pairs(candidates, "candidates")
-    banned = np.zeros(0, dtype=np.int64)
-    if forbidden is not None:
-        banned = np.unique(pair_codes(*pool.pairs(forbidden, "forbidden"), n))
-    if pairs is not None:
-        codes, where = np.unique(pair_codes(*pairs, n), return_index=True)
-        where = np.sort(where[~np.isin(codes, banned)])
-        pairs = pairs[0][where], pairs[1][where]
-    if n <= MOST_ITEMS:
-        numbers = np.arange(n)
-    elif k is not None:
-        numbers, k = _border(pool, k)
-    elif pairs is not None:
-        numbers = _of_best_pairs(pool, *pairs)
-    else:
-        numbers = _uncertain(pool, rng)
-    mean, covariance = pool.joint(numbers)
-    place = np.full(n, -1, dtype=np.intp)
-    place[numbers] = np.arange(numbers.shape[0])
-    if pairs is not None:
-        kept = (place[pairs[0]] >= 0) & (place[pairs[1]] >= 0)
-        first, second = place[pairs[0][kept]], place[pairs[1][kept]]
-    else:
-        p = numbers.shape[0]
-        low, high = place[banned // n], place[banned % n]
-        kept = (low >= 0) & (high >= 0)
-        first, second = _choose(
-            pool.model.likelihood_, mean, covariance, np.sort(pair_codes(low[kept], high[kept], p)), limit
-        )
-    if not first.size:
-        raise DataError(code="no-pair-left", owner=pool.owner).says(
-            f"no pair is left to compare among {n} items", "Forbid fewer pairs, or give more items or candidates"
-        )
-    return Considered(numbers, JointPosterior(pool.model.likelihood_, mean, covariance, first, second), k)
-
-
-def _uncertain(pool: Pool, rng: np.random.Generator) -> IntArray:
-    _, std = pool.marginals()
-    order = np.argsort(-std, kind="stable")
-    half = MOST_ITEMS // 2
-    return np.sort(np.concatenate([order[:half], rng.choice(order[half:], MOST_ITEMS - half, replace=False)]))
-
-
-def _border(pool: Pool, k: int) -> tuple[IntArray, int]:
-    mean, std = pool.marginals()
-    sorted_means = np.sort(mean)[::-1]
-    border = 0.5 * (sorted_means[k - 1] + sorted_means[k])
-    distance = np.abs(mean - border) / np.maximum(std, np.finfo(np.float64).tiny)
-    numbers = np.sort(np.argsort(distance, kind="stable")[:MOST_ITEMS])
-    left_out = np.ones(len(pool), dtype=bool)
-    left_out[numbers] = False
-    # Items that are left out above the border are nearly certain to be in the top k.
-    inner = k - int((mean[left_out] > border).sum())
-    return numbers, min(max(inner, 1), MOST_ITEMS - 1)
-
-
-def _of_best_pairs(pool: Pool, first: IntArray, second: IntArray) -> IntArray:
-    gain = information(pool.model.likelihood_, *pool.pair_moments(first, second))
-    order = np.argsort(-gain, kind="stable")
-    sides = np.stack([first[order], second[order]], axis=1).ravel()
-    _, where = np.unique(sides, return_index=True)
-    # items in the order in which the best pairs bring them
-    return np.sort(sides[np.sort(where)[:MOST_ITEMS]])
-
-
-def _choose(
-    likelihood: Any, mean: FloatArray, covariance: FloatArray, banned: IntArray, limit: int
-) -> tuple[IntArray, IntArray]:
-    p = mean.shape[0]
-    if p * (p - 1) // 2 <= limit:
-        first, second = np.triu_indices(p, 1)
-        kept = ~np.isin(first.astype(np.int64) * p + second, banned)
-        return first[kept], second[kept]
-    wanted = max(1, limit // 2)
-    partners = max(1, (limit - wanted) // p)
-    best_codes, best_scores = np.zeros(0, dtype=np.int64), np.zeros(0)
-    partner_codes = []
-    diagonal = covariance.diagonal()
-    everyone = np.arange(p)
-    rows_at_once = max(1, _BLOCK // p)
-    for start in range(0, p, rows_at_once):
-        rows = everyone[start : start + rows_at_once]
-        variance = np.maximum(diagonal[rows, None] + diagonal - 2.0 * covariance[rows], 0.0)
-        score = _screen(likelihood, mean[rows, None] - mean, variance)
-        codes = pair_codes(rows[:, None], everyone[None, :], p)
-        score[np.isin(codes, banned) | (rows[:, None] == everyone)] = -np.inf
-        own = np.argpartition(-score, min(partners, p - 1), axis=1)[:, :partners]
-        kept = np.isfinite(np.take_along_axis(score, own, axis=1))
-        partner_codes.append(np.take_along_axis(codes, own, axis=1)[kept])
-        upper = (rows[:, None] < everyone) & np.isfinite(score)
-        best_codes = np.concatenate([best_codes, codes[upper]])
-        best_scores = np.concatenate([best_scores, score[upper]])
-        if best_scores.size > wanted:
-            top = np.argpartition(-best_scores, wanted)[:wanted]
-            best_codes, best_scores = best_codes[top], best_scores[top]
-    chosen = np.unique(np.concatenate([best_codes, *partner_codes]))
-    return (chosen // p).astype(np.intp), (chosen % p).astype(np.intp)
-
-
-def _screen(likelihood: Any, mean: FloatArray, variance: FloatArray) -> FloatArray:
-    """Return about the information of an outcome: normal noise, entropy given z as a bell curve."""
-    if likelihood.normal:
-        return variance
-    # the normal noise under which P(first) rises as steeply between equals: φ(0) / noise = dP(first) / dz
-    between_equals = likelihood.log_density(np.ones(1), np.zeros(1))
-    noise = float(1.0 / (math.sqrt(2.0 * math.pi) * np.exp(between_equals.value) * between_equals.first)[0])
-    m2, v = np.square(mean) / noise**2, variance / noise**2
-    upset = ndtr(-np.sqrt(m2 / (1.0 + v)))
-    entropy = -xlogy(upset, upset) - xlogy(1.0 - upset, 1.0 - upset)
-    # the entropy given t is log 2 exp(-t² / (2 w)), w = π log(2) / 2, to second order at zero, and near it elsewhere
-    w = 0.5 * math.pi * math.log(2.0)
-    return np.asarray(entropy - math.log(2.0) * np.sqrt(w / (w + v)) * np.exp(-0.5 * m2 / (w + v)))
-
-
-def check_k(k: Any, n_items: int, owner: str) -> int:
-    """Return k, of which at least one item of the pool must be outside."""
-    k = check_count(k, "k", owner)
-    if k >= n_items:
-        raise ValueError(
-            f"{owner}: k={k}, but the pool has {n_items} items: all of them are the top {k}. Choose k below {n_items}."
-        )
-    return int(k)
-
-
-def check_criterion(criterion: Any, k: Any, n_items: int, owner: str) -> int | None:
-    """Return k for the criterion "top_k", None for "utilities"."""
-    if criterion not in ("utilities", "top_k"):
-        raise ValueError(f'{owner}: criterion must be "utilities" or "top_k"; got {criterion!r}.')
-    if criterion == "utilities":
-        return None
-    if k is None:
-        raise ValueError(f'{owner}: criterion="top_k" needs k, the number of best items that matter.')
-    return check_k(k, n_items, owner)

@@ -6,28 +6,34 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.active._criteria import Draws, JointPosterior
-from preflearn.active._pool import MOST_ITEMS, Pool, check_k
+from preflearn.active._candidates import MOST_ITEMS, MOST_PAIRS, check_criterion, check_k, check_utilities
+from preflearn.active._criteria import Draws
+from preflearn.active._label_pool import LabelPool, check_label_criterion
+from preflearn.active._pool import Panel, Pool
 from preflearn.data import Comparisons
 from preflearn.data.fields import check_count
 from preflearn.exceptions import DataError
 from preflearn.linalg import generator
+from preflearn.models.label_gp import LabelPreferenceGP
 from preflearn.operators import FloatArray
 
 
-def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
+def information_gain(model: Any, pairs: Any, items: Any = None, *, criterion: str | None = None) -> FloatArray:
     """Return how much the outcome of each comparison would tell about the utilities, in nats.
 
     Which of these comparisons is worth making?
 
     Parameters
     ----------
-    model : PreferenceGP, BradleyTerry or RankResult
+    model : PreferenceGP, BradleyTerry, RankResult or LabelPreferenceGP
         Fitted.
     pairs : Comparisons, array-like of shape (m, 2) or sequence of pairs
-        What might be compared, by names or row numbers of the pool; outcomes in ``Comparisons`` do not matter.
+        What might be compared, by names or row numbers of the pool; outcomes in ``Comparisons`` do not matter, but
+        judges do where the model tells them apart. For labels ``LabelPreferences`` or triples (instance, label, label).
     items : None, table, names or Comparisons, default=None
         The pool that pairs refer to; None for the items that the model was fitted on. Not needed with ``Comparisons``.
+    criterion : {"utilities", "preferences"}, default=None
+        What is to be learned, as for `suggest`.
 
     Returns
     -------
@@ -40,6 +46,12 @@ def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
     The outcome y depends on the difference z of the two utilities, z ~ N(m, v) in the posterior. The information is
     H(E[p(y|z)]) - E[H(p(y|z))]: log(1 + v * precision) / 2 for Gaussian margins, else one integral, computed to about
     1e-12. It is exactly the same whichever item is named first. O(n²) per pair for n compared items of the model.
+
+    With a cyclic part z is the preference between the two items. Where judges have tastes, z is that of who is asked
+    (of a stranger, unless ``pairs`` have judges), and the information about utilities is about the difference d that
+    all share, H(E[p(y|z)]) - E[H(E[p(y|z)|d])]; with ``criterion="preferences"`` about z. In the same way nothing is to
+    be learned of the effect of a cluster that was never seen. Such answers take utilities as normal where
+    hyperparameters are averaged over.
 
     If hyperparameters are averaged over, z is a mixture of normals with weights w_c, and the information is about
     utilities and hyperparameters together: H(Σ_c w_c E_c[p(y|z)]) - Σ_c w_c E_c[H(p(y|z))]. Each point costs as much;
@@ -62,13 +74,36 @@ def information_gain(model: Any, pairs: Any, items: Any = None) -> FloatArray:
     >>> information_gain(model, [("ann", "cy"), ("cy", "dee")]).round(3)
     array([0.164, 0.241])
     """
+    owner, judge = "information_gain", None
+    if isinstance(model, LabelPreferenceGP):
+        check_label_criterion(criterion, owner)
+        return LabelPool.of_edges(model, pairs, items, owner).information()
     if isinstance(pairs, Comparisons):
-        pool = Pool.build(model, pairs, "information_gain")
+        pool = Pool.build(model, pairs, owner)
         first, second = pairs.first, pairs.second
+        judge = pairs.judge if pool.tells_judges else None
     else:
-        pool = Pool.build(model, items, "information_gain")
+        pool = Pool.build(model, items, owner)
         first, second = pool.pairs(pairs, "pairs")
-    return pool.information(first, second)
+    criterion, _ = check_criterion(criterion, 1, pool)
+    if judge is None and not pool.strangers:
+        return pool.information(first, second)
+    listed = [] if judge is None else judge.tolist()
+    names = [name for name in dict.fromkeys(listed) if name != ""]
+    place = {name: number for number, name in enumerate(names)} | {"": -1}
+    who = np.array([place[name] for name in listed] or [-1] * first.shape[0], dtype=np.intp)
+    if pool.circles:
+        parts = []
+        for start in range(0, first.shape[0], MOST_PAIRS):
+            few = slice(start, start + MOST_PAIRS)
+            posterior = pool.preferences(first[few], second[few], Panel(names, who[few]))
+            parts.append(posterior.information(slice(None)))
+        return np.concatenate([*parts, np.zeros(0)])
+    numbers, places = np.unique(np.concatenate([first, second]), return_inverse=True)
+    _check_size(numbers.shape[0] * (1 + len(names) * pool.tastes), owner, "Ask about fewer items or judges at a time")
+    one, other = places.reshape(2, -1)
+    posterior = pool.questions(numbers, one, other, Panel(names, who), criterion)
+    return posterior.information(slice(None))
 
 
 def top_k_information(
@@ -119,13 +154,19 @@ def top_k_information(
     """
     owner = "top_k_information"
     pool = Pool.build(model, items, owner)
+    check_utilities(pool)
     k = check_k(k, len(pool), owner)
     n_samples = check_count(n_samples, "n_samples", owner, low=64)
-    if len(pool) > MOST_ITEMS:
-        raise DataError(code="pool-too-large", owner=owner).says(
-            f"the pool has {len(pool)} items; joint draws are limited to {MOST_ITEMS}",
-            'Leave out items that are surely in or out, or use suggest(criterion="top_k"), which does',
-        )
+    _check_size(
+        len(pool), owner, 'Leave out items that are surely in or out, or use suggest(criterion="top_k"), which does'
+    )
     first, second = pool.pairs(pairs, "pairs")
-    posterior = JointPosterior(pool.model.likelihood_, *pool.joint(np.arange(len(pool))), first, second)
+    posterior = pool.questions(np.arange(len(pool)), first, second, Panel.of_each((), first.shape[0]), "top_k")
     return Draws(posterior, k, n_samples, generator(random_state, owner)).information(np.arange(first.shape[0]))
+
+
+def _check_size(n_values: int, owner: str, cure: str) -> None:
+    if n_values > MOST_ITEMS:
+        raise DataError(code="pool-too-large", owner=owner).says(
+            f"the pool has {n_values} utilities; what is known of all of them together is limited to {MOST_ITEMS}", cure
+        )

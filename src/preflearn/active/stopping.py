@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
+from preflearn.active._candidates import check_criterion, check_k, check_utilities, consider
 from preflearn.active._criteria import Criterion, Draws, TopK, Utilities, draw_utilities, members
-from preflearn.active._outcome_information import link_of
-from preflearn.active._pool import Pool, check_criterion, check_k, consider
+from preflearn.active._pool import Pool
+from preflearn.active.outcome_information import link_of
 from preflearn.data.fields import check_count
 from preflearn.linalg import generator
 from preflearn.operators import FloatArray, IntArray
@@ -201,13 +202,14 @@ def remaining_value(
     """
     owner = "remaining_value"
     pool = Pool.build(model, items, owner)
+    check_utilities(pool)
     n = check_count(n, "n", owner)
     if not 0 <= threshold <= 1:
         raise ValueError(f"{owner}: threshold={threshold!r}: it must be between 0 and 1.")
     n_fantasies = check_count(n_fantasies, "n_fantasies", owner, low=2)
     n_samples = check_count(n_samples, "n_samples", owner, low=64)
     top = None if k is None else check_k(k, len(pool), owner)
-    goal = check_criterion(criterion, k, len(pool), owner)
+    _, goal = check_criterion(criterion, k, pool)
     rng = generator(random_state, owner)
     seen = consider(pool, candidates, forbidden, top, n_max_candidates, rng)
     posterior = seen.posterior
@@ -225,9 +227,9 @@ def remaining_value(
         chosen.append(found[0])
         gained += float(posterior.information(slice(found[0], found[0] + 1))[0])
         rule.condition(found[0])
-    pairs = posterior.first[chosen], posterior.second[chosen]
-    outcomes = draw_outcomes(likelihood, truth, *pairs, rng)
-    future = future_means(likelihood, mean, posterior.covariance, *pairs, outcomes)
+    pairs, own = (posterior.first[chosen], posterior.second[chosen]), posterior.own[chosen]
+    outcomes = draw_outcomes(likelihood, truth, *pairs, rng, own)
+    future = future_means(likelihood, mean, posterior.covariance, *pairs, outcomes, own)
     now = np.broadcast_to(mean, future.shape)
     best_now, best, best_changes = _sets(now, future, truth, 1)
     top_now, then, changes = (None, None, None) if top is None else _sets(now, future, truth, inner)
@@ -290,14 +292,22 @@ def _reordered(now: FloatArray, future: FloatArray) -> float:
 
 
 def draw_outcomes(
-    likelihood: Any, truth: FloatArray, first: IntArray, second: IntArray, rng: np.random.Generator
+    likelihood: Any,
+    truth: FloatArray,
+    first: IntArray,
+    second: IntArray,
+    rng: np.random.Generator,
+    own: FloatArray | None = None,
 ) -> FloatArray:
     """Return outcomes (n_futures, t) of pairs for utilities (n_futures, p).
 
-    Drawn pair after pair, so that those of the first pairs do not depend on how many follow.
+    ``own`` (t,) are variances of what each outcome depends on beside. Drawn pair after pair, so that those of the first
+    pairs do not depend on how many follow.
     """
     z = truth[:, first] - truth[:, second]
     uniform = rng.random(z.shape[::-1]).T
+    if own is not None and own.any():
+        z = z + np.sqrt(own) * rng.standard_normal(z.shape[::-1]).T
     if likelihood.normal:
         return np.asarray(z + ndtri(uniform) * likelihood.noise_deviation)
     wins, *ties = link_of(likelihood).probabilities(z)
@@ -306,12 +316,19 @@ def draw_outcomes(
 
 
 def future_means(
-    likelihood: Any, mean: FloatArray, covariance: FloatArray, first: IntArray, second: IntArray, y: FloatArray
+    likelihood: Any,
+    mean: FloatArray,
+    covariance: FloatArray,
+    first: IntArray,
+    second: IntArray,
+    y: FloatArray,
+    own: FloatArray | None = None,
 ) -> FloatArray:
     """Return posterior means (n_futures, p) after outcomes y (n_futures, t) of t pairs; O(n_futures t (t² + p)).
 
-    Differences d = A f of the pairs have covariance S = A C A', and E = C A' with the utilities. The j-th outcome, with
-    g and h the first two derivatives of its log predictive probability in the mean, updates by moment matching
+    Differences d = A f of the pairs have covariance S = A C A', plus what is each one's ``own``, and E = C A' with the
+    utilities. The j-th outcome, with g and h the first two derivatives of its log predictive probability in the mean,
+    updates by moment matching
 
         mean of f += E M e_j g,   M += h (M e_j)(S e_j)',   mean of d += S e_j g,   S += h (S e_j)(S e_j)',
 
@@ -319,7 +336,7 @@ def future_means(
     only t x t matrices differ between futures.
     """
     E = covariance[:, first] - covariance[:, second]
-    S = E[first] - E[second]
+    S = E[first] - E[second] + (0.0 if own is None else np.diag(own))
     d = mean[first] - mean[second]
     step = max(1, _BLOCK // max(1, first.shape[0] ** 2))
     w = [_coefficients(likelihood, d, S, y[i : i + step]) for i in range(0, y.shape[0], step)]

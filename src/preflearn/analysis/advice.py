@@ -47,7 +47,7 @@ class Advice:
     kind : str
         In a word: "parts", "unfounded" (first places that rest on almost nothing), "undefeated", "winless", "few",
         "alike", "side", "pairing", "model", "judges", "circles", "noise", "names"; of the way from the data to the
-        model: "weights", "outcomes", "rankings", "not examined".
+        model: "weights", "outcomes", "covariates", "rankings", "not examined".
     text : str
         What was seen, what it means and what to do.
     items : tuple
@@ -109,10 +109,6 @@ def advise(analysis: Analysis, ranking: Ranking) -> list[Advice]:
     """Return what should be known before a ranking is trusted, the gravest first."""
     case = _Case(analysis, ranking)
     return [one for warning in WARNINGS for one in warning(case)]
-
-
-def _camps(case: _Case) -> list[Advice]:
-    return case.camps
 
 
 def camps(ladder: Ladder, limits: Limits = LIMITS) -> list[Advice]:
@@ -318,17 +314,19 @@ def _side(case: _Case) -> list[Advice]:
     side = "first" if effect.estimate > 0 else "second"
     low, high = sorted([abs(effect.low), abs(effect.high)])
     low = low if effect.low * effect.high > 0 else 0.0
+    answers = case.analysis.model.likelihood_.probability(np.array([abs(effect.estimate), low, high]), np.zeros(3))
+    odds, least, most = (_odds(won, lost) for won, _, lost in answers)
     text = (
         f"The {side} of the two sides wins more often than the items explain: odds of "
-        f"{_odds(abs(effect.estimate))} to 1 between equal items ({_odds(low)} to {_odds(high)}). Places and "
+        f"{odds} to 1 between equal items ({least} to {most}). Places and "
         "probabilities are without that advantage. Where sides can be chosen, put them in random order; where they "
         "cannot, as in a league, each item should be first about as often as second."
     )
     return [Advice("side", text)]
 
 
-def _odds(log_odds: float) -> str:
-    return "more than a million" if log_odds > np.log(1e6) else f"{np.exp(log_odds):.2f}"
+def _odds(won: float, lost: float) -> str:
+    return "more than a million" if won > 1e6 * lost else f"{won / lost:.2f}"
 
 
 def _judges(case: _Case) -> list[Advice]:
@@ -442,7 +440,7 @@ def _alike(case: _Case) -> list[Advice]:
 
 
 WARNINGS: tuple[Callable[[_Case], Iterable[Advice]], ...] = (
-    _camps,
+    lambda case: case.camps,
     _circles_or_noise,
     _parts,
     _matched,

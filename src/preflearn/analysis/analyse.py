@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
+
+import numpy as np
 
 from preflearn.analysis.advice import LOOK_FOR_CIRCLES, Advice
 from preflearn.analysis.ladder import Ladder, NotTried, Progress, Step, build_ladder, judged_items, refined, step_of
@@ -15,6 +18,7 @@ from preflearn.analysis.pairing import is_widened
 from preflearn.analysis.prepared import Record, prepare
 from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
+from preflearn.messages import PYTHON, Dialect, Setting, Text
 from preflearn.structure import JudgeReport, Rankability, judge_report
 from preflearn.structure.circle_search import MILLION, Circles, Screen, look_for_circles, penalised_evidence
 from preflearn.structure.rankability import SURE, verdict_on
@@ -201,6 +205,7 @@ CHECKED: dict[str, tuple[str, str]] = {  # what there is, and what there is no s
 }
 CIRCLES = "circles"
 JUDGES = ("reliability", "tastes")
+SHOWN = 5  # effects of covariates in a sentence
 
 
 @dataclass(frozen=True)
@@ -218,15 +223,28 @@ class Check:
         Logarithm of the odds for it; None where there are none.
     text : str
         The answer in a few words.
+    cure : str, Setting or Phrase
+        How to get an answer, where there is none.
     """
 
     term: str
     found: bool | None
     log_odds: float | None
     text: str
+    cure: Text = ""
 
     def __str__(self) -> str:
-        return self.text
+        return self.worded()
+
+    def worded(self, dialect: Dialect = PYTHON) -> str:
+        """Return the text, with settings as these readers write them."""
+        return f"{self.text} ({dialect.words(self.cure)})" if self.cure else self.text
+
+
+def sentence_of(checks: Sequence[Check], dialect: Dialect = PYTHON) -> str:
+    """Return checks in one sentence; empty if there was nothing to check."""
+    text = "; ".join(one.worded(dialect) for one in checks)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def checks_of(analysis: Analysis) -> tuple[Check, ...]:
@@ -245,6 +263,8 @@ def checks_of(analysis: Analysis) -> tuple[Check, ...]:
             "judges", False, odds, f"judges agree{_odds(odds, analysis.limits, 'against differences between them')}"
         )
         made = [*(one for one in made if one.term not in JUDGES), agree]
+    elif any(one.found for one in judges):  # of what judges differ in, one way says it better: no word on the other
+        made = [one for one in made if one.found is not False or one.term not in JUDGES]
     return (*_circles(analysis), *made)
 
 
@@ -252,7 +272,8 @@ def _circles(analysis: Analysis) -> list[Check]:
     """Return whether there are circles, in the words of the verdict."""
     verdict = analysis.rankability
     if verdict is None:
-        return [Check(CIRCLES, None, None, "circles were not looked for")]
+        cure = Setting("circles", True) + " looks for them"
+        return [Check(CIRCLES, None, None, "circles were not looked for", cure)]
     if verdict.found:
         return [Check(CIRCLES, True, verdict.log_odds, f"preferences run in circles ({verdict.odds})")]
     if verdict.hint:
@@ -272,7 +293,8 @@ def _term(ladder: Ladder, term: str) -> Check | None:
     if term in ladder.terms:
         rest = [one.penalised_evidence for one in ladder.steps if term not in one.terms]
         odds = ladder.chosen.penalised_evidence - max(rest) if rest else None
-        return Check(term, True, odds, f"{there}{'' if odds is None else _odds(odds, ladder.limits)}")
+        sizes = _sizes(ladder.model) if term == "covariates" else ""
+        return Check(term, True, odds, f"{there}{'' if odds is None else _odds(odds, ladder.limits)}{sizes}")
     waiting = next((one for one in ladder.no_sign if one.term == term), None)
     tried = [one.penalised_evidence for one in ladder.steps if term in one.terms]
     if waiting is not None and waiting.gain is not None:
@@ -284,6 +306,13 @@ def _term(ladder: Ladder, term: str) -> Check | None:
     if odds > 0:  # a model that was asked for, or too little evidence
         return Check(term, None, odds, f"signs of {sign}, which the model leaves out{_odds(odds, ladder.limits)}")
     return Check(term, False, odds, f"no sign of {sign}{_odds(odds, ladder.limits, 'against')}")
+
+
+def _sizes(model: Any) -> str:
+    """Return the effects of covariates with their intervals, the surest first."""
+    surest = sorted(model.covariate_effects_, key=lambda one: -abs(one.estimate) / (one.std or np.inf))
+    more = f", and {len(surest) - SHOWN} more" if len(surest) > SHOWN else ""
+    return f": by each unit of {', '.join(str(one) for one in surest[:SHOWN])}{more}"
 
 
 def _odds(log_odds: float, limits: Limits, what: str = "") -> str:

@@ -11,14 +11,26 @@ import numpy as np
 from preflearn.analysis.analyse import analyse
 from preflearn.analysis.ladder import judged_items
 from preflearn.analysis.limits import LIMITS
-from preflearn.analysis.model_names import BESIDE, Terms, as_seen, build_model, has_clusters, has_judges, terms_of
+from preflearn.analysis.model_names import (
+    BESIDE,
+    Terms,
+    as_seen,
+    build_model,
+    has_clusters,
+    has_judges,
+    terms_of,
+    without_features,
+)
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, Setting, quiet
-from preflearn.models import RankRLSCV
+from preflearn.models import KPCRankCV, RankRLSCV
 from preflearn.selection import HeldOut, held_out, outcome_probability
 
 MOST_ASKED = 1_000  # items that judges were asked about, together, up to which a choice takes seconds and not minutes
-LEAST_SQUARES = {"rankrls": "least squares on differences, penalty by leave-one-pair-out"}
+LEAST_SQUARES = {
+    "rankrls": "least squares on differences, penalty by leave-one-pair-out",
+    "kpcrank": "least squares on differences along kernel principal components, their number by folds of pairs",
+}
 
 
 @dataclass(frozen=True)
@@ -99,10 +111,14 @@ def hold_out(X: Comparisons, name: str, by: str, folds: int, seed: int, tell: An
     """Predict what is held out by one model."""
 
     def model() -> Any:
-        if name in LEAST_SQUARES:
+        if name == "kpcrank":
+            return KPCRankCV()
+        if name == "rankrls":
             return RankRLSCV(kernel="linear" if X.items is None else "rbf")
         return build_model(X, terms_of(name, X), random_state=seed)
 
+    if name == "kpcrank" and X.items is None:
+        raise without_features(name)
     unit: Any = by
     seen = X if name in LEAST_SQUARES else as_seen(X, terms_of(name, X))
     if by == "item" and seen.items is None:
@@ -125,4 +141,5 @@ def models_to_compare(X: Comparisons, by: str) -> list[str]:
         "circles": True,
     }
     names = [*utilities, *(term for term in BESIDE if there[term])]
-    return [*(name for name in names if by != "item" or terms_of(name, X).on_features), *LEAST_SQUARES]
+    able = [name for name in names if by != "item" or terms_of(name, X).on_features]
+    return [*able, *(name for name in LEAST_SQUARES if name != "kpcrank" or X.items is not None)]

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from importlib import import_module
+from typing import Any, Literal
 
 from preflearn.io.export import one_kind
 
 
-def pandas_frame(columns: Mapping[str, list[Any]]) -> Any:
-    """Return columns as a pandas DataFrame."""
+def data_frame(columns: Mapping[str, list[Any]], library: Literal["pandas", "polars"]) -> Any:
+    """Return columns as a DataFrame; in polars what is missing is null, and names of several kinds become text."""
     try:
-        import pandas as pd
+        found = import_module(library)
     except ImportError:
         raise ImportError(
-            "to_pandas needs pandas: pip install pandas. Or use to_dict() with the data frame library you have."
+            f"to_{library} needs {library}: pip install {library}. Or use to_dict() with the data frame library you "
+            "have."
         ) from None
-    return pd.DataFrame(dict(columns))
-
-
-def polars_frame(columns: Mapping[str, list[Any]]) -> Any:
-    """Return columns as a polars DataFrame: what is missing is null, names of several kinds become text."""
-    try:
-        import polars as pl
-    except ImportError:
-        raise ImportError(
-            "to_polars needs polars: pip install polars. Or use to_dict() with the data frame library you have."
-        ) from None
-    return pl.DataFrame({name: one_kind(values) for name, values in columns.items()})
+    return found.DataFrame({name: one_kind(x) if library == "polars" else x for name, x in columns.items()})

@@ -11,15 +11,26 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from preflearn.analysis.limits import LIMITS, Limits
-from preflearn.analysis.model_names import BESIDE, Terms, as_seen, build_model, has_clusters, has_judges, terms_of
+from preflearn.analysis.model_names import (
+    BESIDE,
+    NO_UTILITY,
+    Terms,
+    as_seen,
+    build_model,
+    has_clusters,
+    has_judges,
+    terms_of,
+)
 from preflearn.analysis.pairing import for_matched_pairs
 from preflearn.data import Comparisons
+from preflearn.data.fields import codes
 from preflearn.exceptions import quiet
 from preflearn.models import PreferenceGP
 from preflearn.models.bradley_terry import utilities_by_least_squares
-from preflearn.operators import FloatArray, IntArray
+from preflearn.operators import FloatArray
 from preflearn.structure.circle_search import PRICE, learned, n_learned, price, row_reliabilities
 from preflearn.structure.rankability import SURE
+from preflearn.terms import pair_operator
 
 POINTS_OF_MANY, POINTS_BY_MOMENTS, MOST_POINTS = 16, 24, 64  # of an average: where each costs much, or little
 _WHOSE = {"clusters": "clusters", "tastes": "judges"}
@@ -122,8 +133,10 @@ class Ladder:
         """Why this model was chosen, in a sentence."""
         chosen, *rest = self.ordered
         words = chosen.terms.words
-        over_all = ". Places and utilities show how much an item is preferred to the others on average"
-        over_all = over_all if "circles" in chosen.terms else ""
+        over_all = ""
+        if "circles" in chosen.terms:
+            alone = "No single ranking follows from it: places" if chosen.terms.utility == NO_UTILITY else "Places"
+            over_all = f". {alone} and utilities show how much an item is preferred to the others on average"
         if self.asked:
             return f"{words}: as asked for{over_all}"
         if not rest:
@@ -164,28 +177,8 @@ def build_ladder(
     random_state: Any = 0,
     progress: Progress | None = None,
 ) -> Ladder:
-    """Fit the models that the data need, without circles, and choose one.
+    """Fit the models that the data need, without circles, and choose one; the ``model`` "gp-own+side" leaves no choice.
 
-    Parameters
-    ----------
-    data : Comparisons
-        With outcomes -1, 0 and 1.
-    model : str, default="auto"
-        A name such as "gp-own+side" leaves no choice.
-    limits : Limits
-        How far to go.
-    random_state : int, default=0
-        Seed of the random starts.
-    progress : callable, default=None
-        Called with what is done next and the share that is behind it.
-
-    Returns
-    -------
-    Ladder
-        With fitted models.
-
-    Notes
-    -----
     The evidence of a model is the probability it gave to the outcomes before having seen them. Every hyperparameter
     that was set to its best value has to be worth 1.5 nats. All models have the same link and the same inference. First
     come utilities: one of each item and, where there are features, smooth ones, which leave each item an effect of its
@@ -277,6 +270,8 @@ def _candidates(data: Comparisons, limits: Limits) -> tuple[list[str], list[NotT
         left_out.append(NotTried("clusters", reason="there are no two clusters, or no two comparisons in one"))
     if has_judges(data):
         found += ["reliability", "tastes"]
+    elif data.judge is not None:
+        left_out.append(NotTried("reliability", reason="there is one judge, or none is named"))
     for term, label, most in (
         ("clusters", data.cluster, limits.clustered_items),
         ("tastes", data.judge, limits.judged_items),
@@ -287,14 +282,9 @@ def _candidates(data: Comparisons, limits: Limits) -> tuple[list[str], list[NotT
     return found, left_out
 
 
-def _codes(label: Any) -> IntArray:
-    """Return the number of each label, from 0."""
-    return np.unique(np.asarray(label).astype(str), return_inverse=True)[1].ravel()
-
-
 def judged_items(data: Comparisons, label: Any) -> int:
     """Return how many items each judge, or cluster, compared, summed over them."""
-    number = _codes(label) * data.n_items
+    number = codes(label, len(data)) * data.n_items
     return len(np.unique(np.concatenate([number + data.first, number + data.second])))
 
 
@@ -357,7 +347,7 @@ def _latents(data: Comparisons, terms: Terms) -> int:
     """Return how many latents a model has beside those of the items: of judges, clusters or pairs; 0 where none."""
     if "circles" in terms:
         if "tastes" in terms:
-            return len(np.unique(_codes(data.judge) * len(data.pairs) + data.pairs.row))
+            return len(np.unique(codes(data.judge, len(data)) * len(data.pairs) + data.pairs.row))
         return len(data.pairs)
     cells = judged_items(data, data.judge) if "tastes" in terms else 0
     return cells + (judged_items(data, data.cluster) if "clusters" in terms else 0)
@@ -404,9 +394,11 @@ def expected_gains(model: Any, terms: list[str]) -> dict[str, float]:
     scale = row_reliabilities(model)
     z = model.predict_difference(X, side=bool(model.side))
     d = likelihood.log_density(X.outcome if likelihood.margins else np.sign(X.outcome), z)
-    scale = np.ones(len(X)) if scale is None else scale
     r, W = scale * weight * d.first, np.square(scale) * np.maximum(-weight * d.second, 0.0)
-    A = _differences(X)
+    if set(terms) <= {"side"}:  # rows with the same two sides are one
+        _, row, same = np.unique(2 * X.pairs.row + (X.pairs.sign > 0), return_index=True, return_inverse=True)
+        X, z, r, W = X[row], z[row], np.bincount(same, r), np.bincount(same, W)
+    A = pair_operator(X.first, X.second, X.n_items)
     explained = utilities_by_least_squares(A, W)
     r = r - W * (A @ explained(r[:, None])[:, 0])
     gains = {}
@@ -424,15 +416,10 @@ def expected_gains(model: Any, terms: list[str]) -> dict[str, float]:
 
 def side_follows_from_items(X: Comparisons) -> float:
     """Return the share of 1, which a side adds to every row, that is a difference of one number of each item."""
-    A = _differences(X)
-    f = utilities_by_least_squares(A, np.ones(len(X)))(np.ones((len(X), 1)))[:, 0]
-    return float(np.square(A @ f).sum() / len(X))
-
-
-def _differences(X: Comparisons) -> Any:
-    m = len(X)
-    ends = np.concatenate([X.first, X.second])
-    return sp.csr_array((np.repeat([1.0, -1.0], m), (np.tile(np.arange(m), 2), ends)), (m, X.n_items))
+    pairs = X.pairs
+    A, count = pair_operator(pairs.low, pairs.high, X.n_items), pairs.sums(np.ones(len(X)))
+    f = utilities_by_least_squares(A, count)(pairs.sums(pairs.sign)[:, None])[:, 0]
+    return float(count @ np.square(A @ f) / len(X))
 
 
 def _side(X: Comparisons, z: FloatArray) -> Any:

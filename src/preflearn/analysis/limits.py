@@ -78,6 +78,10 @@ class Limits:
         Items up to which it is examined whether pairs were chosen by strength; squared differences of items that met,
         by those of all, below which they were; and by how many deviations of simulations a prior then holds back too
         much.
+    label_search, label_moments, label_learning : float
+        Operations of one factorisation, of a model of labels, up to which hyperparameters are searched for, utilities
+        are learned by expectation propagation, and utilities are learned at all: beyond, the first and the last are
+        from rows that are drawn at random, and Laplace's method takes the place of the second.
     off_calibration : float
         p-value below which probabilities of held-out comparisons are called off.
     """
@@ -122,6 +126,9 @@ class Limits:
     matched_items: int = 500
     matched_share: float = 0.4
     matched_deviations: float = 3.0
+    label_search: float = 4e8
+    label_moments: float = 2e9
+    label_learning: float = 3e10
     off_calibration: float = 0.01
 
 

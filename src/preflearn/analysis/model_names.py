@@ -10,7 +10,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, Setting
 from preflearn.models import BradleyTerry, PreferenceGP
-from preflearn.structure.circle_search import WEAK
+from preflearn.models.bradley_terry import SPREAD
 
 UTILITIES: dict[str, str] = {
     "bradley-terry": "Bradley-Terry, one utility per item",
@@ -19,6 +19,7 @@ UTILITIES: dict[str, str] = {
     "gp-ard": "a smooth utility of the features, each with its own relevance",
     "gp-own": "a smooth utility of the features and an effect of each item",
     "gp-ard-own": "a smooth utility of the features, each with its own relevance, and an effect of each item",
+    "gpgp": "preferences that may run in circles, without a utility",
 }
 BESIDE: dict[str, str] = {
     "side": "an advantage of the first side",
@@ -30,30 +31,43 @@ BESIDE: dict[str, str] = {
 }
 ALIASES = {"judges": "tastes", "both": "circles", "both-judges": "tastes+circles"}
 BY_NAME = ("bradley-terry", "thurstone")  # utilities that know items by name
+NO_UTILITY = "gpgp"
 NO_RESTARTS_FROM = 300  # from this many items the search starts once
 
 
 @dataclass(frozen=True)
 class Terms:
-    """The utility of a model (a key of ``UTILITIES``) and its further terms (keys of ``BESIDE``)."""
+    """The utility of a model (a key of ``UTILITIES``) and its further terms (keys of ``BESIDE``).
+
+    "gpgp" stands for no utility: circles are then all there is of items, and the name does not say them again.
+    """
 
     utility: str
     beside: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if self.utility == NO_UTILITY and "circles" not in self.beside:
+            object.__setattr__(self, "beside", (*self.beside, "circles"))
+
+    @property
+    def _added(self) -> tuple[str, ...]:
+        """The terms that the utility does not say already."""
+        return tuple(one for one in self.beside if self.utility != NO_UTILITY or one != "circles")
+
     @property
     def name(self) -> str:
         """As ``model=`` takes it: "gp-own+side+tastes"."""
-        return "+".join([self.utility, *self.beside])
+        return "+".join([self.utility, *self._added])
 
     @property
     def words(self) -> str:
         """What the model is, in words."""
-        parts = [UTILITIES[self.utility], *(BESIDE[name] for name in self.beside)]
+        parts = [UTILITIES[self.utility], *(BESIDE[name] for name in self._added)]
         return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
     @property
     def on_features(self) -> bool:
-        """Whether the utility is one of features."""
+        """Whether the utility, or the model without one, is one of features where items have some."""
         return self.utility not in BY_NAME
 
     def __contains__(self, term: str) -> bool:
@@ -83,7 +97,7 @@ def terms_of(name: str, data: Comparisons) -> Terms:
     needed = {
         "judge": (has_judges(data), ("reliability", "tastes"), "comparisons by two judges or more"),
         "cluster": (data.cluster is not None, ("clusters",), "the prompt or task of each comparison"),
-        "covariates": (data.covariates is not None, ("covariates",), "numbers of each comparison"),
+        "covariates": (data.covariates is not None, ("covariates",), "numbers of each comparison that vary"),
     }
     for role, (there, of, what) in needed.items():
         if not there and any(term in terms for term in of):
@@ -91,13 +105,18 @@ def terms_of(name: str, data: Comparisons) -> Terms:
                 Setting("model", name) + f" needs {what}",
                 "Name its column: " + Setting("columns", {role: "COLUMN"}),
             )
-    if terms.on_features and data.items is None:
-        raise DataError(code="model-needs-features", owner="rank").says(
-            Setting("model", name) + " learns a utility of features, and the items have none",
-            "Give them with " + Setting("items"),
-            "use " + Setting("model", "bradley-terry"),
-        )
+    if terms.on_features and data.items is None and terms.utility != NO_UTILITY:
+        raise without_features(name)
     return terms
+
+
+def without_features(name: str) -> DataError:
+    """Return the error that a model needs features, and the items have none."""
+    return DataError(code="model-needs-features", owner="rank").says(
+        Setting("model", name) + " learns a utility of features, and the items have none",
+        "Give them with " + Setting("items"),
+        "use " + Setting("model", "bradley-terry"),
+    )
 
 
 def has_judges(data: Comparisons) -> bool:
@@ -130,14 +149,14 @@ def build_model(data: Comparisons, terms: Terms, *, random_state: Any = 0) -> An
     link: Literal["logit", "probit"] = "probit" if terms.utility == "thurstone" else "logit"
     if not terms.on_features and not {"reliability", "tastes", "circles"} & set(terms.beside):
         return BradleyTerry(link, **common)
-    featured = terms.on_features
+    featured, without = terms.on_features and data.items is not None, terms.utility == NO_UTILITY
     cyclic: Any = None if "circles" not in terms else "rbf" if featured else ConstantKernel()
     restarts = 0 if cyclic is not None or not featured or len(data.used_items()) >= NO_RESTARTS_FROM else 1
     return PreferenceGP(
-        ConstantKernel() if not featured else "ard" if "ard" in terms.utility else "rbf",
+        None if without else ConstantKernel() if not featured else "ard" if "ard" in terms.utility else "rbf",
         link,
-        own_effect=featured and "own" in terms.utility,
-        hyperprior=WEAK,
+        own_effect="own" in terms.utility,
+        hyperprior=SPREAD,
         n_restarts=restarts,  # with circles a random start may need thousands of functions, and gains next to nothing
         cyclic_kernel=cyclic,
         judge_kernel="identity" if "tastes" in terms else None,

@@ -22,41 +22,11 @@ SIMULATIONS = 19  # of what a prior holds back
 def for_matched_pairs(data: Comparisons, model: BradleyTerry, limits: Limits = LIMITS) -> BradleyTerry:
     """Return the model, or one with a wider prior if pairs were chosen by strength and the learned one is too narrow.
 
-    Parameters
-    ----------
-    data : Comparisons
-        Of items without features.
-    model : BradleyTerry
-        Fitted to them, with a variance that was learned.
-    limits : Limits
-        Up to how many items, and what counts as chosen by strength.
-
-    Returns
-    -------
-    BradleyTerry
-        Fitted; its ``prior`` is a number if it was widened: the learned variance, times four until it holds back no
-        more than it does in simulations.
-
-    Notes
-    -----
     Pairs were chosen by strength if items that met differ by less than 40 %, in squares, of what all items do, by
     utilities almost without a prior. The learned prior is too narrow if these explain comparisons better than it allows
-    for, by simulation. Where pairs were not chosen by strength the evidence is right, and nothing is simulated.
-
-    Examples
-    --------
-    On a ladder of 20, on which only neighbours met, the upper one won three times of five: all steps are small, and the
-    way from the first to the last is long (19 steps of log 1.5 are 7.7).
-
-    >>> import numpy as np
-    >>> from preflearn import BradleyTerry, Comparisons
-    >>> steps = np.arange(19)
-    >>> first, second = np.concatenate([steps, steps + 1]), np.concatenate([steps + 1, steps])
-    >>> ladder = Comparisons(20, first, second, weight=np.repeat([36, 24], 19))
-    >>> narrow = BradleyTerry().fit(ladder)
-    >>> wide = for_matched_pairs(ladder, narrow)
-    >>> bool(np.ptp(narrow.utility_) < 1 < 5 < np.ptp(wide.utility_))
-    True
+    for, by simulation; its variance is then multiplied by four until it holds back no more than it does in simulations,
+    and is a number in the model that is returned. Where pairs were not chosen by strength the evidence is right, and
+    nothing is simulated.
     """
     if not isinstance(model.prior, str) or not 2 < data.n_items <= limits.matched_items:
         return model

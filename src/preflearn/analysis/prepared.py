@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,18 +35,12 @@ class Record:
 
 def record_of(data: Comparisons) -> Record:
     """Return wins, losses and ties of the items of comparisons."""
-    weight = np.ones(len(data)) if data.weight is None else np.asarray(data.weight, dtype=np.float64)
+    pairs, n = data.pairs, data.n_items
 
-    def count(*parts: tuple[Any, Any]) -> FloatArray:
-        sums = (np.bincount(item[mask], weight[mask], data.n_items) for item, mask in parts)
-        return np.asarray(sum(sums, np.zeros(data.n_items)))
+    def count(low: FloatArray, high: FloatArray) -> FloatArray:
+        return np.asarray(np.bincount(pairs.low, low, n) + np.bincount(pairs.high, high, n), dtype=np.float64)
 
-    up, down, level = data.outcome > 0, data.outcome < 0, data.outcome == 0
-    return Record(
-        count((data.first, up), (data.second, down)),
-        count((data.first, down), (data.second, up)),
-        count((data.first, level), (data.second, level)),
-    )
+    return Record(count(pairs.wins, pairs.losses), count(pairs.losses, pairs.wins), count(pairs.ties, pairs.ties))
 
 
 HEAVIEST = 1e14  # beyond, sums of weights lose what single comparisons say
@@ -65,14 +58,7 @@ class Prepared:
 def prepare(data: Comparisons, *, again: bool = False) -> Prepared:
     """Return comparisons as every answer about them starts from: rankings, circles, suggestions, held-out scores.
 
-    ``again`` says that a model learned from them: their weights stay as they are.
-
-    Examples
-    --------
-    >>> from preflearn import Comparisons
-    >>> found = prepare(Comparisons(None, ["bob", "ann"], ["cy", "bob"], [2.5, 1.0]))
-    >>> found.data.names.tolist(), found.data.outcome.tolist(), [one.kind for one in found.notes]
-    (['ann', 'bob', 'cy'], [1.0, 1.0], ['outcomes'])
+    ``again`` says that a model learned from them: their weights and covariates stay as they are.
     """
     check_feature_numbers(data.n_features, "Comparisons")
     if data.weight is not None and data.weight.max() > HEAVIEST:
@@ -81,10 +67,12 @@ def prepare(data: Comparisons, *, again: bool = False) -> Prepared:
             "weight says",
             "Divide all weights by the same number",
         )
-    data, sized = _signs(_by_name(data))
-    counted, scaled = (data, []) if again else _as_counts(data)
-    voting, votes = _one_vote_each(counted)
-    return Prepared(voting, record_of(data), (*sized, *scaled, *votes))
+    data, notes = _signs(_by_name(data))
+    record = record_of(data)
+    for step in (_one_vote_each,) if again else (_as_counts, _telling_covariates, _one_vote_each):
+        data, more = step(data)
+        notes += more
+    return Prepared(data, record, tuple(notes))
 
 
 def _signs(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
@@ -120,6 +108,41 @@ def _as_counts(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
         "of uneven weight are worth."
     )
     return data._take(slice(None), weight=share * w), [Advice("weights", text)]
+
+
+def _telling_covariates(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
+    """Return comparisons without the covariates whose effect would be an advantage of the first side.
+
+    They are one number in every row, or keep their sign where winners are written first: they would explain every
+    outcome, and leave nothing to the items.
+    """
+    table = data.covariates
+    if table is None:
+        return data, []
+    low, high = table.min(axis=0), table.max(axis=0)
+    won = data.outcome[data.outcome != 0]
+    sorted_by_outcome = bool(len(won)) and (won == won[0]).all()
+    names = [f"column {k}" for k in range(len(low))] if data.covariate_names is None else data.covariate_names
+    notes, kept = [], low < high
+    for k, name in enumerate(names):
+        if not kept[k]:
+            why = f"is {low[k]:g} in every row. It is left out: a number that never varies says nothing about who wins."
+        elif sorted_by_outcome and low[k] * high[k] >= 0:
+            kept[k] = False
+            why = (
+                f"is never {'negative' if high[k] > 0 else 'positive'}, and the {'first' if won[0] > 0 else 'second'} "
+                "side won in every row. It is left out, as it would explain every outcome. Give the number of the "
+                "first side minus that of the second."
+            )
+        else:
+            continue
+        notes.append(Advice("covariates", f'The covariate "{name}" {why}'))
+    if not notes:
+        return data, []
+    numbers = table[:, kept] if kept.any() else None
+    left = tuple(name for name, keep in zip(names, kept, strict=True) if keep) or None
+    named = None if data.covariate_names is None else left
+    return data._take(slice(None), covariates=numbers, covariate_names=named), notes
 
 
 def _by_name(data: Comparisons) -> Comparisons:

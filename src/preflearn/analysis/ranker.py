@@ -13,6 +13,7 @@ import numpy as np
 
 from preflearn.analysis.advice import advise
 from preflearn.analysis.analyse import Analysis, analyse
+from preflearn.analysis.frames import data_frame
 from preflearn.analysis.ladder import Progress
 from preflearn.analysis.limits import LIMITS, Limits
 from preflearn.analysis.model_names import terms_of
@@ -23,6 +24,7 @@ from preflearn.exceptions import DataError, Place, Setting, first_few, quiet
 from preflearn.io import ItemEncoder, read_preferences
 from preflearn.io.export import write_table
 from preflearn.io.reading import check_feature_numbers
+from preflearn.messages import PYTHON, Dialect
 from preflearn.models.ranking import Ranking
 from preflearn.table_format import Column, TextTable, plural
 
@@ -56,7 +58,8 @@ def rank(
     columns : mapping, default=None
         Which column has which role, if that is not recognised: ``{"winner": "champion", "loser": "victim"}``.
     model : str, default="auto"
-        "auto" chooses by evidence; or a utility ("bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own")
+        "auto" chooses by evidence; or a utility ("bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own",
+        or "gpgp" for circles without one)
         with further terms ("side", "covariates", "clusters", "reliability", "tastes", "circles"), as in
         "gp-own+side"; terms without a utility, as in "tastes+circles", use the usual one.
     level : float, default=0.9
@@ -102,17 +105,8 @@ def rank(
     ['ann', 'bob', 'cy']
     """
     data, notes, encoder, _ = _read(data, items, columns, reading, "rank", limits, progress)
-    return rank_comparisons(
-        data,
-        notes,
-        encoder,
-        model=model,
-        level=level,
-        circles=circles,
-        limits=limits,
-        random_state=random_state,
-        progress=progress,
-    )
+    options: dict[str, Any] = {"model": model, "level": level, "circles": circles, "random_state": random_state}
+    return rank_comparisons(data, notes, encoder, limits=limits, progress=progress, **options)
 
 
 def _read(
@@ -307,25 +301,23 @@ class RankingsBy:
         """Write all rankings to a file, as `RankResult.write` does; Markdown and LaTeX get places side by side."""
         write_table(self.table(scale, anchor), path, shown=self.listing(), overwrite=overwrite, bom=bom)
 
-    def summary(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> dict[str, Any]:
-        """Return everything that was found as plain values, ready for JSON; parameters as of `RankResult.table`."""
+    def summary(
+        self, scale: str = "utility", anchor: Mapping[Any, float] | None = None, *, dialect: Dialect = PYTHON
+    ) -> dict[str, Any]:
+        """Return everything that was found as plain values, ready for JSON; parameters as of `RankResult.summary`."""
         found = []
         for value, one in self.results.items():
             with _about_category(self.by, value):
-                found.append({"value": str(value), **one.summary(scale, anchor)})
-        return {"by": self.by, "overall": self.overall.summary(scale, anchor), "categories": found}
+                found.append({"value": str(value), **one.summary(scale, anchor, dialect=dialect)})
+        return {"by": self.by, "overall": self.overall.summary(scale, anchor, dialect=dialect), "categories": found}
 
     def to_pandas(self) -> Any:
         """Return the places as a pandas DataFrame."""
-        from preflearn.analysis.frames import pandas_frame
-
-        return pandas_frame(self.to_dict())
+        return data_frame(self.to_dict(), "pandas")
 
     def to_polars(self) -> Any:
         """Return the places as a polars DataFrame."""
-        from preflearn.analysis.frames import polars_frame
-
-        return polars_frame(self.to_dict())
+        return data_frame(self.to_dict(), "polars")
 
     def __str__(self) -> str:
         more = [f"... and {len(self.overall) - SHOWN:,} more"] if len(self.overall) > SHOWN else []
@@ -384,19 +376,8 @@ def rank_by(
     further = reading if known else {**reading, "by": by}
     data, notes, encoder, labels = _read(data, items, columns, further, "rank_by", limits, progress)
     name, labels = _labels(data, by) if known else (by, labels)
-    return rank_categories(
-        data,
-        labels,
-        name,
-        notes,
-        encoder,
-        model=model,
-        level=level,
-        circles=circles,
-        limits=limits,
-        random_state=random_state,
-        progress=progress,
-    )
+    options: dict[str, Any] = {"model": model, "level": level, "circles": circles, "random_state": random_state}
+    return rank_categories(data, labels, name, notes, encoder, limits=limits, progress=progress, **options)
 
 
 def rank_categories(

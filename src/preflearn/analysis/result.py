@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from preflearn.analysis.advice import Advice
-from preflearn.analysis.analyse import Analysis, Check, checks_of
-from preflearn.analysis.frames import pandas_frame, polars_frame
+from preflearn.analysis.analyse import Analysis, Check, checks_of, sentence_of
+from preflearn.analysis.frames import data_frame
 from preflearn.analysis.ladder import Ladder, fit_step, refined
 from preflearn.analysis.prepared import Record
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError, nearest_names
 from preflearn.io import ItemEncoder
 from preflearn.io.export import write_table
+from preflearn.messages import PYTHON, Dialect
 from preflearn.models.ranking import Ranking
 from preflearn.operators import FloatArray, IntArray
 from preflearn.structure import JudgeReport, Rankability
@@ -174,11 +175,11 @@ class RankResult:
 
     def to_pandas(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> Any:
         """Return the table as a pandas DataFrame; parameters as of `table`."""
-        return pandas_frame(self.table(scale, anchor))
+        return data_frame(self.table(scale, anchor), "pandas")
 
     def to_polars(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> Any:
         """Return the table as a polars DataFrame; parameters as of `table`."""
-        return polars_frame(self.table(scale, anchor))
+        return data_frame(self.table(scale, anchor), "polars")
 
     def write(
         self,
@@ -197,8 +198,13 @@ class RankResult:
         columns, shown = self.table(scale, anchor), self.listing(scale, anchor)
         write_table(columns, path, shown=shown, overwrite=overwrite, bom=bom)
 
-    def summary(self, scale: str = "utility", anchor: Mapping[Any, float] | None = None) -> dict[str, Any]:
-        """Return everything that was found as plain values, ready for JSON; parameters as of `table`."""
+    def summary(
+        self, scale: str = "utility", anchor: Mapping[Any, float] | None = None, *, dialect: Dialect = PYTHON
+    ) -> dict[str, Any]:
+        """Return everything that was found as plain values, ready for JSON.
+
+        ``scale`` and ``anchor`` are as of `table`; texts write settings as readers of the ``dialect`` do.
+        """
         verdict = self.rankability
         units, columns = self.scale(scale, anchor), self.table(scale, anchor)
         return {
@@ -238,12 +244,16 @@ class RankResult:
                 ],
             },
             "checks": [
-                {"term": one.term, "found": one.found, "log_odds": _plain(one.log_odds), "text": one.text}
+                {"term": one.term, "found": one.found, "log_odds": _plain(one.log_odds), "text": one.worded(dialect)}
                 for one in self.checks
+            ],
+            "effects": [
+                {"term": term, **{key: _plain(value) for key, value in one._asdict().items()}}
+                for term, one in self._effects()
             ],
             "scale": {"name": units.name, "unit": units.unit, "average": units.origin},
             "warnings": [
-                {"kind": one.kind, "text": str(one), "items": [_plain(name) for name in one.items]}
+                {"kind": one.kind, "text": one.worded(dialect), "items": [_plain(name) for name in one.items]}
                 for one in self.warnings
             ],
             "ranking": [
@@ -251,6 +261,12 @@ class RankResult:
                 for row in zip(*columns.values(), strict=True)
             ],
         }
+
+    def _effects(self) -> list[tuple[str, Any]]:
+        """Return what a side and covariates add, in units of utility with central 90 % intervals."""
+        side = [("side", self.model.side_effect_)] if "side" in self.ladder.terms else []
+        there = "covariates" in self.ladder.terms
+        return side + [("covariates", one) for one in (self.model.covariate_effects_ if there else [])]
 
     def listing(
         self, scale: str = "utility", anchor: Mapping[Any, float] | None = None, columns: Sequence[str] = LISTED
@@ -262,7 +278,7 @@ class RankResult:
         units, raw = self.scale(scale, anchor), self.raw_place
         title = "Elo" if units.name == "elo" else units.name
         known = dict(self.ranking.listing(units.points, units.digits, title).columns)
-        known["record"] = Column("W-L-T", self.ranking.row, self.record.text, "text", spare=3)
+        known["record"] = Column("W-L-T", self.ranking.row, self.record.text, "text", spare=4)
         if raw is not None:
             known["raw_place"] = Column("raw", raw)
         return TextTable(known).select(*columns)
@@ -270,8 +286,7 @@ class RankResult:
     @property
     def checked(self) -> str:
         """The checks in one sentence; empty if there was nothing to check."""
-        text = "; ".join(one.text for one in self.checks)
-        return f"{text[:1].upper()}{text[1:]}." if text else ""
+        return sentence_of(self.checks)
 
     def _sentences(self) -> list[str]:
         """Return what is said below the table, but for the warnings."""
@@ -361,26 +376,8 @@ class Scale:
 def scale_of(
     ranking: Ranking, likelihood: Any, name: str = "utility", anchor: Mapping[Any, float] | None = None
 ) -> Scale:
-    r"""Return the scale of a ranking.
+    r"""Return the scale of a ranking; ``name`` and ``anchor`` are as in `RankResult.table`.
 
-    Parameters
-    ----------
-    ranking : Ranking
-        Whose utilities are shown.
-    likelihood : likelihood
-        Of the model: its noise says what a utility is worth.
-    name : {"utility", "elo"}, default="utility"
-        "elo": 400 points are odds of 10 to 1.
-    anchor : mapping, default=None
-        One item and its number, as in ``{"Darjeeling": 1000}``. None: the average item has 0, or 1500 for "elo".
-
-    Returns
-    -------
-    Scale
-        The units.
-
-    Notes
-    -----
     With a logit link the log odds between two items are the difference of their utilities in units of the noise's scale
     s, so that one unit of utility is :math:`400 / (s \ln 10)` points (where there are ties, these are the odds
     before a threshold for ties). A probit link has no constant odds: its normal noise is replaced by logistic noise of

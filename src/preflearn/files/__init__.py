@@ -2,7 +2,7 @@ r"""Model files: fitted estimators as data, never as code.
 
 A file is a zip archive of a JSON header (``header.json``) and ``.npy`` arrays, stored uncompressed so that no member
 can be larger than the file. The header says which class of a fixed table it is, its parameters and what ``fit`` left;
-reading builds only objects of fixed tables (`preflearn.files.tables`) and never unpickles or imports by name.
+reading builds only objects of fixed tables (`preflearn.files.known_classes`) and never unpickles or imports by name.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn._version import __version__
-from preflearn.exceptions import DataError, FileFormatError, Place, Setting, quiet
+from preflearn.exceptions import DataError, FileFormatError, Place, quiet
 from preflearn.files.codec import Decoder, Encoder
-from preflearn.files.container import Container, open_container, write_container
-from preflearn.files.tables import ESTIMATORS
+from preflearn.files.container import Container, not_a_model, open_container, write_container
+from preflearn.files.known_classes import ESTIMATORS
 
 __all__ = ["FORMAT_VERSION", "load", "open_model", "save"]
 
@@ -153,9 +153,7 @@ def open_model(path: str | Path) -> tuple[Any, dict[str, Any]]:
 def _check_header(path: str | Path, header: dict[str, Any]) -> None:
     """Raise FileFormatError unless a header is of this format and of a class that there is."""
     if header.get("format") != _FORMAT:
-        raise FileFormatError(code="not-a-model-file", where=Place(str(path))).says(
-            "this is not a model file of preflearn", "Make one with " + Setting("make_model")
-        )
+        raise not_a_model(path)
     version, saved_by = header.get("format_version"), header.get("preflearn_version")
     if type(version) is not int or version < 1:
         raise FileFormatError(code="model-version-damaged", where=Place(str(path))).says(

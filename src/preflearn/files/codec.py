@@ -1,9 +1,4 @@
-"""Values as JSON and arrays, and back, through fixed tables of classes.
-
-Plain values are themselves; anything else is an object ``{"$": kind, ...}``. Numbers keep every digit. What is not in
-a table (`preflearn.files.tables`) cannot be saved, and cannot be read: a file can name no class, function or
-module that is not listed there.
-"""
+"""Values as JSON and arrays, and back, through the tables of `preflearn.files.known_classes`: nothing else is named."""
 
 from __future__ import annotations
 
@@ -19,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import Kernel
 
 from preflearn.exceptions import DataError
-from preflearn.files.tables import (
+from preflearn.files.known_classes import (
     ESTIMATORS,
     FUNCTIONS,
     OBJECTS,

@@ -25,12 +25,13 @@ def least_squares(estimator: Any) -> None:
     """Check a model with coefficients of features, of training rows or of components."""
     n_features = _width(estimator)
     sparse = False
+    outputs = estimator._outputs
     if hasattr(estimator, "projection_"):
         sparse = _check_components(estimator, estimator.projection_, n_features)
     elif hasattr(estimator, "coef_"):
-        _check_length("coef_", estimator.coef_, estimator.map_.n_features_out(n_features))
+        _check_shape("coef_", estimator.coef_, (*outputs, estimator.map_.n_features_out(n_features)))
     elif isinstance(estimator.kernel_, str):
-        _check_length("dual_coef_", estimator.dual_coef_, n_features)
+        _check_shape("dual_coef_", estimator.dual_coef_, (n_features, *outputs))
     else:
         sparse = _check_rows(estimator.X_fit_, n_features, len(estimator.dual_coef_))
     for name in ("coef_", "dual_coef_", "X_fit_"):
@@ -41,7 +42,9 @@ def least_squares(estimator: Any) -> None:
     rows: Any = _few_ones(n_features) if sparse else np.stack([np.zeros(n_features), np.ones(n_features)])
     if getattr(estimator, "on_bags_", False):
         rows = Bags([rows[:1], rows])
-    _check_answer(estimator._utilities(rows), (2,))
+    if len(outputs) > 1:
+        raise DataError(f"outputs have shape {outputs}")
+    _check_answer(estimator._utilities(rows), (2, *outputs))
 
 
 def of_comparisons(estimator: Any) -> None:
@@ -59,8 +62,33 @@ def of_labels(estimator: Any) -> None:
     _check_answer(estimator.preference_matrix(row), (1, n_labels, n_labels))
 
 
+def frequencies(estimator: Any) -> None:
+    """Check counts of labels."""
+    n_labels = len(estimator.labels_)
+    for name, shape in (("wins_", (n_labels, n_labels)), ("firsts_", (n_labels,))):
+        counts = getattr(estimator, name)
+        if np.shape(counts) != shape or counts.dtype != np.float64 or not (counts >= 0).all():
+            raise DataError(f"{name} should be counts for {n_labels} labels")
+        _check_finite(name, counts)
+    _check_names(estimator, "feature_names_in_", _width(estimator))
+    _check_answer(estimator.predict_label_proba(np.zeros((1, _width(estimator)))), (1, n_labels))
+
+
+def machine(estimator: Any) -> None:
+    """Check a machine with coefficients of training rows, of items or for every label."""
+    n_features = _width(estimator)
+    labels = (len(estimator.labels_),) if hasattr(estimator, "labels_") else ()
+    sparse = _check_rows(estimator.X_fit_, n_features, len(estimator.dual_coef_))
+    for name in ("dual_coef_", "X_fit_"):
+        _check_finite(name, getattr(estimator, name))
+    _check_names(estimator, "feature_names_in_", n_features)
+    rows = _few_ones(n_features) if sparse else np.stack([np.zeros(n_features), np.ones(n_features)])
+    _check_answer(estimator.predict_utility(rows), (2, *labels))
+
+
 def pair_classifier(estimator: Any) -> None:
     """Check a classifier of pairs by asking about two rows."""
+    _check_names(estimator, "feature_names_in_", _width(estimator))
     inner = estimator.estimator_
     if np.shape(inner.classes_) != (2,) or inner.classes_.dtype != np.bool_ or inner.classes_.all():
         raise DataError("the classes of the classifier are not false and true")
@@ -68,6 +96,34 @@ def pair_classifier(estimator: Any) -> None:
         raise DataError("the coefficients of the classifier are not those of pairs")
     pair = Comparisons(np.stack([np.zeros(_width(estimator)), np.ones(_width(estimator))]), [0], [1])
     _check_answer(estimator.predict_proba(pair), (1, 2))
+
+
+def stumps(estimator: Any) -> None:
+    """Check a sum of threshold stumps: three numbers of each, of features that there are."""
+    n_features, n_rounds = _width(estimator), len(estimator.features_)
+    for name in ("thresholds_", "steps_"):
+        _check_length(name, getattr(estimator, name), n_rounds)
+        _check_finite(name, getattr(estimator, name))
+    features = estimator.features_
+    if features.dtype.kind != "i" or features.min(initial=0) < 0 or features.max(initial=0) >= n_features:
+        raise DataError("a feature of a stump is none of the table")
+    _check_names(estimator, "feature_names_in_", n_features)
+    _check_answer(estimator._utilities(np.stack([np.zeros(n_features), np.ones(n_features)])), (2,))
+
+
+def item_scores(estimator: Any) -> None:
+    """Check numbers of items: one for each, and names where there are any."""
+    n = _width(estimator)
+    if estimator.n_items_ != n or estimator.featureless_ is not True:
+        raise DataError("the items are not those of the scores")
+    for name in ("utilities_", "scores_"):
+        if hasattr(estimator, name):
+            _check_length(name, getattr(estimator, name), n)
+            _check_finite(name, getattr(estimator, name))
+    _check_names(estimator, "item_names_", n)
+    names = np.arange(n) if estimator.item_names_ is None else estimator.item_names_
+    asked = Comparisons(n, names[:1], names[1:2], names=estimator.item_names_)  # refuses names that are none
+    _check_answer(estimator.decision_function(asked), (1,))
 
 
 def clusters(estimator: Any) -> None:
@@ -184,7 +240,7 @@ def _check_components(estimator: Any, projection: Any, n_features: int) -> bool:
     if not isinstance(projection, Components):
         raise DataError("the projection is of another kind")
     n_rows, n_components = projection.E.shape
-    _check_length("coef_", estimator.coef_, n_components)
+    _check_shape("coef_", estimator.coef_, (*estimator._outputs, n_components))
     _check_length("eigenvalues", projection.values, n_components)
     if projection.map is not None:
         _check_length("means", projection.means, projection.map.n_features_out(n_features))
@@ -209,5 +265,9 @@ def _check_rows(X: Any, n_features: int, n_rows: int) -> bool:
 
 
 def _check_length(name: str, values: Any, length: int) -> None:
-    if np.shape(values) != (length,):
-        raise DataError(f"{name} has shape {np.shape(values)} and should have shape ({length},)")
+    _check_shape(name, values, (length,))
+
+
+def _check_shape(name: str, values: Any, shape: tuple[int, ...]) -> None:
+    if np.shape(values) != shape:
+        raise DataError(f"{name} has shape {np.shape(values)} and should have shape {shape}")

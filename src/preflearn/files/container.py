@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import re
 import zipfile
 from collections.abc import Iterator
@@ -14,8 +15,8 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn._disk import atomic_file, is_pipe
-from preflearn.exceptions import DataError, FileFormatError, Place, Setting, nearest_names
+from preflearn._disk import atomic_file, explained, is_pipe
+from preflearn.exceptions import DataError, FileFormatError, Place, Setting
 
 _HEADER = "header.json"
 _MEMBER = re.compile(r"header\.json|[0-9]+\.npy")
@@ -91,17 +92,21 @@ def _read_npy_header(member: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, 
 @contextlib.contextmanager
 def open_container(path: Path) -> Iterator[Container]:
     """Open an archive and read its header, having checked that it is whole and no member is larger than the file."""
-    _check_readable(path)
+    if is_pipe(path):
+        raise FileFormatError(code="model-from-a-pipe", where=Place(str(path))).says(
+            "a model is read from a file, not from a pipe", "Give the path of a model file"
+        )
     with contextlib.ExitStack() as stack:
+        with explained(path, "model file"):
+            stream = stack.enter_context(path.open("rb"))
+            start = stream.read(4)
+        if start != b"PK\x03\x04":
+            raise not_a_model(path, "this is not a model file of preflearn" if start else "the file is empty")
         try:
-            archive = stack.enter_context(zipfile.ZipFile(path))
-            header, sizes = _read_header(path, archive)
+            archive = stack.enter_context(zipfile.ZipFile(stream))
+            header, sizes = _read_header(path, archive, os.fstat(stream.fileno()).st_size)
         except FileFormatError:
             raise
-        except OSError as error:
-            raise FileFormatError(code="model-unreadable", where=Place(str(path))).says(
-                f"the file cannot be read ({error.strerror or error})."
-            ) from None
         # zipfile raises errors of many kinds on damaged archives, among them NotImplementedError and struct.error
         except Exception as error:
             reason = (str(error) or type(error).__name__).rstrip(".")
@@ -111,61 +116,30 @@ def open_container(path: Path) -> Iterator[Container]:
         yield Container(archive, header, sizes)
 
 
-def _read_header(path: Path, archive: zipfile.ZipFile) -> tuple[dict[str, Any], dict[str, int]]:
+def not_a_model(path: str | Path, what: str = "this is not a model file of preflearn") -> FileFormatError:
+    """Return the error about a file of another kind."""
+    return FileFormatError(code="not-a-model-file", where=Place(str(path))).says(
+        what, "Make one with " + Setting("make_model")
+    )
+
+
+def _read_header(path: Path, archive: zipfile.ZipFile, size: int) -> tuple[dict[str, Any], dict[str, int]]:
     members = archive.infolist()
     sizes = {member.filename: member.file_size for member in members}
     if _HEADER not in sizes:
-        raise FileFormatError(code="archive-not-a-model", where=Place(str(path))).says(
-            "this is a zip archive, but not a model file of preflearn", "Make one with " + Setting("make_model")
-        )
+        raise not_a_model(path, "this is a zip archive, but not a model file of preflearn")
     # Nothing is compressed, so together the members are no larger than the file: no archive can be a bomb.
     plain = all(member.compress_type == zipfile.ZIP_STORED for member in members)
     named = all(_MEMBER.fullmatch(name) for name in sizes)
-    if not plain or not named or len(sizes) != len(members) or sum(sizes.values()) > path.stat().st_size:
+    if not plain or not named or len(sizes) != len(members) or sum(sizes.values()) > size:
         raise FileFormatError(code="model-repacked", where=Place(str(path))).says(
             "this archive was not written by preflearn, or was repacked", "Save the model again"
         )
-    text = archive.read(_HEADER).decode("utf-8", "surrogatepass")
-    header = json.loads(text, parse_constant=_refuse_constant)
+
+    def refuse(constant: str) -> None:
+        raise ValueError(f"{constant} is not a JSON number")
+
+    header = json.loads(archive.read(_HEADER).decode("utf-8", "surrogatepass"), parse_constant=refuse)
     if not isinstance(header, dict):
-        raise FileFormatError(code="model-header-damaged", where=Place(str(path))).says(
-            "the model file is damaged (its header is not a JSON object)", "Save the model again"
-        )
+        raise TypeError("its header is not a JSON object")
     return header, sizes
-
-
-def _refuse_constant(name: str) -> None:
-    raise DataError(f"{name} is not a JSON number")
-
-
-def _check_readable(path: Path) -> None:
-    if path.is_dir():
-        raise FileFormatError(code="model-is-a-directory", where=Place(str(path))).says(
-            "this is a directory", "Give the path of one model file"
-        )
-    if is_pipe(path):
-        raise FileFormatError(code="model-from-a-pipe", where=Place(str(path))).says(
-            "a model is read from a file, not from a pipe", "Give the path of a model file"
-        )
-    try:
-        with path.open("rb") as stream:
-            start = stream.read(4)
-    except FileNotFoundError:
-        names = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-        nearest = nearest_names(path.name, names)
-        raise FileFormatError(code="no-such-model", where=Place(str(path))).says(
-            f"there is no such file{' (' + nearest + ')' if nearest else ''}."
-        ) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileFormatError(code="model-unreadable", where=Place(str(path))).says(
-            f"the file cannot be read ({reason})."
-        ) from None
-    if not start:
-        raise FileFormatError(code="model-file-empty", where=Place(str(path))).says(
-            "the file is empty, so it is not a model file", "Save the model again"
-        )
-    if start != b"PK\x03\x04":
-        raise FileFormatError(code="data-not-a-model", where=Place(str(path))).says(
-            "this is not a model file of preflearn", "Make one with " + Setting("make_model")
-        )

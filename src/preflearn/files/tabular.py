@@ -10,6 +10,7 @@ from preflearn.data import Bags, Comparisons, ItemTable
 from preflearn.data.fields import check_names
 from preflearn.data.tables import check_items
 from preflearn.exceptions import DataError
+from preflearn.kernels.precomputed import KernelRows
 
 _COMPARISONS = (*Comparisons._ROW_FIELDS, "judges", "names", "feature_names", "covariate_names")
 
@@ -17,9 +18,11 @@ _COMPARISONS = (*Comparisons._ROW_FIELDS, "judges", "names", "feature_names", "c
 def fields_of(value: Any) -> dict[str, Any]:
     """Return the fields of a data object."""
     if isinstance(value, Comparisons):
-        # One byte for each item, so that no file speaks of more items than it has bytes.
+        # One byte for each item, so that no file can claim more items than it has bytes.
         items = np.ones(value.n_items, dtype=np.bool_) if value.items is None else value.items
         return {"items": items, **{name: getattr(value, name) for name in _COMPARISONS}}
+    if isinstance(value, KernelRows):
+        return {"values": value.table, "rows": value.row}
     own = ("values",) if isinstance(value, ItemTable) else ("points", "sizes")
     return {name: getattr(value, name) for name in (*own, "names", "feature_names")}
 
@@ -68,4 +71,16 @@ def _comparisons(
     )
 
 
-BUILDERS: dict[str, Any] = {"Comparisons": _comparisons, "Bags": _bags, "ItemTable": _item_table}
+def _kernel_rows(values: Any, rows: Any) -> KernelRows:
+    table = KernelRows.of_training("file", check_items(values, "file").values)
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or rows.min(initial=0) < 0 or rows.max(initial=0) >= len(table):
+        raise DataError("the rows are not those of the kernel matrix")
+    return table[rows.astype(np.intp)]
+
+
+BUILDERS: dict[str, Any] = {
+    "Comparisons": _comparisons,
+    "Bags": _bags,
+    "ItemTable": _item_table,
+    "KernelRows": _kernel_rows,
+}

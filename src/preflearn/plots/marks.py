@@ -15,7 +15,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
+else:  # matplotlib is imported where it draws
+    Axes = Any
 
 # Colours differ in lightness as much as in hue, so that the colour-blind tell them apart.
 SCHEMES: dict[str, dict[str, str]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
@@ -13,10 +13,7 @@ from preflearn.exceptions import DataError
 from preflearn.metrics import Calibration
 from preflearn.metrics.probabilities import calibration_error, check_probabilities, curve_of
 from preflearn.plots.fitted import check_level, require
-from preflearn.plots.marks import GREY, LINE, axes_for, figure_class
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from preflearn.plots.marks import GREY, LINE, Axes, axes_for, figure_class
 
 
 def plot_calibration(

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from preflearn.data.fields import check_count
 from preflearn.plots.fitted import FloatArray, column_of, parameter_names, require
-from preflearn.plots.marks import GREY, LINE, MARK, axes_for, figure_class
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from preflearn.plots.marks import GREY, LINE, MARK, Axes, axes_for, figure_class
 
 # Nats below the maximum.
 _LEVELS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
@@ -28,7 +25,7 @@ def plot_evidence(
 ) -> Axes:
     """Draw the log evidence, relative to its maximum, over one or two hyperparameters.
 
-    How sharply do the data determine the hyperparameters, and did the search find the right hill?
+    How sharply do the data determine the hyperparameters, and did the search find the highest maximum?
 
     Parameters
     ----------
@@ -54,7 +51,7 @@ def plot_evidence(
     Notes
     -----
     Other hyperparameters stay at their chosen values, so an optimum that differs in them is marked where it lies, on a
-    curve at its own evidence (if within 30 nats), but is not a hill of this picture. Each point costs one inference
+    curve at its own evidence (if within 30 nats), but is not a maximum of this picture. Each point costs one inference
     with gradient, n_points² of them for a surface.
 
     Examples
@@ -92,8 +89,8 @@ def plot_evidence(
     if len(shown) == 1:
         # an optimum that differs in other parameters lies off the curve, at a height of its own
         # (optima of a search with a prior of the parameters count its density too)
-        believed = getattr(model, "hyperprior_", None) is not None
-        heights = [model.log_evidence(one.theta, gradient=False) if believed else one.evidence for one in model.optima_]
+        prior = getattr(model, "hyperprior_", None) is not None
+        heights = [model.log_evidence(one.theta, gradient=False) if prior else one.evidence for one in model.optima_]
         height = np.array(heights or [model.log_evidence_]) - top
         at_best = np.append(best, float(model.log_evidence_) - top)
         _curve(ax, grid[0], surface - top, at_best, _apart(np.column_stack([ends, height]), at_best))

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 
 from preflearn.data import Comparisons
-from preflearn.plots.marks import BAND, GREY, LINE, MARK, axes_for, figure_class, preference_colours
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from preflearn.plots.marks import BAND, GREY, LINE, MARK, Axes, axes_for, figure_class, preference_colours
 
 FloatArray = NDArray[np.float64]
 _NAMED = 40  # items whose names are written at the sides

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from preflearn.data.fields import check_count
 from preflearn.exceptions import first_few
-from preflearn.plots.marks import BAND, GREY, LINE, axes_for, figure_class
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from preflearn.plots.marks import BAND, GREY, LINE, Axes, axes_for, figure_class
 
 
 def plot_ranking(ranking: Any, *, top: int | None = None, level: float | None = None, ax: Axes | None = None) -> Axes:

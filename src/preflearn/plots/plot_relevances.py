@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from preflearn.data.fields import check_count
 from preflearn.plots.fitted import FloatArray, feature_names, require
-from preflearn.plots.marks import GREY, LINE, axes_for, figure_class
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from preflearn.plots.marks import GREY, LINE, Axes, axes_for, figure_class
 
 
 def plot_relevances(model: Any, *, top: int = 25, ax: Axes | None = None) -> Axes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
@@ -17,10 +17,7 @@ from preflearn.plots.fitted import (
     require,
     training_items,
 )
-from preflearn.plots.marks import LINE, axes_for, figure_class
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from preflearn.plots.marks import LINE, Axes, axes_for, figure_class
 
 
 def plot_utility(

@@ -9,22 +9,13 @@ from typing import Any
 import numpy as np
 
 from preflearn.analysis import RankResult
-from preflearn.data import Comparisons
-from preflearn.operators import FloatArray, IntArray
+from preflearn.operators import IntArray
 from preflearn.report.markup import clean
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A result as it is shown.
-
-    Attributes
-    ----------
-    result : RankResult
-        What was found.
-    random_state : int
-        Seed of what is drawn or dealt for the report.
-    """
+    """A result as it is shown; ``random_state`` is the seed of what is drawn or dealt for the report."""
 
     result: RankResult
     random_state: int
@@ -60,32 +51,3 @@ class Shown:
         """Return what a model knows the items at these places by."""
         rows = self.rows[places]
         return rows if self.result.data.names is None else self.result.data.names[rows]
-
-    def pairs(self, first: IntArray, second: IntArray) -> Comparisons:
-        """Return pairs of places as comparisons of the same items, with outcomes that mean nothing."""
-        data = self.result.data
-        return data._take(
-            np.zeros(len(first), dtype=np.intp),
-            first=self.rows[first],
-            second=self.rows[second],
-            outcome=np.ones(len(first)),
-            weight=None,
-            group=None,
-            judge=None,
-            judges=None,
-            cluster=None,
-            covariates=None,
-            covariate_names=None,
-        )
-
-    def probabilities(self, places: IntArray) -> FloatArray:
-        """Return P(row is preferred to column) for the items at these places."""
-        model, n = self.result.model, len(places)
-        if hasattr(model, "preference_matrix"):
-            return np.asarray(model.preference_matrix(self.labels(places)).probability)
-        low, high = np.triu_indices(n, 1)
-        chance = np.full((n, n), 0.5)
-        if len(low):
-            first = np.asarray(model.predict_proba(self.pairs(places[low], places[high])))[:, 1]
-            chance[low, high], chance[high, low] = first, 1 - first
-        return chance

@@ -18,15 +18,7 @@ _BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0
 
 
 def clean(value: Any, longest: int = LONGEST) -> str:
-    r"""Return a value as one line of text that can be written anywhere: no controls, no overrides of direction.
-
-    Examples
-    --------
-    >>> clean("two\nlines")
-    'two lines'
-    >>> clean("")
-    '(no name)'
-    """
+    r"""Return a value as one line of text that can be written anywhere: no controls, no overrides of direction."""
     text = " ".join(str(value)[: 4 * longest].split())
     text = text.translate(_BIDI)
     text = "".join(_REPLACED if unicodedata.category(letter) in ("Cc", "Cs") else letter for letter in text)
@@ -75,20 +67,9 @@ def details(summary: str, content: str) -> str:
 def table(
     caption: str, header: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,), key: str = ""
 ) -> str:
-    """Return a table that scrolls inside its frame.
+    """Return a table that scrolls inside its frame; caption and header are text, cells HTML, ``key`` its name.
 
-    Parameters
-    ----------
-    caption : str
-        What the table holds, read out before it; text.
-    header : sequence of str
-        Names of the columns; text.
-    rows : iterable of sequence of str
-        Cells; HTML. The first cell that stands at the left names its row.
-    left : sequence of int, default=(0,)
-        Columns of words, which stand at the left; the others are numbers.
-    key : str, default=""
-        The name of the table on the page.
+    Columns of words stand at the ``left``, and the first of these names its row; the others are numbers.
     """
     words = set(left)
     named = min(words, default=-1)
@@ -127,17 +108,11 @@ def figures(facts: Iterable[tuple[str, str]], kind: str = "facts") -> str:
 
 _NUMBER = ' class="n"'
 _ON_ONE_LINE = ' class="k"'
-LONG = 25  # rows from which on a table scrolls up and down inside its frame
+LONG = 25  # above so many rows a table scrolls inside its frame
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Return a number with a true minus sign.
-
-    Examples
-    --------
-    >>> number(-0.001), number(-1.5), number(float("nan"))
-    ('0.00', '−1.50', '–')
-    """
+    """Return a number with a true minus sign."""
     if not math.isfinite(value):
         return "\N{EN DASH}" if math.isnan(value) else "\N{INFINITY}" if value > 0 else "\N{MINUS SIGN}\N{INFINITY}"
     text = f"{value:,.{digits}f}"

@@ -63,11 +63,10 @@ def next_comparisons(shown: Shown) -> str:
 
 def _suggested(shown: Shown) -> str | None:
     result = shown.result
-    if len(shown.names) > MOST_SUGGESTED or not hasattr(result.model, "likelihood_"):
+    if len(shown.names) > MOST_SUGGESTED:
         return None
     with quiet(Warning):
-        asked = suggestions.model_to_ask(result.data, result.model, result.analysis, random_state=shown.random_state)
-        todo = suggestions.next_comparisons(asked, WANTED, random_state=shown.random_state)
+        todo = suggestions.next_comparisons(result.model, WANTED, random_state=shown.random_state)
     pairs = [
         (clean(a), clean(b), float(gain))
         for a, b, gain in zip(todo.first_name, todo.second_name, todo.gain, strict=True)
@@ -75,12 +74,8 @@ def _suggested(shown: Shown) -> str | None:
     ]
     if not pairs:
         return paragraph("No further comparison of these items is expected to change much.")
-    words = "Each is the one expected to tell most about the utilities, given that those above it will be answered."
-    if todo.criterion == "preference":
-        words = (
-            "The pairs whose outcome is expected to tell most about the preference between the two; where preferences "
-            "run in circles it tells little about others."
-        )
+    what = "preferences" if todo.criterion == "preferences" else "utilities"
+    words = f"Each is the one expected to tell most about the {what}, given that those above it will be answered."
     return _listed(words, pairs, "information (nats)", 3)
 
 

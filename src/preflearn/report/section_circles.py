@@ -110,10 +110,10 @@ def clusters(shown: Shown) -> str:
         return ""
     if result.rankability.n_parts > 1 and not result.rankability.found:
         labels = result.data.parts()[shown.rows]
-        told = (
+        words = (
             "Items of different groups never met, not even through others: they can be ranked within their group only."
         )
-        return paragraph(told) + _groups(shown, labels, None)
+        return paragraph(words) + _groups(shown, labels, None)
     if not result.rankability.found:
         return ""
     n = result.data.n_items
@@ -125,11 +125,11 @@ def clusters(shown: Shown) -> str:
         return paragraph(
             "Found no groups with a clear ranking inside and little between groups: circles run through all items."
         )
-    told = (
+    words = (
         "Items of one group can be ranked among themselves, as far as the last column says; between groups preferences "
         "follow no common order."
     )
-    return paragraph(told) + _groups(shown, labels, found)
+    return paragraph(words) + _groups(shown, labels, found)
 
 
 def _groups(shown: Shown, labels: Any, found: Any) -> str:

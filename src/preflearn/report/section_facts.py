@@ -1,59 +1,36 @@
-"""What the page rests on: the data and how they were read, the models that were tried, and what the words mean."""
+"""What the page rests on: data and how they were read, models that were tried, what words mean, and references."""
 
 from __future__ import annotations
 
 import platform
-import re
+from pathlib import PureWindowsPath
 from typing import Any
 
 import numpy as np
 
 from preflearn._version import __version__
+from preflearn.analysis.analyse import sentence_of
 from preflearn.analysis.suggestions import runs_in_circles
-from preflearn.data.pair_table import contradictions, exact_repeats
+from preflearn.data.pair_table import facts_of
+from preflearn.items import as_items
+from preflearn.messages import WORDS, FileNote
 from preflearn.plots.fitted import parameter_names
 from preflearn.report.context import Shown
 from preflearn.report.markup import bullets, clean, escape, figures, number, paragraph, share, table
-from preflearn.table_format import plural
-
-_FOLDERS = re.compile(r"^(?:[A-Za-z]:)?[^:]*[/\\\\](?=[^/\\\\]+: )")  # of the file that a note is about
 
 
 def data_facts(shown: Shown) -> str:
     """Return how the data were read, and what is in them."""
-    data, result = shown.result.data, shown.result
-    n_pairs = len(data.pairs)
-    used = data.used_items()
-    parts = np.sort(np.unique(data.parts()[used], return_counts=True)[1])[::-1]
-    outcomes = [int(np.count_nonzero(np.sign(data.outcome) == sign)) for sign in (1, 0, -1)]
-    each = 2 * len(data) / max(len(used), 1)
-    facts = [
-        ("items", f"{data.n_items:,} ({len(used):,} compared, {each:.1f} times each on average)"),
-        ("comparisons", f"{len(data):,}"),
-        ("different pairs", f"{n_pairs:,}"),
-        ("outcomes", f"first side {outcomes[0]:,}, ties {outcomes[1]:,}, second side {outcomes[2]:,}"),
-        ("exact repeats", f"{exact_repeats(data):,}"),
-        ("decided both ways", f"{contradictions(data):,} of {plural(n_pairs, 'pair')}"),
-    ]
-    if len(parts) > 1:
-        facts.append(("parts that never met", f"{len(parts):,} (of {_sizes(parts)} items)"))
-    if data.n_features:
-        facts.append(("features", f"{data.n_features:,}"))
-    for word, labels in (("judges", data.judge), ("groups", data.group), ("clusters", data.cluster)):
-        if labels is not None:
-            facts.append((word, f"{len(set(labels.tolist()) - {''}):,}"))
-    if data.covariates is not None:
-        facts.append(("covariates", f"{data.covariates.shape[1]:,}"))
-    if data.weight is not None:
-        facts.append(("weights", f"{float(data.weight.sum()):,.6g} in total"))
-    notes = bullets(escape(clean(_FOLDERS.sub("", line), 600)) for line in result.notes) if result.notes else ""
-    heading = "<h3>How the data were read</h3>" if notes else ""
-    return figures((term, escape(value)) for term, value in facts) + heading + notes
+    facts = facts_of(shown.result.data)
+    table = figures((term, escape(value)) for term, value in facts.items())
+    if not shown.result.notes:
+        return table
+    notes = bullets(escape(clean(_without_folders(note), 600)) for note in shown.result.notes)
+    return f"{table}<h3>How the data were read</h3>{notes}"
 
 
-def _sizes(parts: Any) -> str:
-    shown = ", ".join(f"{size:,}" for size in parts[:5])
-    return shown + (", …" if len(parts) > 5 else "")
+def _without_folders(note: str) -> str:
+    return f"{PureWindowsPath(note.source).name}: {note.text}" if isinstance(note, FileNote) else note
 
 
 def model_facts(shown: Shown) -> str:
@@ -77,19 +54,15 @@ def model_facts(shown: Shown) -> str:
     tried = table("Models that were tried", ["model", "log evidence", "price", "evidence less price"], rows)
     none = "".join(paragraph(f"Not fitted: {escape(clean(str(one), 300))}.") for one in ladder.no_sign)
     left_out = "".join(paragraph(f"Not tried: {escape(clean(str(one), 300))}.") for one in ladder.left_out)
-    return words + tried + none + left_out + _hyperparameters(ladder.model) + _versions()
+    checked = sentence_of(shown.result.checks, WORDS)
+    checks = paragraph(f"Checks: {escape(clean(checked, 1500))}") if checked else ""
+    return words + checks + tried + none + left_out + _hyperparameters(ladder.model) + _versions()
 
 
 def _hyperparameters(model: Any) -> str:
-    theta = getattr(model, "theta_", None)
-    if theta is None or not len(theta):
-        return ""
-    try:
-        names = parameter_names(model)
-    except AttributeError:
-        names = [f"parameter {k + 1}" for k in range(len(theta))]
-    rows = [[escape(clean(key)), f"{np.exp(value):.4g}"] for key, value in zip(names, theta, strict=True)]
-    return table("Learned hyperparameters", ["hyperparameter", "value"], rows[:60])
+    learned = zip(parameter_names(model), np.exp(model.theta_), strict=True)
+    rows = [[escape(clean(key)), f"{value:.4g}"] for key, value in learned]
+    return table("Learned hyperparameters", ["hyperparameter", "value"], rows[:60]) if rows else ""
 
 
 def _versions() -> str:
@@ -138,10 +111,63 @@ def reading_guide(shown: Shown) -> str:
 
 
 def _meaning(model: Any) -> str:
-    """Return what a difference of 1 means, as far as the likelihood says it."""
-    likelihood = getattr(model, "likelihood_", None)
-    if likelihood is None:
-        return ""
-    first, tie, _ = np.asarray(likelihood.probability(np.ones(1), np.zeros(1)))[0]
+    """Return what a difference of 1 means."""
+    first, tie, _ = np.asarray(model.likelihood_.probability(np.ones(1), np.zeros(1)))[0]
     ties = f" (ties, {share(float(tie))} of cases, counted half)" if tie > 0.005 else ""
     return f" An item that is better by 1 wins {share(float(first + tie / 2))} of its comparisons with the other{ties}."
+
+
+REFERENCES: dict[str, str] = {
+    "bradley-terry": "R. A. Bradley and M. E. Terry (1952). Rank analysis of incomplete block designs: I. The method "
+    "of paired comparisons. Biometrika 39, 324-345.",
+    "thurstone": "L. L. Thurstone (1927). A law of comparative judgment. Psychological Review 34, 273-286.",
+    "ties": "P. V. Rao and L. L. Kupper (1967). Ties in paired-comparison experiments: a generalization of the "
+    "Bradley-Terry model. Journal of the American Statistical Association 62, 194-204.",
+    "gp": "W. Chu and Z. Ghahramani (2005). Preference learning with Gaussian processes. Proceedings of the 22nd "
+    "International Conference on Machine Learning, 137-144.",
+    "circles": "S. L. Chau, J. González and D. Sejdinovic (2022). Learning inconsistent preferences with Gaussian "
+    "processes. Proceedings of the 25th International Conference on Artificial Intelligence and Statistics, PMLR 151, "
+    "2266-2281.",
+    "hodge": "X. Jiang, L.-H. Lim, Y. Yao and Y. Ye (2011). Statistical ranking and combinatorial Hodge theory. "
+    "Mathematical Programming 127, 203-244.",
+    "next": "N. Houlsby, F. Huszár, Z. Ghahramani and M. Lengyel (2011). Bayesian active learning for classification "
+    "and preference learning. arXiv:1112.5745.",
+    "bags": "A. Smola, A. Gretton, L. Song and B. Schölkopf (2007). A Hilbert space embedding for distributions. "
+    "Algorithmic Learning Theory, 13-31.",
+}
+
+
+def references(shown: Shown) -> list[str]:
+    """Return the keys of the methods that were used, in order."""
+    result = shown.result
+    terms = result.ladder.terms
+    used = ["thurstone" if terms.utility == "thurstone" else "bradley-terry"]
+    if bool((result.data.outcome == 0).any()):
+        used.append("ties")
+    if terms.on_features or {"reliability", "tastes", "circles"} & set(terms.beside):
+        used.append("gp")
+    if result.rankability is not None or "circles" in terms:
+        used.append("circles")
+    if result.rankability is not None:
+        used.append("hodge")
+    if len(result) > 1:
+        used.append("next")
+    if not as_items(result.data.items).one_row_each:
+        used.append("bags")
+    return used
+
+
+def citations(shown: Shown) -> str:
+    """Return the references of the methods that were used."""
+    what = {
+        "bradley-terry": "the link between utilities and outcomes",
+        "thurstone": "the link between utilities and outcomes",
+        "ties": "ties",
+        "gp": "the model of utilities",
+        "circles": "preferences that run in circles, and groups of comparable items",
+        "hodge": "shares of observed preferences in ranking and circles",
+        "next": "what to compare next",
+        "bags": "items that are bags of points",
+    }
+    lines = (f"{escape(REFERENCES[key])} <span class='soft'>({what[key]})</span>" for key in references(shown))
+    return paragraph("What was used here:") + bullets(lines)

@@ -32,7 +32,7 @@ def features(shown: Shown) -> str:
     tried = any(one.terms.on_features for one in shown.result.ladder.steps)
     if data.items is None and not tried:
         return ""
-    if data.items is None or _ignores_features(shown):
+    if data.items is None or not shown.result.ladder.terms.on_features:
         return paragraph("The chosen model gives each item a utility of its own and does not use the features.")
     if not as_items(data.items).one_row_each:
         return paragraph("The items are bags of points, along whose features a utility has no single curve.")
@@ -66,10 +66,6 @@ def features(shown: Shown) -> str:
     header = header if relevance is None else [*header, "share of relevance"]
     drawn = _figure(labels, reach, curves, order[:MOST_DRAWN])
     return words + drawn + table(caption, header, rows, left=(0, 2))
-
-
-def _ignores_features(shown: Shown) -> bool:
-    return not shown.result.ladder.terms.on_features
 
 
 def _curves(shown: Shown) -> tuple[FloatArray, FloatArray]:

@@ -7,16 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from preflearn.data.pair_table import net_preferences
 from preflearn.operators import FloatArray
 from preflearn.report.context import Shown
 from preflearn.report.markup import details, isolated, name, number, paragraph, table
 from preflearn.report.svg import Drawing
-from preflearn.structure.graph import net_preferences
 from preflearn.table_format import plural, shortened
 
 MOST = 60  # items
 UPRIGHT = 14  # items up to which names are written level
-CROWDED = 25  # items from which on the figure keeps a least width
+CROWDED = 25  # above so many items the figure has a minimum width
 MOST_PAIRS = 100  # rows of the table
 
 

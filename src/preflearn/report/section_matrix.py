@@ -21,7 +21,7 @@ def matrix(shown: Shown) -> str:
     if n < 2:
         return ""
     places = np.arange(min(n, MOST))
-    chance = shown.probabilities(places)
+    chance = np.asarray(shown.result.model.preference_matrix(shown.labels(places)).probability)
     which = f"the first {MOST} of {n:,} items" if n > MOST else f"{n} items"
     words = paragraph(
         f"Probability that the item of the row is preferred to the item of the column in one comparison, for {which}, "

@@ -15,13 +15,6 @@ class Drawing:
     ----------
     width, height : float
         Size of the box; the page shows it as wide as there is room, up to 1.3 times this.
-
-    Examples
-    --------
-    >>> drawing = Drawing(100, 20)
-    >>> drawing.line(0, 10, 100, 10, "axis")
-    >>> drawing.html("one", "A line", "It is level.", "What the line says.")[:39]
-    '<figure class="drawn" id="figure-one"><'
     """
 
     def __init__(self, width: float, height: float) -> None:
@@ -78,13 +71,7 @@ def at(value: float) -> str:
 
 
 def spread_ticks(low: float, high: float, count: int = 5) -> list[float]:
-    """Return round numbers between two values, about ``count`` of them.
-
-    Examples
-    --------
-    >>> spread_ticks(-1.2, 2.3)
-    [-1.0, 0.0, 1.0, 2.0]
-    """
+    """Return round numbers between two values, about ``count`` of them."""
     if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
         return [low] if math.isfinite(low) else []
     rough = (high - low) / count

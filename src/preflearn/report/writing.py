@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import datetime
+import hashlib
 import os
-import re
 from collections.abc import Callable, Iterable
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 from preflearn._disk import atomic_file
 from preflearn._version import __version__
 from preflearn.analysis import RankResult
 from preflearn.exceptions import quiet
-from preflearn.report.citations import citations
 from preflearn.report.context import Shown
 from preflearn.report.markup import clean, escape, paragraph
-from preflearn.report.script import SCRIPT, SCRIPT_SOURCE
 from preflearn.report.section_asking import judges, next_comparisons
 from preflearn.report.section_calibration import calibration
 from preflearn.report.section_circles import clusters, rankability, rankability_figures
-from preflearn.report.section_facts import data_facts, model_facts, reading_guide
+from preflearn.report.section_facts import citations, data_facts, model_facts, reading_guide
 from preflearn.report.section_features import features
 from preflearn.report.section_graph import graph
 from preflearn.report.section_matrix import matrix
@@ -49,6 +48,11 @@ EXPERT: tuple[tuple[str, str, Section], ...] = (
     ("model", "Model", model_facts),
     ("citing", "How to cite the methods", citations),
 )
+# The few lines that make the table of items sortable and searchable; the page is whole without them. Rows that are
+# folded away join the first table, whose frame scrolls; numbers are read as they are shown: "<1 %" comes before "1 %".
+SCRIPT = (Path(__file__).parent / "items.js").read_text("utf-8")
+# What the page's policy lets run: this script, by its hash, and no other.
+SCRIPT_SOURCE = f"'sha256-{base64.b64encode(hashlib.sha256(SCRIPT.encode()).digest()).decode('ascii')}'"
 POLICY = (
     f"default-src 'none'; style-src 'unsafe-inline'; script-src {SCRIPT_SOURCE}; img-src data:; base-uri 'none'; "
     "form-action 'none'"
@@ -129,7 +133,7 @@ def report_html(
         raise TypeError(f"report: give a RankResult, as preflearn.rank returns it; got {type(result).__name__}.")
     shown = Shown(result, random_state)
     heading = f"Ranking of {plural(len(result), 'item')}" if title is None else clean(title, 200)
-    file = None if source is None else re.split(r"[/\\\\]", source.rstrip("/\\"))[-1]
+    file = None if source is None else PureWindowsPath(source).name
     counts = f"{plural(len(result), 'item')}, {plural(len(result.data), 'comparison')}"
     said = [escape(clean(one, 300)) for one in (author, date, file) if one is not None]
     plain, expert = _sections(PLAIN, shown), _sections(EXPERT, shown)
@@ -177,5 +181,5 @@ def _softly(make: Section, shown: Shown) -> str:
             return make(shown)
     except Exception as error:  # a part that fails must not take the others with it
         reason = clean(error, 300) if str(error) else ""
-        told = f"{type(error).__name__}{': ' if reason else ''}{reason}"
-        return paragraph(f"This part could not be computed ({escape(told)}).", kind="failed")
+        cause = f"{type(error).__name__}{': ' if reason else ''}{reason}"
+        return paragraph(f"This part could not be computed ({escape(cause)}).", kind="failed")

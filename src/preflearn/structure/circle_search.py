@@ -17,9 +17,10 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from preflearn.data import Comparisons
 from preflearn.exceptions import quiet
 from preflearn.models import BradleyTerry, PreferenceGP
-from preflearn.models._sum_of_terms import start_kernel
-from preflearn.models.bradley_terry import utilities_by_least_squares
+from preflearn.models.bradley_terry import SPREAD, utilities_by_least_squares
 from preflearn.structure.graph import FloatArray, IntArray, pairs_in_circles, wins_in_order
+from preflearn.terms import pair_operator
+from preflearn.terms.utility import start_kernel
 
 # Nats that a free parameter costs. A needless parameter gains more than this in fewer than one case of twenty; see the
 # simulation in tests/structure/test_structure_rankability.py.
@@ -30,13 +31,14 @@ CHEAP = 120  # distinct pairs for which several starts are cheap
 # With few pairs, circles are learned unless there is no sign of them; with more, only below the p-value HINT.
 FEW_PAIRS = 600
 HINT = 0.04
-WEAK = 1.5  # deviation of the weak prior of BradleyTerry(prior="auto")
+OWN, CYCLIC = "own effect constant value", "cyclic own effect constant value"  # variances of items without features
 VARIANCES = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)  # starts of a search without features
 FAR = 1e4  # length scale, in ranges of a feature, with which the feature has no effect
 SCALES = (0.0, 0.25, 0.5, 1.0)  # length scales of circles in the test, in typical distances of two items
 ROUGHEST = 0.1  # start of a search where the test finds a length scale of 0
 # The simulations of residuals.
 SIMULATIONS, FEWER = 999, 199
+ENOUGH = 50  # simulations as cyclic as the data, after which no more are drawn (Besag and Clifford, 1991)
 LARGE = 2e6  # multiplications of one simulation above which there are fewer
 TOGETHER, BLOCK = 111, 2_500_000  # most simulations, and outcomes, drawn at a time
 FEW_ROWS = 20_000  # of which each is drawn by itself; of more, rows about one pair are drawn as counts
@@ -74,7 +76,9 @@ class Circles(NamedTuple):
     @property
     def log_odds(self) -> float:
         """Log odds of circles by the two evidences, at most what the p-value of the residuals allows."""
-        most = -PRICE if self.p_value >= NO_SIGN else _most(self.p_value)
+        # the highest log odds that a p-value can mean (Sellke, Bayarri and Berger, 2001)
+        p = self.p_value
+        most = -PRICE if p >= NO_SIGN else -math.log(-math.e * p * math.log(p))
         if self.both is None:
             return most
         found = penalised_evidence(self.both) - penalised_evidence(self.ranking)
@@ -125,11 +129,11 @@ def look_for_circles(ranking: Any, screen: Screen | None, random_state: Any) -> 
     return Circles(ranking, few, sign.p_value, sign.along)
 
 
-def _refitted(model: Any, **parts: Any) -> PreferenceGP:
+def _refitted(model: Any, start: dict[str, float] | None = None, **parts: Any) -> PreferenceGP:
     """Return the same model with other parts, fitted to the same comparisons."""
     with quiet():
         changed = clone(as_gp(model)).set_params(hyperparameters="maximise", **parts)
-        return cast(PreferenceGP, changed.fit(model.comparisons_))
+        return cast(PreferenceGP, changed.fit(model.comparisons_, start=start))
 
 
 def without_utility(model: Any) -> PreferenceGP:
@@ -137,6 +141,7 @@ def without_utility(model: Any) -> PreferenceGP:
     kernel = getattr(model, "cyclic_kernel", None)
     return _refitted(
         model,
+        {name: value for name, value in learned(model).items() if name.startswith("cyclic ")},
         kernel=None,
         cyclic_kernel=_plain_kernel(model.comparisons_) if kernel is None else kernel,
         own_effect=False,
@@ -155,10 +160,10 @@ def as_gp(model: Any) -> PreferenceGP:
     assert isinstance(model, BradleyTerry)
     given = not isinstance(model.prior, str)
     return PreferenceGP(
-        ConstantKernel(model.prior_variance_, "fixed" if given else (1e-5, 1e5)),
+        ConstantKernel(model.prior_variance_, "fixed") if given else ConstantKernel(),
         model.link,
         model.inference,
-        hyperprior=WEAK if model.prior == "auto" else None,
+        hyperprior=SPREAD if model.prior == "auto" else None,
         ties=model.ties,
         side=model.side,
         cluster=model.cluster,
@@ -168,30 +173,33 @@ def as_gp(model: Any) -> PreferenceGP:
 
 
 def _without_features(model: PreferenceGP, ranking: Any) -> PreferenceGP:
-    """Fit circles that are independent from pair to pair beside a ranking, starting from half of its variance."""
+    """Fit circles that are independent from pair to pair beside a ranking, starting from half of its variance.
+
+    Both kernels stay those of a first guess, as the weak prior of variances is centred there: it may not move to where
+    this search starts, which is far away if no outcome contradicts the circles.
+    """
     X = ranking.comparisons_
-    known = learned(ranking)
-    own = known.get("variance", known.get("own effect constant value"))
-    if own is not None:
-        model.set_params(kernel=ConstantKernel(max(0.5 * own, 0.1)))
     model.set_params(cyclic_kernel=ConstantKernel())
-    start = best_variance(model, X, "cyclic own effect constant value")
-    return cast(PreferenceGP, model.set_params(cyclic_kernel=ConstantKernel(start)).fit(X))
+    start = learned(ranking)
+    if OWN in start:
+        start[OWN] = max(0.5 * start[OWN], 0.1)
+    start[CYCLIC] = best_variance(model, X, CYCLIC, start)
+    return model.fit(X, start=start)
 
 
-def best_variance(model: PreferenceGP, X: Comparisons, name: str) -> float:
-    """Return the best of a few values of a variance, to start a search from.
+def best_variance(model: PreferenceGP, X: Comparisons, name: str, start: dict[str, float] | None = None) -> float:
+    """Return the best of a few values of a variance, to start a search from; ``start`` has those of others.
 
     The evidence may have two maxima, one of them without any preferences. A few values find the higher one with fewer
     evaluations than random starts.
     """
     tried = clone(model).set_params(hyperparameters="fixed").fit(X)
-    place = tried.theta_names_.index(name)
-    found = []
-    for variance in VARIANCES:
-        theta = tried.theta_.copy()
-        theta[place] = math.log(variance)
-        found.append(tried.log_evidence(theta, gradient=False))
+    known = dict(zip(tried.theta_names_, tried.theta_.tolist(), strict=True))
+    known |= {other: math.log(value) for other, value in (start or {}).items()}
+    found = [
+        tried.log_evidence(list((known | {name: math.log(variance)}).values()), gradient=False)
+        for variance in VARIANCES
+    ]
     return VARIANCES[int(np.argmax(found))]
 
 
@@ -213,10 +221,15 @@ def penalised_evidence(model: Any) -> float:
 
 
 def price(model: Any) -> float:
-    """Return the nats that learned parameters cost, and the choice of the features that circles follow."""
+    """Return the nats that learned parameters cost, and the choice of the features that circles follow.
+
+    The length scale of circles, or the first one, is free: it means nothing where there are no circles, and the test of
+    the residuals bounds how often such a model is taken by chance.
+    """
     n = n_learned(model)
     chosen = getattr(model, "n_features_in_", 1) if n < len(model.theta_) else 1
-    return PRICE * n + math.log(chosen * (chosen + 1) / 2)
+    free = any(name.startswith("cyclic length scale") for name in getattr(model, "theta_names_", ()))
+    return PRICE * (n - free) + math.log(chosen * (chosen + 1) / 2)
 
 
 def n_learned(model: Any) -> int:
@@ -228,13 +241,9 @@ def n_learned(model: Any) -> int:
 
 
 def learned(model: Any) -> dict[str, float]:
-    """Return the hyperparameters by name, as ``fit(start=)`` takes them."""
-    return dict(zip(model.theta_names_, np.exp(model.theta_).tolist(), strict=True))
-
-
-def _most(p_value: float) -> float:
-    """Return the highest log odds that a p-value can mean, -log(-e p log p) (Sellke, Bayarri and Berger, 2001)."""
-    return -math.log(-math.e * p_value * math.log(p_value))
+    """Return the hyperparameters by name, as ``fit(start=)`` of `PreferenceGP` takes them."""
+    found = dict(zip(model.theta_names_, np.exp(model.theta_).tolist(), strict=True))
+    return {OWN if name == "variance" else name: value for name, value in found.items()}
 
 
 def chance(X: Comparisons, *, normal: bool) -> float:
@@ -285,12 +294,11 @@ def _utility(ranking: Any) -> Any:
     return ranking._solution.problem.parts["utility"]
 
 
-def row_reliabilities(model: Any) -> FloatArray | None:
-    """Return the reliability of the judge of every comparison of a model; None if all are 1."""
-    learned = getattr(model, "reliability_", None)
-    if learned is None:
-        return None
-    of_judge = dict(zip(model.judges_.tolist(), learned.tolist(), strict=True))
+def row_reliabilities(model: Any) -> FloatArray:
+    """Return the reliability of the judge of every comparison of a model; 1 where none were learned."""
+    of_judge = model.reliabilities
+    if of_judge is None:
+        return np.ones(len(model.comparisons_))
     return np.array([of_judge.get(name, 1.0) for name in model.comparisons_.judge.tolist()])
 
 
@@ -319,7 +327,8 @@ def cyclic_residuals(
     removed that a utility of each item would explain without a prior (one Newton step): r - WA (A'WA)⁻ A'r, W the
     information of the pairs. If the compared pairs close no circle, nothing is left: the p-value is 1 without any
     simulation. It is also 1 if one order of items without features agrees with all outcomes. Of several kernels the
-    smallest p-value counts, in the simulations as well.
+    smallest p-value counts, in the simulations as well. Once 50 of them are as cyclic as the data, the rest are not
+    drawn: a p-value of 0.5 is then known to 0.05, one of 0.2 to 0.03, and those up to 0.05 come from all of them.
 
     With ``functions`` of single features, circles along one or two of them count as one more kernel: the statistic is
     the largest squared norm of Φ_a'RΦ_b over features a and b, in units of its deviation. It finds circles that follow
@@ -338,16 +347,12 @@ def cyclic_residuals(
     if not inside.any() or (by_name and not likelihood.normal and wins_in_order(X)):
         return Sign(1.0, 0)
     scale = row_reliabilities(ranking)
-    kinds = (
-        ranking._statements.cell
-        if scale is None
-        else np.unique(np.stack([ranking._statements.cell, scale]), axis=1, return_inverse=True)[1].ravel()
-    )
+    cell = ranking._statements.cell
+    kinds = cell if (scale == 1.0).all() else np.unique([cell, scale], axis=1, return_inverse=True)[1].ravel()
     trials = _trials(kinds, weight, exact=likelihood.normal)
     turn = sign[trials.row]  # the sides of a trial are those of its first row
     z = ranking.predict_difference(X[trials.row], side=bool(ranking.side))
     slopes = likelihood.log_density(_signs(X, likelihood), z[trials.of] * (sign * turn[trials.of])).first
-    scale = np.ones(len(X)) if scale is None else scale
     observed = pairs.sums(sign * scale * (weight * slopes))
     of_pairs = sp.csr_array((turn * scale[trials.row], (place[trials.row], np.arange(len(z)))), shape=(m, len(z)))
     draw, information = _simulator(likelihood, z, trials, rng)
@@ -360,16 +365,20 @@ def cyclic_residuals(
     smallest = 1e-12 * float(np.square(pairs.count).sum())  # rounding
     seen = [_stacked(parts, cyclic(observed[:, None])) * (1 - 1e-9) - smallest]
     at_once = int(np.clip(BLOCK // len(z), 1, TOGETHER))
-    for start in range(0, count, at_once):
-        seen.append(_stacked(parts, cyclic(of_pairs @ draw(min(at_once, count - start)))))
-    every = np.concatenate(seen)
+    for start in range(0, count, TOGETHER):
+        stop = min(start + TOGETHER, count)
+        for first in range(start, stop, at_once):
+            seen.append(_stacked(parts, cyclic(of_pairs @ draw(min(at_once, stop - first)))))
+        alone, each = np.split(np.concatenate(seen), [len(kernels)], axis=1)
+        found = _smallest_p(alone if functions is None else np.column_stack([alone, _units(each).max(axis=1)]))
+        if found * len(alone) >= ENOUGH:
+            break
     if functions is None:
-        return Sign(_smallest_p(every), _strongest(every))
-    alone, each = np.split(every, [len(kernels)], axis=1)
+        return Sign(found, _strongest(alone))
     whole, some = _gain(alone), _gain(each)
     a, b = (side[int(np.argmax(some))] for side in np.triu_indices(functions.shape[1]))
     along = tuple(sorted({int(a), int(b)})) if some.max() - math.log(len(some)) > whole.max() else ()
-    return Sign(_smallest_p(np.column_stack([alone, _units(each).max(axis=1)])), _strongest(alone), along)
+    return Sign(found, _strongest(alone), along)
 
 
 def _without_utilities(ends: tuple[Any, Any], n: int, W: FloatArray, inside: Any) -> Any:
@@ -378,14 +387,14 @@ def _without_utilities(ends: tuple[Any, Any], n: int, W: FloatArray, inside: Any
     Up to a thousand items A'WA is dense; for more, systems with it are solved by conjugate gradients.
     """
     if n <= DENSE:
-        A = _differences(ends, n)
+        A = pair_operator(*ends, n)
         values, V = np.linalg.eigh((A.T @ sp.diags_array(W) @ A).toarray())
         known = values > ROUNDING * max(float(values[-1]), SMALLEST)
         root = V[:, known] / np.sqrt(values[known])
         return lambda r: np.asarray(r - W[:, None] * (A @ (root @ (root.T @ (A.T @ r)))))
     used, numbers = np.unique(np.stack([side[inside] for side in ends]), return_inverse=True)
     low, high = numbers.reshape(2, -1)
-    A = _differences((low, high), len(used))
+    A = pair_operator(low, high, len(used))
     explained = utilities_by_least_squares(A, W[inside])
 
     def cyclic(r: FloatArray) -> FloatArray:
@@ -394,13 +403,6 @@ def _without_utilities(ends: tuple[Any, Any], n: int, W: FloatArray, inside: Any
         return out
 
     return cyclic
-
-
-def _differences(ends: tuple[Any, Any], n: int) -> Any:
-    m = len(ends[0])
-    return sp.csr_array(
-        (np.tile([1.0, -1.0], m), (np.repeat(np.arange(m), 2), np.ravel(np.column_stack(ends)))), (m, n)
-    )
 
 
 def _stacked(parts: Any, r: FloatArray) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,11 +14,11 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from preflearn.data import Comparisons
+from preflearn.data.pair_table import net_preferences
 from preflearn.exceptions import DataError, quiet
 from preflearn.models import PreferenceGP
-from preflearn.structure.graph import FloatArray, net_preferences, shares
+from preflearn.structure.graph import FloatArray, shares
 
-ABSTAIN = 0.6  # probability of the winner below which a partial ranking does not compare
 MOST = 10  # clusters that "auto" considers
 MOSTLY = 0.6  # least share of all preferences that rankings within clusters must explain
 
@@ -39,6 +39,9 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
     assign : {"affinity", "kmeans"}, default="affinity"
         How items are put into clusters: by the size of preferences between them, or by k-means on the leading singular
         vectors, as in the paper.
+    abstention : float, default=0.6
+        For "partial": probability of the likely winner, from 0.5 to 1, below which two items count as not comparable.
+        At 0.5 nothing is left out, which is "svd".
     model : PreferenceGP, default=None
         For "gpgp" the model to fit; None is ``PreferenceGP(cyclic_kernel="rbf")``, which needs features.
     random_state : int, RandomState or None, default=None
@@ -70,12 +73,14 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
     spectrally for "gpgp", and by k-means on normalised rows of U U' otherwise (observed preferences are all of one
     size). Utilities are the means of the rows of the matrix within each cluster. *Differences from the paper*:
     "affinity", which finds more of the right clusters in the paper's simulation
-    (``examples/inconsistent_preferences.py``); and the number of clusters, which the paper reads from the gap in
+    (``preflearn reproduce gpgp-fig3``); and the number of clusters, which the paper reads from the gap in
     the spectrum.
 
     References
     ----------
     Chau, González and Sejdinovic, "Learning inconsistent preferences with Gaussian processes", 2022, section 3.2.
+    Cheng, Hüllermeier, Waegeman and Welker, "Label ranking with partial abstention based on thresholded probabilistic
+    models", 2012.
 
     Examples
     --------
@@ -93,6 +98,7 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "method": [StrOptions({"gpgp", "svd", "partial"})],
         "assign": [StrOptions({"affinity", "kmeans"})],
+        "abstention": [Interval(Real, 0.5, 1, closed="both")],
         "model": [HasMethods(["fit", "preference_matrix"]), None],
         "random_state": ["random_state"],
     }
@@ -103,12 +109,14 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         method: Literal["gpgp", "svd", "partial"] = "gpgp",
         *,
         assign: Literal["affinity", "kmeans"] = "affinity",
+        abstention: float = 0.6,
         model: Any = None,
         random_state: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
         self.method = method
         self.assign = assign
+        self.abstention = abstention
         self.model = model
         self.random_state = random_state
 
@@ -215,10 +223,8 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
         if self.method == "partial":
             P = PreferenceGP(ties=ties, random_state=self.random_state).fit(X).preference_matrix().probability
             sure = np.maximum(P, 1 - P)[pairs.low, pairs.high]
-            net = np.where(sure < ABSTAIN, 0.0, net)
-        G = np.zeros((X.n_items, X.n_items))
-        G[pairs.low, pairs.high], G[pairs.high, pairs.low] = net, -net
-        return G
+            net = np.where(sure < self.abstention, 0.0, net)
+        return np.asarray(pairs.matrix(net, -net).toarray())
 
 
 def _spectral(size: FloatArray, count: int) -> FloatArray:

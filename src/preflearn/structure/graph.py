@@ -24,7 +24,8 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import lsmr
 
 from preflearn.data import Comparisons
-from preflearn.data.pair_table import PairTable
+from preflearn.data.pair_table import PairTable, net_preferences
+from preflearn.terms import pair_operator
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -32,32 +33,10 @@ IntArray = NDArray[np.intp]
 MOST_TRIANGLES = 1_000_000
 
 
-def net_preferences(X: Comparisons) -> tuple[PairTable, FloatArray]:
-    """Return the pairs that were compared, and the mean outcome of each, seen from its lower item.
-
-    Examples
-    --------
-    >>> from preflearn import Comparisons
-    >>> pairs, net = net_preferences(Comparisons(None, ["a", "b", "a"], ["b", "a", "b"]))
-    >>> net.round(3), pairs.count
-    (array([0.333]), array([3.]))
-    """
-    if X.weight is not None and not X.weight.all():
-        X = X[np.flatnonzero(X.weight)]
-    value = X.pairs.sign * X.outcome
-    return X.pairs, X.pairs.sums(value if X.weight is None else X.weight * value) / X.pairs.count
-
-
 def pairs_in_circles(low: IntArray, high: IntArray, n_items: int) -> NDArray[np.bool_]:
     """Return which pairs are left when items with one opponent are dropped, again and again: none of a forest.
 
     These are the pairs on a circle of the comparison graph, whoever won, and on the ways between two circles.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pairs_in_circles(np.array([0, 0, 1, 2, 3]), np.array([1, 2, 2, 3, 4]), 5)
-    array([ True,  True,  True, False, False])
     """
     ends = np.stack([low, high])
     left = np.arange(low.shape[0])
@@ -92,15 +71,7 @@ def wins_in_order(X: Comparisons) -> bool:
 
 
 def cyclic_triads(pairs: PairTable, net: FloatArray) -> tuple[int, int]:
-    """Return how many triples of items run in a circle, and how many were compared with each other, without draws.
-
-    Examples
-    --------
-    >>> from preflearn import Comparisons
-    >>> data = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"])
-    >>> cyclic_triads(*net_preferences(data))
-    (1, 1)
-    """
+    """Return how many triples of items run in a circle, and how many were compared with each other, without draws."""
     circles, triples = triads_by_item(pairs, net)
     return round(circles.sum() / 3), round(triples.sum() / 3)
 
@@ -114,12 +85,32 @@ def triads_by_item(pairs: PairTable, net: FloatArray) -> tuple[FloatArray, Float
     return np.asarray(circles, dtype=np.float64), np.asarray(triples, dtype=np.float64)
 
 
-def average_clustering(pairs: PairTable) -> float:
-    """Return the average clustering coefficient of the comparison graph, over items that were compared.
+def average_clustering(X: Comparisons) -> float:
+    """Return the average clustering coefficient of the comparison graph.
 
-    The coefficient of an item is the share of pairs of its opponents that have been compared with each other, 0 for
-    items with one opponent.
+    Answers: how often did two opponents of an item meet each other? Only where they did can preferences run in circles
+    of three; the paper on inconsistent preferences reports the coefficient as a sign of how hard a ranking is.
+
+    Parameters
+    ----------
+    X : Comparisons
+        What was compared; who won, and how often, does not count.
+
+    Returns
+    -------
+    float
+        Mean over items that were compared of the share of pairs of their opponents that were compared with each other,
+        0 for items with one opponent.
+
+    Examples
+    --------
+    >>> from preflearn import Comparisons
+    >>> from preflearn.structure import average_clustering
+    >>> matches = Comparisons(None, ["ann", "bob", "cy", "cy"], ["bob", "cy", "ann", "di"])
+    >>> round(average_clustering(matches), 3)
+    0.583
     """
+    pairs, _ = net_preferences(X)
     half = _graph(pairs.low, pairs.high, pairs.n_items)
     U = half + half.T
     degree: FloatArray = np.asarray(U.sum(axis=1)).ravel()
@@ -141,12 +132,6 @@ def strongest_cycles(
     Edges lead from ``first`` (preferred) to ``second``. Every cycle found is the shortest one through its weakest edge
     among edges that are no weaker. Reachability is kept up to date, n² bits for n items and at most n³ of them
     touched in all, so that a search is made only where there is a cycle to find.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> strongest_cycles(np.array([0, 1, 2]), np.array([1, 2, 0]), np.array([0.9, 0.8, 0.7]), 1)
-    [(0.7, [0, 1, 2])]
     """
     after: dict[int, list[int]] = {}
     found: list[tuple[float, list[int]]] = []
@@ -190,13 +175,6 @@ def smith_sets(beats: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
     Sorted by the number of items beaten, it is the first k for the smallest k whose wins add up to all within and all
     against the rest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> circle = np.array([[0, 1, 0, 1], [0, 0, 1, 1], [1, 0, 0, 1], [0, 0, 0, 0]], dtype=bool)
-    >>> smith_sets(circle[None])
-    array([[ True,  True,  True, False]])
     """
     wins = beats.sum(axis=2)
     n = wins.shape[1]
@@ -224,20 +202,10 @@ class Hodge:
 
 
 def hodge(pairs: PairTable, net: FloatArray) -> Hodge:
-    """Decompose net preferences.
-
-    Examples
-    --------
-    >>> from preflearn import Comparisons
-    >>> throws = Comparisons(None, ["rock", "scissors", "paper"], ["scissors", "paper", "rock"])
-    >>> h = hodge(*net_preferences(throws))
-    >>> round(h.gradient, 6), round(h.curl, 6), round(h.harmonic, 6)
-    (0.0, 1.0, 0.0)
-    """
+    """Decompose net preferences."""
     m, n, weight = len(pairs), pairs.n_items, pairs.count
     root = np.sqrt(weight)
-    rows = np.tile(np.arange(m), 2)
-    A = sp.csr_array((np.repeat([1.0, -1.0], m), (rows, np.concatenate([pairs.low, pairs.high]))), shape=(m, n))
+    A = pair_operator(pairs.low, pairs.high, n)
     scores = _least_squares(sp.diags_array(root) @ A, root * net)
     gradient = A @ scores
     triples, complete = triangles(pairs)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.fields import check_count
+from preflearn.data.pair_table import net_preferences
 from preflearn.exceptions import quiet
 from preflearn.models import BradleyTerry, PreferenceGP
 from preflearn.structure.circle_search import (
@@ -37,7 +38,6 @@ from preflearn.structure.graph import (
     average_clustering,
     cyclic_triads,
     hodge,
-    net_preferences,
     shares,
     smith_sets,
     strongest_cycles,
@@ -105,9 +105,10 @@ def rankability(
     -----
     One model has utilities, the other also a cyclic part (equation 4 of the paper; independent from pair to pair for
     items without features). The odds of circles are the ratio of their evidences, where each free parameter costs 1.5
-    nats. Without features only repeated comparisons, or circles, can tell a cyclic part from noise. With three features
-    or more, circles may also follow one or two of them, if the residuals show this more clearly than for all features;
-    the choice costs the logarithm of the number of pairs of features.
+    nats, but for a length scale of circles, which has no meaning without them. Without features only repeated
+    comparisons, or circles, can tell a cyclic part from noise. With three features or more, circles may also follow one
+    or two of them, if the residuals show this more clearly than for all features; the choice costs the logarithm of the
+    number of pairs of features.
 
     Evidence for circles may only mean that the prior finds such a ranking unlikely, as on a ladder where only
     neighbours met. So outcomes are also simulated from the fitted ranking: circles are found only if the residuals run
@@ -175,7 +176,8 @@ def verdict_on(
     best = models["both" if log_odds >= 0 and found.both is not None else "ranking"]
     learned = learn_preferences(best if answering is None else answering, n_cycles, n_samples, random_state)
     verdict = "undecided" if found.hint else _verdict(log_odds, explained, learned.ranking_share)
-    along = _feature_names(ranking, found.along)
+    names = getattr(ranking, "feature_names_in_", None)
+    along = tuple(f"feature {k}" if names is None else str(names[k]) for k in found.along)
     if verdict in ("rankable", "only noise"):  # circles of the worse model are not reported
         learned, along = learned._replace(cycles=[]), ()
     pairs, net = net_preferences(X)
@@ -186,18 +188,13 @@ def verdict_on(
         log_evidence=evidence,
         hodge=hodge(pairs, net),
         triads=cyclic_triads(pairs, net),
-        clustering=average_clustering(pairs),
+        clustering=average_clustering(X),
         n_parts=1 if X.items is not None else len(np.unique(X.parts()[X.used_items()])),
         n_judges=0 if X.judge is None else len(set(X.judge.tolist()) - {""}),
         models=models,
         along=along,
         **learned._asdict(),
     )
-
-
-def _feature_names(model: Any, features: tuple[int, ...]) -> tuple[str, ...]:
-    names = getattr(model, "feature_names_in_", None)
-    return tuple(f"feature {k}" if names is None else str(names[k]) for k in features)
 
 
 def _verdict(log_odds: float, explained: float, ranking_share: float) -> str:
@@ -234,7 +231,7 @@ class Rankability:
     triads : (int, int)
         Circles of three, and triples that were compared with each other.
     clustering : float
-        Average clustering coefficient of the comparison graph.
+        Average clustering coefficient of the comparison graph (`average_clustering`).
     cycles : list of (float, list)
         Strongest cycles: the probability of the weakest preference, and item names, each preferred to the next.
     n_parts : int
@@ -370,6 +367,7 @@ class Rankability:
             f"  observed: a ranking explains {self.hodge.gradient:.0%}, circles of three "
             f"{self.hodge.curl:.0%}, longer circles {self.hodge.harmonic:.0%}",
             f"  {circles} of {triples} triples run in a circle",
+            f"  average clustering {self.clustering:.2f}: how often two opponents of an item met",
             "  log evidence: " + ", ".join(f"{name} {value:.1f}" for name, value in self.log_evidence.items()),
         ]
         if self.shared:
@@ -435,14 +433,11 @@ def learn_preferences(model: PreferenceGP, n_cycles: int, n_samples: int, random
     else:
         G, P = _preferences(model)
         score, around = G.sum(axis=1), _cycles(model, G, P, n_cycles)
-        parts, ordered = shares(G), _ordered(G)
+        parts = shares(G)
+        ordered = connected_components(G > 0, directed=True, connection="strong")[0] == len(G)
     names = np.arange(len(score)) if model.item_names_ is None else model.item_names_
     named = [(strength, [names[item] for item in cycle]) for strength, cycle in around]
-    return LearnedPreferences(*parts, ordered, named, Winners(model, names, score, n_samples, random_state))
-
-
-def _ordered(G: FloatArray) -> bool:
-    return int(connected_components(G > 0, directed=True, connection="strong")[0]) == len(G)
+    return LearnedPreferences(*parts, bool(ordered), named, Winners(model, names, score, n_samples, random_state))
 
 
 def _preferences(model: PreferenceGP) -> tuple[FloatArray, FloatArray | None]:

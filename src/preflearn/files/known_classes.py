@@ -1,9 +1,4 @@
-"""Everything that a model file can hold, by name. What is not listed here is neither saved nor read.
-
-A new estimator is one line of `ESTIMATORS`: its class, and the check of its parts after reading. It is saved by its
-parameters and by what ``fit`` leaves; one with more than data in it says what a file needs (``_file_state``) and makes
-itself from that (``_from_file_state``).
-"""
+"""Everything that a model file can hold, by name. What is not listed here is neither saved nor read."""
 
 from __future__ import annotations
 
@@ -28,18 +23,33 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from preflearn.baselines import ConstraintSVM, ConstraintSVMCV, PairAugmented
+from preflearn.baselines import (
+    ConstraintSVM,
+    ConstraintSVMCV,
+    LabelConstraintSVM,
+    LabelFrequencies,
+    PageRank,
+    PairAugmented,
+    RankBoost,
+    RankCentrality,
+    RankSVM,
+    SerialRank,
+    SVDRank,
+)
 from preflearn.files import consistency
 from preflearn.inference.average import HyperPosterior
 from preflearn.inference.contract import Info
 from preflearn.inference.search import HyperPrior, Optimum
 from preflearn.kernels.approximate import BasisMap, FourierMap, Nystroem, RandomFourier
 from preflearn.kernels.factor import LinearMap
+from preflearn.kernels.precomputed import Precomputed
 from preflearn.likelihoods import LIKELIHOOD_CLASSES
 from preflearn.metrics.scorers import METRICS, RankingScorer
 from preflearn.models import (
     KPCR,
+    KPCRCV,
     RLS,
+    RLSCV,
     BradleyTerry,
     KPCRank,
     KPCRankCV,
@@ -55,18 +65,15 @@ from preflearn.structure import ComparableClusters
 Check = Callable[[Any], None]
 
 ESTIMATORS: dict[type[Any], Check] = {
-    RLS: consistency.least_squares,
-    RankRLS: consistency.least_squares,
-    RankRLSCV: consistency.least_squares,
-    KPCR: consistency.least_squares,
-    KPCRank: consistency.least_squares,
-    KPCRankCV: consistency.least_squares,
-    PreferenceGP: consistency.of_comparisons,
-    BradleyTerry: consistency.of_comparisons,
+    **dict.fromkeys((RLS, RLSCV, RankRLS, RankRLSCV, KPCR, KPCRCV, KPCRank, KPCRankCV), consistency.least_squares),
+    **dict.fromkeys((ConstraintSVM, ConstraintSVMCV, LabelConstraintSVM), consistency.machine),
+    **dict.fromkeys((PreferenceGP, BradleyTerry), consistency.of_comparisons),
     LabelPreferenceGP: consistency.of_labels,
-    ConstraintSVM: consistency.least_squares,
-    ConstraintSVMCV: consistency.least_squares,
+    LabelFrequencies: consistency.frequencies,
     PairAugmented: consistency.pair_classifier,
+    RankSVM: consistency.least_squares,
+    RankBoost: consistency.stumps,
+    **dict.fromkeys((SerialRank, SVDRank, RankCentrality, PageRank), consistency.item_scores),
     ComparableClusters: consistency.clusters,
     Pipeline: consistency.pipeline,
 }
@@ -118,6 +125,7 @@ KERNELS = _table(
 )
 # By the arguments of their constructor, which are their attributes.
 OBJECTS = KERNELS | _table(
+    Precomputed,
     LinearMap,
     BasisMap,
     FourierMap,

@@ -16,6 +16,10 @@ In units of the length over which the likelihood's curves bend:
 Both rules converge exponentially; the error is about 1e-13. For Gaussian margins I = log(1 + v * precision) / 2. Where
 outcomes may be reversed at some rate, h and the probability of an upset do not vanish: tables hold what is above that.
 
+If only a part d of z is to be learned, z ~ N(d, r) given d and d ~ N(m, v - r), then I(y; d) = H(p̄) - E[H(p(d))] with
+p(d) the predictive probability for N(d, r). It has no bends shorter than √(length² + r), so that the trapezoidal rule
+over the normal density of d does with steps of 0.4 of that, or of the deviation of d.
+
 Where hyperparameters are averaged over, point c of them has weight w_c, z ~ N(m_c, v_c) and its own likelihood. The
 information about everything that is unknown, utilities and hyperparameters, is
 
@@ -36,7 +40,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from preflearn.likelihoods import Likelihood
-from preflearn.models.ranking import DifferencePosterior
+from preflearn.models.ranking import Part
 from preflearn.operators import FloatArray
 
 # Variances, in these units, up to which the series and the rule over the normal density are used.
@@ -46,6 +50,8 @@ _NODES = np.linspace(-9.2, 9.2, 45)
 _WEIGHTS = np.exp(-0.5 * _NODES**2) / np.exp(-0.5 * _NODES**2).sum()
 # Pieces per length over which curves bend, and how many of them are a step of the wide rule.
 _PIECES, _STEP = 32, 12
+# Halvings of these nodes' distance, at most.
+_FINEST = 10
 # Elements of one block of nodes.
 _BLOCK = 1 << 17
 
@@ -138,6 +144,38 @@ def information(likelihood: Likelihood, mean: FloatArray, variance: FloatArray) 
     return np.maximum(gain, 0.0)
 
 
+def partial_information(likelihood: Likelihood, mean: FloatArray, variance: FloatArray, rest: FloatArray) -> FloatArray:
+    """Return the mutual information (m,) of outcome and a part of z ~ N(mean, variance), given which z varies by rest.
+
+    45 predictive probabilities for each, and more where the part varies by more than the curves bend over.
+    """
+    m, v, r = np.broadcast_arrays(np.abs(np.asarray(mean, dtype=np.float64)), variance, rest)
+    if likelihood.normal:
+        noise = likelihood.noise_deviation**2
+        return np.asarray(0.5 * (np.log1p(v / noise) - np.log1p(r / noise)))
+    gain = np.empty(m.shape)
+    alone = r <= 0.0
+    gain[alone] = information(likelihood, m[alone], v[alone])
+    explained, width = v - r, likelihood.bend.length**2 + r
+    tiny = ~alone & (explained <= _SERIES**2 * width)
+    if tiny.any():  # the next term is as much smaller
+        gain[tiny] = 0.5 * explained[tiny] * curvature(likelihood, m[tiny], r[tiny])
+    # nodes 0.4 deviations apart, or as many times nearer as makes steps of 0.4 widths
+    finer = np.maximum(np.ceil(np.log2(np.sqrt(explained / width))), 0.0)
+    finer = np.where(alone | tiny, -1.0, np.minimum(finer, _FINEST))
+    for level in np.unique(finer[finer >= 0]):
+        rows = np.flatnonzero(finer == level)
+        nodes = np.linspace(_NODES[0], _NODES[-1], (_NODES.size - 1) * 2 ** int(level) + 1)
+        weights = np.exp(-0.5 * nodes**2)
+        weights /= weights.sum()
+        step = max(1, _BLOCK // nodes.size)
+        for some in np.split(rows, range(step, rows.size, step)):
+            d = m[some, None] + np.sqrt(explained[some, None]) * nodes
+            given = _entropy(likelihood.probability(d, np.broadcast_to(r[some, None], d.shape))) @ weights
+            gain[some] = _entropy(likelihood.probability(m[some], v[some])) - given
+    return np.maximum(gain, 0.0)
+
+
 def curvature(likelihood: Likelihood, mean: FloatArray, variance: FloatArray) -> FloatArray:
     """Return J (m,): an outcome shrinks the variance of its difference from v to v - J v² on average.
 
@@ -213,12 +251,12 @@ def _wide(likelihood: Any, m: FloatArray, v: FloatArray) -> FloatArray:
 _PIECE_NODES, _PIECE_WEIGHTS = np.polynomial.legendre.leggauss(5)
 
 
-def mixture_information(points: list[DifferencePosterior]) -> FloatArray:
+def mixture_information(points: list[Part]) -> FloatArray:
     """Return the mutual information (m,) of outcome and everything unknown; exactly that of one point if it is alone.
 
     Exchanging the sides of a pair does not matter, to the last bit.
     """
-    gains = [information(point.likelihood, point.mean, np.square(point.std)) for point in points]
+    gains = [information(point.likelihood, point.mean, point.variance) for point in points]
     if len(points) == 1:
         return gains[0]
     weight = np.array([point.weight for point in points])
@@ -227,7 +265,7 @@ def mixture_information(points: list[DifferencePosterior]) -> FloatArray:
         return np.asarray(within + _between_normals(points, weight))
     # whichever item is named first, the better one is put first
     side = np.where(np.sum([point.weight * point.mean for point in points], axis=0) < 0, -1.0, 1.0)
-    p = np.array([point.likelihood.probability(side * point.mean, np.square(point.std)) for point in points])
+    p = np.array([point.likelihood.probability(side * point.mean, point.variance) for point in points])
     between = _entropy(np.tensordot(weight, p, axes=1)) - weight @ _entropy(p)
     return np.asarray(within + np.maximum(between, 0.0))
 
@@ -236,9 +274,9 @@ def _entropy(p: FloatArray) -> FloatArray:
     return np.asarray(-xlogy(p, p).sum(axis=-1))
 
 
-def _between_normals(points: list[DifferencePosterior], weight: FloatArray) -> FloatArray:
+def _between_normals(points: list[Part], weight: FloatArray) -> FloatArray:
     mean = np.array([point.mean for point in points])
-    deviation = np.sqrt([np.square(point.std) + point.likelihood.noise_deviation**2 for point in points])
+    deviation = np.sqrt([point.variance + point.likelihood.noise_deviation**2 for point in points])
     own = weight @ (np.log(deviation) + 0.5 * np.log(2.0 * np.pi * np.e))
     side = np.where(weight @ mean < 0, -1.0, 1.0)
     whole = [normals_entropy(weight, m, d) for m, d in zip((side * mean).T, deviation.T, strict=True)]
