@@ -72,9 +72,9 @@ def test_one_to_three_latents(likelihood, weights):
     for system, seen in problems(likelihood, weights):
         assert system.size <= 3
         exact = by_grid(system, seen, likelihood)
-        mode, told = laplace(system, seen, likelihood)
+        mode, info = laplace(system, seen, likelihood)
         matched, info, _ = ep(system, seen, likelihood)
-        assert told.converged
+        assert info.converged
         assert info.converged
         found.append([errors(mode, exact), errors(matched, exact)])
     by_laplace, by_ep = np.swapaxes(found, 0, 1)  # (problems, 3): nats, deviations of the mean, share of the covariance

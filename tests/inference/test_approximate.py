@@ -185,12 +185,12 @@ def test_paired_kernel_values_are_the_diagonal_of_the_gram_matrix(kernel):
 
 
 def test_every_start_is_kept_and_the_highest_comes_first():
-    def two_hills(theta):
+    def two_objectives(theta):
         value = -((theta[0] ** 2 - 1) ** 2) + 0.1 * theta[0]
         return float(value), np.array([-4 * theta[0] * (theta[0] ** 2 - 1) + 0.1])
 
     bounds = np.array([[-2.0, 2.0]])
-    optima = maximise(two_hills, [np.array([-1.5]), np.array([1.5])], bounds)
+    optima = maximise(two_objectives, [np.array([-1.5]), np.array([1.5])], bounds)
     assert optima[0].theta[0] == pytest.approx(1.0124, abs=1e-3)
     assert optima[1].theta[0] == pytest.approx(-0.987, abs=1e-3)
     assert optima[0].evidence > optima[1].evidence
@@ -200,35 +200,35 @@ def test_every_start_is_kept_and_the_highest_comes_first():
 
 
 def test_an_evaluation_that_fails_is_stepped_back_from_and_one_at_the_start_is_said():
-    def hill_beside_a_cliff(theta):
+    def objective_beside_a_cliff(theta):
         if theta[0] > 1.05:
             return np.nan, np.array([np.nan])
         return -float((theta[0] - 1.0) ** 2), -2 * (theta - 1.0)
 
     bounds = np.array([[-9.0, 9.0]])
-    found, lost = maximise(hill_beside_a_cliff, [np.array([-8.0]), np.array([3.0])], bounds)
+    found, lost = maximise(objective_beside_a_cliff, [np.array([-8.0]), np.array([3.0])], bounds)
     assert found.converged
     assert found.theta[0] == pytest.approx(1.0, abs=1e-4)
     assert not lost.converged
     assert "not finite" in lost.message
 
 
-def test_a_start_that_leads_to_a_lower_hill_is_given_up_and_one_to_a_higher_hill_is_not():
-    def hills(theta):  # flat at the top, so that the last steps gain next to nothing
+def test_a_start_that_leads_to_a_lower_objective_is_given_up_and_one_to_a_higher_objective_is_not():
+    def objectives(theta):  # flat at the top, so that the last steps gain next to nothing
         height, centre = (1.0, -4.0) if theta[0] < 0 else (2.0, 4.0)
         gap, steep = theta - np.array([centre, 0.0]), np.array([1.0, 1e-3])
         return height - float(steep @ gap**4), -4 * steep * gap**3
 
     bounds = np.array([[-9.0, 9.0], [-9.0, 9.0]])
     low, high = np.array([-6.0, 8.0]), np.array([6.0, 8.0])
-    alone = maximise(hills, [low], bounds)[0]
-    first, given_up = maximise(hills, [high, low], bounds)
+    alone = maximise(objectives, [low], bounds)[0]
+    first, given_up = maximise(objectives, [high, low], bounds)
     assert first.evidence == pytest.approx(2.0, abs=1e-3)
     assert given_up.message == "no higher than another start"
     assert given_up.converged
     assert given_up.evaluations < alone.evaluations
     assert given_up.evidence == pytest.approx(alone.evidence, abs=0.01)
-    first, second = maximise(hills, [low, high], bounds)
+    first, second = maximise(objectives, [low, high], bounds)
     assert first.evidence == pytest.approx(2.0, abs=1e-3)
     assert second.message == alone.message != "no higher than another start"
 
@@ -270,14 +270,14 @@ def test_independent_latents_have_a_posterior_like_others(border):
 def test_a_search_begins_with_a_short_step_and_ends_on_one_that_gains_little():
     seen = []
 
-    def hill(theta):
+    def objective(theta):
         seen.append(theta.copy())
         return -float(np.sum(np.cosh(theta - 3.0))), -np.sinh(theta - 3.0)
 
     counts = []
     for gain in (0.0, 0.5):
         seen.clear()
-        maximise(hill, [np.zeros(1)], np.array([[-9.0, 9.0]]), gain=gain)
+        maximise(objective, [np.zeros(1)], np.array([[-9.0, 9.0]]), gain=gain)
         assert abs(seen[1][0]) == pytest.approx(1.0)
         counts.append(len(seen))
     assert counts[1] < counts[0]

@@ -30,7 +30,7 @@ def test_a_flat_evidence_with_its_optimum_in_a_corner_is_the_prior(d):
     assert many.log_evidence == pytest.approx(3.0, abs=0.2)
 
 
-def hill(*peaks):
+def mixture(*peaks):
     """Return the logarithm of a sum of normal densities, (share, mean, deviation) each, and its derivative."""
 
     def evidence(theta):
@@ -51,7 +51,7 @@ def one_parameter(evidence, at, n_points=16, bounds=(-20.0, 20.0)):
 
 @pytest.mark.parametrize("deviation", [0.01, 0.3, 3.0])
 def test_one_parameter_whose_evidence_is_normal(deviation):
-    found, mean, spread = one_parameter(hill((1.0, 1.5, deviation)), [1.5])
+    found, mean, spread = one_parameter(mixture((1.0, 1.5, deviation)), [1.5])
     assert mean == pytest.approx(1.5, abs=1e-3 * deviation)
     assert spread == pytest.approx(deviation, rel=0.01)
     assert found.log_evidence == pytest.approx(-np.log(40.0), abs=1e-3)
@@ -59,20 +59,20 @@ def test_one_parameter_whose_evidence_is_normal(deviation):
 
 
 def test_one_parameter_with_two_optima_counts_both():
-    found, mean, _ = one_parameter(hill((0.7, -10.0, 0.5), (0.3, 8.0, 1.0)), [-10.0, 8.0])
+    found, mean, _ = one_parameter(mixture((0.7, -10.0, 0.5), (0.3, 8.0, 1.0)), [-10.0, 8.0])
     assert mean == pytest.approx(-0.7 * 10 + 0.3 * 8, abs=0.02)
     assert found.log_evidence == pytest.approx(-np.log(40.0), abs=0.01)
 
 
 def test_one_parameter_with_a_plateau_far_from_its_optimum():
-    found, mean, _ = one_parameter(hill((0.5, 5.0, 0.3), (0.5, 0.0, 8.0)), [5.0])
+    found, mean, _ = one_parameter(mixture((0.5, 5.0, 0.3), (0.5, 0.0, 8.0)), [5.0])
     assert mean == pytest.approx(2.5, abs=0.1)
     assert len(found.weight) < 60
 
 
 @pytest.mark.parametrize("end", [-20.0, 20.0])
 def test_one_parameter_whose_optimum_is_at_a_bound(end):
-    found, mean, _ = one_parameter(hill((1.0, end, 1.0)), [end])
+    found, mean, _ = one_parameter(mixture((1.0, end, 1.0)), [end])
     assert mean == pytest.approx(end - np.sign(end) * np.sqrt(2 / np.pi), abs=0.02)
     assert found.log_evidence == pytest.approx(np.log(0.5 / 40), abs=0.02)
 
@@ -111,9 +111,9 @@ def test_a_parameter_with_equal_bounds_is_fixed():
         model = PreferenceGP(constant * length, hyperparameters="average", n_points=16, random_state=0, **more)
         return model.fit(data).predict_proba(data)
 
-    told, fixed = ConstantKernel(2.0, (2.0, 2.0)), ConstantKernel(2.0, "fixed")
-    np.testing.assert_allclose(answer(told, RBF(1.0)), answer(fixed, RBF(1.0)), atol=1e-6)
-    alone = answer(told, RBF(1.0, (1.0, 1.0)))
+    bounded, fixed = ConstantKernel(2.0, (2.0, 2.0)), ConstantKernel(2.0, "fixed")
+    np.testing.assert_allclose(answer(bounded, RBF(1.0)), answer(fixed, RBF(1.0)), atol=1e-6)
+    alone = answer(bounded, RBF(1.0, (1.0, 1.0)))
     np.testing.assert_allclose(
         alone, PreferenceGP(fixed * RBF(1.0), hyperparameters="fixed").fit(data).predict_proba(data)
     )

@@ -19,7 +19,7 @@ def check(seed, inference, *, free=False):
     data, kernel, likelihood, name = problem(seed, free)
     where = f"seed {seed}, {inference}: {name}"
     model = PreferenceGP(kernel, likelihood, inference, n_restarts=0, random_state=0)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.fit(data)
         items = np.arange(data.n_items) if data.items is None else data.items
@@ -35,10 +35,10 @@ def check(seed, inference, *, free=False):
     assert np.all((p >= 0) & (p <= 1)), where
     np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12, err_msg=where)
     np.testing.assert_array_equal(p, q[:, ::-1], err_msg=where)
-    kinds = [warning.category for warning in told]
+    kinds = [warning.category for warning in caught]
     assert (UnfinishedWarning in kinds) == (not model.info_.converged), where
     # a search may end where the data show nothing but noise, items may have equal features, and these are said
-    assert set(kinds) <= {UnfinishedWarning, DataWarning}, (where, told)
+    assert set(kinds) <= {UnfinishedWarning, DataWarning}, (where, caught)
     return model.info_.converged
 
 

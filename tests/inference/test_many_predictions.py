@@ -10,7 +10,9 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from preflearn import Comparisons, PreferenceGP
 from preflearn.inference.contract import Curve
 from preflearn.inference.dense import DenseCurve
+from preflearn.inference.problem import Problem
 from preflearn.likelihoods import Flipped, Probit
+from preflearn.models import _utility_answers
 from preflearn.terms import Items, Rows
 
 
@@ -80,3 +82,23 @@ def test_predictions_of_many_pairs_are_those_of_a_few_at_a_time():
     assert "_explaining" in vars(model._solution.posterior.curve)
     np.testing.assert_allclose(together, parts, rtol=0, atol=1e-11)
     np.testing.assert_array_equal(together, model.predict_proba(pairs.swapped())[:, ::-1])
+
+
+@pytest.mark.parametrize("circles", [False, True])
+def test_pairs_in_parts_are_pairs_at_once(circles, monkeypatch):
+    """Items are whitened once however many pairs ask about them; only pairs with latents of their own come in parts."""
+    rng = np.random.default_rng(1)
+    data = comparisons(rng)
+    kernel = ConstantKernel(1.0) * RBF(1.0)
+    model = PreferenceGP(
+        kernel, own_effect=True, cyclic_kernel=kernel if circles else None, hyperparameters="fixed", random_state=0
+    ).fit(data)
+    whole = model.predict_difference(data, return_std=True)
+    asked = []
+    query = Problem.query
+    monkeypatch.setattr(
+        Problem, "query", lambda self, rows, **more: asked.append(len(rows)) or query(self, rows, **more)
+    )
+    monkeypatch.setattr(_utility_answers, "BLOCK", 40 * model._solution.problem.order)
+    np.testing.assert_allclose(model.predict_difference(data, return_std=True), whole, rtol=1e-10, atol=1e-12)
+    assert asked == ([40, 40, 40, 30] if circles else [150])

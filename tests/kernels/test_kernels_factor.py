@@ -232,8 +232,8 @@ def test_messages(X):
             RandomFourier().fit_map(kernel, X)
     with pytest.raises(DataError, match="X has 2 features; the map was fitted on 6"):
         RandomFourier().fit_map(RBF(), X).transform(X[:, :2])
-    with pytest.raises(ValueError, match="'kmeans'; it must be"):
-        Nystroem(method="kmeans").fit_map(RBF(), X)
+    with pytest.raises(ValueError, match="'kmedians'; it must be"):
+        Nystroem(method="kmedians").fit_map(RBF(), X)
     for bad in (0, 2.5, True):
         with pytest.raises(ValueError, match="whole number"):
             Nystroem(bad).fit_map(RBF(), X)

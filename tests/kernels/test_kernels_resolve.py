@@ -28,6 +28,7 @@ def test_names_are_the_kernels_they_say(X):
         "poly3": polynomial_kernel(X, degree=3, gamma=1.0, coef0=1.0),
         "rbf": rbf_kernel(X, gamma=gamma),
         "laplacian": np.exp(-r),
+        "matern": (1 + np.sqrt(3) * r) * np.exp(-np.sqrt(3) * r),
         "matern32": (1 + np.sqrt(3) * r) * np.exp(-np.sqrt(3) * r),
         "matern52": (1 + np.sqrt(5) * r + 5 * r**2 / 3) * np.exp(-np.sqrt(5) * r),
         "rational_quadratic": 1 / (1 + r**2 / 2),

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 
 from fast_share import cases, every_seed
 from laws.problems import pair_problem, row_problem
-from preflearn import KPCR, Comparisons, KPCRank, KPCRankCV, Nystroem, RankRLS
+from preflearn import KPCR, KPCRCV, Comparisons, KPCRank, KPCRankCV, Nystroem, RankRLS
 from preflearn.inference.exact import component_path
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
@@ -83,7 +83,7 @@ def test_the_path_equals_a_fit_for_every_p(seed):
         T[:, 1] = 2 * T[:, 0]  # depends on an earlier component: weight zero
     if seed % 5 == 0 and P > 3:
         T[:, 2] = 0.0
-    weights = component_path(T, c)
+    weights = component_path(T, c).every()
     assert weights.shape == (P, P)
     rank = [np.linalg.matrix_rank(T[:, :p]) for p in range(P + 1)]
     dependent = np.diff(rank) == 0
@@ -95,16 +95,53 @@ def test_the_path_equals_a_fit_for_every_p(seed):
         np.testing.assert_allclose(T[:, :p] @ w[:p], T[:, :p] @ best, atol=1e-8)
 
 
-def test_the_papers_shortcut_is_another_model():
-    """Zeroing eigenvalues of M (kpcrank 4.2) is not the fit on fewer components; the nested path is."""
+def section_42(K, K_new, L, b, p):
+    """kpcrank section 4.2, literally: all components, all but the p largest eigenvalues of M zeroed; and whether there
+    is one answer, p eigenvalues that are not zero and apart from the next."""
+    n = len(K)
+    _, V, lam, K_test = components(K, K_new, n)
+    V, lam = V[:, lam > 1e-9 * lam[0]], lam[lam > 1e-9 * lam[0]]
+    half = V * np.sqrt(lam)  # V~ Lambda^(1/2)
+    values, vectors = np.linalg.eigh(half.T @ L @ half)
+    values, vectors = np.append(values[::-1], 0.0), vectors[:, ::-1]
+    if len(values) <= p or values[p - 1] < 1e-6 * values[0] or values[p] > 0.999 * values[p - 1]:
+        return None, False
+    w = vectors[:, :p] / values[:p] @ vectors[:, :p].T @ (half.T @ b)
+    return K_test @ V / np.sqrt(lam) @ w, True
+
+
+@every_seed(60, 200)
+def test_components_of_differences_are_section_42_on_groups_and_pairs(seed):
+    X_new = np.random.default_rng(seed).normal(size=(5, 3))
+    p = row_problem(seed)
+    k = 1 + seed % 3
+    expected, single = section_42(GAUSS(p.X), GAUSS(X_new, p.X), p.laplacian, p.laplacian @ p.y, k)
+    if single:
+        options = {"components_of": "differences", "ties": p.ties, "weighting": p.weighting}
+        model = KPCRank(k, GAUSS, **options).fit(p.X, p.y, qid=p.code, sample_weight=p.weight)
+        np.testing.assert_allclose(np.diff(model.predict(X_new)), np.diff(expected), atol=1e-6)
+        Z = model.transform(p.X)
+        np.testing.assert_allclose(Z.T @ p.laplacian @ Z, np.diag(model.eigenvalues_), atol=1e-9 * len(p.X))
+    e = pair_problem(seed)
+    used = np.unique(np.concatenate([e.first, e.second]))
+    L, b = e.laplacian[np.ix_(used, used)], e.rhs[used]
+    expected, single = section_42(GAUSS(e.X[used]), GAUSS(X_new, e.X[used]), L, b, k)
+    if single:
+        data = Comparisons(e.X, e.first, e.second, e.margin, weight=e.weight)
+        model = KPCRank(k, GAUSS, components_of="differences").fit(data)
+        np.testing.assert_allclose(np.diff(model.predict(X_new)), np.diff(expected), atol=1e-6)
+
+
+def test_components_of_differences_and_of_items_are_two_models_that_meet_at_all_components():
     rng = np.random.default_rng(0)
-    T, c = rng.normal(size=(60, 20)) * np.geomspace(3, 0.3, 20), rng.normal(size=60)
-    exact = np.linalg.lstsq(T[:, :8], c, rcond=None)[0]
-    np.testing.assert_allclose(component_path(T, c)[:8, 7], exact, atol=1e-10)
-    values, vectors = np.linalg.eigh(T.T @ T)
-    leading = vectors[:, -8:]
-    shortcut = leading @ (leading.T @ (T.T @ c) / values[-8:])
-    assert np.abs(T @ shortcut - T[:, :8] @ exact).max() > 0.1
+    X, y, qid = rng.normal(size=(20, 3)), rng.normal(size=20), np.arange(20) % 4
+    few, every = (
+        [KPCRank(p, GAUSS, components_of=of).fit(X, y, qid=qid).predict(X) for of in ("items", "differences")]
+        for p in (6, None)
+    )
+    assert np.abs(np.diff(few[0]) - np.diff(few[1])).max() > 0.1
+    gap = every[0] - every[1]
+    np.testing.assert_allclose(gap, np.take([gap[qid == g].mean() for g in range(4)], qid), atol=1e-8)
 
 
 @every_seed(20)
@@ -132,7 +169,16 @@ def test_kpcr_is_least_squares_on_kernel_pca():
 
 
 @pytest.mark.parametrize("kernel", [GAUSS, DotProduct(0.0)], ids=["dual", "primal"])
-@pytest.mark.parametrize("model", [KPCR(3), KPCRank(3), KPCRank(2, ties="exclude", weighting="groups")], ids=repr)
+@pytest.mark.parametrize(
+    "model",
+    [
+        KPCR(3),
+        KPCRank(3),
+        KPCRank(2, ties="exclude", weighting="groups"),
+        KPCRank(3, components_of="differences"),
+    ],
+    ids=repr,
+)
 def test_weights_are_repeated_rows(model, kernel):
     rng = np.random.default_rng(2)
     X, qid = rng.normal(size=(30, 4)), np.arange(30) % 6
@@ -159,14 +205,16 @@ def test_linear_components_agree_in_primal_and_dual_and_with_all_rows_as_basis()
 def test_permuting_rows_changes_nothing():
     p = row_problem(11)
     rows = np.random.default_rng(0).permutation(len(p.y))
-    for model in (KPCRank(3, GAUSS), KPCR(3, GAUSS), KPCRankCV(4, GAUSS, cv=2)):
+    turned = KPCRank(3, GAUSS, components_of="differences")
+    for model in (KPCRank(3, GAUSS), KPCR(3, GAUSS), KPCRankCV(4, GAUSS, cv=2), turned):
         straight = model.fit(p.X, p.y, qid=p.code).predict(p.X)
         np.testing.assert_allclose(model.fit(p.X[rows], p.y[rows], qid=p.code[rows]).predict(p.X), straight, atol=1e-8)
 
 
+@pytest.mark.parametrize("of", ["items", "differences"])
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("kernel", [GAUSS, "linear"], ids=["rbf", "linear"])
-def test_the_cross_validated_path_equals_refitting_every_p(kernel, shared):
+def test_the_cross_validated_path_equals_refitting_every_p(kernel, shared, of):
     from sklearn.model_selection import GroupKFold
 
     from preflearn.metrics import disagreement_error
@@ -174,19 +222,55 @@ def test_the_cross_validated_path_equals_refitting_every_p(kernel, shared):
     rng = np.random.default_rng(5)
     X, qid = rng.normal(size=(60, 5)), np.repeat(np.arange(12), 5)
     y = X[:, 0] + 0.3 * rng.normal(size=60)
-    model = KPCRankCV(6, kernel, cv=4, shared_components=shared).fit(X, y, qid=qid)
+    model = KPCRankCV(6, kernel, components_of=of, cv=4, shared_components=shared).fit(X, y, qid=qid)
+    Z = KPCRank(None if of == "differences" else 6, kernel).fit(X, y, qid=qid).transform(X)
     for j, p in enumerate(model.path_["n_components"]):
         held = np.empty(60)
         for train, test in GroupKFold(4).split(X, groups=qid):
+            if shared and of == "items":
+                fit = RankRLS(1e-12).fit(Z[train, :p], y[train], qid=qid[train])
+                held[test] = fit.predict(Z[test, :p])
+            else:  # components of differences are those of each fold, of the same components of the items
+                one, given = (
+                    (KPCRank(int(p), "linear", components_of=of), Z)
+                    if shared
+                    else (KPCRank(int(p), kernel, components_of=of), X)
+                )
+                held[test] = one.fit(given[train], y[train], qid=qid[train]).predict(given[test])
+        assert model.path_["error"][0, j] == pytest.approx(disagreement_error(y, held, qid=qid), abs=1e-12)
+    chosen = model.path_["error"][0, min(model.n_components_, 6) - 1]
+    assert chosen == model.path_["error"].min()
+    assert model.n_components_ <= (5 if kernel == "linear" else 6)
+    alone = KPCRank(model.n_components_, kernel, components_of=of).fit(X, y, qid=qid)
+    np.testing.assert_allclose(model.predict(X), alone.predict(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("kernel", [GAUSS, "linear"], ids=["rbf", "linear"])
+def test_the_path_of_regression_equals_refitting_every_number(kernel, shared):
+    from sklearn.model_selection import LeaveOneGroupOut
+
+    from preflearn.metrics import squared_difference_error
+
+    rng = np.random.default_rng(7)
+    X, qid, weight = rng.normal(size=(40, 5)), np.repeat(np.arange(8), 5), rng.uniform(0.5, 2.0, 40)
+    y = 3 + X[:, 0] + 0.3 * rng.normal(size=40)
+    model = KPCRCV(6, kernel, cv=LeaveOneGroupOut(), scoring="squared_error", shared_components=shared)
+    model.fit(X, y, qid=qid, sample_weight=weight)
+    for j, p in enumerate(model.path_["n_components"]):
+        held = np.empty(40)
+        for train, test in LeaveOneGroupOut().split(X, groups=qid):
             if shared:
-                Z = KPCRank(min(p, 5) if kernel == "linear" else p, kernel).fit(X, y, qid=qid).transform(X)
-                fit = RankRLS(1e-12).fit(Z[train], y[train], qid=qid[train])
+                Z = KPCR(min(p, 5) if kernel == "linear" else p, kernel).fit(X, y, sample_weight=weight).transform(X)
+                fit = LinearRegression().fit(Z[train], y[train], sample_weight=weight[train])
                 held[test] = fit.predict(Z[test])
             else:
-                held[test] = KPCRank(int(p), kernel).fit(X[train], y[train], qid=qid[train]).predict(X[test])
-        assert model.path_["error"][0, j] == pytest.approx(disagreement_error(y, held, qid=qid), abs=1e-12)
-    best = int(np.argmin(model.path_["error"][0]))
-    assert model.n_components_ == min(best + 1, 5 if kernel == "linear" else 99)
+                fit = KPCR(int(p), kernel).fit(X[train], y[train], sample_weight=weight[train])
+                held[test] = fit.predict(X[test])
+        expected = squared_difference_error(y, held, qid=qid, sample_weight=weight)
+        assert model.path_["error"][0, j] == pytest.approx(expected, abs=1e-10)
+    best = KPCR(model.n_components_, kernel).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(model.predict(X), best.predict(X), atol=1e-10)
 
 
 def test_the_cross_validated_path_on_pairs_and_a_kernel_grid():

@@ -7,7 +7,8 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct
 
 from fast_share import every_seed
 from laws.problems import pair_problem, rank_rls, row_problem
-from preflearn import RLS, Comparisons, Nystroem, RankRLS, RankRLSCV
+from preflearn import RLS, RLSCV, Comparisons, Nystroem, RankRLS, RankRLSCV
+from preflearn.metrics import kendall_tau_b
 
 pytestmark = pytest.mark.filterwarnings("ignore::preflearn.exceptions.DataWarning")
 
@@ -94,6 +95,44 @@ def check_against_refits(p, model, kernel, alphas, cv):
             found = model.cv_predictions_[0, test, j]
             code = np.unique(p.code[test], return_inverse=True)[1]
             np.testing.assert_allclose(centred(found, code), centred(expected, code), atol=1e-8)
+
+
+@every_seed(15, 200)
+def test_regression_left_out_equals_refitting(seed):
+    from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
+
+    p = row_problem(seed, min_groups=2)
+    w = np.ones(len(p.y)) if p.weight is None else p.weight
+    alphas = [0.05, 2.0]
+    cases = [(None, LeaveOneGroupOut()), (2, GroupKFold(2)), (KFold(2), KFold(2))]
+    for kernel, solver in (("linear", "primal"), ("linear", "dual"), (GAUSS, "dual")):
+        K = p.X @ p.X.T if kernel == "linear" else kernel(p.X)
+        for cv, splitter in cases:
+            model = RLSCV(alphas, kernel, cv=cv, solver=solver, scoring="squared_error", store_cv_results=True)
+            model.fit(p.X, p.y, qid=p.code, sample_weight=p.weight)
+            for train, test in splitter.split(p.X, groups=None if isinstance(cv, KFold) else p.code):
+                for j, alpha in enumerate(alphas):
+                    # minimises Σ w (y - Ka)² + λ a'Ka, written out
+                    a = np.linalg.solve(
+                        w[train, None] * K[np.ix_(train, train)] + alpha * np.eye(len(train)), (w * p.y)[train]
+                    )
+                    expected = K[np.ix_(test, train)] @ a
+                    np.testing.assert_allclose(model.cv_predictions_[test, j], expected, atol=1e-7)
+
+
+def test_the_chosen_regression_is_the_best_and_is_fitted_on_everything():
+    p = row_problem(2, n_max=60, min_groups=4)
+    model = RLSCV([1e-6, 0.1, 1.0, 1e6], GAUSS, scoring="kendall_tau_b").fit(p.X, p.y, qid=p.code)
+    scores = []
+    for alpha in model.alphas_:
+        held = np.empty(len(p.y))
+        for g in np.unique(p.code):
+            rest = p.code != g
+            held[~rest] = RLS(alpha, GAUSS).fit(p.X[rest], p.y[rest]).predict(p.X[~rest])
+        scores.append(kendall_tau_b(p.y, held, qid=p.code))
+    np.testing.assert_allclose(model.cv_scores_, scores, atol=1e-12)
+    assert model.best_score_ == model.cv_scores_.max()
+    np.testing.assert_allclose(model.predict(p.X), RLS(model.alpha_, GAUSS).fit(p.X, p.y).predict(p.X), atol=1e-9)
 
 
 @every_seed(15, 200)

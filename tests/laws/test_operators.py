@@ -1,12 +1,16 @@
 """An operator is a root of the Laplacian that listing every pair gives (MATHS 1, 2, 5)."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from fast_share import every_seed
 from laws.problems import dense_root, pair_problem, row_problem
-from preflearn.operators import Edges, Groups, Rows, laplacian_roots, project, scatter
+from preflearn import operators
+from preflearn.linalg import in_threads
+from preflearn.operators import Edges, Groups, Rows, project, scatter
 
 
 def groups(p):
@@ -43,8 +47,8 @@ def test_edges_and_their_root_share_the_listed_laplacian(seed):
 @pytest.mark.parametrize("block", [6, 1 << 19], ids=["many blocks", "one block"])
 def test_scatter_streams_to_the_same_sums(seed, block, monkeypatch):
     # A block of 6 elements makes every group larger than its block, the two-pass route.
-    monkeypatch.setattr(laplacian_roots, "BLOCK", block)
-    monkeypatch.setattr(laplacian_roots, "MIN_ROWS", 1)
+    monkeypatch.setattr(operators, "BLOCK", block)
+    monkeypatch.setattr(operators, "MIN_ROWS", 1)
     p = row_problem(seed)
     Z = p.X - 1e3 * (
         seed % 7 == 0
@@ -62,6 +66,20 @@ def test_scatter_streams_to_the_same_sums(seed, block, monkeypatch):
 def _diagonal(p):
     w = np.ones_like(p.y) if p.weight is None else p.weight
     return np.diag(w), w * p.y
+
+
+def test_scatter_is_the_same_to_the_last_bit_on_any_number_of_threads(monkeypatch):
+    monkeypatch.setattr(operators, "BLOCK", 1 << 7)
+    monkeypatch.setattr(operators, "MIN_ROWS", 1)
+    p = row_problem(2)
+
+    def sums(threads):
+        monkeypatch.setattr(operators, "in_threads", partial(in_threads, threads=threads))
+        return [scatter(op, lambda rows: p.X[rows], p.X.shape[1]) for op in (groups(p), Rows.build(p.y, p.weight))]
+
+    for (M, b), (M3, b3) in zip(sums(1), sums(3), strict=True):
+        np.testing.assert_array_equal(M, M3)
+        np.testing.assert_array_equal(b, b3)
 
 
 def test_scatter_survives_offsets_a_million_times_the_spread():

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse.linalg
+from threadpoolctl import threadpool_info
 
 from preflearn import linalg
-from preflearn.linalg import cholesky_psd, cross_product, eigh_full, eigh_leading, numerical_rank, weighted_square
+from preflearn.linalg import (
+    cholesky_psd,
+    eigh_full,
+    eigh_leading,
+    in_threads,
+    numerical_rank,
+    weighted_square,
+)
 
 
 def smooth_gram(n: int, length: float = 1.0, seed: int = 0) -> np.ndarray:
@@ -77,12 +88,6 @@ def test_missing_entries_are_counted():
     K[0, 1] = K[2, 2] = np.nan
     with pytest.raises(np.linalg.LinAlgError, match="2 of 9 entries"):
         cholesky_psd(K)
-
-
-def test_shape_is_checked():
-    for function in (cholesky_psd, eigh_full, lambda K: eigh_leading(K, 1)):
-        with pytest.raises(ValueError, match=r"\(2, 3\)"):
-            function(np.ones((2, 3)))
 
 
 def test_full_decomposition_gives_the_matrix_back():
@@ -194,23 +199,10 @@ def test_a_bad_lanczos_answer_is_replaced_by_the_dense_one(monkeypatch, failure)
     np.testing.assert_allclose(vectors, np.eye(n)[:, -1:-4:-1], atol=1e-6)
 
 
-def test_no_components_is_an_error():
-    with pytest.raises(ValueError, match="at least 1"):
-        eigh_leading(np.eye(3), 0)
-
-
 def test_numerical_rank_counts_relative_to_the_largest():
     assert numerical_rank(np.array([1e-20, 1e-21, 1e-40]), 3) == 2
     assert numerical_rank(np.array([0.0, 0.0]), 2) == 0
     assert numerical_rank(np.array([]), 0) == 0
-
-
-@pytest.mark.parametrize("shape", [(0, 3), (5, 7), (40, 600), (30, 1025)])
-def test_cross_product_is_the_symmetric_product_with_itself(shape):
-    V = np.asfortranarray(np.random.default_rng(0).normal(size=shape))
-    C = cross_product(V)
-    np.testing.assert_allclose(C, V.T @ V, atol=1e-12)
-    np.testing.assert_array_equal(C, C.T)
 
 
 def test_a_weighted_square_takes_off_what_weighs_less_than_nothing(monkeypatch):
@@ -221,3 +213,40 @@ def test_a_weighted_square_takes_off_what_weighs_less_than_nothing(monkeypatch):
             monkeypatch.setattr("preflearn.linalg.WEIGHTED", block)
             np.testing.assert_allclose(weighted_square(V, weight), V.T @ np.diag(weight) @ V, atol=1e-12)
     assert weighted_square(np.zeros((3, 0)), np.ones(3)).shape == (0, 0)
+
+
+def test_pieces_come_in_order_from_threads_of_one_blas_thread_each():
+    names, inside = set(), []
+
+    def work(n):
+        names.add(threading.current_thread().name)
+        inside.append(max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"))
+        time.sleep(0.002 * (n % 3))
+        return n
+
+    assert list(in_threads(work, range(40), 50, threads=3)) == list(range(40))
+    assert 1 < len(names) <= 3
+    assert set(inside) == {1}
+    assert (
+        list(in_threads(lambda n: threading.current_thread(), range(3), 50, threads=1))
+        == [threading.current_thread()] * 3
+    )
+    assert set(in_threads(lambda n: threading.current_thread(), range(9), 5_000, threads=3)) == {
+        threading.current_thread()
+    }
+
+
+def test_an_error_in_a_piece_is_raised_and_no_further_piece_begins():
+    begun = []
+
+    def work(n):
+        begun.append(n)
+        if n == 3:
+            raise ValueError("the fourth")
+        return n
+
+    before = threadpool_info()
+    with pytest.raises(ValueError, match="the fourth"):
+        list(in_threads(work, range(1_000), 50, threads=2))
+    assert len(begun) < 20
+    assert threadpool_info() == before

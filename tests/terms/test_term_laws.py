@@ -20,8 +20,7 @@ from preflearn.inference.dense import DenseSystem
 from preflearn.likelihoods import Gaussian, Logit, Probit
 from preflearn.models import _sum_of_terms
 from preflearn.structure import judge_report
-from preflearn.terms import Reliability
-from preflearn.terms.reliability import NODES
+from preflearn.terms.reliability import NODES, Reliability
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*repeat an earlier one exactly:preflearn.exceptions.DataWarning")
 
@@ -528,19 +527,19 @@ def test_what_is_told_of_a_judge_is_the_evidence_without_the_items(likelihood, h
     plain = evidence.seen.scaled(None)
     s = np.array([0.9, -0.3, 0.4, 1.2, 0.7, 1.1])[: len(model.judges_)]
     evidence.take(evidence.reliability.at(s))
-    told = evidence.reliability.judge_evidence(plain, evidence.solve(model.theta_))
+    by_judge = evidence.reliability.judge_evidence(plain, evidence.solve(model.theta_))
     for j in (0, len(s) - 1):
         wanted = []
         for node in NODES[4:-4:4]:
             evidence.take(evidence.reliability.at(np.where(np.arange(len(s)) == j, node, s)))
             wanted.append(evidence.solve(model.theta_).posterior.log_evidence)
-        found, wanted = told.height[j, 4:-4:4] - told.height[j, 12], np.array(wanted) - wanted[2]
+        found, wanted = by_judge.height[j, 4:-4:4] - by_judge.height[j, 12], np.array(wanted) - wanted[2]
         if likelihood == "logit":  # Gaussian parts of the others' outcomes stay as they are
             np.testing.assert_allclose(found, wanted, rtol=0.2, atol=0.3)
         else:
             np.testing.assert_allclose(found, wanted, atol=1e-8)
-        bend = -np.diff(told.height[j], 2) / (NODES[1] - NODES[0]) ** 2
-        assert bend[np.abs(NODES[1:-1] - s[j]).argmin()] < told.given[j]  # x could explain some of it
+        bend = -np.diff(by_judge.height[j], 2) / (NODES[1] - NODES[0]) ** 2
+        assert bend[np.abs(NODES[1:-1] - s[j]).argmin()] < by_judge.given[j]  # x could explain some of it
 
 
 @pytest.mark.filterwarnings("ignore:.*separate parts:preflearn.exceptions.DataWarning")

@@ -49,9 +49,9 @@ def test_a_covariate_that_is_a_number_of_the_items_is_told():
     data = rows()
     age = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
     table = pd.DataFrame({"age": age[data.first] - age[data.second], "luck": np.random.default_rng(1).normal(size=80)})
-    with pytest.warns(DataWarning, match='"age" is a difference of one number of each item') as told:
+    with pytest.warns(DataWarning, match='"age" is a difference of one number of each item') as caught:
         fit(Comparisons(6, data.first, data.second, data.outcome, covariates=table))
-    assert not any("luck" in str(one.message) for one in told)
+    assert not any("luck" in str(one.message) for one in caught)
 
 
 def test_one_column_of_several_that_says_nothing_is_named():

@@ -100,7 +100,7 @@ def _importance(
 ) -> HyperPosterior:
     wide = np.diff(bounds, axis=1).ravel()
     kept: list[tuple[Optimum, FloatArray, float]] = []
-    for optimum in optima:  # distinct ones that are not hopeless
+    for optimum in optima:  # distinct ones that have not stalled below another
         near = any(np.linalg.norm((optimum.theta - other.theta) / wide) < 0.02 for other, _, _ in kept)
         if near or optimum.evidence < optima[0].evidence - 5:
             continue

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from preflearn.linalg import draw_normal
+from preflearn.linalg import draw_normal, square_norms
 from preflearn.linalg.iterative import conjugate
 from preflearn.operators import FloatArray, IntArray
 
@@ -95,13 +95,6 @@ class Curve:
     def draws(self, u: FloatArray, g: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
         """Return joint draws (count, p) of a query."""
         return draw_normal(*self.joint(u, g, query), count, rng)
-
-
-def square_norms(rows: Any) -> FloatArray:
-    """Return the squared norms of the rows of an array or a sparse array."""
-    if isinstance(rows, np.ndarray):
-        return np.asarray(np.einsum("ij,ij->i", rows, rows))
-    return np.asarray(rows.power(2).sum(axis=1), dtype=np.float64).ravel()
 
 
 def _gram(rows: Any) -> FloatArray:

@@ -2,12 +2,13 @@
 
 Only B is factored, whose eigenvalues are at least 1, and R is pivoted where K is singular (`Factor`), so neither a
 singular kernel nor a saturated likelihood needs jitter. Others may take the place of `Design` (A) and `Factor` (R): see
-`preflearn.inference.blocks`. A factor answers `forward`, `back`, `whiten`, and `curvature`, B factored, of which
+`preflearn.inference.label_blocks`. A factor answers `forward`, `back`, `whiten`, and `curvature`, B factored, of which
 `solve`, `log_det`, `spread` and `sensitivity` are asked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -19,11 +20,18 @@ import scipy.sparse.linalg
 from scipy.linalg.blas import dgemm, dtrmm, dtrsm, dtrsv
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
-from preflearn.inference.contract import Curve, Query, System, Touched, square_norms
-from preflearn.linalg import EPS, SMALL, cholesky_one_plus, cholesky_pivoted, cross_product, weighted_square
+from preflearn.inference.contract import Curve, Query, System, Touched
+from preflearn.linalg import (
+    EPS,
+    SMALL,
+    cholesky_one_plus,
+    cholesky_pivoted,
+    distinct_numbers,
+    square_norms,
+    weighted_square,
+)
 from preflearn.operators import FloatArray, IntArray
 
-WIDE = 16  # possible places for each one that is taken, up to which a table of all beats sorting
 DENSE_SHARE = 0.03  # above this share of non-zeros a dense product is quicker than a sparse one
 FEW_COLUMNS = 4  # of D, whose part of Λ costs next to nothing
 MANY_PRODUCTS = 8  # of two entries of one row, for each entry
@@ -73,7 +81,7 @@ class Design:
         And which of them each product belongs to.
         """
         (_, left, right, _), n = self.products, self.n
-        place, where = _distinct(np.concatenate([left * n + right, np.arange(n) * (n + 1)]), n * n)
+        place, where = distinct_numbers(np.concatenate([left * n + right, np.arange(n) * (n + 1)]), n * n)
         return place, place % n * n + place // n, where[: len(left)]
 
     @cached_property
@@ -109,6 +117,15 @@ class Design:
         Lam[n:, :n] = (self.AT @ (tau[:, None] * D)).T
         Lam[:n, n:] = Lam[n:, :n].T
         return Lam
+
+    def laplacian_times(self, tau: FloatArray, R: FloatArray) -> FloatArray:
+        """Return ΛR, R (n + q, r), without an array of Λ."""
+        n, D = self.n, self.D
+        found = np.asarray(self.local_laplacian(tau, sparse=True) @ R[:n])
+        if not D.shape[1]:
+            return found
+        across = self.AT @ (tau[:, None] * D)
+        return np.vstack([found + across @ R[n:], across.T @ R[:n] + weighted_square(D, tau) @ R[n:]])
 
     @cached_property
     def _graph(self) -> Any:
@@ -162,14 +179,18 @@ class Design:
         return norms
 
 
-def _distinct(key: IntArray, size: int) -> tuple[IntArray, IntArray]:
-    """Return the distinct keys below a size, in ascending order, and the place of each key among them."""
-    if size > WIDE * key.shape[0]:
-        distinct, where = np.unique(key, return_inverse=True)
-        return distinct, where.ravel()
-    there = np.zeros(size, dtype=bool)
-    there[key] = True
-    return np.flatnonzero(there), (np.cumsum(there) - 1)[key]
+def _rows_by_width(A: Any) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Yield rows with equally many entries, and their columns (ascending) and values."""
+    A.sort_indices()
+    size = np.diff(A.indptr)
+    widths = np.flatnonzero(np.bincount(size))
+    if len(widths) == 1:
+        yield np.arange(A.shape[0]), A.indices.reshape(A.shape[0], -1).astype(np.intp), A.data.reshape(A.shape[0], -1)
+        return
+    for width in widths:
+        rows = np.flatnonzero(size == width)
+        place = A.indptr[rows, None] + np.arange(width)
+        yield rows, A.indices[place].astype(np.intp), A.data[place]
 
 
 def products_of_rows(A: Any) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
@@ -177,18 +198,27 @@ def products_of_rows(A: Any) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
 
     Of two different columns the value counts twice: r'Cr = Σ value C[larger, smaller] for a symmetric C.
     """
-    A.sort_indices()
-    size = np.diff(A.indptr)
     parts = []
-    for width in np.unique(size):  # rows with equally many entries at once
-        rows = np.flatnonzero(size == width)
-        place = A.indptr[rows, None] + np.arange(width)
-        column, value = A.indices[place].astype(np.intp), A.data[place]
-        left, right = np.tril_indices(width)
+    for rows, column, value in _rows_by_width(A):
+        left, right = np.tril_indices(column.shape[1])
         products = np.where(left == right, 1.0, 2.0) * value[:, left] * value[:, right]
         parts.append((np.repeat(rows, len(left)), column[:, left], column[:, right], products))
     row, first, second, product = (np.concatenate([np.ravel(part[k]) for part in parts]) for k in range(4))
     return row, first, second, product
+
+
+def forms_of_rows(A: Any, C: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return r'Cr of every row of a sparse array, from the lower triangle of C, and the same of C's diagonal alone."""
+    found, own = np.zeros((2, A.shape[0]))
+    diagonal = np.ascontiguousarray(C.diagonal())
+    for rows, column, value in _rows_by_width(A):
+        own[rows] = np.einsum("ij,ij,ij->i", value, value, diagonal[column])
+        columns, values = np.ascontiguousarray(column.T), np.ascontiguousarray(value.T)
+        cross = np.zeros(len(rows))
+        for left, right in zip(*np.tril_indices(len(columns), -1), strict=True):
+            cross += values[left] * values[right] * C[columns[left], columns[right]]
+        found[rows] = own[rows] + 2.0 * cross
+    return found, own
 
 
 @dataclass(frozen=True)
@@ -329,7 +359,7 @@ class Curvature:
     @cached_property
     def C(self) -> FloatArray:
         """The covariance itself; n² r."""
-        return cross_product(self.T)
+        return np.asarray(self.T.T @ self.T)
 
     def spread(self, design: Design) -> FloatArray:
         """Return diag(A C A'); m r from T, of which differences of rows lose half the digits that those of C lose."""
@@ -340,7 +370,8 @@ class Curvature:
 
     def sensitivity(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
         """Return ½ (ΛCΛ - Λ + pp' - qq'), (n, n)."""
-        M = cross_product(_times(self.T, self.Lam))
+        seen = _times(self.T, self.Lam)
+        M = seen.T @ seen
         M -= self.Lam if isinstance(self.Lam, np.ndarray) else self.Lam.toarray()
         M += np.outer(plus, plus)
         M -= np.outer(minus, minus)

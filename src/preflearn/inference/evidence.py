@@ -17,7 +17,8 @@ from preflearn.inference.problem import Problem
 from preflearn.inference.search import HyperPrior, Optimum, maximise, quasi_newton
 from preflearn.linalg import few_threads
 from preflearn.operators import FloatArray
-from preflearn.terms import Parameters, Reliability, Rows
+from preflearn.terms import Parameters, Rows
+from preflearn.terms.reliability import Reliability
 
 METHODS: dict[str, type[Method]] = {Laplace.name: Laplace, EP.name: EP}
 
@@ -115,7 +116,7 @@ class Evidence:
         return found.posterior.log_evidence, slope
 
     def slope(self, theta: FloatArray) -> FloatArray:
-        """Return the gradient of what is searched, without its value, which may be dear."""
+        """Return the gradient of what is searched, without its value, which may be costly."""
         return np.asarray(self._evaluate(theta)[1] + self.hyperprior_gain(theta)[1])
 
     def penalised(self, theta: FloatArray) -> tuple[float, FloatArray]:
@@ -272,10 +273,10 @@ def numbers(value: Any, what: str) -> FloatArray:
     return found
 
 
-MANY_LATENTS, LITTLE = 1_000, 0.01  # latents from which a search ends with a step that gains so few nats
+MANY_LATENTS, LAST_GAIN = 1_000, 0.01  # latents from which a search ends with a step that gains so few nats
 FIRST_STEP, LONGEST_STEP = 0.3, 2.0  # in a log parameter at the start of a search by gradients
 TURNS, SETTLED = 40, 0.01  # of learning reliabilities and parameters, and the change of the first that ends them
-# Its shortest step, and the nats that the last one promises: where gradients are exact, and where they are estimated.
+# Its shortest step, and the nats that the last one would gain: where gradients are exact, and where they are estimated.
 EXACT, ESTIMATED = (3e-6, 1e-16), (0.005, 1e-3)
 ROUGH = 1e-4  # tolerance of the method in a search by estimates
 
@@ -322,7 +323,7 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
     if evidence.problem.estimated:
         return search_by_gradients(evidence, first)
     with few_threads(evidence.order):
-        gain = LITTLE if evidence.problem.n_latents > MANY_LATENTS else 0.0
+        gain = LAST_GAIN if evidence.problem.n_latents > MANY_LATENTS else 0.0
         if evidence.reliability is None:
             return evidence, maximise(evidence.penalised, *first, gain=gain)
         evidence.take(evidence.reliability.anew(), evidence.warm)
@@ -353,7 +354,7 @@ def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: f
         done = max(change, abs(np.log(factor / before))) <= SETTLED
         start = np.clip(np.where(size, theta - 2 * np.log(factor), theta), *bounds.T)
         last = done or turn == TURNS - 1
-        found = maximise(evidence.penalised, [start], bounds, gain=gain if last else max(gain, LITTLE))[0]
+        found = maximise(evidence.penalised, [start], bounds, gain=gain if last else max(gain, LAST_GAIN))[0]
         theta = found.theta
         if last:
             break
@@ -426,7 +427,7 @@ def learned_again(evidence: Evidence, state: dict[str, Any]) -> Learned:
     theta = check_theta("theta", state["theta"], names)
     kept = state["reliability"]
     if (kept is None) != (evidence.reliability is None):
-        raise DataError("there are reliabilities where the parameters speak of none, or the other way round")
+        raise DataError("the parameters have reliabilities and the data of the model none, or the other way round")
     if evidence.reliability is not None:
         evidence.take(evidence.reliability.again(numbers(kept, "reliabilities")))
     points = check_points(state["hyperposterior"], names)

@@ -10,6 +10,8 @@ One eigendecomposition of either matrix serves every λ, and leaving out a block
 
     c_S - C_S'f₋ₛ = (I - H_SS)⁻¹ (c_S - C_S'f),       fitted C'f = H c.
 
+Several outputs share the decomposition. With q of them, answers for A values of λ have A q columns, outputs within λ.
+
 Functions here see arrays and operators only; they neither validate nor warn.
 """
 
@@ -25,7 +27,7 @@ import scipy.linalg
 from preflearn.exceptions import DataError
 from preflearn.linalg import eigh_full
 from preflearn.linalg.iterative import conjugate
-from preflearn.operators import Edges, Features, FloatArray, Groups, IntArray, Operator
+from preflearn.operators import Edges, Features, FloatArray, Groups, IntArray, Operator, Rows
 
 # Elements of one batch of leave-out blocks.
 _BATCH = 1 << 21
@@ -33,7 +35,7 @@ _BATCH = 1 << 21
 
 def solve(M: FloatArray, b: FloatArray, alpha: float) -> FloatArray:
     """Return (M + λI)⁻¹ b for a symmetric positive semidefinite M, which is overwritten; k³/3."""
-    _check_finite(M, b)
+    check_finite(M, b)
     diagonal = M.diagonal().copy()
     M.flat[:: M.shape[0] + 1] += alpha
     try:
@@ -45,7 +47,7 @@ def solve(M: FloatArray, b: FloatArray, alpha: float) -> FloatArray:
         M = np.tril(M, -1)
         M += M.T
         M.flat[:: M.shape[0] + 1] = diagonal
-        return decompose(M, b).solve(np.array([alpha]))[:, 0]
+        return decompose(M, b).solve(np.array([alpha])).reshape(b.shape)
 
 
 @dataclass(frozen=True)
@@ -57,18 +59,29 @@ class Decomposition:
     rotated: FloatArray
 
     def solve(self, alphas: FloatArray) -> FloatArray:
-        """Return (M + λI)⁻¹ b for every λ, (k, n_alphas)."""
-        return np.asarray(self.V @ (self.rotated[:, None] / (self.s[:, None] + alphas)))
+        """Return (M + λI)⁻¹ b for every λ, (k, n_alphas q)."""
+        return np.asarray(self.V @ self.scaled(1.0 / (self.s[:, None] + alphas)))
+
+    def scaled(self, factor: FloatArray) -> FloatArray:
+        """Return V'b times factors (k, n_alphas), (k, n_alphas q)."""
+        rotated = spread(self.rotated, factor.shape[1])
+        return np.repeat(factor, rotated.shape[1] // factor.shape[1], axis=1) * rotated
+
+
+def spread(values: FloatArray, n_alphas: int) -> FloatArray:
+    """Return columns (k,) or (k, q) repeated for every λ, (k, n_alphas q)."""
+    return np.tile(np.atleast_2d(values.T).T, n_alphas)
 
 
 def decompose(M: FloatArray, b: FloatArray) -> Decomposition:
     """Return the eigendecomposition that serves every λ; M may be overwritten."""
-    _check_finite(M, b)
+    check_finite(M, b)
     s, V = eigh_full(M, overwrite=True)
     return Decomposition(s, V, V.T @ b)
 
 
-def _check_finite(M: FloatArray, b: FloatArray) -> None:
+def check_finite(M: FloatArray, b: FloatArray) -> None:
+    """Raise if products of features or scores overflowed."""
     if not (np.isfinite(M).all() and np.isfinite(b).all()):
         raise DataError(code="products-overflow").says(
             "The features or scores are so large or so small that their products overflow",
@@ -124,33 +137,36 @@ def leave_out(
     blocks: Iterable[IntArray],
     fitted: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the held-out C'f of every block of root-space rows for every λ, (r, n_alphas), and its rounding error.
+    """Return the held-out C'f of every block of root-space rows for every λ, (r, n_alphas q), and its rounding error.
 
-    ``residual`` is c - C'f of the fit on everything, (r, n_alphas), and ``fitted`` C'f where it is known by itself (the
-    primal); ``blocks`` are stacks (count, size) of rows, as `stacks` makes them. Cost Σ_S min(|S|, k)² max(|S|, k) per
-    λ. Held-out values below the rounding error, that of what is subtracted times the factor by which leaving out
+    ``residual`` is c - C'f of the fit on everything, (r, n_alphas q), and ``fitted`` C'f where it is known by itself
+    (the primal); ``blocks`` are stacks (count, size) of rows, as `stacks` makes them. Cost Σ_S min(|S|, k)² max(|S|, k)
+    per λ. Held-out values below the rounding error, that of what is subtracted times the factor by which leaving out
     enlarges residuals, are zero for all that is known.
     """
     held = np.zeros_like(residual)
     noise = np.zeros_like(residual)
-    gain = hat.gain(alphas)
+    gain, n_alphas = hat.gain(alphas), alphas.shape[0]
+    q = residual.shape[1] // n_alphas
+    gains = np.repeat(gain, q, axis=1)
     for index in blocks:
         P = hat.rows(index)
         size, k = P.shape[1:]
         base = np.eye(size) if hat.kind == "primal" else np.zeros((size, size))
         if hat.kind == "root":
             base = np.eye(size) - P @ P.swapaxes(1, 2)
-        r, c = residual[index], target[index][..., None]
+        r, c = residual[index], target[index].reshape(*index.shape, q)
         if size == 1:
-            error = r / (np.maximum(base[..., 0], 0.0) + (P[:, 0] ** 2) @ gain)[:, None, :]
+            error = r / (np.maximum(base[..., 0], 0.0) + (P[:, 0] ** 2) @ gains)[:, None, :]
         else:
             error = np.empty_like(r)
-            for j in range(alphas.shape[0]):
-                error[..., j] = _remove(base, P, gain[:, j], r[..., j], hat.kind == "primal" and size > k)
-        first, second = np.broadcast_to(c, r.shape), error
+            for j in range(n_alphas):
+                of_one = slice(j * q, (j + 1) * q)
+                error[..., of_one] = _remove(base, P, gain[:, j], r[..., of_one], hat.kind == "primal" and size > k)
+        first, second = np.tile(c, n_alphas), error
         if fitted is not None:
             # fitted - H e is the same as c - e; where λ is large both parts are small, and c - e would lose them
-            first, second = fitted[index], P @ (-gain * (P.swapaxes(1, 2) @ error))
+            first, second = fitted[index], P @ (-gains * (P.swapaxes(1, 2) @ error))
         held[index] = first - second
         largest = np.abs(first).max(axis=1, keepdims=True) + np.abs(second).max(axis=1, keepdims=True)
         factor = np.abs(error).max(axis=1, keepdims=True) / np.maximum(np.abs(r).max(axis=1, keepdims=True), 1e-300)
@@ -159,15 +175,15 @@ def leave_out(
 
 
 def _remove(base: FloatArray, P: FloatArray, g: FloatArray, r: FloatArray, woodbury: bool) -> FloatArray:
-    """Return (base + P diag(g) P')⁻¹ r for a stack of blocks."""
+    """Return (base + P diag(g) P')⁻¹ r for a stack of blocks, r (count, size, q)."""
     if not woodbury:
         matrix = (P * g) @ P.swapaxes(1, 2)
         matrix += base
-        return np.asarray(np.linalg.solve(matrix, r[..., None])[..., 0])
+        return np.asarray(np.linalg.solve(matrix, r))
     # primal with more rows than features: (I - QQ')⁻¹ r = r + Q (I - Q'Q)⁻¹ Q'r, Q = P diag(sqrt(-g))
     Q = P * np.sqrt(-g)
-    inner = np.linalg.solve(np.eye(P.shape[2]) - Q.swapaxes(1, 2) @ Q, Q.swapaxes(1, 2) @ r[..., None])
-    return np.asarray(r + (Q @ inner)[..., 0])
+    inner = np.linalg.solve(np.eye(P.shape[2]) - Q.swapaxes(1, 2) @ Q, Q.swapaxes(1, 2) @ r)
+    return np.asarray(r + Q @ inner)
 
 
 def stacks(blocks: Iterable[IntArray], width: int) -> Iterator[IntArray]:
@@ -189,15 +205,15 @@ def stretches(size: IntArray, width: int) -> Iterator[IntArray]:
 
 
 def leave_groups_out_primal(
-    primal: Decomposition, operator: Groups, features: Features, alphas: FloatArray
+    primal: Decomposition, operator: Groups | Rows, features: Features, alphas: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the held-out utilities of every group for every λ, (n, n_alphas), up to a constant per group.
+    """Return the held-out utilities of every group for every λ, (n, n_alphas q), up to what the operator does not see.
 
     Streams over the features once; see `leave_out`. The second array is the rounding error of each.
     """
     W = primal.solve(alphas)
     d = primal.s.shape[0]
-    held_out = np.empty((operator.n_items, alphas.shape[0]))
+    held_out = np.empty((operator.n_items, W.shape[1]))
     noise = np.empty_like(held_out)
     for rows, part in operator.chunks(max(64, (1 << 19) // d)):
         Z = features(rows)
@@ -205,8 +221,9 @@ def leave_groups_out_primal(
         U = T @ primal.V
         hat = Hat("primal", primal.s, U.__getitem__)
         fitted = T @ W
-        blocks = stretches(np.bincount(part.code), d)
-        held, rough = leave_out(hat, part.target, part.target[:, None] - fitted, alphas, blocks, fitted)
+        blocks = stretches(part.sizes, d)
+        residual = spread(part.target, alphas.shape[0]) - fitted
+        held, rough = leave_out(hat, part.target, residual, alphas, blocks, fitted)
         held_out[rows] = part.recover(held, np.asarray(Z @ W))
         noise[rows] = part.recovered_noise(rough)
     return held_out, noise
@@ -227,18 +244,36 @@ def pair_hat(kind: Literal["root", "primal"], s: FloatArray, table: FloatArray, 
     return Hat(kind, s, rows)
 
 
-def component_path(T: FloatArray, target: FloatArray) -> FloatArray:
-    """Return minimisers of ‖c - T_p w‖² for the first p columns of T = C'Z, p = 1, ..., P; r P², as for P alone.
+@dataclass(frozen=True)
+class ComponentPath:
+    """Minimisers of ‖c - T_p w‖² for the first p columns of T = C'Z, p = 1, ..., P, as `component_path` finds them.
 
-    Column p - 1 has the weights on the first p components, zero beyond. A component that is a combination of earlier
-    ones for the preference graph (constant on every group, say) is not determined, and has weight zero.
+    T = QR nests, so w_p = R_p⁻¹ (Q'c)_p is the running sum over l <= p of the columns of R⁻¹ diag(Q'c).
+    """
 
-    T = QR nests, so w_p = R_p⁻¹ (Q'c)_p is the running sum over l <= p of the columns of R⁻¹ diag(Q'c). QR of T rather
-    than Cholesky of T'T: the condition number is not squared.
+    inverse: FloatArray  # R⁻¹ (P, P), zero where a component is not determined
+    scores: FloatArray  # Q'c, (P,) or (P, q)
+
+    @property
+    def last(self) -> FloatArray:
+        """Weights of all P components, (P,) or (P, q)."""
+        return np.asarray(self.inverse @ self.scores)
+
+    def every(self, output: int = 0) -> FloatArray:
+        """Return for one output the weights on the first p components in column p - 1, zero beyond, (P, P)."""
+        return np.cumsum(self.inverse * np.atleast_2d(self.scores.T)[output], axis=1)
+
+
+def component_path(T: FloatArray, target: FloatArray) -> ComponentPath:
+    """Return the path of least squares on 1, 2, ..., P columns of T = C'Z; r P², as for P alone.
+
+    A component that is a combination of earlier ones for the preference graph (constant on every group, say) is not
+    determined, and has weight zero. QR of T rather than Cholesky of T'T: the condition number is not squared.
     """
     P = T.shape[1]
+    path = ComponentPath(np.zeros((P, P)), np.zeros((P, *target.shape[1:])))
     if P == 0:
-        return np.zeros((0, 0))
+        return path
     size = np.linalg.norm(T, axis=0)
     tol = 1e-10
     alive = size > tol * size.max(initial=0.0)
@@ -247,12 +282,10 @@ def component_path(T: FloatArray, target: FloatArray) -> FloatArray:
         alive &= np.abs(R.diagonal()) > tol * size
     if T.shape[0] < P or not alive.all():
         Q, R, alive = _orthogonalise(T, size, tol)
-    weights = np.zeros((P, P))
     if alive.any():
-        inverse = scipy.linalg.solve_triangular(R, np.diag(Q.T @ target), check_finite=False)
-        weights[np.ix_(alive, alive)] = inverse
-        np.cumsum(weights, axis=1, out=weights)
-    return weights
+        path.inverse[np.ix_(alive, alive)] = scipy.linalg.solve_triangular(R, np.eye(R.shape[0]), check_finite=False)
+        path.scores[alive] = Q.T @ target
+    return path
 
 
 def _orthogonalise(

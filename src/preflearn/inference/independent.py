@@ -33,7 +33,7 @@ import scipy.sparse.linalg
 
 from preflearn.exceptions import DataError, Message, Setting
 from preflearn.inference.contract import FACTOR_ALWAYS, Curve, Query, System, Touched
-from preflearn.inference.dense import Design, lower, products_of_rows
+from preflearn.inference.dense import Design, forms_of_rows, lower
 from preflearn.linalg import cholesky_at_least_one, cholesky_one_plus
 from preflearn.linalg.iterative import conjugate, trace_of
 from preflearn.operators import FloatArray, IntArray
@@ -273,10 +273,9 @@ class Factored(Inverse):
 
     def forms(self, E: Any) -> FloatArray:
         """Return the variances of rows E f."""
-        row, left, right, value = self.design.products if E is self.design.A else products_of_rows(E)
-        found = np.bincount(row, value * self.lower[left, right], minlength=E.shape[0]).astype(np.float64)
+        found, own = forms_of_rows(E, self.lower)
         # small differences of large numbers are worked out from the factor instead
-        unsure = np.flatnonzero(found <= CANCELLED * np.asarray(abs(E) @ self.variances))
+        unsure = np.flatnonzero(found <= CANCELLED * own)
         step = max(1, BLOCK // max(1, self.design.n))
         for start in range(0, unsure.shape[0], step):
             rows = unsure[start : start + step]
@@ -427,6 +426,8 @@ class IndependentCurve(Curve):
 
     def forms(self, E: Any) -> FloatArray:
         """Return the variances of rows E of all latents."""
+        if not self.columns.shape[1]:
+            return np.asarray(self.precision.forms(E))
         own = np.square(self._lifted(E)).sum(axis=0)
         return np.asarray(self.precision.forms(E[:, : self.system.design.n]) + own)
 

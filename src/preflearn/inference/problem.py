@@ -5,7 +5,8 @@
 The form is chosen here and nowhere else, from the shape of what terms say that rows see:
 
     no groups           all latents are factored together (`dense`); where these are independent, with one variance for
-                        each term, they have forms of their own (`independent`)
+                        each term, they have forms of their own (`independent`); where some are sums of functions,
+                        the weights of these are what is factored (`weights`)
     one family          its groups are eliminated one by one, and all shared latents are what is left (`block_arrow`)
     several families    the largest is eliminated so; the latents of the others join the shared ones if they are few,
                         and else those of the second are solved for by conjugate gradients (`crossed`). A third family
@@ -25,10 +26,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.inference.block_arrow import GroupDesign, GroupSystem, Stack
-from preflearn.inference.contract import Query, System, square_norms
+from preflearn.inference.contract import Query, System
 from preflearn.inference.crossed import CrossedSystem
 from preflearn.inference.dense import DenseSystem, Design, Factor
 from preflearn.inference.independent import DENSE, N_DRAWS, IndependentSystem
+from preflearn.inference.weights import WeightSystem
+from preflearn.linalg import square_norms
 from preflearn.operators import FloatArray, IntArray
 from preflearn.terms import Asked, Given, Items, Multiple, Own, Parameters, Rows, Seen, Term
 
@@ -140,6 +143,15 @@ class Layout:
         # utilities that can be asked about themselves, and of these so many that no array of their size is held
         self.direct = self.main is None and all(seen[t].alike for t in shared) and self.n_many > 0
         self.sparse = self.direct and self.n_many > most_dense
+        # sums of functions: places among the weights instead of the latents
+        self.sums = frozenset(t for t in shared if seen[t].functions)
+        self.weights = self._weights(seen) if self.sums and self.main is None and not self.joined else {}
+
+    def _weights(self, seen: Sequence[Seen]) -> dict[int, slice]:
+        """Return the places of the weights of each term; latents that are no sums have one weight each."""
+        ranks = [seen[t].functions or place.stop - place.start for t, place in self.slices.items()]
+        ends = np.cumsum([0, *ranks]).tolist()
+        return dict(zip(self.slices, (slice(a, b) for a, b in pairwise(ends)), strict=True))
 
     def system(self, given: Sequence[Given]) -> tuple[System, Pull]:
         """Return the system of priors of the terms, and from its sensitivity to derivatives by their parameters."""
@@ -151,6 +163,8 @@ class Layout:
             return system, lambda diagonal: _joined(
                 one.pull(float(diagonal[self.slices[t]].sum()), []) for t, one in enumerate(given)
             )
+        if self.weights:
+            return self._of_weights(given)
         given = [one.in_full() for one in given]
         K = self._covariance(given)
         if self.main is None:
@@ -163,6 +177,27 @@ class Layout:
         blocks = [inner.covariances(given, stack) for stack in alone.stacks]
         crossed = CrossedSystem(outer, GroupSystem(alone, np.zeros((0, 0)), blocks))
         return crossed, lambda found: self._pull(given, found[0], [(main, found[1]), (inner, found[2])])
+
+    def _of_weights(self, given: Sequence[Given]) -> tuple[System, Pull]:
+        """Return the system of weights: functions, and one deviation or factor for each other latent."""
+        last = next(reversed(self.weights.values())).stop
+        R = np.zeros((self.n_shared, last))
+        for t, place in self.slices.items():
+            K: Any = given[t].K
+            R[place, self.weights[t]] = K.F if t in self.sums else _deviation(given[t]) * np.eye(K.size)
+
+        def pull(G: FloatArray) -> FloatArray:
+            slopes = []
+            for t, one in enumerate(given):
+                if t not in self.slices:
+                    slopes.append(one.pull(None, []))
+                    continue
+                part = np.ascontiguousarray(G[self.slices[t], self.weights[t]])
+                # of K = v I: R = √v I, and G = 2 M R
+                slopes.append(one.pull(part if t in self.sums else float(np.trace(part)) / (2 * _deviation(one)), []))
+            return _joined(slopes)
+
+        return WeightSystem(self.design, Factor(R, None)), pull
 
     def _blocks(self) -> Iterator[tuple[Family, Stack, Any]]:
         """Yield stacks of joined families, and where their blocks stand in the covariance of shared latents."""
@@ -193,6 +228,13 @@ class Layout:
             slopes.append(one.pull(part, own.get(t, [])))
         return _joined(slopes)
 
+    @property
+    def places(self) -> tuple[dict[int, slice], int]:
+        """Where a query has the columns of each term, and how many there are: of latents, or of weights."""
+        if self.weights:
+            return self.weights, max(place.stop for place in self.weights.values())
+        return self.slices, self.n_shared
+
     def of_groups(self, t: int, own: Own, n_rows: int) -> tuple[Any, slice | None]:
         """Return covariances (p, N) of asked rows with a term's latents of groups, and the places of these.
 
@@ -221,6 +263,13 @@ class Layout:
         return np.asarray(system.size - part.shape[1] + latents)
 
 
+def _deviation(given: Given) -> float:
+    """Return the deviation of independent latents with one variance."""
+    if not isinstance(given.K, Multiple):
+        raise TypeError("beside sums of functions other latents are independent")
+    return float(np.sqrt(given.K.variance))
+
+
 def _joined(slopes: Iterable[FloatArray]) -> FloatArray:
     return np.concatenate([np.zeros(0), *slopes])
 
@@ -239,8 +288,8 @@ class Problem:
 
     @property
     def direct(self) -> bool:
-        """Whether questions are about the latents themselves, and need no covariances with these."""
-        return self.layout.direct
+        """Whether questions are about the latents themselves, or weights, and need no covariance of what is asked."""
+        return self.layout.direct or bool(self.layout.weights)
 
     def rough(self) -> Problem:
         """Return the same with rougher estimates, for a search."""
@@ -274,6 +323,12 @@ class Problem:
         """Order of the largest matrix that is factored."""
         return self.layout.n_shared
 
+    def width(self, rows: Rows) -> int:
+        """Return how many numbers a query of rows holds for each shared latent: one an item, or one a row."""
+        layout = self.layout
+        by_item = layout.main is None and not layout.joined and all(self.terms[t].of_items for t in layout.slices)
+        return len(rows.items.number) if by_item and len(layout.slices) == 1 else len(rows)
+
     @property
     def n_latents(self) -> int:
         """Number of latents."""
@@ -298,6 +353,8 @@ class Problem:
     def means(self, items: Items, g: FloatArray) -> FloatArray:
         """Return the posterior means (p, p) of preferences between all of some items, from shared latents alone."""
         a, places = self.layout.shared.back(g), self.layout.slices
+        if self.layout.weights:
+            a, places = self.system()[0].factor.back(a), self.layout.weights  # type: ignore[attr-defined]
         parts = [t.means(items, a[places[k]]) for k, t in enumerate(self.terms) if k in places]
         return np.asarray(sum(parts, np.zeros((len(items.number), len(items.number)))))
 
@@ -318,16 +375,22 @@ class Problem:
                 own = part if own is None else own + part
             else:
                 joins.append((place, part))
+        places, size = layout.places
+        if layout.weights:  # of independent latents, √v times what rows see of them
+            shared = {
+                t: found if t in layout.sums else found._replace(rows=found.rows / _deviation(self.terms[t].prior()))
+                for t, found in shared.items()
+            }
         if len(shared) == 1 and not joins:  # of few rows, which are combined in the end
             ((t, (few, operator)),) = shared.items()
             Q = few
-            if few.shape[1] < layout.n_shared:
-                Q = np.zeros((few.shape[0], layout.n_shared))
-                Q[:, layout.slices[t]] = few
+            if few.shape[1] < size:
+                Q = np.zeros((few.shape[0], size))
+                Q[:, places[t]] = few
             return Query(Q, prior, own, operator, total)
-        Q = np.zeros((len(rows), layout.n_shared))
+        Q = np.zeros((len(rows), size))
         for t, found in shared.items():
-            Q[:, layout.slices[t]] = found.whole
+            Q[:, places[t]] = found.whole
         for place, part in joins:
             Q[:, place] += part.toarray()
         return Query(Q, prior, own, None, total)

@@ -1,13 +1,13 @@
 """The search for parameters: the maximum of the evidence from several starts, every optimum kept, and a weak prior.
 
-Where values are exact, L-BFGS-B (`maximise`); where they are dear, or known up to some noise, quasi-Newton steps that
-go by gradients (`quasi_newton`).
+Where values are exact, L-BFGS-B (`maximise`); where they are costly, or noisy, quasi-Newton steps that use gradients
+alone (`quasi_newton`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ from scipy.special import ndtr
 
 from preflearn.operators import FloatArray
 
-WALL = 100.0  # nats
-LITTLE, PATIENCE = 0.01, 3  # nats gained in as many iterations that promise nothing more
+FAILED = 100.0  # nats below the highest value: what an evidence that is not finite counts as
+STALLED_GAIN, STALLED_STEPS = 0.01, 3  # a search that gains fewer nats in so many iterations has stalled
+NEAR = 1.0  # nats below a known optimum from which a start is followed no further if it leads there
 
 Evidence = Callable[[FloatArray], tuple[float, FloatArray]]
 
@@ -79,9 +80,9 @@ def maximise(
 ) -> list[Optimum]:
     """Search from every start by L-BFGS-B and return all optima, the highest first.
 
-    ``evidence(theta)`` returns the value and its gradient; a value that is not finite is a wall to step back from. A
-    later start is given up where it has almost stopped rising below what an earlier one has reached, and any on a step
-    that gains less than ``gain``.
+    ``evidence(theta)`` returns the value and its gradient; where the value is not finite, the search steps back. A
+    later start is followed no further where it leads to an optimum that an earlier one has found (it ends there, see
+    `leads_to`), or where it has almost stopped rising below that one, and any on a step that gains less than ``gain``.
     """
     found: list[Optimum] = []
     for start in first:
@@ -89,36 +90,67 @@ def maximise(
             value, gradient = evidence(start)
             found.append(Optimum(start, value, gradient, 1, True, "nothing to optimise"))
         else:
-            highest = max((one.evidence for one in found), default=-np.inf)
-            found.append(_ascend(evidence, start, bounds, tol, gain, max_evaluations, highest))
+            found.append(_ascend(evidence, start, bounds, tol, gain, max_evaluations, found))
     return sorted(found, key=lambda optimum: -optimum.evidence)
 
 
+def leads_to(optimum: Optimum, theta: FloatArray, value: float, gradient: FloatArray) -> bool:
+    """Return whether the evidence, close below an optimum, rises all the way to it as to the top of one hill.
+
+    Along the line between them it is taken for the cubic with these values and slopes at its ends. The slope at the
+    start is twice the difference in height for a parabola, and at most three times where the cubic never falls. It is
+    next to nothing at another optimum, or on the way to one.
+    """
+    height = optimum.evidence - value
+    return 0.0 < height < NEAR and height <= float(gradient @ (optimum.theta - theta)) <= 3.0 * height
+
+
 def _ascend(
-    evidence: Evidence, start: FloatArray, bounds: FloatArray, tol: float, gain: float, most: int, highest: float
+    evidence: Evidence,
+    start: FloatArray,
+    bounds: FloatArray,
+    tol: float,
+    gain: float,
+    most: int,
+    known: list[Optimum],
 ) -> Optimum:
     value, gradient = evidence(start)
     if not (np.isfinite(value) and np.isfinite(gradient).all()):
         return Optimum(start, -1e100, np.zeros_like(start), 1, False, "the evidence is not finite at the start")
+    highest = max((one.evidence for one in known), default=-np.inf)
+    met = [one for one in known if one.converged and leads_to(one, start, value, gradient)]
+    count, last = 1, (start, value, gradient)
     # the first step is the gradient: in these units at most one in each parameter, and not one to the bounds
     unit = max(1.0, float(np.abs(gradient).max()))
     seen, path = [value], [value]
 
     def negative(theta: FloatArray) -> tuple[float, FloatArray]:
-        value_here, slope = (value, gradient) if np.array_equal(theta, start) else evidence(theta)
+        nonlocal count, last
+        if np.array_equal(theta, start):
+            value_here, slope = value, gradient
+        else:
+            (value_here, slope), count = evidence(theta), count + 1
+            last = theta.copy(), value_here, slope
         if not (np.isfinite(value_here) and np.isfinite(slope).all()):
-            # a wall low enough for the line search to step back by a part of its step, not by nearly all of it
-            return (WALL - max(seen)) / unit, np.zeros_like(theta)
+            # low enough for the line search to step back by a part of its step, not by nearly all of it
+            return (FAILED - max(seen)) / unit, np.zeros_like(theta)
         seen.append(value_here)
         return -value_here / unit, -slope / unit
 
-    def hopeless() -> bool:
-        return len(path) > PATIENCE and path[-1] < min(path[-1 - PATIENCE], highest) + LITTLE
+    def stalled_below() -> bool:
+        return len(path) > STALLED_STEPS and path[-1] < min(path[-1 - STALLED_STEPS], highest) + STALLED_GAIN
 
     def watch(intermediate_result: Any) -> None:
         path.append(-unit * float(intermediate_result.fun))
-        if hopeless():
+        met.extend(one for one in known if one.converged and leads_to(one, *last))
+        if met or stalled_below():
             raise StopIteration
+
+    def end_at(optimum: Optimum) -> Optimum:
+        return replace(optimum, evaluations=count, message="leads to the optimum of an earlier start")
+
+    if met:
+        return end_at(met[0])
 
     result: Any = minimize(
         negative,
@@ -129,7 +161,9 @@ def _ascend(
         callback=watch,
         options={"maxfun": most, "ftol": max(1e-9, gain / max(abs(value), unit)), "gtol": tol / unit},
     )
-    given_up = hopeless() and not result.success
+    if met:
+        return end_at(met[0])
+    given_up = stalled_below() and not result.success
     return Optimum(
         np.asarray(result.x),
         -unit * float(result.fun),
@@ -159,17 +193,9 @@ def quasi_newton(
 
     A step after which the slope along it is steeper downhill than it was uphill, or that loses more than ``worse``, has
     gone too far: it is not taken, but the curvature that it showed is kept. ``evaluate`` returns the value, or NaN
-    where it is too dear, and the gradient, which is not finite at a wall. ``first`` is the first step, ``longest`` the
-    most of one in a parameter. The search ends on a step shorter than ``tol`` in every parameter, or that promises less
-    than ``gain``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> bell = lambda x: (-np.cosh(x[0] - 1), -np.sinh(x - 1))
-    >>> found = quasi_newton(bell, np.zeros(1), np.array([[-5.0, 5.0]]), np.ones(1) / 2, tol=1e-9, gain=0.0)
-    >>> found.theta.round(8), found.converged
-    (array([1.]), True)
+    where it is too costly, and the gradient, which is not finite out of range. ``first`` is the first step, ``longest``
+    the most of one in a parameter. The search ends on a step shorter than ``tol`` in every parameter, or that would
+    gain less than ``gain``.
     """
     low, high = bounds.T
     x = np.clip(start, low, high)
@@ -190,11 +216,11 @@ def quasi_newton(
         new = np.clip(x + step, low, high)
         step = new - x
         if float(np.abs(step).max(initial=0.0)) <= tol or 0.5 * float(step @ g) <= least:
-            return Optimum(x, value, g, count, True, "the next step promises next to nothing")
+            return Optimum(x, value, g, count, True, "the next step would gain next to nothing")
         value_new, g_new = evaluate(new)
         if value_new < value - worse or not np.isfinite(g_new).all():
-            # over a valley, or into a wall, whose slopes say little about the curvature here
-            H, least = H / 4, 0.0  # nor does a shorter step promise less because the maximum is near
+            # past a minimum, or out of range: slopes there do not show the curvature here
+            H, least = H / 4, 0.0  # nor would a shorter step gain less because the maximum is near
             continue
         least = gain
         change = free * (g - g_new)  # of parameters held at a bound nothing is learned

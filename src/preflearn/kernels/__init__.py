@@ -1,13 +1,15 @@
 """Kernels: Gram matrices, their pullbacks, centring and factors, for scikit-learn's kernel objects.
 
-In reading order: ``resolve`` (names to kernel objects), ``rules`` (Gram matrices and pullbacks, by a rule for each
-kernel, over ``distances``), ``bag_means`` (the same between samples of rows), ``centre``, ``factor`` and
-``approximate`` (rows to features).
+In reading order: ``resolve`` (names to kernel objects; where parameters are learned, see `preflearn.terms.utility`),
+``rules`` (Gram matrices and pullbacks, by a rule for each kernel, over ``distances``), ``precomputed`` (given values in
+place of features), ``bag_means`` (kernels between samples of rows), ``centre``, ``factor`` and ``approximate`` (rows to
+features).
 """
 
 from preflearn.kernels.approximate import Nystroem, RandomFourier
 from preflearn.kernels.centre import centre_cross, centre_gram
 from preflearn.kernels.factor import FeatureMap, LinearMap, linear_map
+from preflearn.kernels.precomputed import Precomputed
 from preflearn.kernels.resolve import KERNEL_NAMES, resolve_kernel
 from preflearn.kernels.rules import gram, gram_and_pullback, gram_diag, gram_listed
 
@@ -16,6 +18,7 @@ __all__ = [
     "FeatureMap",
     "LinearMap",
     "Nystroem",
+    "Precomputed",
     "RandomFourier",
     "centre_cross",
     "centre_gram",

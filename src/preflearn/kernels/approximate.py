@@ -10,18 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern, Product, RationalQuadratic
 from sklearn.utils import check_random_state
 
 from preflearn.exceptions import DataError
 from preflearn.items import as_items, as_rows, is_sparse
+from preflearn.kernels.functions import Landmarks, Waves, check_waves
 from preflearn.kernels.resolve import resolve_kernel
 from preflearn.kernels.rules import Space, gram
-from preflearn.linalg import eigh_full, numerical_rank
-
-FloatArray = NDArray[np.float64]
+from preflearn.linalg import FloatArray, eigh_full, numerical_rank
 
 
 @dataclass(frozen=True)
@@ -50,9 +48,10 @@ class Nystroem(BaseEstimator):
     ----------
     n_components : int, default=100
         Number of basis rows; all rows are used where there are fewer.
-    method : {"random", "kmeans++"}, default="random"
-        How basis rows are picked from the data: uniformly without replacement, or far from each other (bags: by their
-        means).
+    method : {"random", "kmeans++", "kmeans", "leverage"}, default="random"
+        How basis rows are found: picked from the data uniformly without replacement, far from each other (bags: by
+        their means), or by how much of the kernel at the start depends on them (ridge leverage scores); or the centres
+        of k-means clusters.
     random_state : int, RandomState instance or None, default=None
         Seed of the pick.
 
@@ -85,6 +84,17 @@ class Nystroem(BaseEstimator):
         """Pick the basis from the rows of X and return the map of the kernel (an object or a name)."""
         X = as_items(X).checked()
         kernel = resolve_kernel(kernel, X)
+        basis = self._picked(kernel, X)
+        # Against itself as other rows: the noise of a WhiteKernel stays out.
+        s, U = eigh_full(gram(kernel, basis, basis), overwrite=True)
+        rank = numerical_rank(s, basis.shape[0])
+        return BasisMap(kernel, basis, np.ascontiguousarray(U[:, :rank] / np.sqrt(s[:rank])))
+
+    def functions(self, kernel: Any, X: Any) -> Landmarks:
+        """Pick the landmarks and return functions that stand in for the kernel at any hyperparameters."""
+        return Landmarks(self._picked(kernel, as_items(X).checked()))
+
+    def _picked(self, kernel: Any, X: Any) -> Any:
         n = X.shape[0]
         n_basis = min(_count(self.n_components, "Nystroem"), n)
         random = check_random_state(self.random_state)
@@ -94,13 +104,50 @@ class Nystroem(BaseEstimator):
             from sklearn.cluster import kmeans_plusplus
 
             _, picked = kmeans_plusplus(as_items(X).means(), n_basis, random_state=random)
+        elif self.method == "leverage":
+            picked = _by_leverage(kernel, X, n_basis, random)
+        elif self.method == "kmeans":
+            return _centres(X, n_basis, random)
         else:
-            raise ValueError(f'Nystroem: method is {self.method!r}; it must be "random" or "kmeans++".')
-        basis = X[np.unique(picked)]
-        # Against itself as other rows: the noise of a WhiteKernel stays out.
-        s, U = eigh_full(gram(kernel, basis, basis), overwrite=True)
-        rank = numerical_rank(s, basis.shape[0])
-        return BasisMap(kernel, basis, np.ascontiguousarray(U[:, :rank] / np.sqrt(s[:rank])))
+            raise ValueError(
+                f'Nystroem: method is {self.method!r}; it must be "random", "kmeans++", "kmeans" or "leverage".'
+            )
+        return X[np.unique(picked)]
+
+
+def _by_leverage(kernel: Any, X: Any, n_basis: int, random: Any) -> Any:
+    """Return rows drawn by their ridge leverage scores, diag K (K + λI)⁻¹, estimated from as many uniform rows.
+
+    λ is chosen so that the scores sum to about half of the number of rows that are drawn.
+    """
+    n = X.shape[0]
+    if n_basis == n:
+        return np.arange(n)
+    F = Landmarks(X[np.sort(random.permutation(n)[:n_basis])]).values(kernel, X)
+    s, V = eigh_full(F.T @ F, overwrite=True)
+    s = np.maximum(s, 0.0)
+    low, high = 1e-12 * s.max(), float(s.sum())
+    for _ in range(60):  # the sum falls with λ
+        middle = np.sqrt(low * high)
+        low, high = (middle, high) if (s / (s + middle)).sum() > n_basis / 2 else (low, middle)
+    rows = F @ V
+    score = np.maximum((np.square(rows) / (s + high)).sum(axis=1), 1e-12)
+    keys = random.uniform(size=n) ** (1.0 / score)  # weighted sampling without replacement
+    return np.argpartition(-keys, n_basis - 1)[:n_basis]
+
+
+def _centres(X: Any, n_basis: int, random: Any) -> Any:
+    """Return the centres of k-means clusters of at most 20 rows a landmark."""
+    from sklearn.cluster import KMeans
+
+    if not as_items(X).one_row_each or is_sparse(X):
+        raise DataError(code="kmeans-landmarks", owner="Nystroem").says(
+            "centres of clusters are means of dense rows", 'Use method="kmeans++", which picks rows'
+        )
+    some = X[np.sort(random.permutation(X.shape[0])[: 20 * n_basis])]
+    if n_basis == X.shape[0]:
+        return X
+    return KMeans(n_basis, n_init=1, max_iter=20, random_state=random).fit(some).cluster_centers_
 
 
 @dataclass(frozen=True)
@@ -171,11 +218,18 @@ class RandomFourier(BaseEstimator):
         self.n_components = n_components
         self.random_state = random_state
 
+    def functions(self, kernel: Any, X: Any) -> Waves:
+        """Draw the directions and return functions that stand in for the kernel at any hyperparameters."""
+        check_waves(kernel)
+        found = self.fit_map(kernel, X)
+        leaf, X = scaled_radial(found.kernel)[1], as_rows(as_items(X).points)
+        return Waves(found.frequencies * Space(X).length_scales(leaf.length_scale)[:, np.newaxis], found.shift)
+
     def fit_map(self, kernel: Any, X: Any) -> FourierMap:
         """Draw the frequencies for the features of X and return the map of the kernel (an object or a name)."""
         kernel = resolve_kernel(kernel, X)
         X = as_rows(as_items(X).points)
-        constant, leaf = _scaled_radial(kernel)
+        constant, leaf = scaled_radial(kernel)
         n_frequencies = (_count(self.n_components, "RandomFourier") + 1) // 2
         random = check_random_state(self.random_state)
         W = random.standard_normal((X.shape[1], n_frequencies))
@@ -189,7 +243,7 @@ class RandomFourier(BaseEstimator):
         return FourierMap(kernel, W, shift, math.sqrt(constant / n_frequencies))
 
 
-def _scaled_radial(kernel: Any) -> tuple[float, Any]:
+def scaled_radial(kernel: Any) -> tuple[float, Any]:
     """Return (c, k) if the kernel is c times a radial kernel k, and say what is supported if not."""
     constant, leaves, todo = 1.0, [], [kernel]
     while todo:

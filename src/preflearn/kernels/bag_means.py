@@ -12,13 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from preflearn.exceptions import DataError
 from preflearn.items import as_items
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
+from preflearn.linalg import FloatArray, IntArray
 
 BLOCK = 512  # points on each side of a block: 2 MiB of kernel values
 RUN = 128  # points of bags that are evaluated together where only the diagonal of what comes out is wanted
@@ -35,10 +32,7 @@ class PointKernel(Protocol):
 
 
 def bag_gram(k: PointKernel, X: Any, Y: Any = None) -> FloatArray:
-    """Return the kernel matrix of bags, or between the bags of X and those of Y.
-
-    Cost N_x N_y d for N points in d features; memory a block of 512 x 512 points and the answer.
-    """
+    """Return the kernel matrix of bags, or between the bags of X and those of Y."""
     if as_items(X).one_row_each or (Y is not None and as_items(Y).one_row_each):
         raise DataError(code="bags-against-rows", owner="kernel").says(
             "bags are compared with bags, and here one side is a table of rows",
@@ -69,11 +63,7 @@ def bag_diag(k: PointKernel, X: Any, Y: Any = None) -> FloatArray:
 
 
 def bag_gram_and_pullback(k: PointKernel, X: Any) -> tuple[FloatArray, Pull]:
-    """Return the kernel matrix of bags and ``pull(M) = <M, dK/dtheta>``.
-
-    Cost N² d each; memory as of `bag_gram`. The kernel values of a single block of points are kept for the pullback,
-    those of more are computed again.
-    """
+    """Return the kernel matrix of bags and ``pull(M) = <M, dK/dtheta>``; only of a single block are values kept."""
     N = X.points.shape[0]
     if N > BLOCK:
         return bag_gram(k, X), lambda M: _pull_blocks(k, X, M / _counts(X, X))

@@ -9,12 +9,11 @@ With a probability vector p (equal weights: p = 1/n) the centred features are ``
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from preflearn.exceptions import DataError
 from preflearn.kernels.distances import row_blocks
-
-FloatArray = NDArray[np.float64]
+from preflearn.linalg import FloatArray
 
 
 def centre_gram(

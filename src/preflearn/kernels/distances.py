@@ -25,8 +25,8 @@ from scipy.spatial.distance import cdist
 from sklearn.gaussian_process.kernels import RBF, Matern, RationalQuadratic
 
 from preflearn.items import is_sparse
+from preflearn.linalg import FloatArray
 
-FloatArray = NDArray[np.float64]
 Rows = Any  # dense (n, d) float64 array or CSR array/matrix
 
 NEAR = 1e-4  # pairs closer than this, relative to their norms, are computed from differences
@@ -59,18 +59,9 @@ def squared_norms(U: Rows) -> FloatArray:
 
 
 def squared_distances(U: Rows, V: Rows | None = None) -> FloatArray:
-    """Return the squared distances (n_u, n_v) between rows of U and rows of V (of U, if V is None).
+    """Return the squared distances (n_u, n_v) between rows, exactly symmetric with a zero diagonal if V is None.
 
-    Rows are scaled already, dense ones centred, so that norms are no larger than they need be. The answer is never
-    negative, and exactly symmetric with a zero diagonal if V is None. Cost: one product, n_u n_v d multiplications,
-    three passes over the answer in blocks that stay in cache, and d operations for every near pair.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> squared_distances(np.array([[0.0, 0.0], [3.0, 4.0]]))
-    array([[ 0., 25.],
-           [25.,  0.]])
+    Rows are scaled already, dense ones centred, so that norms are no larger than they need be.
     """
     other = U if V is None else V
     if not is_sparse(U) and U.shape[1] <= DIRECT_FEATURES:
@@ -99,13 +90,6 @@ def contract_squared_differences(P: FloatArray, U: Rows, D: FloatArray, V: Rows 
     of V (of U, if V is None). With row sums r and column sums c of P the sum is ``r'u_l^2 + c'v_l^2 - 2 u_l'P v_l``:
     one product P V for all columns, n m d multiplications. Near pairs, for which this cancels, are summed from their
     differences.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> U = np.array([[0.0, 0.0], [1.0, 3.0]])
-    >>> contract_squared_differences(np.ones((2, 2)), U, squared_distances(U))
-    array([ 2., 18.])
     """
     n, m = P.shape
     near_sums = np.zeros(U.shape[1])

@@ -7,13 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.gaussian_process.kernels import ConstantKernel, DotProduct, Exponentiation, Product, Sum
 
 from preflearn.items import as_items, as_rows, is_sparse
-
-FloatArray = NDArray[np.float64]
 
 
 @runtime_checkable
@@ -26,11 +23,9 @@ class FeatureMap(Protocol):
 
     def transform(self, X: Any) -> Any:
         """Return the feature rows of X."""
-        ...
 
     def n_features_out(self, n_features: int) -> int:
         """Return the number of columns of ``transform(X)`` for X with so many features."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -15,25 +15,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
+from preflearn.linalg import FloatArray, IntArray
+
 Pairs = tuple[IntArray, IntArray]
 
 _BLOCK = 1 << 21  # numbers of a temporary array
 
 
 def difference_gram(K: FloatArray, pairs: Pairs, others: Pairs) -> FloatArray:
-    """Return the difference kernel (m, p) between pairs; ``K`` (rows of pairs, rows of others).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> pair = np.array([0]), np.array([1])
-    >>> difference_gram(np.eye(2), pair, pair)
-    array([[2.]])
-    """
+    """Return the difference kernel (m, p) between pairs; ``K`` (rows of pairs, rows of others)."""
     half = K[:, others[0]] - K[:, others[1]]
     out = half[pairs[0]]
     out -= half[pairs[1]]
@@ -47,19 +38,7 @@ def difference_pullback(N: FloatArray, pairs: Pairs, n_items: int) -> FloatArray
 
 
 def skew_gram(K: FloatArray, pairs: Pairs, others: Pairs) -> FloatArray:
-    """Return the skew kernel (m, p) between pairs; ``K`` (rows of pairs, rows of others).
-
-    Examples
-    --------
-    Rock, paper and scissors have three pairs that know nothing of each other:
-
-    >>> import numpy as np
-    >>> pairs = np.array([0, 0, 1]), np.array([1, 2, 2])
-    >>> skew_gram(np.eye(3), pairs, pairs)
-    array([[1., 0., 0.],
-           [0., 1., 0.],
-           [0., 0., 1.]])
-    """
+    """Return the skew kernel (m, p) between pairs; ``K`` (rows of pairs, rows of others)."""
     (i, j), (k, l) = pairs, others
     out = np.empty((i.shape[0], k.shape[0]))
     for rows in _blocks(i.shape[0], k.shape[0]):
@@ -90,17 +69,7 @@ def skew_pullback(N: FloatArray, K: FloatArray, pairs: Pairs) -> FloatArray:
 
 
 def skew_features(U: FloatArray, pairs: Pairs, kept: Pairs | None = None) -> FloatArray:
-    """Return features (m, r (r-1) / 2) whose products are the skew kernel of K = U U', U (n, r).
-
-    ``kept`` are pairs (a, b) of columns, if not all of them are wanted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> U = np.array([[1.0, 0.0], [1.0, 2.0]])
-    >>> skew_features(U, (np.array([0]), np.array([1])))
-    array([[2.]])
-    """
+    """Return features (m, r (r-1) / 2), or of ``kept`` columns, whose products are the skew kernel of K = U U'."""
     a, b = np.triu_indices(U.shape[1], 1) if kept is None else kept
     (i, j), m = pairs, pairs[0].shape[0]
     if U.shape[0] > 2 * m:

@@ -4,41 +4,35 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.gaussian_process.kernels import (
-    RBF,
-    DotProduct,
-    Exponentiation,
-    Kernel,
-    Matern,
-    RationalQuadratic,
-)
+from sklearn.gaussian_process.kernels import RBF, DotProduct, Exponentiation, Kernel, Matern, RationalQuadratic
 
 from preflearn.exceptions import DataError, nearest_names
 from preflearn.items import as_items, as_rows, is_sparse
 from preflearn.kernels.centre import probability
+from preflearn.kernels.rules import is_precomputed
 
-
-def _bounds(scale: float) -> tuple[float, float]:
-    return 1e-5 * scale, 1e5 * scale
-
-
-_BUILDERS: dict[str, Callable[[float], Any]] = {
-    "linear": lambda l: DotProduct(sigma_0=0.0, sigma_0_bounds="fixed"),
-    "poly2": lambda l: Exponentiation(DotProduct(sigma_0=1.0), 2),
-    "poly3": lambda l: Exponentiation(DotProduct(sigma_0=1.0), 3),
-    "rbf": lambda l: RBF(length_scale=l, length_scale_bounds=_bounds(l)),
-    "laplacian": lambda l: Matern(length_scale=l, length_scale_bounds=_bounds(l), nu=0.5),
-    "matern32": lambda l: Matern(length_scale=l, length_scale_bounds=_bounds(l), nu=1.5),
-    "matern52": lambda l: Matern(length_scale=l, length_scale_bounds=_bounds(l), nu=2.5),
-    "rational_quadratic": lambda l: RationalQuadratic(length_scale=l, length_scale_bounds=_bounds(l)),
+# Functions of distances by name, and of products.
+RADIAL: dict[str, Callable[..., Any]] = {
+    "rbf": RBF,
+    "laplacian": partial(Matern, nu=0.5),
+    "matern": Matern,
+    "matern32": Matern,
+    "matern52": partial(Matern, nu=2.5),
+    "rational_quadratic": RationalQuadratic,
+}
+_OF_PRODUCTS = {
+    "linear": DotProduct(0.0, "fixed"),
+    "poly2": Exponentiation(DotProduct(1.0), 2),
+    "poly3": Exponentiation(DotProduct(1.0), 3),
 }
 
-KERNEL_NAMES: tuple[str, ...] = tuple(_BUILDERS)
+KERNEL_NAMES: tuple[str, ...] = (*_OF_PRODUCTS, *RADIAL)
 
 
 def resolve_kernel(kernel: Any, X: Any, weight: ArrayLike | None = None) -> Any:
@@ -64,7 +58,8 @@ def resolve_kernel(kernel: Any, X: Any, weight: ArrayLike | None = None) -> Any:
     ``1 / (2 l^2) = 1 / (n_features * X.var())``, with 1 on the right if all entries of X are the same. For sparse
     rows the variance includes the zeros; of bags it is that of their points, every bag counting the same.
     ``"linear"`` is ``x'y``, ``"poly2"`` and ``"poly3"`` are ``(x'y + 1)^p``,
-    ``"laplacian"`` is ``exp(-|x - y| / l)``. Cost: one pass over X.
+    ``"laplacian"`` is ``exp(-|x - y| / l)``; ``"matern"`` is scikit-learn's default, that of ``"matern32"``. Cost: one
+    pass over X.
 
     Examples
     --------
@@ -78,20 +73,24 @@ def resolve_kernel(kernel: Any, X: Any, weight: ArrayLike | None = None) -> Any:
     Traceback (most recent call last):
         ...
     preflearn.exceptions.DataError: kernel "rbg" is unknown (nearest names: "rbf").
-      Use a kernel object or one of "linear", "poly2", "poly3", "rbf", "laplacian", "matern32", "matern52", \
-"rational_quadratic".
+      Use a kernel object or one of "linear", "poly2", "poly3", "rbf", "laplacian", "matern", "matern32", \
+"matern52", "rational_quadratic".
     """
     if isinstance(kernel, Kernel):
+        if is_precomputed(kernel):
+            raise TypeError(f'kernel {kernel} is made of given values; use kernel="precomputed".')
         return clone(kernel)
     if isinstance(kernel, str):
-        if kernel not in _BUILDERS:
-            hint = nearest_names(kernel, KERNEL_NAMES)
-            names = ", ".join(f'"{name}"' for name in KERNEL_NAMES)
-            raise DataError(code="unknown-kernel").says(
-                f'kernel "{kernel}" is unknown{f" ({hint})" if hint else ""}', f"Use a kernel object or one of {names}"
-            )
-        radial = kernel not in ("linear", "poly2", "poly3")
-        return _BUILDERS[kernel](_length_scale(X, weight) if radial else 1.0)
+        if kernel in RADIAL:
+            scale = _length_scale(X, weight)
+            return RADIAL[kernel](length_scale=scale, length_scale_bounds=(1e-5 * scale, 1e5 * scale))
+        if kernel in _OF_PRODUCTS:
+            return clone(_OF_PRODUCTS[kernel])
+        hint = nearest_names(kernel, KERNEL_NAMES)
+        names = ", ".join(f'"{name}"' for name in KERNEL_NAMES)
+        raise DataError(code="unknown-kernel").says(
+            f'kernel "{kernel}" is unknown{f" ({hint})" if hint else ""}', f"Use a kernel object or one of {names}"
+        )
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         raise TypeError(f"kernel is the class {kernel.__name__}; pass an object, {kernel.__name__}().")
     if callable(kernel):

@@ -23,13 +23,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.gaussian_process.kernels import (
     RBF,
     ConstantKernel,
     DotProduct,
     Exponentiation,
+    Kernel,
     Matern,
     Product,
     RationalQuadratic,
@@ -49,9 +49,9 @@ from preflearn.kernels.distances import (
     squared_distances,
     squared_norms,
 )
+from preflearn.kernels.precomputed import NAME, Precomputed
+from preflearn.linalg import FloatArray, IntArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
 Pull = Callable[[FloatArray], FloatArray]
 
 GRADIENT_LIMIT = 2**30  # bytes that the n x n x p gradient of a kernel without a rule may take
@@ -157,7 +157,7 @@ def gram_listed(kernel: Any, X: Any, first: IntArray, second: IntArray) -> Float
     return gram_diag(kernel, X[first], X[second])
 
 
-def gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Pull]:
+def gram_and_pullback(kernel: Any, X: Any, Y: Any = None) -> tuple[FloatArray, Pull]:
     """Return the Gram matrix of X and its pullback, ``pull(M) = sum_ij M_ij dK_ij/dtheta``, which share their parts.
 
     Parameters
@@ -166,10 +166,12 @@ def gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Pull]:
         Kernel object; not to be changed before the last call of ``pull``.
     X : array-like, sparse matrix or Bags of shape (n_items, n_features)
         Rows, or bags of points.
+    Y : array-like or sparse matrix of shape (n_y, n_features), default=None
+        Other rows, as in `gram`; bags are compared with themselves only.
 
     Returns
     -------
-    K : ndarray of shape (n_items, n_items)
+    K : ndarray of shape (n_items, n_items) or (n_items, n_y)
         A new array, as from `gram`.
     pull : callable
         Takes weights M (n_items, n_items), which need not be symmetric and are neither copied nor changed, and returns
@@ -196,7 +198,7 @@ def gram_and_pullback(kernel: Any, X: Any) -> tuple[FloatArray, Pull]:
     array([1.471518, 1.471518, 1.471518])
     """
     if as_items(X).one_row_each:
-        K, pull = _evaluated(kernel, X, keep=True)
+        K, pull = _evaluated(kernel, X, Y, keep=True)
     else:
         K, pull = bag_gram_and_pullback(partial(_evaluated, kernel), X)
 
@@ -250,12 +252,7 @@ class Space:
         return _length(self.X), _length(self.X if self.Y is None else self.Y)
 
     def scaled(self, length_scale: Any) -> tuple[Any, Any]:
-        """Return the rows divided by the length scales, dense ones first shifted by a common point.
-
-        The shift (the mean of Y if there is one, else of X) changes no distance, but without it features with a
-        large offset lose their digits in the matrix product. It is taken from Y, the items of fit, so that what
-        a new row gets does not depend on the rows that come with it.
-        """
+        """Return the rows divided by the length scales, dense ones shifted by the mean of Y (without Y, of X)."""
         reference = self.X if self.Y is None else self.Y
         scale = self.length_scales(length_scale)
         if is_sparse(self.X):
@@ -363,6 +360,19 @@ def _paired(kernel: Any, X: Any, Y: Any) -> FloatArray:
     return (_ask_paired if rule is None else rule.paired)(kernel, X, Y)
 
 
+def kernel_parts(kernel: Any) -> list[Any]:
+    """Return the kernels that a kernel is made of."""
+    inner = [value for value in kernel.get_params(deep=False).values() if isinstance(value, Kernel)]
+    return [part for one in inner for part in kernel_parts(one)] if inner else [kernel]
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Return whether the kernel's values are given in place of features."""
+    if isinstance(kernel, Kernel):
+        return any(isinstance(part, Precomputed) for part in kernel_parts(kernel))
+    return isinstance(kernel, str) and kernel == NAME
+
+
 def n_free(kernel: Any) -> int:
     """Count the free hyperparameters, without the logarithms that ``kernel.theta`` takes."""
     return sum(h.n_elements for h in kernel.hyperparameters if not h.fixed)
@@ -407,6 +417,10 @@ def _dot_product(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
     K = dot(space.X, space.Y)
     K += bias
     return Part(dense=K), pull
+
+
+def _given(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
+    return Part(dense=space.X.values(space.Y)), lambda M: _vector()
 
 
 def _radial(kernel: Any, space: Space, keep: bool) -> tuple[Part, Pull]:
@@ -572,6 +586,7 @@ RULES: dict[type, Rule] = {
     ConstantKernel: Rule(_constant, _filled("constant_value")),
     WhiteKernel: Rule(_white, _filled("noise_level", noise=True)),
     DotProduct: Rule(_dot_product, _dot_paired),
+    Precomputed: Rule(_given, lambda kernel, X, Y: X.paired(Y)),
     RBF: Rule(_radial, _radial_paired),
     Matern: Rule(_radial, _radial_paired),
     RationalQuadratic: Rule(_radial, _radial_paired),

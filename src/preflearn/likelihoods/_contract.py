@@ -71,59 +71,47 @@ class Likelihood(Protocol):
     @property
     def theta(self) -> FloatArray:
         """Free hyperparameters in log space, (n_theta,); empty where there are none."""
-        ...
 
     @property
     def bounds(self) -> FloatArray:
         """Lower and upper bounds of ``theta``, (n_theta, 2)."""
-        ...
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the parameters whose logarithms are ``theta``."""
-        ...
 
     @property
     def outcomes(self) -> tuple[float, ...]:
         """All outcomes of positive probability: 1 and -1, and 0 where there are ties; empty where y is continuous."""
-        ...
 
     @property
     def noise_deviation(self) -> float:
         """Standard deviation of the noise on the difference."""
-        ...
 
     @property
     def bend(self) -> Bend:
         """Where the curves bend, and from where on they are settled."""
-        ...
 
     def with_theta(self, theta: ArrayLike) -> Likelihood:
         """Return the same likelihood with other hyperparameters."""
-        ...
 
     def with_ties(self, tie: float) -> Likelihood:
         """Return the same likelihood with a free threshold ``tie`` for ties; itself if it has ties or knows none."""
-        ...
 
     def in_unit(self, square: float, *, start: bool) -> Likelihood:
         """Return the same likelihood for margins of this mean square: bounds and, if ``start``, parameters.
 
         Itself where outcomes have no unit.
         """
-        ...
 
     def check_outcomes(self, y: ArrayLike) -> None:
         """Raise DataError where an outcome has probability zero whatever z is."""
-        ...
 
     def log_density(self, y: ArrayLike, z: ArrayLike) -> Derivatives:
         """Return log p(y | z) and three derivatives in z; never clamped, ``second`` <= 0 if log-concave."""
-        ...
 
     def log_density_theta(self, y: ArrayLike, z: ArrayLike) -> list[tuple[FloatArray, FloatArray, FloatArray]]:
         """Return, for every theta, its derivative of log p, of its first and of its second derivative in z."""
-        ...
 
     def smoothed(self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None) -> Smoothed:
         """Return log Z, its first two derivatives in ``mean``, and the share of the variance that remains.
@@ -131,17 +119,14 @@ class Likelihood(Protocol):
         ``rest`` is positive, and at most 1 if the likelihood is log-concave. ``power`` is a, 0 < a <= 1, (m,) or None
         for 1; here and below.
         """
-        ...
 
     def tilted_theta(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None = None
     ) -> FloatArray:
         """Return the derivatives of log Z in theta, (m, n_theta)."""
-        ...
 
     def probability(self, mean: ArrayLike, variance: ArrayLike) -> FloatArray:
         """Return P(first), P(tie), P(second) for z ~ N(mean, variance), (m, 3).
 
         Rows sum to 1, and changing the sign of ``mean`` swaps the outer columns bit for bit.
         """
-        ...

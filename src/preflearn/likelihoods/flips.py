@@ -194,10 +194,7 @@ class Flipped:
     def _powers(
         self, y: ArrayLike, mean: ArrayLike, variance: ArrayLike, power: ArrayLike | None
     ) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
-        """Return which powers are below 1, nodes for these, their shares of the tilted distribution, and log Z.
-
-        A tie is the same either way round, so powers of ties are the base's.
-        """
+        """Return which powers are below 1 (but of ties: the base's), nodes for these, their shares, and log Z."""
         rows = np.flatnonzero((np.asarray(1.0 if power is None else power) != 1.0) & (np.asarray(y) != 0))
         place, s, _ = self.bend
         m, v = (np.asarray(x, dtype=np.float64)[rows] / unit for x, unit in ((mean, s), (variance, s * s)))

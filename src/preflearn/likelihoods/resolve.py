@@ -71,11 +71,7 @@ def get_likelihood(spec: str | Likelihood) -> Likelihood:
 def likelihood_of(
     owner: str, spec: Any, outcome: NDArray[np.float64], weight: NDArray[np.float64] | None, *, ties: bool = False
 ) -> tuple[Any, float]:
-    """Return the likelihood that a parameter asks for, checked against the outcomes, and the square of utilities' unit.
-
-    Margins come in some unit: bounds and starts of variances are in multiples of their mean square. Other outcomes have
-    no unit; utilities are then in units of the noise.
-    """
+    """Return the checked likelihood of a parameter, and the square of utilities' unit: 1, or of the margins."""
     likelihood: Any = get_likelihood(spec)
     if ties:
         likelihood = likelihood.with_ties(START_TIE)

@@ -216,7 +216,9 @@ class ThresholdLikelihood(FreeParameters):
             raise DataError(code="ties-without-threshold", owner=kind).says(
                 f"{ties.size} of {np.size(y)} comparisons are ties (rows {first_few(ties)}), which have "
                 "probability zero without a tie threshold",
-                f"Use likelihood={kind}(tie=0.1) (PreferenceGP: or ties=True), or drop them",
+                "Learn a threshold with ties=True",
+                f"give one with likelihood={kind}(tie=0.1)",
+                "drop them",
             )
 
     def log_density(self, y: ArrayLike, z: ArrayLike) -> Derivatives:

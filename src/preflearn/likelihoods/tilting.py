@@ -102,10 +102,7 @@ def tilt(link: Link, m: FloatArray, v: FloatArray, h: float, power: FloatArray |
 
 
 def normal_nodes(m: FloatArray, v: FloatArray, h: float) -> tuple[FloatArray, FloatArray]:
-    """Return nodes (k, 400) for integrals against t ~ N(m, v) of any function that bends at ±h, and log weights.
-
-    For integrands that are bounded from below, which no bulk of their own makes narrower than the normal's.
-    """
+    """Return nodes (k, 400) and log weights for integrals against t ~ N(m, v) of bounded functions that bend at ±h."""
     reach = _REACH * np.sqrt(v)
     low, high = _to_y(m - reach, h), _to_y(m + reach, h)
     step = (high - low) / (_BOUNDED - 1)

@@ -5,43 +5,32 @@ Nothing here warns: what a computation needed (jitter, a lower rank) is returned
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.linalg
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg.blas import dsyrk
 from scipy.linalg.lapack import dtrtri
 from threadpoolctl import ThreadpoolController
 
-__all__ = [
-    "cholesky_at_least_one",
-    "cholesky_blocks",
-    "cholesky_one_plus",
-    "cholesky_pivoted",
-    "cholesky_psd",
-    "cross_product",
-    "draw_normal",
-    "eigh_full",
-    "eigh_leading",
-    "few_threads",
-    "generator",
-    "inverse_cholesky",
-    "numerical_rank",
-    "squares",
-    "symmetric_roots",
-    "times",
-    "turned",
-    "weighted_square",
-]
-
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
 
 EPS = float(np.finfo(np.float64).eps)
 JITTER_START = 1e-12  # relative to the mean of the diagonal
 JITTER_TRIES = 5
 SMALL = 512  # rows up to which NumPy's product is the quicker one
+SHARED_FROM = 256  # columns of a product from which threads of BLAS share it well
+WIDE = 16  # possible numbers for each one that is taken, up to which a table of all beats sorting
 WEIGHTED = 2**21  # numbers of a temporary array
 DENSE_LIMIT = 1_000  # below this LAPACK is quicker than Lanczos for any number of components
 RESIDUAL_TOLERANCE = 1e-10  # ||K v - lambda v|| / lambda_1 asked of the Lanczos route
@@ -53,19 +42,7 @@ def cholesky_psd(K: FloatArray) -> tuple[FloatArray, float]:
     Returns the lower triangular R and the jitter, 0.0 if none was needed; K is not changed. The first jitter is
     ``max(1e-12, n * eps)`` times the mean of the diagonal, then ten times as much, five tries in all, n³ / 3 each.
     `LinAlgError` where entries are missing or infinite, or K is not positive semi-definite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> R, jitter = cholesky_psd(np.array([[4.0, 2.0], [2.0, 2.0]]))
-    >>> R, jitter
-    (array([[2., 0.],
-           [1., 1.]]), 0.0)
-    >>> R, jitter = cholesky_psd(np.ones((3, 3)))  # rank one
-    >>> bool(0 < jitter <= 1e-11), bool(np.allclose(R @ R.T, 1.0))
-    (True, True)
     """
-    K = _square(K, "cholesky_psd")
     n = K.shape[0]
     if not np.isfinite(K).all():
         count = int(K.size - np.isfinite(K).sum())
@@ -103,15 +80,7 @@ def eigh_full(K: FloatArray, *, overwrite: bool = False) -> tuple[FloatArray, Fl
 
     Negative eigenvalues (rounding) are set to zero; the entry largest in magnitude of each vector is positive. With
     ``overwrite`` the memory of K may be used for the answer. About 9 n³ operations and 3 n² numbers (LAPACK ``syevd``).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> s, V = eigh_full(np.array([[2.0, 1.0], [1.0, 2.0]]))
-    >>> s.round(12)
-    array([3., 1.])
     """
-    K = _square(K, "eigh_full")
     values, vectors = scipy.linalg.eigh(K, driver="evd", overwrite_a=overwrite, check_finite=False)
     return np.maximum(values[::-1], 0.0), _fix_signs(vectors[:, ::-1])
 
@@ -126,17 +95,7 @@ def eigh_leading(K: FloatArray, n_components: int) -> tuple[FloatArray, FloatArr
     Otherwise Lanczos (ARPACK) from a fixed vector: O(n² n_components). A Lanczos answer is used only if all residuals
     are below 1e-10 times the largest eigenvalue and if, with the found components taken out, nothing larger than the
     last one is left (Lanczos can miss copies of a repeated eigenvalue); if not, LAPACK decides.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> values, vectors = eigh_leading(np.diag([1.0, 3.0, 2.0]), 2)
-    >>> values
-    array([3., 2.])
     """
-    K = _square(K, "eigh_leading")
-    if n_components < 1:
-        raise ValueError(f"eigh_leading: n_components is {n_components}; ask for at least 1.")
     n = K.shape[0]
     n_components = min(int(n_components), n)
     found = None
@@ -150,47 +109,14 @@ def eigh_leading(K: FloatArray, n_components: int) -> tuple[FloatArray, FloatArr
 
 
 def numerical_rank(values: FloatArray, n: int) -> int:
-    """Count the eigenvalues (in decreasing order) above ``n * eps`` times the largest.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> numerical_rank(np.array([2.0, 1.0, 1e-17]), 3)
-    2
-    """
+    """Count the eigenvalues (in decreasing order) above ``n * eps`` times the largest."""
     if values.size == 0 or values[0] <= 0.0:
         return 0
     return int(np.count_nonzero(values > n * EPS * values[0]))
 
 
-def cross_product(V: FloatArray) -> FloatArray:
-    """Return V'V for an array (k, n) in Fortran order.
-
-    Large ones through SciPy's BLAS, as factorisations and triangular solves are: NumPy may bring a second library with
-    threads of its own, and two pools of threads on the same cores wait for each other.
-    """
-    n = V.shape[1]
-    if n < SMALL:
-        return np.asarray(V.T @ V)
-    C: FloatArray = dsyrk(1.0, V, trans=1, lower=1)
-    for start in range(0, n, SMALL):
-        rows = slice(start, start + SMALL)
-        C[:start, rows] = C[rows, :start].T
-        block = C[rows, rows]
-        block += np.tril(block, -1).T
-    return C
-
-
 def weighted_square(V: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return V'diag(w)V for an array (k, n) in C order; k n² operations, the rows of negative weights taken off.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> weighted_square(np.array([[1.0, 2.0], [0.0, 1.0]]), np.array([1.0, -3.0]))
-    array([[1., 2.],
-           [2., 1.]])
-    """
+    """Return V'diag(w)V for an array (k, n) in C order; k n² operations, the rows of negative weights taken off."""
     n = V.shape[1]
     total: FloatArray = np.zeros((n, n), order="F")
     if n == 0:
@@ -270,30 +196,14 @@ def _fix_signs(vectors: FloatArray) -> FloatArray:
     return vectors * signs
 
 
-def _square(K: FloatArray, name: str) -> FloatArray:
-    """Return K as a float64 array, having checked that it is square."""
-    K = np.asarray(K, dtype=np.float64)
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"{name}: the matrix has shape {K.shape}; a square matrix is needed.")
-    return K
-
-
-def cholesky_pivoted(K: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
+def cholesky_pivoted(K: FloatArray) -> tuple[FloatArray, IntArray]:
     """Factor a symmetric positive semi-definite matrix with pivoting, to its numerical rank r.
 
     Returns L (n, r), rows in pivoted order, and that order, the first r of which are the pivots: ``K[order][:, order] =
     L L'`` up to ``n * eps`` times the largest diagonal entry; the leading r x r block is lower triangular with a
     positive diagonal. Needs no jitter. The matrix is scaled to unit size first, so that neither huge nor tiny kernels
     change the rank; one of zeros has rank 0. LAPACK ``pstrf``, n r² operations.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> L, order = cholesky_pivoted(np.array([[1.0, 2.0], [2.0, 4.0]]))
-    >>> L.shape, order
-    ((2, 1), array([1, 0]))
     """
-    K = _square(K, "cholesky_pivoted")
     n = K.shape[0]
     largest = float(K.diagonal().max(initial=0.0))
     if largest <= 0.0:
@@ -361,6 +271,40 @@ def _controllers() -> tuple[Any, Any]:
     paths = [library["filepath"] for library in every.info()]
     own = [path for path in paths if "numpy" in path.split("site-packages")[-1]] if len(paths) > 1 else []
     return every, every.select(filepath=own)
+
+
+def in_threads(
+    function: Callable[[Piece], Result], pieces: Iterable[Piece], size: int, threads: int | None = None
+) -> Iterator[Result]:
+    """Yield ``function(piece)`` of every piece, in order, in as many threads as BLAS would take.
+
+    Products of a few columns (``size`` is how many) are too small to share: threads of BLAS wait for each other at each
+    of them, and for a core that is busy with something else. Here each thread has pieces of its own and a BLAS of one
+    thread. Larger ones are left to BLAS, one piece after the other. Results are the same for any number of threads.
+
+    Examples
+    --------
+    >>> list(in_threads(lambda n: n * n, range(5), 50, threads=2))
+    [0, 1, 4, 9, 16]
+    """
+    every, _ = _controllers()
+    if threads is None:
+        threads = max((library.num_threads for library in every.lib_controllers), default=1)
+    if threads == 1 or size > SHARED_FROM:
+        yield from map(function, pieces)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with every.limit(limits=1), ThreadPoolExecutor(threads) as pool:
+        try:
+            for piece in pieces:
+                waiting.append(pool.submit(function, piece))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 def generator(random_state: Any, owner: str) -> np.random.Generator:
@@ -439,3 +383,21 @@ def symmetric_roots(K: FloatArray) -> FloatArray:
     values, V = np.linalg.eigh(K)
     root = np.sqrt(np.where(values > K.shape[1] * EPS * values[:, -1:], values, 0.0))
     return np.asarray((V * root[:, None, :]) @ turned(V))
+
+
+def square_norms(rows: Any) -> FloatArray:
+    """Return the squared norms of the rows of an array or a sparse array."""
+    if isinstance(rows, np.ndarray):
+        return np.asarray(np.einsum("ij,ij->i", rows, rows))
+    squared = sp.csr_array((np.square(rows.data), rows.indices, rows.indptr), shape=rows.shape)
+    return np.asarray(squared @ np.ones(rows.shape[1]))
+
+
+def distinct_numbers(key: IntArray, size: int) -> tuple[IntArray, IntArray]:
+    """Return the distinct whole numbers below a size, in ascending order, and the place of each among them."""
+    if size > WIDE * key.shape[0]:
+        distinct, where = np.unique(key, return_inverse=True)
+        return distinct, where.ravel()
+    there = np.zeros(size, dtype=bool)
+    there[key] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[key]

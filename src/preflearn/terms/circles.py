@@ -31,19 +31,7 @@ from preflearn.kernels.pair_kernels import (
     skew_pullback,
 )
 from preflearn.linalg import eigh_leading, weighted_square
-from preflearn.terms._contract import (
-    Asked,
-    Combined,
-    FloatArray,
-    Given,
-    IntArray,
-    Items,
-    Own,
-    Parameters,
-    Rows,
-    Seen,
-    Term,
-)
+from preflearn.terms import Asked, Combined, FloatArray, Given, IntArray, Items, Own, Parameters, Rows, Seen, Term
 from preflearn.terms.utility import ItemKernel, Utility
 
 Pairs = tuple[IntArray, IntArray]

@@ -11,17 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from preflearn.terms._contract import (
-    POPULATION,
-    Asked,
-    Given,
-    Own,
-    Parameters,
-    Rows,
-    Seen,
-    Term,
-    constant_parameters,
-)
+from preflearn.terms import POPULATION, Asked, Given, Own, Parameters, Rows, Seen, Term, constant_parameters
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from preflearn.terms._contract import (
+from preflearn.terms import (
     Asked,
     Direct,
     FloatArray,

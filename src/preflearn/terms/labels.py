@@ -21,7 +21,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
-from preflearn.terms._contract import FloatArray, IntArray, Items, Parameters
+from preflearn.terms import FloatArray, IntArray, Items, Parameters
 from preflearn.terms.utility import ItemKernel
 
 
@@ -88,10 +88,19 @@ class Labels:
         """Return the prior variances (p,) of each part at new items."""
         return [part.variance(_unknown(part, new)) for part in self.parts]
 
-    def unseen(self, new: Any) -> FloatArray:
-        """Return the prior covariance (n_labels, n_labels, p) at new items of what no edge can see: f - Hg."""
+    def covariance(self, new: Any) -> list[FloatArray]:
+        """Return the prior covariance (p, p) of each part between new items."""
+        return [part.covariance(_unknown(part, new)) for part in self.parts]
+
+    def unseen(self, new: Any, *, joint: bool = False) -> FloatArray:
+        """Return the prior covariance (n_labels, n_labels, p) at new items of what no edge can see: f - Hg.
+
+        Of new items together with ``joint``, (n_labels p, n_labels p), label by label.
+        """
         outside = np.eye(self.basis.shape[0]) - self.basis @ self.basis.T
         part = self.parts[0] if self.rest is None else self.rest
+        if joint:
+            return np.asarray(np.kron(outside, part.covariance(_unknown(part, new))), dtype=np.float64)
         return np.asarray(outside[:, :, None] * part.variance(_unknown(part, new)))
 
 

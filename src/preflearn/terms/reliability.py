@@ -22,7 +22,7 @@ from scipy.interpolate import CubicSpline
 from scipy.special import logsumexp, softmax
 
 from preflearn.exceptions import DataError
-from preflearn.terms._contract import Asked, FloatArray, Given, IntArray, Own, Rows, Seen, Term
+from preflearn.terms import Asked, FloatArray, Given, IntArray, Own, Rows, Seen, Term
 
 # Careful, careless and contrary judges: their reliability, and how many judges of each have been seen at first.
 CENTRES, BEFORE = np.array([1.0, 0.0, -1.0]), np.array([1.0, 1.0, 0.5])

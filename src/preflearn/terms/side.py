@@ -13,17 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from preflearn.terms._contract import (
-    POPULATION,
-    Asked,
-    FloatArray,
-    Given,
-    Own,
-    Parameters,
-    Rows,
-    Seen,
-    constant_parameters,
-)
+from preflearn.terms import POPULATION, Asked, FloatArray, Given, Own, Parameters, Rows, Seen, constant_parameters
 from preflearn.terms.covariates import Columns
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from preflearn.kernels import gram, gram_and_pullback, gram_diag
-from preflearn.terms._contract import (
+from preflearn.terms import (
     POPULATION,
     UNKNOWN,
     Asked,
@@ -70,9 +70,19 @@ class OfJudges(Term):
         return np.where(who.number == POPULATION, 1.0, 1.0 + self.rho)
 
     def covariance(self, rows: Rows) -> FloatArray:
-        """Return the prior covariance of rows, all of one judge."""
+        """Return the prior covariance of rows, of the same judge or of several."""
         G = self.base.covariance(rows)
-        return G if rows.who is None else G * self._self_similarity(Who(rows.who.number[:1], rows.who.X))
+        if rows.who is None or not len(rows):
+            return G
+        number, place = np.unique(rows.who.number, return_inverse=True)
+        J = self._between(Who(number, rows.who.X))
+        return np.asarray(G * (J[0, 0] if len(number) == 1 else J[place[:, None], place]))
+
+    def _between(self, who: Who) -> FloatArray:
+        """Return J (p, p) between distinct judges; of strangers with the same number as of one person."""
+        J = np.ones((len(who.number), len(who.number)))
+        np.fill_diagonal(J, self._self_similarity(who))
+        return J
 
 
 @dataclass(frozen=True)
@@ -193,6 +203,14 @@ class TastesByFeatures(OfJudges):
         J[known] += gram(self.kernel, X, self.X)
         trained = known[who.number[known] < self.n_judges]
         J[trained, who.number[trained]] += self.rho
+        return J
+
+    def _between(self, who: Who) -> FloatArray:
+        """Return J (p, p) between distinct judges, whose features are known for all but strangers."""
+        J = np.ones((len(who.number), len(who.number)))
+        known, X = self._features(who)
+        J[np.ix_(known, known)] += gram(self.kernel, X)
+        np.fill_diagonal(J, self._self_similarity(who))
         return J
 
     def _self_similarity(self, who: Who) -> FloatArray:

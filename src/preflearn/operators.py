@@ -16,7 +16,8 @@ operator   sees                                C'f                             c
 `Root`     the same pairs, m > n of them       Cholesky of grounded Laplacian  n² k
 =========  ==================================  ==============================  ============
 
-(F has k columns.) The contract is `Operator`: ``apply`` (C'F), ``adjoint`` (C U), ``target`` (c).
+(F has k columns.) The contract is `Operator`: ``apply`` (C'F), ``adjoint`` (C U), ``target`` (c). Several outputs are
+several columns of c for one C.
 Weights are strictly positive here: callers drop rows of weight zero first.
 """
 
@@ -31,6 +32,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.linalg
 import scipy.sparse as sp
+
+from preflearn.linalg import in_threads
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
@@ -48,20 +51,16 @@ class Operator(Protocol):
     @property
     def n_items(self) -> int:
         """Number of latents."""
-        ...
 
     @property
     def target(self) -> FloatArray:
-        """Targets c, (r,)."""
-        ...
+        """Targets c, (r,), or (r, q) for q outputs."""
 
     def apply(self, F: FloatArray) -> FloatArray:
         """Return C'F, (r, k) for F (n_items, k)."""
-        ...
 
     def adjoint(self, U: FloatArray) -> FloatArray:
         """Return C U, (n_items, k) for U (r, k)."""
-        ...
 
 
 def project(operator: Operator, K: FloatArray) -> FloatArray:
@@ -84,20 +83,52 @@ class Rows:
     target: FloatArray
     root_weight: FloatArray
     n_items: int
+    code: IntArray | None = None  # rows of one number are left out together; None: each by itself
 
     @classmethod
     def build(cls, y: FloatArray, weight: FloatArray | None = None) -> Rows:
-        """Return the operator for scores y (n,) with weights (n,)."""
-        h = np.ones_like(y) if weight is None else np.sqrt(weight)
-        return cls(h * y, h, y.shape[0])
+        """Return the operator for scores y (n,) or (n, q) with weights (n,)."""
+        h = np.ones(y.shape[0]) if weight is None else np.sqrt(weight)
+        return cls(like(h, y) * y, h, y.shape[0])
+
+    def centred(self) -> tuple[Rows, Any]:
+        """Return the same for scores minus their weighted means, and the means."""
+        h = self.root_weight
+        mean = np.asarray(h @ self.target / (h @ h))
+        return replace(self, target=self.target - like(h, self.target) * mean), mean if mean.ndim else float(mean)
 
     def apply(self, F: FloatArray) -> FloatArray:
         """Return diag(sqrt(w)) F."""
-        return self.root_weight[:, None] * F if F.ndim == 2 else self.root_weight * F
+        return like(self.root_weight, F) * F
 
     def adjoint(self, U: FloatArray) -> FloatArray:
         """Return diag(sqrt(w)) U."""
         return self.apply(U)
+
+    def recover(self, T: FloatArray, fitted: FloatArray) -> FloatArray:
+        """Return f from T = C'f; every row is seen, so nothing is taken from ``fitted``."""
+        return T / like(self.root_weight, T)
+
+    def recovered_noise(self, noise: FloatArray) -> FloatArray:
+        """Return the rounding error of `recover` from that of its input, one value per row and column."""
+        return noise / like(self.root_weight, noise)
+
+    @property
+    def sizes(self) -> IntArray:
+        """Number of rows left out together, for each such block."""
+        return np.ones(self.n_items, dtype=np.intp) if self.code is None else np.bincount(self.code)
+
+    @property
+    def blind(self) -> npt.NDArray[np.bool_]:
+        """Rows that the operator does not see: none."""
+        return np.zeros(self.n_items, dtype=bool)
+
+    def chunks(self, max_rows: int) -> Iterator[tuple[RowIndex, Rows]]:
+        """Yield (rows, operator on these rows) over rows that are left out together, packed to about ``max_rows``."""
+        code = np.arange(self.n_items) if self.code is None else self.code
+        for rows, first, _ in _whole_groups(code, max_rows):
+            part = code[rows] - first
+            yield rows, Rows(self.target[rows], self.root_weight[rows], part.shape[0], part)
 
 
 @dataclass(frozen=True)
@@ -133,7 +164,10 @@ class Groups:
         ties: Literal["include", "exclude"] = "include",
         weighting: Literal["pairs", "groups"] = "pairs",
     ) -> Groups:
-        """Return the operator for scores y (n,) in groups ``code`` (n,), numbered from 0."""
+        """Return the operator for scores y (n,) or (n, q) in groups ``code`` (n,), numbered from 0.
+
+        Without ties it belongs to one column of scores: pairs that are tied in one need not be in another.
+        """
         n = y.shape[0]
         code = np.zeros(n, dtype=np.intp) if code is None else code
         w = np.ones(n) if weight is None else weight
@@ -143,10 +177,11 @@ class Groups:
         level_total: FloatArray = np.empty(0)
         inner: FloatArray = np.empty(0)
         if ties == "exclude":
-            order = np.lexsort((y, code))
+            scores = y.reshape(n)
+            order = np.lexsort((scores, code))
             new = np.empty(n, dtype=bool)
             new[:1] = True
-            new[1:] = (np.diff(code[order]) != 0) | (np.diff(y[order]) != 0)
+            new[1:] = (np.diff(code[order]) != 0) | (np.diff(scores[order]) != 0)
             if not new.all():
                 level = np.empty(n, dtype=np.intp)
                 level[order] = np.cumsum(new) - 1
@@ -163,13 +198,22 @@ class Groups:
         """Number of groups."""
         return int(self.total.shape[0])
 
+    @property
+    def sizes(self) -> IntArray:
+        """Number of rows of each group."""
+        return np.bincount(self.code, minlength=self.n_groups)
+
     def _weighted(self, label: IntArray, scale: FloatArray) -> Any:
         # The sparse matrix that sums rows by label; labels 0..k-1 all occur, so each has its stretch of sorted rows.
         size = np.bincount(label)
-        start = np.concatenate([[0], np.cumsum(size)])
-        rows = np.arange(self.n_items)
+        index: Any = (
+            np.int32 if self.n_items < 2**31 else np.int64
+        )  # as SciPy would choose, after looking at all of them
+        start = np.zeros(size.shape[0] + 1, dtype=index)
+        np.cumsum(size, out=start[1:])
+        rows = np.arange(self.n_items, dtype=index)
         if not (label[1:] >= label[:-1]).all():
-            rows = np.argsort(label, kind="stable")
+            rows = np.argsort(label, kind="stable").astype(index)
             scale = scale[rows]
         return sp.csr_matrix((scale, rows, start), shape=(size.shape[0], self.n_items))
 
@@ -246,27 +290,13 @@ class Groups:
         np.maximum.at(worst, self.code, rough)
         return np.asarray(worst[self.code])
 
-    def order(self) -> RowIndex:
-        """Return rows sorted by group (stable), as a slice where they already are."""
-        if np.all(self.code[1:] >= self.code[:-1]):
-            return slice(0, self.n_items)
-        return np.argsort(self.code, kind="stable")
-
     def chunks(self, max_rows: int) -> Iterator[tuple[RowIndex, Groups]]:
         """Yield (rows, operator on these rows) over whole groups, packed to about ``max_rows`` rows."""
-        order = self.order()
-        size = np.bincount(self.code, minlength=self.n_groups)
-        end = np.cumsum(size)
-        first = 0
-        while first < self.n_groups:
-            start = int(end[first] - size[first])
-            last = max(first + 1, int(np.searchsorted(end, start + max_rows, side="right")))
-            stop = int(end[last - 1])
-            rows = slice(start, stop) if isinstance(order, slice) else order[start:stop]
-            yield rows, self._restrict(rows, first, last, stop - start)
-            first = last
+        for rows, first, last in _whole_groups(self.code, max_rows):
+            yield rows, self._restrict(rows, first, last)
 
-    def _restrict(self, rows: RowIndex, first: int, last: int, n: int) -> Groups:
+    def _restrict(self, rows: RowIndex, first: int, last: int) -> Groups:
+        code = self.code[rows] - first
         level, level_total, inner = None, self.level_total, self.inner
         if self.level is not None:
             level = self.level[rows]
@@ -274,9 +304,9 @@ class Groups:
             level, level_total, inner = level - low, level_total[low:high], inner[low:high]
         return Groups(
             self.target[rows],
-            n,
+            code.shape[0],
             self.root_weight[rows],
-            self.code[rows] - first,
+            code,
             self.total[first:last],
             self.outer[first:last],
             level,
@@ -299,6 +329,23 @@ class Groups:
         if self.level is not None:
             M += (levels.T @ levels).toarray()
         return np.asarray(M)
+
+
+def _whole_groups(code: IntArray, max_rows: int) -> Iterator[tuple[RowIndex, int, int]]:
+    """Yield rows of whole groups, about ``max_rows`` at a time, with the first of these and the one after the last.
+
+    Rows are sorted by group (stable), a slice where they already are.
+    """
+    order = None if np.all(code[1:] >= code[:-1]) else np.argsort(code, kind="stable")
+    size = np.bincount(code)
+    end = np.cumsum(size)
+    first = 0
+    while first < size.shape[0]:
+        start = int(end[first] - size[first])
+        last = max(first + 1, int(np.searchsorted(end, start + max_rows, side="right")))
+        stop = int(end[last - 1])
+        yield slice(start, stop) if order is None else order[start:stop], first, last
+        first = last
 
 
 def like(v: FloatArray, F: FloatArray) -> FloatArray:
@@ -331,7 +378,7 @@ class Edges:
         weight: FloatArray | None = None,
         code: IntArray | None = None,
     ) -> Edges:
-        """Return the operator for comparisons (m,) with margins t: wanted is f[first] - f[second] = t.
+        """Return the operator for comparisons (m,) with margins t (m,) or (m, q): wanted is f[first] - f[second] = t.
 
         With ``code`` (m,), groups that are left out together, repeats merge inside a group only.
         """
@@ -343,11 +390,13 @@ class Edges:
         else:
             table, pair = np.unique(np.column_stack([code, key]), axis=0, return_inverse=True)
             key, pair = table[:, 1], pair.ravel()
-        v = np.ones_like(margin) if weight is None else weight
+        v = np.ones(margin.shape[0]) if weight is None else weight
         total = np.bincount(pair, weights=v, minlength=key.shape[0])
-        mean = np.bincount(pair, weights=v * sign * margin, minlength=key.shape[0]) / total
+        signed = (like(v * sign, margin) * margin).reshape(margin.shape[0], -1)
+        sums = [np.bincount(pair, weights=column, minlength=key.shape[0]) for column in signed.T]
         h = np.sqrt(total)
-        return cls(h * mean, n_items, key // n_items, key % n_items, h, pair, sign)
+        target = np.column_stack(sums).reshape(key.shape[0], *margin.shape[1:]) / like(h, margin)
+        return cls(target, n_items, key // n_items, key % n_items, h, pair, sign)
 
     def apply(self, F: FloatArray) -> FloatArray:
         """Return the weighted differences sqrt(v) (F[first] - F[second])."""
@@ -450,29 +499,35 @@ def scatter(operator: Rows | Groups | Edges, features: Features, n_features: int
     if isinstance(operator, Edges):
         Z = features(everything)
         return operator.quadratic(Z), np.asarray(Z.T @ operator.adjoint(operator.target))
-    M, b = np.zeros((n_features, n_features)), np.zeros(n_features)
+    M, b = np.zeros((n_features, n_features)), np.zeros((n_features, *operator.target.shape[1:]))
     step, sparse = max(MIN_ROWS, BLOCK // max(1, n_features)), sp.issparse(features(slice(0, 1)))
-    if isinstance(operator, Rows):
-        for i in range(0, operator.n_items, step):
-            block = slice(i, i + step)
-            Z, h = features(block), operator.root_weight[block, None]
-            _add(M, b, Z.multiply(h).tocsr() if sparse else Z * h, operator.target[block])
-        return M, b
-    for rows, part in operator.chunks(step):
+
+    def of_groups(chunk: tuple[RowIndex, Groups]) -> tuple[FloatArray, FloatArray]:
+        rows, part = chunk
         if sparse:
             Z = features(rows)
-            M += part.quadratic(Z)
-            b += Z.T @ part.adjoint(part.target)
-        elif part.n_items <= 4 * step:
-            _add(M, b, part.apply(features(rows)), part.target)
-        else:
-            _scatter_large_group(M, b, part, rows, features, step)
+            return part.quadratic(Z), Z.T @ part.adjoint(part.target)
+        if part.n_items <= 4 * step:
+            return _products(part.apply(features(rows)), part.target)
+        return _scatter_large_group(part, rows, features, step)
+
+    if isinstance(operator, Rows):
+
+        def of_rows(i: int) -> tuple[FloatArray, FloatArray]:
+            block = slice(i, i + step)
+            Z, h = features(block), operator.root_weight[block, None]
+            return _products(Z.multiply(h).tocsr() if sparse else Z * h, operator.target[block])
+
+        found = in_threads(of_rows, range(0, operator.n_items, step), n_features)
+    else:
+        found = in_threads(of_groups, operator.chunks(step), n_features)
+    for G, g in found:
+        M += G
+        b += g
     return M, b
 
 
-def _scatter_large_group(
-    M: FloatArray, b: FloatArray, part: Groups, rows: RowIndex, features: Features, step: int
-) -> None:
+def _scatter_large_group(part: Groups, rows: RowIndex, features: Features, step: int) -> tuple[FloatArray, FloatArray]:
     # A group too large for one block: means first, then centred pieces; two passes over its features.
     index = np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
     pieces = [slice(i, min(i + step, part.n_items)) for i in range(0, part.n_items, step)]
@@ -482,8 +537,9 @@ def _scatter_large_group(
         return features(slice(int(here[0]), int(here[-1]) + 1) if isinstance(rows, slice) else here)
 
     w = part.root_weight**2
-    group = np.zeros((1, M.shape[0]))
-    level = None if part.level is None else np.zeros((part.level_total.shape[0], M.shape[0]))
+    n_features = take(pieces[0]).shape[1]
+    group = np.zeros((1, n_features))
+    level = None if part.level is None else np.zeros((part.level_total.shape[0], n_features))
     for piece in pieces:
         Z = take(piece)
         group += (w[piece] / part.total[0]) @ Z
@@ -492,6 +548,7 @@ def _scatter_large_group(
             place = here - here.min(), np.arange(here.shape[0])
             mean = sp.csr_array((w[piece] / part.level_total[here], place)) @ Z
             level[here.min() : here.min() + len(mean)] += mean
+    M, b = np.zeros((n_features, n_features)), np.zeros((n_features, *part.target.shape[1:]))
     for piece in pieces:
         small = replace(
             part,
@@ -501,12 +558,13 @@ def _scatter_large_group(
             code=part.code[piece],
             level=None if part.level is None else part.level[piece],
         )
-        _add(M, b, small.centre(take(piece), group, level), small.target)
+        G, g = _products(small.centre(take(piece), group, level), small.target)
+        M += G
+        b += g
+    return M, b
 
 
-def _add(M: FloatArray, b: FloatArray, T: Any, target: FloatArray) -> None:
+def _products(T: Any, target: FloatArray) -> tuple[FloatArray, FloatArray]:
     with np.errstate(over="ignore", invalid="ignore"):  # the solver refuses a system that is not finite
         G = T.T @ T  # NumPy turns this into a symmetric rank-k update
-    sparse = sp.issparse(G)
-    M += G.toarray() if sparse else G
-    b += T.T @ target
+    return np.asarray(G.toarray() if sp.issparse(T) else G), T.T @ target

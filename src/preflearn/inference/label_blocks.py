@@ -78,14 +78,7 @@ def between(H: FloatArray, C: FloatArray) -> FloatArray:
 
 
 def vertex_cover(item: IntArray, first: IntArray, second: IntArray, n_labels: int, n_items: int) -> BoolArray:
-    """Return a small cover (n_labels, n_items): the label with most uncovered edges joins until all are covered.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> vertex_cover(np.array([0, 0]), np.array([0, 2]), np.array([1, 1]), 3, 1).T
-    array([[False,  True, False]])
-    """
+    """Return a small cover (n_labels, n_items): the label with most uncovered edges joins until all are covered."""
     left = np.zeros((n_items, n_labels, n_labels), dtype=bool)
     left[item, first, second] = left[item, second, first] = True
     cover = np.zeros((n_labels, n_items), dtype=bool)
@@ -193,18 +186,36 @@ class BlockFactor:
 
         ``Q`` and ``prior_variance`` hold covariances (p, n) with the training items and variances (p,) for each part.
         """
+        W, halves = self._asked(B, Q)
+        C = np.einsum("cvi,dvi->cdi", *[np.stack([v for _, v in halves])] * 2, optimize=True)
+        for c, (w, _) in enumerate(halves):
+            unseen = prior_variance[self.of_part(c)] - np.einsum("ri,ri->i", W[c], W[c])
+            C[c, c] += np.einsum("ri,ri->i", w, w) + np.maximum(unseen, 0.0)
+        return np.asarray(C)
+
+    def joint(self, B: BlockArrow, Q: Any, prior: Any) -> FloatArray:
+        """Return the posterior covariance (P p, P p) of the functions at new items together, function by function.
+
+        ``prior`` holds the covariance (p, p) of new items for each part.
+        """
+        W, halves = self._asked(B, Q)
+        v = np.concatenate([v.T for _, v in halves])
+        C = v @ v.T
+        p = W[0].shape[1]
+        for c, (w, _) in enumerate(halves):
+            here = slice(c * p, (c + 1) * p)
+            C[here, here] += w.T @ w + prior[self.of_part(c)] - W[c].T @ W[c]
+        return np.asarray(C)
+
+    def _asked(self, B: BlockArrow, Q: Any) -> tuple[list[FloatArray], list[tuple[FloatArray, FloatArray]]]:
+        """Return whitened covariances with new items for each function, and LB⁻¹ times these."""
         k = self.n_own
         flat = [part.whiten(q) for part, q in zip(self.parts, Q, strict=True)]
         W = [
             _turn(reflections, scales, np.asfortranarray(flat[self.of_part(c)]), side="L")
             for c, (reflections, scales, _) in enumerate(self._turned)
         ]
-        halves = [B.half(c, block[: k[c]], block[k[c] :]) for c, block in enumerate(W)]
-        C = np.einsum("cvi,dvi->cdi", *[np.stack([v for _, v in halves])] * 2, optimize=True)
-        for c, (w, _) in enumerate(halves):
-            unseen = prior_variance[self.of_part(c)] - np.einsum("ri,ri->i", W[c], W[c])
-            C[c, c] += np.einsum("ri,ri->i", w, w) + np.maximum(unseen, 0.0)
-        return np.asarray(C)
+        return W, [B.half(c, block[: k[c]], block[k[c] :]) for c, block in enumerate(W)]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,108 @@
+"""Systems in the space of weights: x = A R u with R (n, r) of fewer columns than rows, B = I + R'ΛR.
+
+R is what terms are sums of: functions at the items, and deviations of what stands beside them. Nothing is n x n: Λ =
+A'diag(τ)A is sparse, and B costs one product of it with R and n r². Derivatives are by R:
+
+    d evidence = <2 M R, dR>,    M = ½ (ΛCΛ - Λ + pp' - qq'),    C = R B⁻¹ R' = T'T,    TΛR = LB⁻¹ (B - I).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from preflearn.inference.contract import Curve, Query, Touched
+from preflearn.inference.dense import DenseSystem, Design, Factor, lower
+from preflearn.linalg import cholesky_one_plus, square_norms
+from preflearn.operators import FloatArray, IntArray
+
+
+class WeightSystem(DenseSystem):
+    """S = A R; the factor R need not be triangular, as no latents are whitened."""
+
+    def __init__(self, design: Design, factor: Factor) -> None:
+        super().__init__(design, factor)
+        self.order = self.size
+
+    def curve(self, tau: FloatArray, *, semidefinite: bool = True, near: Curve | None = None) -> WeightCurve:  # type: ignore[override]
+        """Factor B; n r² beyond the product ΛR. See `System.curve`."""
+        R = self.factor.R
+        seen = self.design.laplacian_times(tau, R)
+        G = R.T @ seen
+        G = (G + G.T) / 2
+        return WeightCurve(self, seen, cholesky_one_plus(G, semidefinite=semidefinite))
+
+
+@dataclass(frozen=True)
+class WeightCurve(Curve):
+    """B = I + R'ΛR, factored. Queries say what values see of the weights."""
+
+    system: Any
+    seen: FloatArray  # ΛR
+    LB: FloatArray
+
+    @property
+    def log_det(self) -> float:
+        """Return log |B|."""
+        return 2.0 * float(np.log(self.LB.diagonal()).sum())
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """Return B⁻¹ b."""
+        return lower(self.LB, lower(self.LB, b), transposed=True)
+
+    @cached_property
+    def _root(self) -> FloatArray:
+        """R LB'⁻¹, (n, r): the posterior covariance of the latents is its product with itself."""
+        return np.ascontiguousarray(lower(self.LB, self.system.factor.R.T).T)
+
+    @cached_property
+    def variances(self) -> FloatArray:
+        """Posterior variances of x at the cells."""
+        design: Design = self.system.design
+        return design.square_norms(self._root)
+
+    def sensitivity(self, plus: FloatArray, minus: FloatArray) -> FloatArray:
+        """Return 2 M R, (n, r); see the module and `Curve.sensitivity`."""
+        R, back = self.system.factor.R, self.system.design.back
+        # ΛCΛR - ΛR = ΛR (B⁻¹ (B - I) - I) = -ΛR B⁻¹
+        found = -lower(self.LB, lower(self.LB, self.seen.T), transposed=True).T
+        for vector, sign in ((back(plus), 1.0), (back(minus), -1.0)):
+            found = found + sign * np.outer(vector, R.T @ vector)
+        return np.ascontiguousarray(found)
+
+    def touched(self, u: FloatArray, cells: IntArray) -> Touched:
+        """Return what some cells see."""
+        rows: Any = self.system.design.rows(cells)
+        few = np.unique(rows.nonzero()[1])
+        T = self._root[few]
+        return Touched(rows[:, few], self.system.factor.R[few] @ u, T @ T.T)
+
+    def answer(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, list[Any], list[Any]]:
+        """Return means, and what values see of the weights, before and after the data; see `Curve.answer`."""
+        query = query.combined()
+        return query.shared @ u, [query.shared], [lower(self.LB, np.asarray(query.shared).T).T]
+
+    def relative(self, u: FloatArray, g: FloatArray, query: Query) -> tuple[FloatArray, FloatArray]:
+        """Return means and variances relative to the mean of all values."""
+        query = query.combined()
+        seen, p = query.shared, query.shared.shape[0]
+        left = lower(self.LB, np.asarray(seen - seen.mean(axis=0)).T).T
+        rest = _rest(query)
+        mean = seen @ u
+        return mean - mean.mean(), square_norms(left) + (1 - 2 / p) * rest + rest.mean() / p
+
+    def draws(self, u: FloatArray, g: FloatArray, query: Query, count: int, rng: np.random.Generator) -> FloatArray:
+        """Return draws (count, p): of the weights, and of what they leave over."""
+        query = query.combined()
+        weights = u + lower(self.LB, rng.standard_normal((u.shape[0], count)), transposed=True).T
+        found = weights @ query.shared.T
+        found += np.sqrt(_rest(query)) * rng.standard_normal(found.shape)
+        return np.asarray(found)
+
+
+def _rest(query: Query) -> FloatArray:
+    """Return the variance of each value that no weight explains."""
+    return np.maximum(query.prior - square_norms(query.shared), 0.0)

@@ -1,0 +1,173 @@
+"""Utilities as sums of functions: with all landmarks the exact model, with few of them the Gaussian model of FF'."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
+
+import preflearn
+from preflearn import Comparisons, Nystroem, PreferenceGP, RandomFourier
+from preflearn.exceptions import DataError
+from preflearn.kernels import gram
+from preflearn.kernels.functions import Waves
+
+KERNEL = ConstantKernel(2.0) * RBF([1.0, 2.0])
+APPROXIMATIONS = {
+    "random": Nystroem(8, random_state=0),
+    "kmeans++": Nystroem(8, method="kmeans++", random_state=0),
+    "kmeans": Nystroem(8, method="kmeans", random_state=0),
+    "leverage": Nystroem(8, method="leverage", random_state=0),
+    "waves": RandomFourier(10, random_state=0),
+}
+
+
+def problem(n=20, m=120, seed=0, covariates=True):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    extra = rng.normal(size=(m, 2)) * [1.0, 5.0] if covariates else None
+    z = np.sin(X[first, 0]) - np.sin(X[second, 0]) + 0.4 + (0.5 * extra[:, 0] if covariates else 0)
+    return Comparisons(X, first, second, np.where(z + rng.normal(size=m) > 0, 1.0, -1.0), covariates=extra)
+
+
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+@pytest.mark.parametrize("beside", [{}, {"side": True}])
+def test_all_landmarks_are_the_exact_model(inference, beside):
+    data = problem(covariates=bool(beside))
+    exact = PreferenceGP(KERNEL, inference=inference, hyperparameters="fixed", **beside).fit(data)
+    found = clone(exact).set_params(approximation=Nystroem(20)).fit(data)
+    assert found.info_.latents == "weights of functions"
+    assert found.info_.lost == pytest.approx(0.0, abs=1e-7)
+    assert found.log_evidence_ == pytest.approx(exact.log_evidence_, abs=1e-6)
+    new = Comparisons(np.random.default_rng(1).normal(size=(5, 2)), [0, 1, 2], [1, 3, 4])
+    for X in (data, new):
+        np.testing.assert_allclose(found.predict_proba(X), exact.predict_proba(X), atol=1e-6)
+    for name in ("predict_utility", "predict_difference"):
+        asked = data if name == "predict_difference" else None
+        for one, other in zip(
+            getattr(found, name)(asked, return_std=True), getattr(exact, name)(asked, return_std=True), strict=True
+        ):
+            np.testing.assert_allclose(one, other, atol=1e-5)
+    np.testing.assert_allclose(found.preference_matrix().mean, exact.preference_matrix().mean, atol=1e-6)
+    np.testing.assert_allclose(found.leave_one_out(), exact.leave_one_out(), atol=1e-5)
+    if not beside:
+        left, wanted = found.leave_one_out(by="item"), exact.leave_one_out(by="item")
+        np.testing.assert_allclose(left.first, wanted.first, atol=1e-5)
+    theta = exact.theta_
+    for one, other in zip(found.log_evidence(theta), exact.log_evidence(theta), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-5)
+    mean, std = exact.predict_utility(return_std=True)
+    table = found.rank(n_samples=4000)
+    order = [int(name) for name in table.names]
+    np.testing.assert_allclose(table.std, relative_std(exact)[order], atol=1e-4)
+    draws = found.sample_utilities(n_samples=20_000, random_state=0)
+    np.testing.assert_allclose(draws.mean(axis=0), mean, atol=5 * std.max() / np.sqrt(20_000))
+
+
+def relative_std(model):
+    C = model.predict_utility(return_cov=True)[1]
+    P = np.eye(len(C)) - 1 / len(C)
+    return np.sqrt(np.diagonal(P @ C @ P))
+
+
+@pytest.mark.parametrize("name", APPROXIMATIONS)
+@pytest.mark.parametrize("inference", ["laplace", "ep"])
+def test_gradients_are_slopes_of_the_evidence(name, inference):
+    data = problem()
+    kernel = KERNEL if name != "waves" else ConstantKernel(2.0) * Matern([1.0, 2.0], nu=1.5)
+    model = PreferenceGP(
+        kernel, "logit", inference, hyperparameters="fixed", side=True, approximation=APPROXIMATIONS[name]
+    ).fit(data)
+    theta = model.theta_
+    gradient = model.log_evidence(theta, gradient=True)[1]
+    h, slope = 1e-4, []
+    for i in range(theta.shape[0]):
+        step = np.eye(theta.shape[0])[i] * h
+        values = [model.log_evidence(theta + k * step)[0] for k in (-2, -1, 1, 2)]
+        slope.append((values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * h))
+    np.testing.assert_allclose(gradient, slope, rtol=1e-7, atol=1e-7 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize("name", APPROXIMATIONS)
+def test_few_functions_are_the_gaussian_model_of_their_products(name):
+    data = problem(covariates=False)
+    functions = APPROXIMATIONS[name].functions(KERNEL, data.items)
+    F = functions.values(KERNEL, data.items)
+    found = PreferenceGP(KERNEL, hyperparameters="fixed", approximation=APPROXIMATIONS[name]).fit(data)
+    assert found.info_.lost == pytest.approx(1 - np.trace(F @ F.T) / np.trace(gram(KERNEL, data.items)), abs=1e-12)
+    exact = PreferenceGP("precomputed", hyperparameters="fixed")
+    exact = (
+        clone(exact)
+        .set_params(kernel=preflearn.kernels.Precomputed())
+        .fit(Comparisons(F @ F.T + 1e-11 * np.eye(len(F)), data.first, data.second, data.outcome))
+    )
+    assert found.log_evidence_ == pytest.approx(exact.log_evidence_, abs=1e-6)
+    np.testing.assert_allclose(found.predict_utility(), exact.predict_utility(), atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["random", "waves"])
+def test_files_pickles_and_updates_answer_the_same(name, tmp_path):
+    data = problem()
+    model = PreferenceGP("ard", side=True, approximation=APPROXIMATIONS[name], n_restarts=0).fit(data)
+    preflearn.save(model, tmp_path / "model")
+    for again in (preflearn.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_allclose(again.predict_proba(data), model.predict_proba(data), atol=1e-9)
+        np.testing.assert_allclose(again.predict_utility(), model.predict_utility(), atol=1e-9)
+    parts = clone(model).fit(data[:80], start=None)
+    functions = parts._choice.weighted
+    parts.update(data[80:])
+    assert parts._choice.weighted is functions or isinstance(functions, Waves)
+    assert len(parts.comparisons_) == len(data)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"cyclic_kernel": "rbf"}, '"cyclic_kernel" is given, too'),
+        ({"judge_kernel": "identity"}, "judge_kernel"),
+        ({"own_effect": True}, "own_effect"),
+        ({"cluster": True}, "cluster"),
+    ],
+)
+def test_what_an_approximation_does_not_go_with(changed, message):
+    data = problem()
+    rng = np.random.default_rng(0)
+    data = Comparisons(
+        data.items,
+        data.first,
+        data.second,
+        data.outcome,
+        judge=rng.integers(0, 3, 120),
+        cluster=rng.integers(0, 9, 120),
+    )
+    with pytest.raises(DataError, match=message):
+        PreferenceGP(approximation=Nystroem(5), **changed).fit(data)
+
+
+def test_an_approximation_needs_features():
+    with pytest.raises(DataError, match="items have none"):
+        PreferenceGP(approximation=Nystroem(5)).fit(Comparisons(None, ["a", "b"], ["b", "c"]))
+
+
+def test_nothing_is_as_large_as_the_square_of_the_items():
+    import tracemalloc
+
+    rng = np.random.default_rng(0)
+    n, m = 6_000, 12_000
+    X = rng.normal(size=(n, 3))
+    first = rng.integers(0, n, m)
+    second = (first + rng.integers(1, n, m)) % n
+    data = Comparisons(X, first, second, np.where(X[first, 0] > X[second, 0], 1.0, -1.0))
+    tracemalloc.start()
+    try:
+        model = PreferenceGP(KERNEL.k1 * RBF(1.0), approximation=Nystroem(20, random_state=0), n_restarts=0).fit(data)
+        model.predict_proba(data)
+        model.rank()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * n * n / 3
+    assert model.score(data) > 0.9
