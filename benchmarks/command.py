@@ -106,7 +106,7 @@ def main():
             jobs.append((f"rank {m:,} comparisons of {n:,} items", (n, m), ["rank", "matches.csv"], 30.0))
     n, m = sizes[0]
     aim = 5.0 if (n, m) == (200, 2000) else None
-    for name, told in (
+    for name, words in (
         ("matches.csv", "features"),
         ("judged.csv", "features, judges, ties"),
         ("tastes.csv", "features, judges of different tastes, ties"),
@@ -116,7 +116,7 @@ def main():
         ("again.csv", "the same about three pairs for each item, 30 judges of different tastes"),
     ):
         items = "six.csv" if name in ("rough.csv", "again.csv") else "items.csv"
-        jobs.append((f"rank {m:,} comparisons of {n:,} items, {told}", (n, m), ["rank", name, "--items", items], aim))
+        jobs.append((f"rank {m:,} comparisons of {n:,} items, {words}", (n, m), ["rank", name, "--items", items], aim))
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -125,8 +125,8 @@ def main():
             write(folder, *size)
             ours = seconds([*preflearn, *command], folder, repeats)
             met = aim is None or ours <= aim
-            told = "" if aim is None else f"{aim:g} s"
-            rows.append(Row(job, f"{ours:.2f} s", f"imports {yardstick:.2f} s", f"{ours / yardstick:.2f}", told, met))
+            words = "" if aim is None else f"{aim:g} s"
+            rows.append(Row(job, f"{ours:.2f} s", f"imports {yardstick:.2f} s", f"{ours / yardstick:.2f}", words, met))
             print(f"{job}: {ours:.2f} s", flush=True)
     print_table(rows)
 

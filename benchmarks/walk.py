@@ -39,6 +39,12 @@ CALLS = {
     "RankRLSCV.fit": "RankRLSCV().fit(X, y, qid=qid)",
     "rank of the tea data": "preflearn.rank(EXAMPLES / 'tastings.csv', EXAMPLES / 'teas.csv')",
 }
+# what a reader should still be able to follow; tests/contract/test_walk.py fails above
+AIMS = {
+    "PreferenceGP.fit": {"modules": 20},
+    "RankRLSCV.fit": {"modules": 16},
+    "rank of the tea data": {"modules": 60, "fits": 4, "comparisons": 6, "representations": 10},
+}
 
 
 def data():
@@ -119,6 +125,18 @@ def walk(call):
     return {"modules": found, **made}
 
 
+def in_process(call):
+    """Return the same from a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.walk", "--job", call]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def counts(found):
+    """Return how many there are of everything."""
+    return {what: many if isinstance(many, int) else len(many) for what, many in found.items()}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--list", action="store_true", help="name the modules, and what was made on the way")
@@ -131,13 +149,11 @@ def main():
     print("| call | modules | functions | fits | Comparisons | representations |")
     print("|---|---|---|---|---|---|")
     for name in CALLS:
-        command = [sys.executable, "-m", "benchmarks.walk", "--job", name]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-        found = json.loads(done.stdout.splitlines()[-1])
-        modules = found["modules"]
-        made = f"{len(found['fits'])} | {found['comparisons']} | {len(found['representations'])}"
+        found = in_process(name)
+        modules, many = found["modules"], counts(found)
+        made = f"{many['fits']} | {many['comparisons']} | {many['representations']}"
         made = made if name.startswith("rank of") else "| |"
-        print(f"| {name} | {len(modules)} | {sum(modules.values())} | {made} |", flush=True)
+        print(f"| {name} | {many['modules']} | {sum(modules.values())} | {made} |", flush=True)
         if options.list:
             for module in sorted(modules):
                 print(f"    {modules[module]:4d}  {module}")

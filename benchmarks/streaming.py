@@ -1,0 +1,131 @@
+"""Least squares on rows in pieces, beside merely reading them and computing their weighted Gram matrix.
+
+    python -m benchmarks.streaming [--rows 1000000] [--features 50] [--folder DIR] [--small]
+
+Rows are in Parquet files, in groups of 20; each job is a process of its own on one thread. Memory is the peak above
+imports. The exponent is the slope of log time on log rows over two decades.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+GROUP, PART = 20, 1_000_000  # rows of a group, and of a file
+JOBS = ("read and Gram", "RankRLS", "RankRLS, no ties", "RLS", "RankRLS, groups apart", "RankRLSCV", "predict")
+
+
+def write(folder, rows, features):
+    """Write the files of one size; groups are numbered in order, or spread over all files ("apart")."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    rng = np.random.default_rng(0)
+    w = rng.normal(size=features)
+    for part, start in enumerate(range(0, rows, PART)):
+        n = min(PART, rows - start)
+        X = rng.normal(size=(n, features))
+        row = np.arange(start, start + n)
+        y = np.digitize(X @ w / np.sqrt(features) + rng.normal(size=n), [-1.0, 0.5, 1.5]).astype(float)
+        columns = {f"x{j}": X[:, j] for j in range(features)}
+        columns |= {"y": y, "query": row // GROUP, "apart": row % max(1, rows // GROUP)}
+        parquet.write_table(pa.table(columns), folder / f"{part}.parquet", compression="none", use_dictionary=False)
+
+
+def job(name, folder, features):
+    """Run one job and print what it took."""
+    from preflearn import RLS, RankRLS, RankRLSCV
+    from preflearn.scale import predict_to, read_chunks
+
+    names = [f"x{j}" for j in range(features)]
+    group = "apart" if name.endswith("apart") else "query"
+    chunks = read_chunks(folder, target="y", group=group, features=names)
+    next(iter(chunks))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    if name == "read and Gram":
+        M = np.zeros((features, features))
+        for chunk in chunks:
+            T = chunk.X * np.sqrt(chunk.y + 1)[:, None]
+            M += T.T @ T
+    elif name == "predict":
+        predict_to(RankRLS().fit(chunks), chunks, Path(tempfile.gettempdir(), "predicted.parquet"))
+    else:
+        models = {
+            "RankRLS": RankRLS(),
+            "RankRLS, no ties": RankRLS(ties="exclude"),
+            "RLS": RLS(),
+            "RankRLS, groups apart": RankRLS(),
+            "RankRLSCV": RankRLSCV(),
+        }
+        models[name].fit(chunks)
+    took = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({"seconds": took, "mib": (peak - before) / 1024, "peak": peak / 1024}))
+
+
+def run(name, folder, features, repeats=2):
+    command = [sys.executable, "-m", "benchmarks.streaming", "--job", name, "--folder", str(folder)]
+    found = [
+        json.loads(
+            subprocess.run(
+                [*command, "--features", str(features)],
+                check=True,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            ).stdout
+        )
+        for _ in range(repeats)
+    ]
+    return min(found, key=lambda one: one["seconds"])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--features", type=int, default=50)
+    parser.add_argument("--folder", default=None)
+    parser.add_argument("--small", action="store_true")
+    parser.add_argument("--job", default=None, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.job:
+        job(options.job, options.folder, options.features)
+        return
+    rows = 20_000 if options.small else options.rows
+    sizes = [rows // 100, rows // 10, rows]
+    times = {name: [] for name in JOBS}
+    memory = {}
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        for size in sizes:
+            inside = Path(folder, str(size))
+            inside.mkdir()
+            write(inside, size, options.features)
+            for name in JOBS:
+                found = run(name, inside, options.features)
+                times[name].append(found["seconds"])
+                memory[name] = found
+    print(f"{rows:,} rows x {options.features} features, groups of {GROUP}, one thread\n")
+    print("| job | time | ratio to reading and Gram | exponent in rows | memory above imports | in all |")
+    print("|---|---|---|---|---|---|")
+    for name in JOBS:
+        slope = np.polyfit(np.log(sizes[-2:]), np.log(times[name][-2:]), 1)[0]
+        ratio = times[name][-1] / times["read and Gram"][-1]
+        found = memory[name]
+        print(
+            f"| {name} | {times[name][-1]:.2f} s | {ratio:.2f} | {slope:.2f} | {found['mib']:.0f} MiB "
+            f"| {found['peak']:.0f} MiB |"
+        )
+
+
+if __name__ == "__main__":
+    main()

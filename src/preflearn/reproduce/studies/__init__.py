@@ -1,0 +1,1 @@
+"""Studies of this package: whether what it says holds, counted on simulated and real data."""
