@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from preflearn.kernels import Nystroem, RandomFourier
     from preflearn.models import (
         KPCR,
+        KPCRCV,
         RLS,
+        RLSCV,
         BradleyTerry,
         KPCRank,
         KPCRankCV,
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KPCR",
+    "KPCRCV",
     "RLS",
+    "RLSCV",
     "Bags",
     "BradleyTerry",
     "Comparisons",
@@ -66,12 +70,14 @@ _HOME = {
     "RandomFourier": "preflearn.kernels",
     "BradleyTerry": "preflearn.models",
     "KPCR": "preflearn.models",
+    "KPCRCV": "preflearn.models",
     "KPCRank": "preflearn.models",
     "KPCRankCV": "preflearn.models",
     "LabelPreferenceGP": "preflearn.models",
     "OnItems": "preflearn.models",
     "PreferenceGP": "preflearn.models",
     "RLS": "preflearn.models",
+    "RLSCV": "preflearn.models",
     "RankRLS": "preflearn.models",
     "RankRLSCV": "preflearn.models",
 }
@@ -79,7 +85,7 @@ _HOME = {
 
 _ROOMS = (
     *("active", "analysis", "baselines", "data", "datasets", "exceptions", "io", "items", "kernels", "likelihoods"),
-    *("metrics", "files", "models", "plots", "report", "selection", "structure"),
+    *("metrics", "files", "models", "plots", "report", "reproduce", "scale", "selection", "structure"),
 )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from preflearn.exceptions import DataError, Place, Setting
+from preflearn.exceptions import DataError, FileFormatError, Place, Setting, nearest_names
 
 if TYPE_CHECKING:
     from gzip import GzipFile
@@ -71,6 +71,36 @@ def _read(name: str) -> bytes:
         return Path(name).read_bytes()
     with Path(name).open("rb") as stream:
         return bounded(stream, name)
+
+
+@contextlib.contextmanager
+def explained(path: str | Path, what: str = "file") -> Iterator[None]:
+    """Say why a file cannot be opened, and what to do; ``what`` it should be."""
+    where = Place(str(path))
+    try:
+        yield
+    except FileNotFoundError:
+        if "://" in str(path):
+            raise FileFormatError(code="address-not-a-file", where=where).says(
+                "this is a web address, not a file", "Download the file first"
+            ) from None
+        nearest = ""
+        with contextlib.suppress(OSError, ValueError):
+            nearest = nearest_names(Path(path).name, os.listdir(Path(path).parent))  # noqa: PTH208 - names only
+        raise FileFormatError(code="no-such-file", where=where).says(
+            f"there is no such file{f' ({nearest})' if nearest else ''}", "Check the path"
+        ) from None
+    except IsADirectoryError:
+        raise FileFormatError(code="directory-not-a-file", where=where).says(
+            "this is a directory", f"Give the path of one {what}"
+        ) from None
+    except DataError:
+        raise
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileFormatError(code="file-unreadable", where=where).says(
+            f"the file cannot be read ({reason})", "Check the path"
+        ) from None
 
 
 def bounded(stream: IO[bytes] | GzipFile, name: str) -> bytes:

@@ -32,12 +32,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self
 
-from preflearn.messages import Message, Note, Phrase, Place, Setting, Text
+from preflearn.messages import FileNote, Message, Note, Phrase, Place, Setting, Text
 
 __all__ = [
     "DataError",
     "DataWarning",
     "FileFormatError",
+    "FileNote",
     "GroupsLostWarning",
     "Message",
     "Note",
@@ -54,19 +55,7 @@ __all__ = [
 
 
 class _WithMessage(Exception):  # noqa: N818 - of errors and warnings
-    """What is raised or warned with a message that is data.
-
-    Parameters
-    ----------
-    what : str, Setting, Phrase or Message, default=""
-        What is wrong, or the whole message; without a code only what ends up inside another message.
-    code : str, default="other"
-        The kind of problem.
-    owner : str, default=None
-        The class or function that found it.
-    where : Place, default=None
-        The file and line.
-    """
+    """What is raised or warned with a message that is data; without a code only what ends up inside another message."""
 
     message: Message
 

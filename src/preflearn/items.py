@@ -1,9 +1,8 @@
 """Items through one interface, whatever they are made of: dense rows, sparse rows or bags of points.
 
 Every item is a sample of points, and a row is a sample of one. `as_items` gives arrays and sparse matrices the answers
-of `ItemRows`; other kinds of items (`preflearn.data.Bags`) are an `ItemSet` themselves. So no other module asks of
-which type items are: it asks `ItemSet`. Taking items (``X[rows]``), columns (``X[:, columns]``) and ``X.shape`` need no
-help: all kinds have them.
+of an `ItemSet`; other kinds of items (`preflearn.data.Bags`) are one themselves. So no other module asks of which type
+items are. Taking items (``X[rows]``), columns (``X[:, columns]``) and ``X.shape`` need no help: all kinds have them.
 
 ================  ==============================  ===================================
 question          rows                            bags
@@ -19,7 +18,6 @@ equal(other)      same features                   same distributions, bag by bag
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from typing import Any, ClassVar
 
@@ -29,105 +27,68 @@ from scipy import sparse
 
 from preflearn.exceptions import DataError
 
-__all__ = ["ItemRows", "ItemSet", "as_items", "as_rows", "is_sparse"]
+__all__ = ["ItemSet", "as_items", "as_rows", "is_sparse"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 
-class ItemSet(ABC):
-    """The methods of all kinds of items; ``values`` have one number for every point."""
+class ItemSet:
+    """Items with one row each, dense or sparse, or of any other kind, if they can be passed on to kernels.
 
-    one_row_each: ClassVar[bool]  # whether an item is a single vector, which has a value of every feature
+    Other kinds of items derive from it and answer for themselves. ``values`` have one number for every point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ItemSet(np.array([[2.0], [1.0], [2.0]])).distinct()
+    array([1, 0, 1])
+    """
+
+    one_row_each: ClassVar[bool] = True  # whether an item is a single vector, which has a value of every feature
     points: Any  # the vectors that items are made of, (n_points, n_features), item after item
-    names: Any
-    feature_names: Any
+    names: Any = None
+    feature_names: Any = None
 
-    @abstractmethod
+    def __init__(self, points: Any) -> None:
+        self.points = points
+
+    @property
+    def shape(self) -> Any:
+        """(n_items, n_features)."""
+        return self.points.shape
+
     def bare(self) -> Any:
         """Return the items without names of items and features, as they are kept beside these."""
+        return self.points
 
-    @abstractmethod
     def checked(self) -> Any:
         """Return the items as numbers that kernels can work with."""
+        return as_rows(self.points)
 
-    @abstractmethod
     def average(self, values: Any) -> Any:
         """Return the means (n_items, r) over every item's points of values (n_points, r)."""
+        return values
 
-    @abstractmethod
     def point_weights(self, weight: FloatArray) -> FloatArray:
         """Return weights of points (n_points,) from those of items, each shared equally among its points."""
-
-    @abstractmethod
-    def keys(self) -> list[Hashable]:
-        """Return what is equal for equal items, one for each."""
-
-    @abstractmethod
-    def distinct(self) -> IntArray:
-        """Return numbers of distinct items in the lexical order of their features, (n_items,)."""
-
-    @abstractmethod
-    def all_equal(self) -> bool:
-        """Say whether all items are the same."""
-
-    @abstractmethod
-    def equal(self, other: Any) -> bool:
-        """Say whether other items are of the same kind and, one by one, the same."""
-
-    @abstractmethod
-    def joined(self, other: Any) -> Any:
-        """Return these items and then others of the same kind."""
-
-    @abstractmethod
-    def with_points(self, points: Any, owner: str) -> Any:
-        """Return the items with every point changed, as a transformer of rows does."""
+        return weight
 
     def means(self) -> Any:
         """Return the mean of every item's points, (n_items, n_features): all that a linear kernel sees of it."""
         return self.average(self.points)
 
-
-class ItemRows(ItemSet):
-    """Items with one row each, dense or sparse; rows that are neither (a list of texts) can be passed on to kernels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ItemRows(np.array([[2.0], [1.0], [2.0]])).distinct()
-    array([1, 0, 1])
-    """
-
-    one_row_each = True
-    names = None
-    feature_names = None
-
-    def __init__(self, points: Any) -> None:
-        self.points = points
-
-    def bare(self) -> Any:
-        """Return the rows."""
-        return self.points
-
-    def checked(self) -> Any:
-        """Return the rows as `as_rows` does."""
-        return as_rows(self.points)
-
-    def average(self, values: Any) -> Any:
-        """Return the values: there is one point each."""
-        return values
-
-    def point_weights(self, weight: FloatArray) -> FloatArray:
-        """Return the weights: there is one point each."""
-        return weight
+    def check_variances(self, owner: str) -> None:
+        """Raise where kernels cannot say how the items are related to each other; features say it."""
+        del owner
 
     def keys(self) -> list[Hashable]:
-        """Return the bytes of every row."""
+        """Return what is equal for equal items, one for each."""
         dense = self.points.toarray() if is_sparse(self.points) else np.asarray(self.points)
         return [row.tobytes() for row in dense + 0.0]  # + 0.0: -0 is 0
 
     def distinct(self) -> IntArray:
-        """Return numbers of distinct rows in lexical order, the same for sparse and dense rows."""
+        """Return numbers of distinct items in the lexical order of their features, (n_items,)."""
         X = self.points
         if not is_sparse(X):
             return np.unique(X + 0.0, axis=0, return_inverse=True)[1].ravel().astype(np.intp)
@@ -145,11 +106,11 @@ class ItemRows(ItemSet):
         return number.astype(np.intp)
 
     def all_equal(self) -> bool:
-        """Say whether all rows are the same."""
+        """Say whether all items are the same."""
         return bool(abs(self.points.max(axis=0) - self.points.min(axis=0)).max() == 0)
 
     def equal(self, other: Any) -> bool:
-        """Say whether the others are the same rows, sparse or dense."""
+        """Say whether other items are of the same kind and, one by one, the same."""
         a, b = self.points, other
         if not as_items(other).one_row_each or a.shape != b.shape:
             return False
@@ -158,19 +119,19 @@ class ItemRows(ItemSet):
         return bool(np.array_equal(a, b))
 
     def joined(self, other: Any) -> Any:
-        """Return the rows of both, sparse if one of them is."""
+        """Return these items and then others of the same kind, sparse if one of them is."""
         if is_sparse(self.points) or is_sparse(other):
             return sparse.csr_array(sparse.vstack([self.points, other]))
         return np.concatenate([self.points, other])
 
     def with_points(self, points: Any, owner: str) -> Any:
-        """Return the new rows."""
+        """Return the items with every point changed, as a transformer of rows does."""
         return points
 
 
 def as_items(X: Any) -> ItemSet:
-    """Return items as an `ItemSet`: themselves, or `ItemRows` of an array, a sparse matrix or other rows."""
-    return X if isinstance(X, ItemSet) else ItemRows(X)
+    """Return items as an `ItemSet`: themselves, or that of an array, a sparse matrix or other rows."""
+    return X if isinstance(X, ItemSet) else ItemSet(X)
 
 
 def is_sparse(X: Any) -> bool:

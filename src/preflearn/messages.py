@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-__all__ = ["PYTHON", "WORDS", "Dialect", "Message", "Note", "Phrase", "Place", "Setting", "Text"]
+__all__ = ["PYTHON", "WORDS", "Dialect", "FileNote", "Message", "Note", "Phrase", "Place", "Setting", "Text"]
 
 
 class _Joined:
@@ -65,6 +65,22 @@ class Note(str):
         note = super().__new__(cls, text)
         note.code = code
         return note
+
+
+class FileNote(str):
+    """A sentence about a file, ``source: text``, of which readers who should not see folders are shown the name."""
+
+    source: str
+    text: str
+
+    def __new__(cls, source: str, text: str) -> FileNote:
+        """Return the sentence."""
+        note = super().__new__(cls, f"{source}: {text}")
+        note.source, note.text = source, text
+        return note
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileNote, (self.source, self.text)
 
 
 @dataclass(frozen=True)
@@ -201,6 +217,7 @@ def _alternatives(cures: list[str]) -> str:
 _IN_PYTHON = {
     "fixed_alpha": 'RankRLS(alpha={}, solver="cg")',
     "fixed_components": "KPCRank(n_components={})",
+    "label_model": "read_label_preferences and LabelPreferenceGP",
     "least_squares": "RankRLSCV, which lists no pairs",
     "make_model": "preflearn.save",
     "nystroem": "approximation=Nystroem({})",

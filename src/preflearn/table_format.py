@@ -3,7 +3,7 @@ r"""One way to show a table: columns with their cells, written as plain text, HT
 Everything that shows a ranking (terminal, ``str()``, notebooks, report, leaderboard files) takes the same `TextTable`::
 
     table = result.listing()                   # RankResult, Ranking and RankingsBy have one
-    table.top(30).text(width=80)               # a terminal: columns that do not fit are left out
+    table.top(30).text(width=80)               # a terminal: columns are closer, or left out, where they do not fit
     table.markdown(); table.latex(); table.html()
     table.select("rank", "item", "utility")    # columns by key
     table.left_out(80)                         # titles of the columns that a width has no room for
@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 LEAST_NAME = 8  # letters of a name below which a table is hard to read
 WHOLE_NAME = 16  # letters up to which a name is worth more than a column that can be spared
-_GAP = "  "
+_GAPS = ("  ", " ")  # between columns, the second where there is no room for the first
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 JOINERS = "\N{ZERO WIDTH JOINER}\N{VARIATION SELECTOR-16} "
 # What a terminal would obey: controls, but for line ends and tabs, and what turns the direction of text around.
@@ -123,7 +123,7 @@ class TextTable:
             for (key, one), room in zip(kept.items(), self._widths(), strict=True)
         }
         for key in sorted((key for key in kept if kept[key].spare), key=lambda key: -kept[key].spare):
-            if sum(needed[one] for one in kept) + len(_GAP) * (len(kept) - 1) <= width:
+            if sum(needed[one] for one in kept) + len(_GAPS[-1]) * (len(kept) - 1) <= width:
                 break
             del kept[key]
         return TextTable(kept)
@@ -137,11 +137,17 @@ class TextTable:
         return [max(map(display_width, [one.title, *one.cells])) for one in self.columns.values()]
 
     def text(self, width: int | None = None) -> str:
-        """Return lines of plain text; within ``width`` columns that can be spared are left out, and names shortened."""
+        """Return lines of plain text.
+
+        What is wider than ``width`` gets one blank between columns, then columns that can be spared are left out, and
+        then names are shortened.
+        """
         if width is not None and len(self.within(width).columns) < len(self.columns):
             return self.within(width).text(width)
         wide, columns = self._widths(), list(self.columns.values())
-        over = 0 if width is None else sum(wide) + len(_GAP) * (len(wide) - 1) - width
+        total = {gap: sum(wide) + len(gap) * (len(wide) - 1) for gap in _GAPS}
+        gap = next((gap for gap in _GAPS if width is None or total[gap] <= width), _GAPS[-1])
+        over = 0 if width is None else total[gap] - width
         for k, column in enumerate(columns):
             if column.kind == "name" and over > 0:
                 least = min(wide[k], LEAST_NAME)
@@ -154,7 +160,7 @@ class TextTable:
                 blank + cell if column.kind == "number" else cell + blank
                 for cell, blank, column in zip(cells, blanks, columns, strict=True)
             ]
-            lines.append(_GAP.join(parts).rstrip())
+            lines.append(gap.join(parts).rstrip())
         return "\n".join(lines)
 
     def html(self) -> str:

@@ -1,6 +1,15 @@
 """What people do wrong with the commands: what the person did -> (preparation, command, words of the answer)."""
 
+import numpy as np
 from more_mistakes import RANK, WINS, directory, pipe, write
+
+from preflearn import RankRLS, save
+
+
+def columns_model(folder):
+    """Save a model that was trained on two columns of scores."""
+    save(RankRLS().fit(np.eye(6, 4), np.eye(6, 2)), folder / "columns.preflearn")
+
 
 TIES = "first,second,winner\na,b,tie\nb,c,draw\n"
 OUT = ["convert", "matches.csv"]
@@ -22,17 +31,23 @@ COMMANDS = {
     "two files": (None, [*RANK, "later.csv"], ["too many", "later.csv", "tail -n +2 later.csv)"]),
     "a flag with a value": (None, [*RANK, "--json", "yes"], ["too many", "yes"]),
     "an option twice": (None, [*RANK, "--top", "3", "--top", "4"], ["--top is given twice", "once"]),
+    "reproduce: unknown name": (
+        None,
+        ["reproduce", "kpcrank-sink"],
+        ['no experiment "kpcrank-sink"', 'nearest names: "kpcrank-sinc"', "Choose from"],
+    ),
     "an argument for doctor": (None, ["doctor", "x"], ["too many", "doctor --help"]),
     # numbers
     "seed: a fraction": (None, [*RANK, "--seed", "1.5"], ["--seed", '"1.5"', "whole number"]),
-    "seed: too large": (None, [*RANK, "--seed", "9" * 20], ["--seed", "at most 4294967295"]),
-    "demo seed: too large": (None, ["demo", "--seed", "9" * 20], ["--seed", "at most 4294967295"]),
+    "seed: too large": (None, [*RANK, "--seed", "9" * 20], ["--seed", "from 0 to 4,294,967,295"]),
+    "demo seed: too large": (None, ["demo", "--seed", "9" * 20], ["--seed", "from 0 to 4,294,967,295"]),
     "threads: none": (None, [*RANK, "--threads", "0"], ["--threads is 0", "1 or more"]),
     "threads: a word": (None, [*RANK, "--threads", "all"], ["--threads", '"all"', "whole number"]),
     "level: in per cent": (None, [*RANK, "--level", "90"], ["--level is 90", "between 0 and 1"]),
     "level: with a sign": (None, [*RANK, "--level", "90%"], ["--level", '"90%"', "a number"]),
     "level: nan": (None, [*RANK, "--level", "nan"], ["--level is nan", "such as 0.9"]),
     "top: none": (None, [*RANK, "--top", "0"], ["--top is 0", "1 or more"]),
+    "top: beside all": (None, [*RANK, "--top", "3", "--all"], ["--top", "--all", "Leave out one"]),
     "top: all": (None, [*RANK, "--top", "all"], ["--top", '"all"', "whole number"]),
     "suggest: none": (None, ["suggest", "matches.csv", "-n", "0"], ["-n is 0", "from 1"]),
     "suggest: below none": (None, ["suggest", "matches.csv", "-n", "-1"], ["-n is -1", "from 1"]),
@@ -41,6 +56,16 @@ COMMANDS = {
     "suggest: best of all": (None, ["suggest", "matches.csv", "--best", "12"], ["12 items", "from 1 to 11"]),
     "inspect: clusters": (None, ["inspect", "matches.csv", "--clusters", "99"], ["--clusters is 99", "from 2 to 12"]),
     "inspect: one cluster": (None, ["inspect", "matches.csv", "--clusters", "1"], ["--clusters is 1", "from 2 to 12"]),
+    "compare: components of names": (
+        None,
+        ["compare", "matches.csv", "kpcrank", "bradley-terry"],
+        ["matches.csv", "model kpcrank", "features", "--items"],
+    ),
+    "evaluate: components of names": (
+        None,
+        ["evaluate", "matches.csv", "--model", "kpcrank"],
+        ["matches.csv", "--model kpcrank", "features"],
+    ),
     "evaluate: one fold": (None, ["evaluate", "matches.csv", "--folds", "1"], ["--folds is 1", "2 or more"]),
     "compare: no fold": (None, [*TWO, "--folds", "0"], ["--folds is 0", "2 or more"]),
     "evaluate: relevant nan": (
@@ -86,7 +111,7 @@ COMMANDS = {
     "columns: of rows": (
         None,
         ["fit", "train.txt", "--save", "m", "--columns", "winner=a,loser=b"],
-        ["train.txt", "--columns is for tables", "Leave it out"],
+        ["train.txt", "--columns is for tables", "Leave out --columns"],
     ),
     "format: of the file": (None, [*RANK, "--format", "csv"], ["--format", '"csv"', "comparisons"]),
     "format: another": (None, [*RANK, "--format", "preflib"], ["matches.csv, line 1", "Write it as in"]),
@@ -140,6 +165,11 @@ COMMANDS = {
     ),
     "suggest: least squares": (None, ["suggest", "names.preflearn"], ["names.preflearn", "not keep", "Give the table"]),
     "inspect: least squares": (None, ["inspect", "rows.preflearn"], ["rows.preflearn", "not keep", "Give the table"]),
+    "predict: several outputs": (
+        columns_model,
+        ["predict", "columns.preflearn", "test.txt"],
+        ["columns.preflearn", "2 columns of scores", "in Python"],
+    ),
     "fit: kernel of gp": (
         None,
         ["fit", "matches.csv", "--save", "m", "--model", "gp", "--kernel", "rbf"],
@@ -149,6 +179,31 @@ COMMANDS = {
         None,
         ["fit", "train.txt", "--save", "m", "--model", "gp"],
         ["train.txt", "rows with scores", "--model rankrls"],
+    ),
+    "fit: validation of pairs": (
+        None,
+        ["fit", "matches.csv", "--save", "m", "--validation", "test.txt"],
+        ["--validation", "rows with scores", "Leave it out"],
+    ),
+    "fit: validation by pairs": (
+        None,
+        ["fit", "train.txt", "--save", "m", "--validation", "later.csv"],
+        ["later.csv", "--validation", "an SVMlight file"],
+    ),
+    "fit: validation without qid": (
+        write("b.txt", "1 1:1\n0 2:1\n"),
+        ["fit", "train.txt", "--save", "m", "--validation", "b.txt"],
+        ["b.txt", "qid in each line", "in both"],
+    ),
+    "fit: validation and alpha": (
+        None,
+        ["fit", "train.txt", "--save", "m", "--validation", "test.txt", "--alpha", "1"],
+        ["--validation is for choosing alpha", "one of the two"],
+    ),
+    "fit: validation of others": (
+        None,
+        ["fit", "train.txt", "--save", "m", "--validation", "wide.txt"],
+        ["wide.txt, line 1", "above 4", "--n-features"],
     ),
     "rank: feature numbers": (
         write("b.txt", "1 qid:1 2000000000:1\n0 qid:1 1:1\n"),
@@ -211,6 +266,36 @@ COMMANDS = {
         None,
         ["evaluate", "bt.preflearn", "pairs.csv"],
         ["pairs.csv", "Add a column winner"],
+    ),
+    "evaluate: rows by judge": (
+        None,
+        ["evaluate", "test.txt", "--model", "rankrls", "--by", "judge"],
+        ["test.txt", "--by is for comparisons", "Leave it out"],
+    ),
+    "evaluate: rows of one group": (
+        write("b.txt", "1 qid:1 1:1\n0 qid:1 2:1\n"),
+        ["evaluate", "b.txt", "--model", "rankrls"],
+        ["b.txt", "one group", "Give two (qid) or more"],
+    ),
+    "evaluate: against without a model": (
+        None,
+        ["evaluate", "test.txt", "--against", "rows.preflearn"],
+        ["--against", "a model file first"],
+    ),
+    "evaluate: against on pairs": (
+        None,
+        ["evaluate", "bt.preflearn", "later.csv", "--against", "bt.preflearn"],
+        ["--against", "later.csv holds comparisons", "preflearn compare"],
+    ),
+    "evaluate: against a model of others": (
+        None,
+        ["evaluate", "rows.preflearn", "test.txt", "--against", "bt.preflearn"],
+        ["bt.preflearn", "rows with 4 features", "the same features"],
+    ),
+    "evaluate: against no model": (
+        None,
+        ["evaluate", "rows.preflearn", "test.txt", "--against", "train.txt"],
+        ["train.txt", "not a model"],
     ),
     "evaluate: relevant pairs": (None, ["evaluate", "matches.csv", "--relevant", "1"], ["--relevant", "Leave it out"]),
     # predictions

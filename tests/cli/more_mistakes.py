@@ -80,7 +80,7 @@ FILES = {
         ["bad.json", 'inside "all"', "one object per line"],
     ),
     "rank: JSON over several lines": (*data('{\n"winner": "a"\n}', "bad.json"), ["bad.json, line 1", "per line"]),
-    "rank: cut JSON": (*data(LINE + '{"winner": "a",\n', "bad.jsonl"), ["bad.jsonl, line 2", "JSON object", "Write"]),
+    "rank: cut JSON": (*data(LINE + '{"winner": "a",\n', "bad.jsonl"), ["bad.jsonl, line 2", "not JSON", "Write"]),
     "rank: JSON that is no object": (
         *data(LINE + "3\n", "bad.jsonl"),
         ["bad.jsonl, line 2", "'3'", "Write one object"],

@@ -21,9 +21,10 @@ from pathlib import Path
 import numpy as np
 
 from preflearn import BradleyTerry, PreferenceGP, RankRLS, load
+from preflearn.baselines import LabelFrequencies
 from preflearn.cli.main import main
 from preflearn.files import save
-from preflearn.io import read_preferences
+from preflearn.io import read_label_preferences, read_preferences
 
 LIMIT = 5  # seconds of computing for one command
 WAIT = 60  # seconds by the clock
@@ -44,6 +45,9 @@ TABLES = {
     "outcomes.csv": "first,second,outcome,weight\na,b,1,2\nb,c,-1,1\nc,a,0,1\nd,a,1,0.5\n",
     "counts.csv": "first,second,wins_first,wins_second\na,b,3,1\nb,c,2,2\nc,a,0,4\n",
     "rankings.csv": "voter,ranking\n1,a > b > c\n2,b > a = c\n3,c > a\n",
+    "labels.csv": "id,age,town,ranking\n1,20,Rome,a > b > c\n2,,Bern,b > a = c\n3,50,Rome,c > a\n4,44,,b > c > a\n",
+    "ranks.csv": "age,rank_a,rank_b,rank_c\n20,1,2,3\n30,2,1,3\n50,,1,2\n44,3,1,2\n",
+    "classes.csv": "size,colour,class\n1,red,x\n2.5,blue,y\n,red,x\n4,blue,y\n3,red,y\n",
     "places.csv": "race,item,place\n1,a,1\n1,b,2\n2,b,1\n2,c,2\n2,a,3\n",
     "wins.jsonl": "".join(json.dumps(line) + "\n" for line in LINES),
     "wins.json": json.dumps(LINES),
@@ -68,6 +72,8 @@ COMMANDS = (
     "predict {model}",
     "evaluate {model} {data} --json",
     "evaluate {data} --model bradley-terry --folds 2",
+    "fit {data} --model label-frequencies --save out.preflearn",
+    "evaluate {data} --model label-frequencies --folds 2 --json",
     "inspect {data} --json",
     "inspect {model}",
     "suggest {data} -n 3 --model bradley-terry --out out.csv",
@@ -148,10 +154,17 @@ def models(folder: Path) -> dict[str, bytes]:
     reading = read_preferences(folder / "m.csv", folder / "i.csv")
     encoder = {"encoder": reading.encoder.to_dict()}
     rows = read_preferences(folder / "r.txt").data
+    (folder / "l.csv").write_text(str(TABLES["labels.csv"]))
+    people = read_label_preferences(folder / "l.csv")
     fitted = (
         ("bt", BradleyTerry(prior=1.0).fit(read_preferences(folder / "m.csv").data), {}),
         ("gp", PreferenceGP("rbf", "logit", hyperparameters="fixed").fit(reading.data), encoder),
         ("rls", RankRLS(alpha=1.0).fit(rows), {}),
+        (
+            "labels",
+            LabelFrequencies().fit(people.data),
+            {"encoder": people.encoder.to_dict(), "labels": people.columns},
+        ),
     )
     for name, model, notes in fitted:
         save(model, folder / name, notes=notes)
@@ -161,9 +174,9 @@ def models(folder: Path) -> dict[str, bytes]:
 def check(code: object, out: str, err: str, command: list[str]) -> None:
     """Assert that the answer is one, and that files are whole or absent."""
     lines = err.splitlines()
-    told = [line for line in lines if not line.startswith("preflearn: warning: ")]
+    messages = [line for line in lines if not line.startswith("preflearn: warning: ")]
     assert code in (0, 2), f"exit code {code}"
-    assert len(told) == (code == 2), "not one message"
+    assert len(messages) == (code == 2), "not one message"
     assert all(line.startswith("preflearn: ") for line in lines), "another voice"
     assert "Traceback" not in out + err
     assert "unexpected error" not in err

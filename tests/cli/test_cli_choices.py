@@ -33,14 +33,16 @@ def test_options_of_the_usual_model_are_not_remarked_upon(run):
 
 
 @pytest.mark.slow
-def test_suggestions_by_a_simpler_model_say_so(run, folder):
+def test_suggestions_where_judges_differ_say_whom_to_ask(run, folder):
     rows = [f"w{k % 3},C{a},C{b}" for k in range(2) for a in range(3) for b in range(a)]
     (folder / "judged.csv").write_text("worker,winner,loser\n" + "\n".join(rows) + "\n")
     assert run("rank", "judged.csv", "--model", "judges", "--save", "m.preflearn")[0] == 0
     code, out, err = run("suggest", "m.preflearn", "-n", "2")
-    assert (code, out.splitlines()[0]) == (0, "left,right,winner,information")
-    assert "the model distinguishes judges or clusters" in err
-    assert "The suggestions are by what all share" in err
+    assert (code, out.splitlines()[0], err) == (0, "left,right,winner,information", "")
+    code, out, err = run("suggest", "m.preflearn", "-n", "2", "--judges", "w9,w8")
+    assert (code, out.splitlines()[0], err) == (0, "judge,left,right,winner,information", "")
+    assert {line.split(",")[0] for line in out.splitlines()[1:]} == {"w8", "w9"}
+    assert run("suggest", "judged.csv", "-n", "1", "--model", "both", "--judges", "w8")[0] == 0
     assert run("suggest", "judged.csv", "-n", "2", "--model", "thurstone")[2] == ""
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cli_files import N_FEATURES, NAMES, matches
+from scipy import stats
 
 from preflearn import RankRLS, RankRLSCV
 from preflearn.files import load, open_model
@@ -36,17 +37,45 @@ def test_fit_is_the_cv_estimator_of_the_library(run, folder):
     assert "m.preflearn" in out
 
 
+def test_what_is_chosen_on_a_validation_file_is_learned_from_the_other_alone(run, folder):
+    rng = np.random.default_rng(0)
+    for name in ("noisy", "vali"):
+        X = rng.normal(size=(60, 8)).round(3)
+        y = np.clip(np.round(X[:, 0] + 2 * rng.normal(size=60) + 1), 0, 3)
+        rows = [" ".join(f"{k}:{v}" for k, v in enumerate(x, 1)) for x in X]
+        lines = [f"{grade:g} qid:{i // 10} {row}" for i, (grade, row) in enumerate(zip(y, rows, strict=True))]
+        (folder / f"{name}.txt").write_text("\n".join(lines))
+    code, out, err = run("fit", "noisy.txt", "--validation", "vali.txt", "--ties", "auto", "--save", "m.preflearn")
+    assert (code, err) == (0, "")
+    train, validation = (read_svmlight(f"{name}.txt") for name in ("noisy", "vali"))
+    model = load("m.preflearn")
+    assert f"alpha = {model.alpha:.4g}" in out
+    np.testing.assert_allclose(model.coef_, RankRLS(model.alpha, ties=model.ties).fit(train).coef_, rtol=1e-9)
+
+    def error(alpha, ties):
+        f = RankRLS(alpha, ties=ties).fit(train).predict(validation)
+        return disagreement_error(validation.score, f, qid=validation.group)
+
+    tried = model.alpha * 10.0 ** np.arange(-8, 9)  # some of the candidates, which are half as far apart
+    found = [error(alpha, ties) for ties in ("include", "exclude") for alpha in tried]
+    least = error(model.alpha, model.ties)
+    assert least == min(found) < max(found)
+    assert f"disagreement error {least:.4f} on vali.txt" in out
+
+
 FITS = {
     "rankrls": (["--kernel", "rbf", "--ties", "auto", "--weighting", "groups"], "RankRLSCV"),
     "rankrls fixed": (["--alpha", "0.5", "--ties", "exclude"], "RankRLS"),
     "rankrls fixed, ties chosen": (["--alpha", "0.5", "--ties", "auto"], "RankRLSCV"),
     "rankrls nystroem": (["--kernel", "rbf", "--nystroem", "20", "--scoring", "ndcg@3"], "RankRLSCV"),
-    "rls": (["--model", "rls", "--scoring", "map"], "RLS"),
+    "rls": (["--model", "rls", "--scoring", "map"], "RLSCV"),
     "rls fixed": (["--model", "rls", "--alpha", "2"], "RLS"),
-    "kpcr": (["--model", "kpcr", "--kernel", "linear"], "KPCR"),
+    "rls on others": (["--model", "rls", "--validation", "test.txt", "--scoring", "ndcg@3"], "RLS"),
+    "kpcr": (["--model", "kpcr", "--kernel", "linear"], "KPCRCV"),
     "kpcr fixed": (["--model", "kpcr", "--components", "3"], "KPCR"),
     "kpcrank": (["--model", "kpcrank", "--kernel", "linear", "--components", "auto"], "KPCRankCV"),
     "kpcrank ties": (["--model", "kpcrank", "--ties", "auto", "--scoring", "squared_error"], "KPCRankCV"),
+    "kpcrank on others": (["--model", "kpcrank", "--ties", "auto", "--validation", "test.txt"], "KPCRank"),
     "kpcrank fixed": (["--model", "kpcrank", "--components", "3"], "KPCRank"),
     "kpcrank nystroem": (["--model", "kpcrank", "--nystroem", "20", "--components", "3"], "KPCRank"),
 }
@@ -60,7 +89,9 @@ def test_every_model_can_be_fitted_saved_judged_and_used(name, run):
     assert type(load("m.preflearn")).__name__ == kind
     fixed = {"--alpha", "--components"} & set(options) and "auto" not in options
     assert ("nothing, as" in out) == bool(fixed)
-    assert ("cross-validation" in out) != bool(fixed)
+    how = "on test.txt" if "--validation" in options else "in cross-validation"
+    assert (how in out) != bool(fixed)
+    assert "-0.0000" not in out
     code, out, err = run("evaluate", "m.preflearn", "test.txt", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["metrics"]["pairwise_accuracy"] > 0.7  # the first feature gives the order away
@@ -69,6 +100,15 @@ def test_every_model_can_be_fitted_saved_judged_and_used(name, run):
     np.testing.assert_allclose(
         [float(row["score"]) for row in rows_of(out)], load("m.preflearn").predict(read_svmlight("test.txt"))
     )
+
+
+def test_documents_keep_their_names(run, folder):
+    assert "docid" not in run("predict", "rows.preflearn", "test.txt")[1]
+    lines = (folder / "test.txt").read_text().splitlines()
+    (folder / "named.txt").write_text("\n".join(f"{line} #docid = d{i:02d}" for i, line in enumerate(lines)))
+    found, plain = (rows_of(run("predict", "rows.preflearn", f"{name}.txt")[1]) for name in ("named", "test"))
+    assert [row.pop("docid") for row in found] == [f"d{i:02d}" for i in range(len(lines))]
+    assert found == plain
 
 
 def test_the_same_seed_gives_the_same_model_and_another_seed_another(run):
@@ -276,6 +316,53 @@ def test_evaluate_gives_the_metrics_of_the_library(run, folder):
         assert f"{value:.4f}" in table
     for name in ("disagreement error", "Kendall tau_b", "MAP", "NDCG@10", "P@1"):
         assert name in table
+
+
+def test_groups_without_a_relevant_row_are_said_with_means_without_them(run, folder):
+    lines = [line.split(" ", 2) for line in (folder / "test.txt").read_text().splitlines()]
+    empty = ("qid:1", "qid:4")
+    lines = [f"{0 if qid in empty else i % 3} {qid} {rest}" for i, (_, qid, rest) in enumerate(lines)]
+    (folder / "empty.txt").write_text("\n".join(lines))
+    data = read_svmlight("empty.txt")
+    f, qid = load("rows.preflearn").predict(data), {"qid": data.group}
+    each = {"undefined": "skip", **qid}
+    known = [ndcg(data.score, f, k=10, **each), mean_average_precision(data.score, f, **each)]
+    precision = precision_at_k(data.score, f, k=1, average=None, **qid)[[1, 2, 4]].mean()
+    notes = json.loads(run("evaluate", "rows.preflearn", "empty.txt", "--json")[1])["notes"]
+    assert notes == [
+        "2 of 5 groups have no score of 1 or more and count 0 in MAP, P@k, NDCG. Without them: "
+        f"MAP {known[1]:.4f}, P@1 {precision:.4f}, NDCG@10 {known[0]:.4f}."
+    ]
+    notes = json.loads(run("evaluate", "rows.preflearn", "empty.txt", "--relevant", 2, "--json")[1])["notes"]
+    assert [note.split(".")[0] for note in notes] == [
+        f"2 of 5 groups have no score of {least} or more and count 0 in {what}"
+        for least, what in ((2, "MAP, P@k"), (1, "NDCG"))
+    ]
+    (folder / "none.txt").write_text("0 qid:1 1:1 4:1\n0 qid:1 1:2 4:1\n")
+    assert "1 of 1 group has no score of 1" in " ".join(run("evaluate", "rows.preflearn", "none.txt")[1].split())
+
+
+def test_two_models_are_compared_group_by_group(run, folder):
+    assert run("fit", "train.txt", "--alpha", 1e6, "--save", "flat.preflearn")[0] == 0
+    lines = (folder / "test.txt").read_text().splitlines()
+    (folder / "mixed.txt").write_text("\n".join(f"{i % 4}{line[1:]}" for i, line in enumerate(lines)))
+    data = read_svmlight("mixed.txt")
+    one, other = (load(f"{name}.preflearn").predict(data) for name in ("rows", "flat"))
+    asked = ["evaluate", "rows.preflearn", "mixed.txt", "--against", "flat.preflearn"]
+    answer = json.loads(run(*asked, "--json")[1])
+    alone = json.loads(run("evaluate", "flat.preflearn", "mixed.txt", "--json")[1])
+    assert answer["against"]["metrics"] == pytest.approx(alone["metrics"])
+    each = [mean_average_precision(data.score, f, qid=data.group, average=None) for f in (one, other)]
+    p = stats.wilcoxon(*each).pvalue
+    assert 0 < p < 1
+    assert answer["against"]["p_values"]["map"] == pytest.approx(p)
+    assert answer["against"]["p_values"]["pairwise_accuracy"] is None, "it is no mean over groups"
+    out = " ".join(run(*asked)[1].split())
+    assert f"MAP {each[0].mean():.4f} {each[1].mean():.4f} {each[0].mean() - each[1].mean():+.4f} {p:.4f}" in out
+    assert "Against flat.preflearn: RankRLS, trained on train.txt" in out
+    same = json.loads(run(*asked[:3], "--against", "rows.preflearn", "--json")[1])["against"]
+    assert same["p_values"]["map"] == 1.0
+    assert same["metrics"] == pytest.approx(answer["metrics"])
 
 
 def test_metrics_that_do_not_apply_are_left_out_with_a_note(run, folder):

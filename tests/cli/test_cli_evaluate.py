@@ -9,6 +9,10 @@ import pytest
 import preflearn.analysis.cross_validated as cross_validation
 from preflearn.analysis import Terms
 from preflearn.cli.main import main
+from preflearn.io import read_svmlight
+from preflearn.metrics import disagreement_error, mean_average_precision
+from preflearn.models import RankRLSCV
+from preflearn.selection import GroupFolds
 
 
 @pytest.fixture
@@ -129,3 +133,31 @@ def test_compare_names_fewer_folds_too(run, games):
     ]
     assert "2 folds instead of 5" in " ".join(run(*command)[1].split())
     assert main([*command, "--folds", "2"]) == 0
+
+
+def test_rows_are_cross_validated_with_whole_groups_held_out(run, folder):
+    data = read_svmlight("train.txt")
+    wanted = np.empty(len(data))
+    for train, test in GroupFolds(4, random_state=3).split(data):
+        assert not set(data.group[train].tolist()) & set(data.group[test].tolist())
+        wanted[test] = RankRLSCV().fit(data[train]).predict(data[test])
+    asked = ["evaluate", "train.txt", "--model", "rankrls", "--folds", "4", "--seed", "3"]
+    found = json.loads(run(*asked, "--relevant", "2", "--json")[1])
+    assert (found["n_rows"], found["n_groups"], found["n_folds"], found["held_out"]) == (72, 12, 4, "group")
+    assert found["metrics"]["disagreement"] == disagreement_error(data.score, wanted, qid=data.group)
+    assert found["metrics"]["map"] == mean_average_precision(data.score, wanted, qid=data.group, relevant=2)
+    out = " ".join(run(*asked)[1].split())
+    assert "Model rankrls, by least squares" in out
+    assert "Folds 4; held out are whole groups" in out
+    found = json.loads(run("evaluate", "test.txt", "--model", "kpcrank", "--folds", "9", "--json")[1])
+    assert found["n_folds"] == 5
+    assert "there are only 5 groups" in found["notes"][-1]
+
+
+def test_many_rows_are_judged_by_least_squares(run, folder):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=1501).round(3)
+    (folder / "many.txt").write_text("".join(f"{int(v > 0)} qid:{i % 50} 1:{v}\n" for i, v in enumerate(x)))
+    found = json.loads(run("evaluate", "many.txt", "--json")[1])
+    assert found["model"] == "rankrls"
+    assert found["metrics"]["disagreement"] == 0

@@ -7,6 +7,7 @@ import zipfile
 
 import pytest
 from command_mistakes import COMMANDS
+from label_mistakes import LABELS
 from more_mistakes import FILES, directory, write
 
 from fast_share import slow_except
@@ -38,8 +39,8 @@ BASIC = {
     "too many arguments": (None, [*FIT, "other.txt"], ["too many", "other.txt"]),
     "option without value": (None, ["fit", "train.txt", "--save"], ["--save is missing"]),
     "seed is a word": (None, [*FIT, "--seed", "abc"], ["--seed", '"abc"', "whole number"]),
-    "seed below zero": (None, [*FIT, "--seed", "-1"], ["--seed", "0 or more"]),
-    "demo seed below zero": (None, ["demo", "--seed", "-1"], ["--seed", "0 or more"]),
+    "seed below zero": (None, [*FIT, "--seed", "-1"], ["--seed", "from 0 to"]),
+    "demo seed below zero": (None, ["demo", "--seed", "-1"], ["--seed", "from 0 to"]),
     # options of fit
     "unknown kernel": (None, [*FIT, "--kernel", "rbff"], ["rbff", '"rbf"', "matern32"]),
     "unknown model": (None, [*FIT, "--model", "rank"], ["rank", "rankrls", "kpcrank"]),
@@ -56,7 +57,7 @@ BASIC = {
     "components for rls": (None, [*FIT, "--model", "rls", "--components", "3"], ["--components", "--alpha", "Leave"]),
     "ties for rls": (None, [*FIT, "--model", "rls", "--ties", "exclude"], ["--ties", "rls does not look", "Leave"]),
     "scoring without choice": (None, [*FIT, "--alpha", "1", "--scoring", "map"], ["--scoring", "--alpha", "one of"]),
-    "nystroem zero": (None, [*FIT, "--kernel", "rbf", "--nystroem", "0"], ["--nystroem", "at least 1"]),
+    "nystroem zero": (None, [*FIT, "--kernel", "rbf", "--nystroem", "0"], ["--nystroem", "1 or more"]),
     "nystroem linear": (None, [*FIT, "--nystroem", "10"], ["--nystroem", "linear", "--kernel rbf"]),
     "rls on comparisons": (None, [*TABLE, "--model", "rls"], ["matches.csv", "have none", "--model rankrls"]),
     "map on comparisons": (None, [*TABLE, "--scoring", "map"], ["whole groups", "--scoring disagreement"]),
@@ -216,8 +217,9 @@ BASIC = {
 }
 
 
-MISTAKES = BASIC | FILES | COMMANDS
-ROLES = r"\b(role|first|second|winner|loser|judge|cluster|ranking|name|without|Oolong)=\S+"  # of --columns, --anchor
+MISTAKES = BASIC | FILES | COMMANDS | LABELS
+_NAMED = "role|first|second|winner|loser|judge|cluster|ranking|name|without|Oolong|class|labels|weight|features"
+ROLES = rf"\b({_NAMED})=\S+"  # of --columns, --anchor
 
 
 @pytest.mark.parametrize("name", slow_except(MISTAKES, *(set(MISTAKES) - {"suggest: circles"})))
@@ -244,7 +246,7 @@ def test_a_mistake_gets_one_message_with_cause_and_cure(name, run, folder):
 
 
 def test_there_are_enough_mistakes():
-    assert len(MISTAKES) == len(BASIC) + len(FILES) + len(COMMANDS)
+    assert len(MISTAKES) == len(BASIC) + len(FILES) + len(COMMANDS) + len(LABELS)
     assert len(MISTAKES) >= 270
     commands = {command[0] for _, command, _ in MISTAKES.values()}
     assert commands >= set(EVERY)

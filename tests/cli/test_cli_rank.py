@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import preflearn
-from preflearn.analysis import model_names
+from preflearn.analysis import cross_validated, model_names
 from preflearn.cli import options
 from preflearn.io import read_preferences
 from preflearn.report import section_asking as report_asking
@@ -105,6 +105,7 @@ def test_what_is_chosen_can_be_overridden(run, votes):
 
 def test_the_command_line_knows_the_models_of_the_library():
     assert tuple(model_names.UTILITIES) == options.UTILITIES
+    assert tuple(cross_validated.LEAST_SQUARES) == options.OF_COMPARISONS
     assert tuple(model_names.BESIDE) == options.BESIDE
     assert tuple(model_names.ALIASES) == options.ALIASES
 
@@ -169,8 +170,17 @@ def test_top_and_level(run, votes):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [40, 50, 60, 72, 100])
-def test_a_narrow_terminal_leaves_out_columns_and_cuts_no_number(width, run, folder, monkeypatch):
+@pytest.mark.parametrize(
+    ("width", "left_out"),
+    [
+        (40, "90 % interval, P(win), W-L-T"),
+        (55, "P(win), W-L-T"),
+        (64, "W-L-T"),
+        (80, None),  # one blank between columns
+        (100, None),
+    ],
+)
+def test_a_narrow_terminal_leaves_out_columns_and_cuts_no_number(width, left_out, run, folder, monkeypatch):
     rows = "".join(
         f"{a},{b},{weight}\n" for a, b, weight in (("ann", "bob", 1234567), ("bob", "cy", 1e12), ("ann", "cy", 3))
     )
@@ -181,14 +191,18 @@ def test_a_narrow_terminal_leaves_out_columns_and_cuts_no_number(width, run, fol
     assert max(map(len, out.splitlines())) <= width
     shown = next(line for line in out.splitlines() if line.split()[:1] == ["1"] and "ann" in line.split())
     assert "%" in shown, "P(best) is never left out"
-    assert ("1.2e6-0-0" in shown) == (width == 100)
+    assert ("1.2e6-0-0" in shown) == (left_out is None)
     said = re.search(r"Not shown for lack of room: ([^.]*)\.", " ".join(out.split()))
-    assert (said is not None and said[1].endswith("P(win), W-L-T")) == (width < 100)
+    assert (None if said is None else said[1]) == left_out
 
 
 @pytest.mark.slow
 def test_circles_are_examined_only_if_wanted(run, votes):
-    assert "Verdict" not in run("rank", "circle.csv", "--no-circles")[1]
+    out = run("rank", "circle.csv", "--no-circles")[1]
+    assert "Verdict" not in out
+    assert "Circles were not looked for (--circles looks for them)." in out
+    checks = json.loads(run("rank", "circle.csv", "--no-circles", "--json")[1])["checks"]
+    assert checks[0]["text"] == "circles were not looked for (--circles looks for them)"
     out = run("rank", "circle.csv")[1]
     assert "run in circles" in out
     assert "rock > scissors > paper" in out.replace("paper > rock > scissors > paper", "rock > scissors > paper")
@@ -215,6 +229,7 @@ def test_inspect_says_what_is_going_on(run, votes):
     assert (code, err) == (0, "")
     assert "These preferences run in circles" in out
     assert "rock > scissors" in out
+    assert "average clustering 1.00" in out
     out = run("inspect", "votes.csv", "--items", "things.csv", "--clusters", "2")[1]
     assert "A single ranking explains" in out
     assert "2 groups of items, each from best to worst" in out
@@ -298,7 +313,7 @@ def test_models_side_by_side(run, votes):
     names = [entry["model"] for entry in found["models"]]
     assert found["best"] == names[0]
     assert set(names) == {
-        *("bradley-terry", "gp-own", "gp-ard-own", "rankrls"),
+        *("bradley-terry", "gp-own", "gp-ard-own", "rankrls", "kpcrank"),
         *("side", "reliability", "tastes", "circles"),
     }
     losses = [entry["log_loss"] for entry in found["models"] if "log_loss" in entry]
@@ -321,6 +336,22 @@ def test_cross_validation_holds_out_what_is_asked(run, votes):
     text = run("evaluate", "votes.csv", "--folds", "3")[1]
     assert "log loss" in text
     assert "calibration error" in text
+
+
+@pytest.mark.slow
+def test_least_squares_are_compared_and_judged_without_probabilities(run, votes):
+    data = ["votes.csv", "--items", "things.csv", "--folds", "3"]
+    compared = json.loads(run("compare", *data, "kpcrank", "rankrls", "bradley-terry", "--json")[1])
+    assert compared["best"] == "bradley-terry"
+    accuracy = {entry["model"]: entry["accuracy"] for entry in compared["models"]}
+    assert accuracy["kpcrank"] > 0.7
+    for name in ("kpcrank", "rankrls"):
+        found = json.loads(run("evaluate", *data, "--model", name, "--json")[1])
+        assert set(found["metrics"]) == {"accuracy", "kendall_tau"}
+        assert found["metrics"]["accuracy"] == accuracy[name]
+    text = " ".join(run("evaluate", *data, "--model", "kpcrank")[1].split())
+    assert "least squares on differences along kernel principal components" in text
+    assert "kpcrank predicts differences, and no probabilities" in text
 
 
 @pytest.mark.slow
@@ -448,3 +479,19 @@ def test_names_do_not_steer_the_terminal(run, folder):
             assert code == 0
             assert "cy\\x1b[31m" in out
             assert "d\\u202ex" in out
+
+
+@pytest.mark.slow
+def test_circles_without_a_utility_are_a_model_of_the_commands(run, folder):
+    rows = "rock,scissors\nscissors,paper\npaper,rock\n" * 4
+    (folder / "hands.csv").write_text("winner,loser\n" + rows)
+    code, out, _ = run("rank", "hands.csv", "--model", "gpgp", "--no-circles", "--save", "hands.preflearn")
+    assert code == 0
+    assert "No single ranking follows from it" in " ".join(out.split())
+    (folder / "two.csv").write_text("first,second\nrock,scissors\nrock,paper\n")
+    wins, loses = (
+        float(line.split(",")[2]) for line in run("predict", "hands.preflearn", "two.csv")[1].splitlines()[1:]
+    )
+    assert wins > 0.7 > 0.3 > loses
+    found = json.loads(run("compare", "hands.csv", "gpgp", "bradley-terry", "--folds", "2", "--json")[1])
+    assert {one["model"] for one in found["models"]} == {"gpgp", "bradley-terry"}

@@ -74,7 +74,7 @@ def test_covariates_are_named_by_an_option(run, folder):
     assert (code, out) == (2, "")
     assert "there is no column 'days_x' for covariates" in err
     assert run("rank", "games.csv", "--model", "bradley-terry+covariates")[2].endswith(
-        "needs numbers of each comparison. Name its column: --columns covariates=COLUMN\n"
+        "needs numbers of each comparison that vary. Name its column: --columns covariates=COLUMN\n"
     )
 
 

@@ -40,13 +40,21 @@ def test_there_are_many_examples():
 
 
 @pytest.mark.parametrize("path", [pytest.param("README.md", marks=pytest.mark.slow), *WITH_CODE])
-def test_python_blocks_in_the_documentation_run(path, monkeypatch):
+def test_python_blocks_in_the_documentation_run(path, monkeypatch, capsys):
+    """They run without warnings, and the README shows what they print."""
     monkeypatch.chdir(ROOT)
     namespace: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", (ROOT / path).read_text(), flags=re.DOTALL):
+    text = (ROOT / path).read_text("utf-8")
+    for block, table in re.findall(r"```python\n(.*?)```\n(?:\n```\n(.*?)```)?", text, flags=re.DOTALL):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             exec(compile(block, path, "exec"), namespace)  # noqa: S102 - the point of the test
+        printed = capsys.readouterr().out
+        if path == "README.md":
+            assert table in printed
+            for said in re.findall(r"^print\(.*\)  # (.*)$", block, flags=re.MULTILINE):
+                for figure in re.findall(r"-?\d\.\d+", said):
+                    assert figure in printed, said
 
 
 @each("name", sorted(set(preflearn.__all__) - {"__version__"}))

@@ -4,12 +4,14 @@ import ast
 import pickle
 import re
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from preflearn.analysis.advice import LOOK_FOR_CIRCLES, Advice
 from preflearn.cli.app import options_of
-from preflearn.cli.dialect import COMMAND_LINE, INSTEAD, OPTIONS, PYTHON_ONLY, dialect_of
+from preflearn.cli.dialect import COMMAND_LINE, INSTEAD, OPTIONS, PYTHON_ONLY, dialect_for, dialect_of
 from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place, Setting
 from preflearn.messages import PYTHON, WORDS, Message
 
@@ -164,18 +166,30 @@ def test_each_reader_gets_the_own_words():
 
 
 def test_a_cure_that_a_reader_cannot_follow_is_left_out():
-    told = Message("no line has a qid", ("Write qid:Q", "give " + Setting("query_sizes")), owner="read_svmlight")
-    assert str(told) == "read_svmlight: no line has a qid. Write qid:Q, or give query_sizes."
-    assert COMMAND_LINE.render(told) == "no line has a qid. Write qid:Q."
+    message = Message("no line has a qid", ("Write qid:Q", "give " + Setting("query_sizes")), owner="read_svmlight")
+    assert str(message) == "read_svmlight: no line has a qid. Write qid:Q, or give query_sizes."
+    assert COMMAND_LINE.render(message) == "no line has a qid. Write qid:Q."
     few = Message("too many rows", ("Give fewer", "use " + Setting("nystroem", 1000)))
     assert dialect_of(lambda: options_of("fit")).render(few) == "too many rows. Give fewer, or use --nystroem 1000"
     assert dialect_of(lambda: options_of("rank")).render(few) == "too many rows. Give fewer."
 
 
+def test_a_command_names_its_own_options_only():
+    advice = Advice("not examined", "There are too many pairs.", cure=LOOK_FOR_CIRCLES)
+    said = {
+        command: advice.worded(dialect_for(import_module(f"preflearn.cli.{command}").__dict__[command]))
+        for command in ("rank", "fit")
+    }
+    assert said == {
+        "rank": "There are too many pairs. Ask for it with --circles",
+        "fit": "There are too many pairs.",
+    }
+
+
 def test_something_else_is_said_where_no_cure_can_be_followed():
-    told = Message("index 9 is above 4", ("Raise " + Setting("n_features"),), code="feature-above-n-features")
-    assert dialect_of(lambda: options_of("fit")).render(told) == "index 9 is above 4. Raise --n-features"
-    assert "Give the same features as in training" in dialect_of(lambda: options_of("predict")).render(told)
+    message = Message("index 9 is above 4", ("Raise " + Setting("n_features"),), code="feature-above-n-features")
+    assert dialect_of(lambda: options_of("fit")).render(message) == "index 9 is above 4. Raise --n-features"
+    assert "Give the same features as in training" in dialect_of(lambda: options_of("predict")).render(message)
 
 
 def test_names_of_columns_can_be_copied():

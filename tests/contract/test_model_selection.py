@@ -14,12 +14,24 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_s
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from preflearn import KPCR, RLS, Comparisons, KPCRank, KPCRankCV, OnItems, RankRLS, RankRLSCV, Ratings
+from preflearn import KPCR, KPCRCV, RLS, RLSCV, Comparisons, KPCRank, KPCRankCV, OnItems, RankRLS, RankRLSCV, Ratings
+from preflearn.baselines import RankBoost, RankSVM
 from preflearn.exceptions import GroupsLostWarning
 from preflearn.metrics import disagreement_error, get_scorer
 from preflearn.selection import GroupFolds, ItemFolds, PairFolds
 
-ALL = [RLS(), RankRLS(), RankRLSCV(), KPCR(), KPCRank(), KPCRankCV(n_components=5)]
+ALL = [
+    RLS(),
+    RLSCV(),
+    KPCRCV(n_components=5),
+    RankRLS(),
+    RankRLSCV(),
+    KPCR(),
+    KPCRank(),
+    KPCRankCV(n_components=5),
+    RankSVM(),
+    RankBoost(20),
+]
 
 
 class Recorder(RankRLS):
@@ -122,7 +134,9 @@ def test_ratings_carry_their_groups_without_routing(problem):
 
 
 @pytest.mark.parametrize("splitter", [KFold(3), PairFolds(3), ItemFolds(3)], ids=repr)
-@pytest.mark.parametrize("estimator", [RankRLS(), RankRLS(kernel="rbf"), KPCRank(4, "linear"), RankRLSCV()], ids=repr)
+@pytest.mark.parametrize(
+    "estimator", [RankRLS(), RankRLS(kernel="rbf"), KPCRank(4, "linear"), RankRLSCV(), RankSVM()], ids=repr
+)
 def test_comparisons_are_rows_of_x(comparisons, estimator, splitter):
     scores = cross_val_score(estimator, comparisons, cv=splitter)
     assert scores.shape == (3,)

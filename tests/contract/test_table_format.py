@@ -26,6 +26,13 @@ def test_columns_that_can_be_spared_are_left_out_in_their_order_and_names_are_sh
     assert "\N{HORIZONTAL ELLIPSIS}" in TABLE.text(25)
 
 
+def test_columns_stand_closer_before_one_is_left_out():
+    whole = max(map(display_width, TABLE.text().splitlines()))
+    closer = TABLE.text(whole - 1)
+    assert max(map(display_width, closer.splitlines())) == whole - (len(TABLE.columns) - 1)
+    assert closer.split() == TABLE.text().split()
+
+
 def test_numbers_stand_at_the_right_and_words_at_the_left():
     head, one, _ = TABLE.text().splitlines()
     assert head.index("item") == one.index("a name")

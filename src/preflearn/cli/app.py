@@ -6,12 +6,12 @@ Everything here is imported for ``preflearn --help``: heavy packages are importe
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
 
 from cyclopts import App
 
 from preflearn._version import __version__
+from preflearn.cli.dialect import options_of_function
 
 COMMANDS = (
     "rank",
@@ -22,6 +22,7 @@ COMMANDS = (
     "suggest",
     "compare",
     "convert",
+    "reproduce",
     "doctor",
     "demo",
 )
@@ -48,9 +49,7 @@ for _name in COMMANDS:
     app.command(getattr(_module, _name), usage=f"Usage: {_module.USAGE}")
 
 
-@cache
 def options_of(command: str | None) -> frozenset[str]:
-    """Return the options that a command has; none for an unknown one."""
-    if command not in COMMANDS:
-        return frozenset()
-    return frozenset(name for argument in app[command].assemble_argument_collection() for name in argument.names)
+    """Return the options that a command of a name has; none for an unknown one."""
+    run = app[command].default_command if command in COMMANDS else None
+    return frozenset() if run is None else options_of_function(run)

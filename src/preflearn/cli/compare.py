@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from preflearn.cli.console import facts, print_json, progress, table
-from preflearn.cli.options import ComparedModel, Flag, Machine, ReadOptions, Source, Unit, Whole
+from preflearn.cli.options import ComparedModel, Flag, Folds, Machine, ReadOptions, Source, Unit
 from preflearn.cli.sources import about, describe_data
 from preflearn.exceptions import DataError
 
@@ -18,7 +18,7 @@ def compare(
     *models: ComparedModel,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     by: Unit = "pair",
-    folds: Whole = 5,
+    folds: Folds = 5,
     json: Flag = False,
     machine: Machine = Machine(),  # noqa: B008 - frozen
 ) -> None:
@@ -38,7 +38,8 @@ def compare(
     data
         Table of comparisons; - for standard input.
     models
-        As in preflearn rank, or rankrls (default: all that the data allow).
+        As in preflearn rank, or rankrls or kpcrank, or of rows with labels as in preflearn fit (default: all that
+        the data allow).
     by
         What is held out as a whole.
     folds
@@ -50,10 +51,17 @@ def compare(
     from preflearn.analysis.cross_validated import LEAST_SQUARES, hold_out, models_to_compare
     from preflearn.analysis.model_names import BESIDE, terms_of
     from preflearn.cli import held_out_comparisons as cv
+    from preflearn.cli import labels
     from preflearn.selection import paired_difference
 
+    found_labels = labels.look_for_labels(data, reading, models)
+    if found_labels.layout is not None:
+        labels.check_folds(by)
+        labels.compare(found_labels, models, folds, machine.seed, as_json=json)
+        return
     with progress("Reading") as tell:
-        read, X = cv.read_to_hold_out(data, reading, by, folds)
+        with labels.guessing(found_labels):
+            read, X = cv.read_to_hold_out(data, reading, by, found_labels.table)
         names = list(dict.fromkeys(models)) or models_to_compare(X, by)
         for name in names:
             if name not in LEAST_SQUARES:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from preflearn.cli.console import count
 from preflearn.cli.dialect import COMMAND_LINE
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.data.comparisons import LABELS
@@ -18,6 +17,7 @@ from preflearn.io.export import table_bytes
 from preflearn.io.opening import open_bytes
 from preflearn.io.read_options import Options
 from preflearn.io.reading import read_with
+from preflearn.table_format import plural
 
 RANKINGS = (".soc", ".soi", ".toc", ".toi")
 _TIES = ("tie", "draw", "equal", "same")  # the first that is no item
@@ -53,13 +53,13 @@ def table_content(data: Comparisons, out: Path, kind: str, layout: str | None) -
         layout = "first-second-outcome" if sizes else "left-right-winner" if ties or sided else "winner-loser"
     if layout == "winner-loser" and ties:
         count_ties = int((data.outcome == 0).sum())
-        raise DataError(f"{out}: {count(count_ties, 'comparison')} ended in a tie. Use --layout left-right-winner.")
+        raise DataError(f"{out}: {plural(count_ties, 'comparison')} ended in a tie. Use --layout left-right-winner.")
     label = _labels(data)
     columns = _sides(data, label, layout)
     columns |= {name: values for name in ("weight", *LABELS) if (values := getattr(data, name)) is not None}
     content = table_bytes(columns, kind, out)
     _check_back(content, data, label, out, layout)
-    return content, f"{count(len(data), 'comparison')} as {','.join(columns)}"
+    return content, f"{plural(len(data), 'comparison')} as {','.join(columns)}"
 
 
 def _sides(data: Comparisons, label: list[str], layout: str) -> dict[str, Any]:
@@ -160,7 +160,7 @@ def ranking_content(data: Comparisons, out: Path, kind: str) -> tuple[bytes, str
     lost = sorted({label[item] for order in counts for rank in order for item in rank} - set(_labels(again)))
     if lost:
         raise DataError(f"{out}: PrefLib files do not keep names such as {first_few(lost, 2)}. Write .csv or .jsonl.")
-    return content, f"{count(len(counts), 'different ranking')} of {count(len(label), 'item')}"
+    return content, f"{plural(len(counts), 'different ranking')} of {plural(len(label), 'item')}"
 
 
 def _number(value: float) -> str:
@@ -213,4 +213,4 @@ def row_content(data: Comparisons | Ratings, out: Path) -> tuple[bytes, str]:
         pairs = zip(X.indices[start:end].tolist(), X.data[start:end].tolist(), strict=True)
         cells = " ".join(f"{index + 1}:{number!r}" for index, number in pairs)
         lines.append(f"{value:.17g} qid:{query[label]} {cells}".rstrip())
-    return "\n".join([*lines, ""]).encode(), f"{count(len(lines), 'row')} in {count(len(query), 'group')}"
+    return "\n".join([*lines, ""]).encode(), f"{plural(len(lines), 'row')} in {plural(len(query), 'group')}"

@@ -38,9 +38,10 @@ def progress(text: str) -> Iterator[Callable[[str, float], None]]:
         yield lambda what, share: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    what = TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(), what, BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task(text, total=None)
     timer = threading.Timer(_PATIENCE, bar.start)
@@ -136,8 +137,3 @@ def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> 
         console.print(drawn)
     # rich fills lines with blanks up to the width of the table.
     sys.stdout.write("\n".join(line.rstrip() for line in captured.get().splitlines()) + "\n")
-
-
-def count(number: int, word: str, words: str | None = None) -> str:
-    """Return ``1 group``, ``2,000 groups``."""
-    return f"{number:,} {word if number == 1 else words or word + 's'}"

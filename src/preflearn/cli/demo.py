@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from preflearn.cli.console import count, progress, prose, table
-from preflearn.cli.options import Whole, check_seed
+from preflearn.cli.console import progress, prose, table
+from preflearn.cli.options import Seed
+from preflearn.table_format import plural
 
 if TYPE_CHECKING:
     from preflearn.data import Comparisons, Ratings
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 USAGE = "preflearn demo [OPTIONS]"
 
 
-def demo(*, seed: Whole = 0) -> None:
+def demo(*, seed: Seed = 0) -> None:
     """Learn from generated data of several kinds and say what came out.
 
     Graded documents in query groups, noisy scores of a few similar items per
@@ -30,7 +31,6 @@ def demo(*, seed: Whole = 0) -> None:
     seed
         Seed of the data; the same seed gives the same numbers.
     """
-    check_seed(seed)
     from preflearn.structure import rankability
 
     prose(
@@ -96,19 +96,16 @@ def _graded(seed: int) -> tuple[str, str, list[Method]]:
     import numpy as np
 
     from preflearn.datasets import make_ltr
-    from preflearn.metrics import get_scorer
-    from preflearn.models import RLS, RankRLSCV
-    from preflearn.selection.fold_search import alpha_candidates, search
+    from preflearn.models import RLSCV, RankRLSCV
 
     made = make_ltr(n_groups=300, random_state=seed)
     data = made.ratings
     train, test = data[np.flatnonzero(made.qid < 100)], data[np.flatnonzero(made.qid >= 100)]
-    rank = RankRLSCV(scoring="disagreement").fit(train)
-    rls, alpha, *_ = search(RLS, alpha_candidates("linear", train), train, get_scorer("disagreement"), seed)
+    rank, rls = RankRLSCV().fit(train), RLSCV().fit(train)
     best = _group_errors(test, made.utility[made.qid >= 100])
     methods = [
         Method("RankRLS", f"alpha {rank.alpha_:.3g}", _group_errors(test, rank.predict(test))),
-        Method("RLS", f"alpha {alpha:.3g}", _group_errors(test, rls.predict(test))),
+        Method("RLS", f"alpha {rls.alpha_:.3g}", _group_errors(test, rls.predict(test))),
         Method("true utilities", "nothing to choose", best),
     ]
     story = (
@@ -127,7 +124,7 @@ def _noisy(seed: int) -> tuple[str, str, list[Method]]:
     few = KPCRankCV(n_components=100, kernel="linear").fit(made.train)
     all_of_them = RankRLSCV(kernel="linear").fit(made.train)
     methods = [
-        Method("KPCRank", count(few.n_components_, "component"), _group_errors(made.test, few.predict(made.test))),
+        Method("KPCRank", plural(few.n_components_, "component"), _group_errors(made.test, few.predict(made.test))),
         Method("RankRLS", f"alpha {all_of_them.alpha_:.3g}", _group_errors(made.test, all_of_them.predict(made.test))),
     ]
     story = (
@@ -147,7 +144,7 @@ def _pairs(seed: int) -> tuple[str, str, list[Method]]:
     penalty = RankRLSCV(kernel="rbf").fit(made.train)
     line = RankRLSCV(kernel="linear").fit(made.train)
     methods = [
-        Method("KPCRank (rbf)", count(few.n_components_, "component"), _pair_errors(made.test, few)),
+        Method("KPCRank (rbf)", plural(few.n_components_, "component"), _pair_errors(made.test, few)),
         Method("RankRLS (rbf)", f"alpha {penalty.alpha_:.3g}", _pair_errors(made.test, penalty)),
         Method("RankRLS (linear)", f"alpha {line.alpha_:.3g}", _pair_errors(made.test, line)),
     ]
@@ -181,7 +178,7 @@ def _leagues(seed: int) -> dict[str, Comparisons]:
 
 
 def _size(data: Ratings) -> str:
-    return f"{count(len(data), 'row')} in {count(data.n_groups, 'group')}"
+    return f"{plural(len(data), 'row')} in {plural(data.n_groups, 'group')}"
 
 
 def _group_errors(data: Ratings, prediction: Any) -> Any:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any
 
 from preflearn.messages import Dialect, Setting
 
 # The option of each role, with {} for its value; or a command, which every command can name.
 OPTIONS = {
-    "alpha": "--alpha {}",
     "by": "--by {}",
     "circles": "--circles",
-    "components": "--components {}",
     "columns": "--columns {}",
     "fixed_alpha": "--alpha {}",
     "fixed_components": "--components {}",
     "items": "--items {}",
     "kernel": "--kernel {}",
+    "label_model": "preflearn fit DATA --save MODEL",
     "least_squares": "preflearn fit DATA --save MODEL, and then preflearn predict MODEL DATA",
     "make_model": "preflearn fit DATA --save FILE",
     "missing": "--drop",
@@ -58,6 +59,21 @@ def _spell(setting: Setting) -> str | None:
     if isinstance(value, Mapping):
         value = ",".join(f"{role}={name}" for role, name in value.items())
     return option.format(shlex.quote(str(value)))
+
+
+@cache
+def options_of_function(command: Callable[..., Any]) -> frozenset[str]:
+    """Return the options that a command, a function, has."""
+    from cyclopts import App
+
+    alone = App()
+    alone.default(command)
+    return frozenset(name for argument in alone.assemble_argument_collection() for name in argument.names)
+
+
+def dialect_for(command: Callable[..., Any]) -> Dialect:
+    """Return how settings are written for a command."""
+    return dialect_of(lambda: options_of_function(command))
 
 
 COMMAND_LINE = dialect_of()

@@ -81,6 +81,9 @@ def _reworded(error: Any, chain: Sequence[str], options: Callable[[], Options]) 
         return f"{error.keyword or error.argument.name} is missing."
     if isinstance(error, cyclopts.RepeatArgumentError):
         return f"{error.token.keyword} is given twice. Give it once, and put commas between several values."
+    if isinstance(error, cyclopts.ValidationError) and error.argument is not None:
+        token = error.argument.tokens[0]
+        return f"{token.keyword} is {token.value}; it must be {error.exception_message}."
     if isinstance(error, cyclopts.UnknownOptionError):
         return _unknown_option((error.token.keyword or error.token.value).partition("=")[0], chain, options())
     if isinstance(error, cyclopts.UnknownCommandError):

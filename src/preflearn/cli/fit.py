@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from cyclopts import Parameter
 
 from preflearn.cli.console import facts, progress
-from preflearn.cli.dialect import COMMAND_LINE
+from preflearn.cli.dialect import dialect_for
 from preflearn.cli.options import (
     LEAST_SQUARES,
+    Count,
     File,
     FitModel,
     Flag,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 USAGE = "preflearn fit DATA --save MODEL [OPTIONS]"
 # Must be preflearn.kernels.KERNEL_NAMES, which would import scikit-learn; a test compares the two.
-Kernel = Literal["linear", "poly2", "poly3", "rbf", "laplacian", "matern32", "matern52", "rational_quadratic"]
+Kernel = Literal["linear", "poly2", "poly3", "rbf", "laplacian", "matern", "matern32", "matern52", "rational_quadratic"]
 
 
 @Parameter(name="*")
@@ -42,7 +43,8 @@ class Learning:
     ----------
     model
         As in preflearn rank (comparisons; default: auto); or least squares: rankrls (scored rows; default): score
-        differences, with a penalty. kpcrank: the same, on few components. rls, kpcr: scores.
+        differences, with a penalty. kpcrank: the same, on few components. rls, kpcr: scores. Rows with labels: auto,
+        label-gp, label-gp-ard, label-gp-linear, label-svm or label-frequencies.
     kernel
         Of least squares. Default: linear for rankrls and rls, rbf for kpcrank and kpcr.
     alpha
@@ -58,6 +60,8 @@ class Learning:
     scoring
         Measure for choosing alpha, components or ties: disagreement (default), map, ndcg@10, precision@5,
         kendall_tau_b, ...
+    validation
+        SVMlight file on which alpha, components or ties are chosen, in place of cross-validation.
     """
 
     model: FitModel | None = None
@@ -66,8 +70,9 @@ class Learning:
     components: str | None = None
     ties: Literal["include", "exclude", "auto"] | None = None
     weighting: Literal["pairs", "groups"] | None = None
-    nystroem: Whole | None = None
+    nystroem: Count | None = None
     scoring: str | None = None
+    validation: File | None = None
 
     @property
     def least_squares_options(self) -> list[str]:
@@ -83,6 +88,11 @@ class Learning:
         """Return the same with the model by least squares that these options are for, and its kernel."""
         model = self.model or ("rankrls" if self.components is None else "kpcrank")
         return replace(self, model=model, kernel=self.kernel or ("linear" if model in ("rankrls", "rls") else "rbf"))
+
+    @property
+    def regulariser(self) -> str:
+        """The option that says how much is learned."""
+        return "alpha" if self.penalised else "components"
 
     @property
     def penalised(self) -> bool:
@@ -110,18 +120,24 @@ def fit(
     """Learn a model from a file and save it.
 
     DATA is a table of comparisons, as for preflearn rank, or a text file in
-    SVMlight or LETOR format (score qid:Q index:value ..., may be gzip).
+    SVMlight or LETOR format (score qid:Q index:value ..., may be gzip), or a table
+    of rows with features and labels: a column "ranking" with a > b > c, columns
+    such as rank_a,rank_b,rank_c, or a class (--columns class=COLUMN).
 
     Comparisons are learned by a model with probabilities, chosen by evidence as
     by preflearn rank. Scored rows are learned by least squares on differences,
     and the penalty, or the number of components, is chosen by cross-validation
-    unless it is given; the score that is printed is that of the best candidate,
-    so it is a little optimistic: use preflearn evaluate on other data.
+    unless it is given, or on the rows of --validation, from which nothing else is
+    learned; the score that is printed is that of the best candidate, so it is a
+    little optimistic: use preflearn evaluate on other data. Of rows with labels it
+    is learned which labels suit which row.
 
     For example:
 
         preflearn fit matches.csv --save model.preflearn
         preflearn fit train.txt --save model.preflearn
+        preflearn fit train.txt --validation vali.txt --save m.preflearn
+        preflearn fit patients.csv --save m.preflearn --columns class=diagnosis
         preflearn fit matches.csv --items items.csv --model gp --save m.preflearn
 
     Parameters
@@ -138,7 +154,7 @@ def fit(
         Replace the model file if there is one.
     """
     machine.apply()
-    check_targets({"--save": save}, force, [data, reading.items])
+    check_targets({"--save": save}, force, [data, reading.items, learning.validation])
     model, notes = _learn(data, reading, learning, n_features, zero_based, machine.seed)
     with progress(f"Saving {save.name}"):
         from preflearn.files import save as save_model
@@ -152,6 +168,7 @@ def _learn(
 ) -> tuple[Any, dict[str, Any]]:
     """Return a model, learned by evidence or by least squares, and what its file should say about it."""
     from preflearn.cli import fit_least_squares as least_squares
+    from preflearn.cli import labels
     from preflearn.data import Comparisons, Ratings
     from preflearn.io.reading import MOST_FEATURES
 
@@ -171,7 +188,14 @@ def _learn(
             if given:
                 raise DataError(f"{titled(source)}: {option} is for SVMlight files, and this is a table. Leave it out.")
     with progress(f"Reading {titled(source)}"):
-        reading = read_any(source, options, margins=squares, n_features=n_features, zero_based=zero_based)
+        found = None if squares else labels.look_for_labels(source, options, [asked] if asked else [])
+    if found is not None and found.layout is not None:
+        return labels.learn(found, asked or "auto", seed)
+    with progress(f"Reading {titled(source)}"), labels.guessing(found):
+        opened = None if found is None else found.table
+        reading = read_any(
+            source, options, margins=squares, n_features=n_features, zero_based=zero_based, opened=opened
+        )
     data, notes = reading.data, save_notes(reading) | {"zero_based": zero_based}
     if isinstance(data, Comparisons) and data.items is None and data.names is not None:
         notes["item_names"] = [str(name) for name in data.names]
@@ -182,10 +206,14 @@ def _learn(
         )
     if squares or isinstance(data, Ratings):
         least_squares.check_data(reading.source, data, learning.resolved())
+    validation = None
+    if learning.validation is not None:
+        with progress(f"Reading {learning.validation.name}"):
+            validation = least_squares.read_validation(data, learning.validation, options, zero_based)
     facts([*(("Read", line) for line in reading.notes), ("Data", describe_data(data))])
     if squares or isinstance(data, Ratings):
         with progress(f"Learning from {reading.source}"), about(reading.source):
-            found, lines = least_squares.train(data, learning, seed)
+            found, lines = least_squares.train(data, learning, seed, validation)
         facts(lines)
         return found, notes
     return _by_evidence(reading, data, learning, seed), notes
@@ -199,6 +227,6 @@ def _by_evidence(reading: Reading, data: Comparisons, learning: Learning, seed: 
         result = rank_comparisons(
             data, reading.notes, reading.encoder, model=learning.model or "auto", random_state=seed, progress=tell
         )
-    warned = [("Warning", one.worded(COMMAND_LINE)) for one in result.warnings]
+    warned = [("Warning", one.worded(dialect_for(fit))) for one in result.warnings]
     facts([("Model", f"{result.ladder.why}."), *warned])
     return result.model

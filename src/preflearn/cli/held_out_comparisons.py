@@ -10,6 +10,7 @@ from preflearn.cli.sources import comparisons_of
 from preflearn.data import Comparisons
 from preflearn.exceptions import DataError
 from preflearn.io import Reading
+from preflearn.io.table import Table
 from preflearn.selection import HeldOut
 
 UNITS = {
@@ -19,11 +20,11 @@ UNITS = {
 }
 
 
-def read_to_hold_out(data: str, reading: ReadOptions, by: str, folds: int) -> tuple[Reading, Comparisons]:
+def read_to_hold_out(
+    data: str, reading: ReadOptions, by: str, opened: Table | None = None
+) -> tuple[Reading, Comparisons]:
     """Return comparisons of which some can be held out."""
-    if folds < 2:
-        raise DataError(f"--folds is {folds}; it must be 2 or more.")
-    read, given, model = comparisons_of(data, reading)
+    read, given, model = comparisons_of(data, reading, opened)
     X = prepare(given, again=model is not None).data
     if by == "judge" and X.judge is None:
         raise DataError(f"{read.source}: --by judge needs to know who judged. Name the column: --columns judge=COLUMN.")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from preflearn.cli.console import count, facts, hanging, plain, print_json, progress, prose
-from preflearn.cli.options import Flag, Machine, ReadOptions, Source, Whole
+from preflearn.cli.console import facts, hanging, plain, print_json, progress, prose
+from preflearn.cli.options import Count, Flag, Machine, ReadOptions, Source, Whole
 from preflearn.cli.rank import MODEL_COLUMN
 from preflearn.cli.sources import about, comparisons_of, describe_data
 from preflearn.exceptions import DataError, quiet
+from preflearn.table_format import plural
 
 if TYPE_CHECKING:
     from preflearn.data import Comparisons
@@ -25,7 +26,7 @@ def inspect(
     *,
     clusters: Whole | None = None,
     json: Flag = False,
-    top: Whole = 30,
+    top: Count = 30,
     machine: Machine = Machine(),  # noqa: B008 - frozen
 ) -> None:
     """Say whether comparisons can be ranked at all, and if not, why.
@@ -52,8 +53,6 @@ def inspect(
         How many judges, groups and items of a group to print.
     """
     machine.apply()
-    if top < 1:
-        raise DataError(f"--top is {top}; it must be 1 or more.")
     from preflearn.analysis.advice import camps
     from preflearn.analysis.analyse import analyse
     from preflearn.analysis.model_names import has_judges
@@ -123,10 +122,10 @@ def inspect(
             share_of_it = (
                 f" (a ranking explains {share:.0%} of their preferences)" if len(members) > 1 and around else ""
             )
-            more = f" and {count(len(members) - top, 'more item')}" if len(members) > top else ""
+            more = f" and {plural(len(members) - top, 'more item')}" if len(members) > top else ""
             facts([(f"{number}", ", ".join(str(name) for name in members[:top]) + more + share_of_it)])
         if len(found) > top:
-            prose(f"... and {count(len(found) - top, 'more group')}, none larger. --top {len(found)} prints all.")
+            prose(f"... and {plural(len(found) - top, 'more group')}, none larger. --top {len(found)} prints all.")
     if judges is not None:
         plain(f"\n{judges.text(top)}")
         if len(judges) > top:
@@ -137,10 +136,7 @@ def inspect(
 
 
 def _groups(X: Comparisons, verdict: Rankability, wanted: int | None, seed: int) -> list[tuple[list[Any], float]]:
-    """Return the names of each group, the best first, and how far a ranking explains it; the largest group first.
-
-    Where there are no circles, groups are the parts that never met.
-    """
+    """Return the names of each group (without circles: those that met), and how far a ranking explains it."""
     import numpy as np
 
     names, score = np.arange(X.n_items) if X.names is None else X.names, verdict.winners.score

@@ -1,8 +1,4 @@
-"""The entry point: runs a command, turns every failure into one message and an exit code.
-
-0: done. 1: an error of preflearn itself. 2: bad input, or no memory. 130: interrupted. 143, 129: asked to end
-(SIGTERM), or the terminal was closed (SIGHUP).
-"""
+"""The entry point: runs a command, turns every failure into one message and an exit code (see ``preflearn --help``)."""
 
 from __future__ import annotations
 
@@ -57,10 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _collect_seldom() -> None:
-    """Look for garbage less often, and not once more at the end: that is 0.4 s of a process that lives for seconds.
-
-    Imports alone make some hundred thousand objects, all of which stay.
-    """
+    """Look for garbage less often, and not once more at the end: that is 0.4 s of a process that lives for seconds."""
     import atexit
     import gc
 

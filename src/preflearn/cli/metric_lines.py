@@ -21,6 +21,7 @@ from preflearn.metrics import (
     precision_at_k,
 )
 from preflearn.selection import HeldOut
+from preflearn.table_format import plural
 
 _ACCURACY = "decided comparisons whose winner is predicted; 0.5 is chance"
 _TAU = "1 all as predicted, 0 chance, -1 reversed"
@@ -36,11 +37,11 @@ class Line(NamedTuple):
     meaning: str
 
 
-def held_out_lines(found: HeldOut) -> list[Line]:
-    """Return the metrics of comparisons that were held out in cross-validation."""
+def held_out_lines(found: HeldOut, *, probable: bool = True) -> list[Line]:
+    """Return the metrics of comparisons that were held out, of a model with probabilities or without."""
     return [
         Line("accuracy", "accuracy", found.accuracy, _ACCURACY),
-        *_probability_lines(found.log_loss, found.calibration_error),
+        *(_probability_lines(found.log_loss, found.calibration_error) if probable else ()),
         Line("kendall_tau", "Kendall tau", found.tau, _TAU),
     ]
 
@@ -48,18 +49,72 @@ def held_out_lines(found: HeldOut) -> list[Line]:
 def _probability_lines(log_loss: float, calibration_error: float) -> list[Line]:
     return [
         Line("log_loss", "log loss", log_loss, "surprise in nats; 0.693 is a coin"),
-        Line(
-            "calibration_error",
-            "calibration error",
-            calibration_error,
-            "distance of probabilities from what happened",
-        ),
+        calibration_line(calibration_error),
     ]
+
+
+class Compared(NamedTuple):
+    """One metric of two models: its line, the value of the other, and the p-value over groups, where it is a mean."""
+
+    line: Line
+    other: float
+    p_value: float | None
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """What a table shows."""
+        p = self.p_value
+        shown = "" if p is None else "< 0.0001" if p < 1e-4 else f"{p:.4f}"
+        difference = self.line.value - self.other
+        return self.line.name, f"{self.line.value:.4f}", f"{self.other:.4f}", f"{difference:+.4f}", shown
+
+
+_Measure = tuple[str, str, Any, str, dict[str, Any]]  # key, name, function, meaning, options
+
+
+def calibration_line(error: float) -> Line:
+    """Return the line of the calibration error."""
+    return Line("calibration_error", "calibration error", error, "distance of probabilities from what happened")
 
 
 def judge_rows(data: Ratings, prediction: Any, relevant: float | None = None) -> tuple[list[Line], list[str]]:
     """Return the metrics that apply to scored rows, and why others do not."""
-    asked: list[tuple[str, str, Any, str, dict[str, Any]]] = [
+    asked, notes = _measures(data, relevant)
+    lines, left_out = _judged(data, prediction, asked)
+    return lines, [*notes, *left_out, *_without_relevant(data, lines, relevant)]
+
+
+def compare_rows(
+    data: Ratings, prediction: Any, other: Any, lines: list[Line], relevant: float | None = None
+) -> tuple[list[Compared], str]:
+    """Return the metrics of a prediction, ``lines``, beside those of another for the same rows, and a note."""
+    asked = [one for one in _measures(data, relevant)[0] if one[0] in {line.key for line in lines}]
+    others = {line.key: line.value for line in _judged(data, other, asked)[0]}
+    p_values = {
+        key: _p_value(*(metric(data.score, one, qid=data.group, average=None, **how) for one in (prediction, other)))
+        for key, _, metric, _, how in asked
+        if metric is not concordance_index
+    }
+    compared = [Compared(line, others[line.key], p_values.get(line.key)) for line in lines if line.key in others]
+    return compared, (
+        f"p: Wilcoxon's signed rank test of the differences in {plural(data.n_groups, 'group')}, two-sided, not "
+        "corrected for the number of metrics."
+    )
+
+
+def _p_value(one: Any, other: Any) -> float | None:
+    from scipy.stats import wilcoxon
+
+    both = np.isfinite(one) & np.isfinite(other)  # groups without a pair have no value
+    difference = one[both] - other[both]
+    if len(difference) < 2:
+        return None
+    return float(wilcoxon(difference).pvalue) if difference.any() else 1.0
+
+
+def _measures(data: Ratings, relevant: float | None) -> tuple[list[_Measure], list[str]]:
+    """Return the metrics that may apply, and why others do not."""
+    asked: list[_Measure] = [
         ("disagreement", "disagreement error", disagreement_error, "pairs in the wrong order, mean of groups", {}),
         ("pairwise_accuracy", "pairwise accuracy", concordance_index, "pairs in the right order, all together", {}),
         ("kendall_tau_b", "Kendall tau_b", kendall_tau_b, "1 same order, 0 unrelated, -1 reversed", {}),
@@ -90,13 +145,43 @@ def judge_rows(data: Ratings, prediction: Any, relevant: float | None = None) ->
         ]
     else:
         notes.append(f"NDCG is left out: it needs grades 0, 1, 2, ... up to {_LARGEST_GRADE} ({odd:g} occurs).")
-    lines = []
+    return asked, notes
+
+
+def _judged(data: Ratings, prediction: Any, asked: list[_Measure]) -> tuple[list[Line], list[str]]:
+    """Return the metrics, and why some of them have no value."""
+    lines, notes = [], []
     for key, name, metric, meaning, options in asked:
         try:
             lines.append(Line(key, name, float(metric(data.score, prediction, qid=data.group, **options)), meaning))
         except DataError as error:
             notes.append(f"{name} is left out: {COMMAND_LINE.render(error.message)}")
     return lines, notes
+
+
+def _without_relevant(data: Ratings, lines: list[Line], relevant: float | None) -> list[str]:
+    """Return sentences about groups that count 0 whatever is predicted, and means without them."""
+    known = {line.key: line for line in lines}
+    level = 1.0 if relevant is None else relevant
+    by_level: dict[float, list[str]] = {}
+    for key, least in (("map", level), ("precision@1", level), ("ndcg@10", 1.0)):
+        if key in known:
+            by_level.setdefault(least, []).append(key)
+    notes = []
+    for least, keys in by_level.items():
+        empty = data.n_groups - (1 if data.group is None else len(np.unique(data.group[data.score >= least])))
+        if empty:
+            words = [{"map": "MAP", "precision@1": "P@k", "ndcg@10": "NDCG"}[key] for key in keys]
+            said = (
+                f"{empty} of {plural(data.n_groups, 'group')} {'has' if empty == 1 else 'have'} no score of {least:g} "
+                f"or more and count{'s' * (empty == 1)} 0 in {', '.join(words)}"
+            )
+            if empty < data.n_groups:
+                share = data.n_groups / (data.n_groups - empty)
+                means = ", ".join(f"{known[key].name} {share * known[key].value:.4f}" for key in keys)
+                said += f". Without {'it' if empty == 1 else 'them'}: {means}"
+            notes.append(f"{said}.")
+    return notes
 
 
 def judge_comparisons(data: Comparisons, prediction: Any, probability: Any = None) -> tuple[list[Line], list[str]]:

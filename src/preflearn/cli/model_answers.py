@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import rankdata
 
-from preflearn.cli.console import count
 from preflearn.cli.options import ReadOptions
 from preflearn.cli.sources import Saved, check_rows, is_svmlight, read_any, titled
 from preflearn.data import Comparisons, ItemTable, Ratings
 from preflearn.exceptions import DataError, FileFormatError, first_few, nearest_names
 from preflearn.io.item_features import NAME_WORDS
 from preflearn.io.opening import read_table
+from preflearn.table_format import plural
 
 Answer = tuple[dict[str, Any], str]  # columns, and what they are
 MOST_RANKED = 3_000  # items whose joint covariance is held
@@ -56,7 +56,12 @@ def read_for(saved: Saved, data: str, reading: ReadOptions, *, outcomes: bool) -
             raise DataError(
                 f"{titled(data)}: the model predicts comparisons, and these are rows with scores. Give pairs or items."
             )
-        saved.needs_features(titled(data))
+        if saved.known is not None:
+            raise DataError(
+                f"{titled(data)}: the model was trained on comparisons of {len(saved.known)} named items without "
+                "features, so it can score only these items. Train with preflearn fit DATA --items ITEMS to score new "
+                "ones."
+            )
         rows = read_any(
             data, reading, n_features=saved.n_features, zero_based=bool(saved.notes.get("zero_based", False))
         ).data
@@ -84,7 +89,7 @@ def read_for(saved: Saved, data: str, reading: ReadOptions, *, outcomes: bool) -
     assert isinstance(found, Comparisons)
     if found.items is None and saved.known is None:
         raise DataError(
-            f"{titled(data)}: the model was trained on {count(saved.n_features, 'feature')} of the items, and a table "
+            f"{titled(data)}: the model was trained on {plural(saved.n_features, 'feature')} of the items, and a table "
             "of pairs has none. Give them with --items ITEMS."
         )
     return found
@@ -131,18 +136,19 @@ def _rows(saved: Saved, data: Ratings) -> Answer:
     columns = {
         "row": np.arange(1, len(data) + 1),
         "qid": [""] * len(data) if data.group is None else group,
+        **({} if data.names is None else {"docid": [str(name) for name in data.names]}),
         "score": score,
         "rank": rank_in_groups(score, group),
     }
-    groups = "one group" if data.n_groups == 1 else count(data.n_groups, "group")
-    return columns, f"scores of {count(len(data), 'row')} in {groups}"
+    groups = "one group" if data.n_groups == 1 else plural(data.n_groups, "group")
+    return columns, f"scores of {plural(len(data), 'row')} in {groups}"
 
 
 def _items(saved: Saved, table: ItemTable, source: str) -> Answer:
     names = _names(table)
     if saved.known is not None:
         _check_known(names, saved.known, source)
-    what = f"{count(len(names), 'item')}, best first"
+    what = f"{plural(len(names), 'item')}, best first"
     if saved.probable:
         return _utilities(saved, table, names, source), f"utilities of {what}"
     score = _scores(saved, table, names)
@@ -229,7 +235,7 @@ def _with_training(saved: Saved, table: ItemTable) -> ItemTable:
 def _pairs(saved: Saved, data: Comparisons) -> Answer:
     label = _names(ItemTable(None, data.names, None, data.n_items))
     sides = {"first": label[data.first], "second": label[data.second]}
-    what = count(len(data), "pair")
+    what = plural(len(data), "pair")
     if not saved.probable:
         score = _scores(saved, ItemTable(data.items, None, data.feature_names, data.n_items), label)
         return sides | {"margin": score[data.first] - score[data.second]}, f"margins of {what}"

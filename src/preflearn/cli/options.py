@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from preflearn.table_format import TextTable
 
 Flag = Annotated[bool, Parameter(negative="", show_default=False)]
-LARGEST_SEED = 2**32 - 1
 STANDARD_INPUT = "\0-"  # stands for a hyphen until options, which start with one, are parsed
 
 
@@ -39,14 +38,32 @@ def _whole(kind: Any, tokens: Any) -> int:
         raise ValueError(f'"{text}" is not a whole number.') from None
 
 
+def within(low: float, high: float | None = None, cure: str = "") -> Parameter:
+    """Return the limits of a number: what is outside is answered with them."""
+
+    def check(kind: Any, value: Any) -> None:
+        if value is not None and not low <= value <= (float("inf") if high is None else high):
+            limits = f"{low} or more" if high is None else f"from {low} to {high:,}"
+            raise ValueError(f"{limits}{cure and f'. {cure}'}")
+
+    return Parameter(validator=check)
+
+
 Source = Annotated[str, Parameter(converter=_source)]
 Whole = Annotated[int, Parameter(converter=_whole)]
+Count = Annotated[Whole, within(1)]
+Folds = Annotated[Whole, within(2)]
+Seed = Annotated[Whole, within(0, 2**32 - 1)]
 File = Annotated[Path, Parameter(converter=_file)]
 # Must be the names of preflearn.analysis.model_names, which would import scikit-learn; a test compares the two.
-UTILITIES = ("bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own")
+UTILITIES = ("bradley-terry", "thurstone", "gp", "gp-ard", "gp-own", "gp-ard-own", "gpgp")
+OF_FEATURES = UTILITIES[2:6]  # which need them
 BESIDE = ("side", "covariates", "clusters", "reliability", "tastes", "circles")
 ALIASES = ("judges", "both", "both-judges")
 LEAST_SQUARES = ("rankrls", "rls", "kpcrank", "kpcr")
+OF_COMPARISONS = ("rankrls", "kpcrank")  # those of preflearn.analysis.cross_validated
+# And of preflearn.analysis.label_models.
+LABEL_MODELS = ("label-gp", "label-gp-ard", "label-gp-linear", "label-svm", "label-frequencies")
 
 
 def _model_of(*others: str, title: str = "") -> Any:
@@ -79,8 +96,9 @@ def _not_a_model(name: str, others: tuple[str, ...], *, added: bool) -> str:
 
 
 RankModel = Annotated[str, Parameter(converter=_model_of("auto"))]
-FitModel = Annotated[str, Parameter(converter=_model_of("auto", *LEAST_SQUARES))]
-ComparedModel = Annotated[str, Parameter(converter=_model_of("rankrls", title="MODELS: "))]
+FitModel = Annotated[str, Parameter(converter=_model_of("auto", *LEAST_SQUARES, *LABEL_MODELS))]
+EvaluatedModel = Annotated[str, Parameter(converter=_model_of("auto", *OF_COMPARISONS, *LABEL_MODELS))]
+ComparedModel = Annotated[str, Parameter(converter=_model_of(*OF_COMPARISONS, *LABEL_MODELS, title="MODELS: "))]
 Unit = Literal["pair", "item", "judge"]
 Form = Literal["comparisons", "rankings", "preflib", "svmlight"]
 
@@ -105,7 +123,8 @@ class ReadOptions:
     lower_wins
         Of two scores the lower one wins, as in golf.
     drop
-        Leave out rows without a side, an outcome or a covariate, and comparisons of an item with itself.
+        Leave out rows without a side, an outcome, a covariate or a category (--by), and comparisons of an item with
+        itself.
     keep_repeats
         Count rows that repeat an earlier row in every column (also judge, time or id) as further answers.
     """
@@ -191,18 +210,13 @@ class Machine:
         Most threads to use (default: what the machine has).
     """
 
-    seed: Whole = 0
-    threads: Whole | None = None
+    seed: Seed = 0
+    threads: Count | None = None
 
     def apply(self) -> None:
-        """Check the options and hold the numerical libraries to so many threads; before they are imported."""
-        from preflearn.exceptions import DataError
-
-        check_seed(self.seed)
+        """Hold the numerical libraries to so many threads; before they are imported."""
         if self.threads is None:
             return
-        if self.threads < 1:
-            raise DataError(f"--threads is {self.threads}; it must be 1 or more.")
         import os
 
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
@@ -217,11 +231,3 @@ def given_options(options: Any) -> list[str]:
     """Return those of a group of options that were given, as they are written."""
     names = (field.name for field in fields(options) if getattr(options, field.name) not in (None, False))
     return [f"--{name.replace('_', '-')}" for name in names]
-
-
-def check_seed(seed: int) -> None:
-    """Raise DataError for a number that cannot be a seed."""
-    from preflearn.exceptions import DataError
-
-    if not 0 <= seed <= LARGEST_SEED:
-        raise DataError(f"--seed is {seed}; it must be 0 or more, and at most {LARGEST_SEED}.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from preflearn.cli.console import facts, progress
-from preflearn.cli.options import File, Output, ReadOptions, Source
+from preflearn.cli.options import File, Flag, Output, ReadOptions, Source
 from preflearn.cli.sources import open_saved, titled
 from preflearn.cli.targets import check_targets
 from preflearn.exceptions import DataError
@@ -17,6 +17,7 @@ def predict(
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
+    pairs: Flag = False,
     output: Output = Output(),  # noqa: B008 - frozen
 ) -> None:
     """Predict pairs, items or rows with a saved model, and write a table.
@@ -30,13 +31,17 @@ def predict(
     model with circles item,utility,std,rank); utilities are relative to the mean of
     the training items.
     Models by least squares give margins and scores without probabilities; for
-    SVMlight rows row,qid,score,rank. Without --out the table is CSV on standard output.
+    SVMlight rows row,qid,docid,score,rank (docid where each line names its document,
+    as those of LETOR do). Models of labels give row,label,ranking and
+    for each label the probability to be first (p_...); a column of names stands in
+    place of row. Without --out the table is CSV on standard output.
 
     For example:
 
         preflearn predict model.preflearn pairs.csv
         preflearn predict model.preflearn new-items.csv --out utilities.csv
         preflearn predict model.preflearn test.txt --out scores.csv
+        preflearn predict labels.preflearn new-rows.csv --pairs --out pairs.parquet
 
     Parameters
     ----------
@@ -44,13 +49,21 @@ def predict(
         Model file from preflearn fit or preflearn rank --save.
     data
         What to predict; - for standard input. May be left out for a model of comparisons: all its items are ranked.
+    pairs
+        Of a model of labels: the probability of every pair of labels for each row, in place of the ranking.
     """
     check_targets({"--out": output.out}, output.force, [str(model), data, reading.items], bom=output.bom)
+    from preflearn.cli import labels
     from preflearn.cli.model_answers import answer_about_training, answer_for
 
     with progress(f"Opening {model.name}"):
         saved = open_saved(model, data)
-    if data is None:
+    if pairs and not saved.of_labels:
+        raise DataError(f"{model}: --pairs is for models of labels; give this one a table of pairs. Leave it out.")
+    if saved.of_labels and data is not None:
+        with progress(f"Reading {titled(data)}"):
+            columns, what = labels.answer(saved, data, reading, pairs=pairs)
+    elif data is None:
         if not saved.probable and saved.known is None:
             raise DataError("DATA is missing. Give a file of rows, items or pairs to score: MODEL DATA.")
         for option in reading.given:

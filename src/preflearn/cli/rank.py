@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from preflearn.cli.console import count, facts, hanging, plain, print_json, progress, width
-from preflearn.cli.options import File, Flag, Machine, Output, RankModel, ReadOptions, Source, Whole
+from preflearn.cli.console import facts, hanging, plain, print_json, progress, width
+from preflearn.cli.dialect import dialect_for
+from preflearn.cli.options import Count, File, Flag, Machine, Output, RankModel, ReadOptions, Source
 from preflearn.cli.sources import about, describe_data, read_comparisons, save_notes
 from preflearn.cli.targets import check_targets, write_all
 from preflearn.exceptions import DataError
+from preflearn.table_format import plural
 
 if TYPE_CHECKING:
     from preflearn.analysis import RankResult
+    from preflearn.messages import Dialect
     from preflearn.table_format import TextTable
 
 USAGE = "preflearn rank DATA [OPTIONS]"
+PRINTED = 30  # rows of a long table
 MODEL_COLUMN = 39  # where the words of a model start in the table of a ladder
 
 
@@ -33,7 +37,7 @@ def rank(
     report: File | None = None,
     save: File | None = None,
     json: Flag = False,
-    top: Whole = 30,
+    top: Count | None = None,
     every: Annotated[bool, Parameter(name="--all", negative="", show_default=False)] = False,
     scale: Literal["utility", "elo"] = "utility",
     anchor: str | None = None,
@@ -76,8 +80,9 @@ def rank(
         Table of comparisons or rankings; - for standard input.
     model
         auto chooses by evidence. bradley-terry, thurstone: one utility per item. gp: a smooth utility of the features,
-        gp-ard with a relevance for each; -own: and an effect of each item. Added with +, as in bradley-terry+side:
-        side, reliability (of judges), tastes (of judges), circles.
+        gp-ard with a relevance for each; -own: and an effect of each item. gpgp: circles without a utility, and so
+        without a single ranking. Added with +, as in bradley-terry+side: side, reliability (of judges), tastes (of
+        judges), circles.
     by
         Rank once for each value of this column too: places are printed side by side, and --out has all rankings.
     report
@@ -87,7 +92,7 @@ def rank(
     json
         Print JSON instead of a table.
     top
-        How many rows to print.
+        How many rows to print (default: 30).
     every
         Print all rows.
     scale
@@ -107,8 +112,8 @@ def rank(
     check_targets(
         {"--out": out, "--report": report, "--save": save}, output.force, [data, reading.items], bom=output.bom
     )
-    if top < 1:
-        raise DataError(f"--top is {top}; it must be 1 or more.")
+    if top is not None and every:
+        raise DataError("--top prints some rows, and --all prints all of them. Leave out one of the two.")
     if not 0 < level < 1:
         raise DataError(f"--level is {level:g}; it must be between 0 and 1, such as 0.9.")
     if output.bom and out is None:
@@ -133,7 +138,7 @@ def rank(
         read, X = read_comparisons(data, reading, by=by)
         if fixed is not None and X.names is not None:
             find_anchor(X.names, fixed)
-    printed = not json and not to_stdout
+    printed, dialect = not json and not to_stdout, dialect_for(rank)
     if printed:
         facts([*(("Read", line) for line in read.notes), ("Data", describe_data(X))])
     result: Any
@@ -141,7 +146,7 @@ def rank(
         settings: dict[str, Any] = {"model": model, "level": level, "circles": circles, "random_state": machine.seed}
         if by is None:
             result = rank_comparisons(X, read.notes, read.encoder, progress=tell, **settings)
-            what, shown = f"the ranking of {count(len(result), 'item')}", result.listing(scale, fixed)
+            what, shown = f"the ranking of {plural(len(result), 'item')}", result.listing(scale, fixed)
         else:
             result = rank_categories(X, read.by, by, read.notes, read.encoder, progress=tell, **settings)
             what, shown = f"the ranking of all and those of {len(result)} categories", result.listing()
@@ -152,16 +157,16 @@ def rank(
             (report, "the report", lambda path: _report(result, path, read.source, machine.seed, output.force)),
         )
     if json:
-        print_json(result.summary(scale, fixed))
+        print_json(result.summary(scale, fixed, dialect=dialect))
     elif printed:
         if isinstance(result, RankResult):
-            _print_model(result, explain)
-        _print_rows(shown, None if every else top)
+            _print_model(result, explain, dialect)
+        _print_rows(shown, None if every else top or PRINTED)
         if by is None and (scale != "utility" or fixed is not None):
             average = f"The average item has {result.scale(scale, fixed).origin:.4g}"
             facts([("Scale", f"400 points are odds of 10 to 1. {average}." if scale == "elo" else f"{average}.")])
         if isinstance(result, RankResult):
-            facts([("Warning", one.text) for one in result.warnings])
+            facts([("Warning", one.worded(dialect)) for one in result.warnings])
         else:
             facts([("", line) for line in result.sentences()])
         facts(saved)
@@ -193,8 +198,10 @@ def _report(result: RankResult, path: Path, source: str, seed: int, force: bool)
     write_report(result, path, source=source, random_state=seed, overwrite=force)
 
 
-def _print_model(result: RankResult, explain: bool) -> None:
+def _print_model(result: RankResult, explain: bool, dialect: Dialect) -> None:
     """Print the model, the verdict and the checks; to ``explain`` prints all models that were fitted."""
+    from preflearn.analysis.analyse import sentence_of
+
     lines = [("Model", f"{result.ladder.why}.")]
     if not explain:  # else the table says it
         lines += [("", f"Not tried: {what}.") for what in result.ladder.left_out]
@@ -202,8 +209,9 @@ def _print_model(result: RankResult, explain: bool) -> None:
         verdict = result.rankability
         odds = "" if verdict.verdict == "only noise" else f" ({verdict.odds})"
         lines.append(("Verdict", f"{verdict.sentence.rstrip('.')}{odds}."))
-    if result.checked:
-        lines.append(("Checks", result.checked))
+    checked = sentence_of(result.checks, dialect)
+    if checked:
+        lines.append(("Checks", checked))
     facts(lines)
     if explain:
         plain("")
@@ -218,4 +226,4 @@ def _print_rows(listing: TextTable, top: int | None) -> None:
     if narrow:
         facts([("", f"Not shown for lack of room: {', '.join(narrow)}. --out writes all columns.")])
     if len(listing) > len(shown):
-        facts([("", f"and {count(len(listing) - len(shown), 'more item')}: --all shows all.")])
+        facts([("", f"and {plural(len(listing) - len(shown), 'more item')}: --all shows all.")])

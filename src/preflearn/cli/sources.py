@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from preflearn.cli.console import count
-from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place
+from preflearn.exceptions import DataError, DataWarning, FileFormatError, Place, first_few
+from preflearn.messages import FileNote
+from preflearn.table_format import plural
 
 if TYPE_CHECKING:
     from preflearn.cli.options import ReadOptions
     from preflearn.data import Comparisons, ItemTable, Ratings
     from preflearn.io import ItemEncoder, Reading
+    from preflearn.io.table import Table
 
 
 def is_svmlight(source: str, options: ReadOptions) -> bool:
@@ -42,37 +44,32 @@ def read_any(
     items: ItemTable | ItemEncoder | None = None,
     n_features: int | None = None,
     zero_based: bool = False,
+    opened: Table | None = None,
     **further: Any,
 ) -> Reading:
-    """Return what a file holds, comparisons or rows with scores; ``items`` are known already, if not a file.
+    """Return what a file holds, comparisons or rows with scores; ``items`` are known already, or how to encode them.
 
-    An encoder says how features on the rows are encoded.
+    ``opened`` is the table in the file, where that is known.
     """
     from preflearn.io import read_preferences
 
     if is_model(source):
         raise FileFormatError(f"{source}: this is a model file of preflearn, not data. Give a data file.")
     if is_svmlight(source, options):
-        _check_rows_options(source, options)
+        for option in options.given:
+            if option != "--format":
+                why = "rows bring their own features" if option == "--items" else f"{option} is for tables"
+                raise DataError(f"{titled(source)}: this is an SVMlight file, and {why}. Leave out {option}.")
         further |= {"n_features": n_features, "zero_based": zero_based}
     if options.items is not None:
         _check_items(source, options.items)
     table = items if items is not None or options.items is None else str(options.items)
-    reading = read_preferences(source, table, **options.keywords(), **further)
+    reading = read_preferences(source if opened is None else opened, table, **options.keywords(), **further)
     if options.lower_wins and "score_first" not in reading.columns:
         raise DataError(
             f"{reading.source}: --lower-wins is for two columns of scores, not for {reading.layout}. Leave it out."
         )
     return reading
-
-
-def _check_rows_options(source: str, options: ReadOptions) -> None:
-    """Raise DataError for options that say nothing about rows with scores."""
-    if options.items is not None:
-        raise DataError(f"{titled(source)}: rows of an SVMlight file bring their own features. Leave out --items.")
-    for option in options.given:
-        if option != "--format":
-            raise DataError(f"{titled(source)}: {option} is for tables, and this is an SVMlight file. Leave it out.")
 
 
 def _check_items(source: str, items: Path) -> None:
@@ -111,7 +108,9 @@ def about(source: str) -> Iterator[None]:
         raise DataError(error.message.at(Place(source))) from error
 
 
-def read_comparisons(source: str, options: ReadOptions, by: str | None = None) -> tuple[Reading, Comparisons]:
+def read_comparisons(
+    source: str, options: ReadOptions, by: str | None = None, opened: Table | None = None
+) -> tuple[Reading, Comparisons]:
     """Return how a file was read, and its comparisons; rows with scores are compared within their groups.
 
     ``by`` is the column of a category for each of them.
@@ -119,7 +118,7 @@ def read_comparisons(source: str, options: ReadOptions, by: str | None = None) -
     from preflearn.analysis.ranker import from_rows
     from preflearn.data import Comparisons
 
-    reading = read_any(source, options, by=by)
+    reading = read_any(source, options, by=by, opened=opened)
     if isinstance(reading.data, Comparisons):
         return reading, reading.data
     with about(reading.source):
@@ -127,23 +126,27 @@ def read_comparisons(source: str, options: ReadOptions, by: str | None = None) -
     return replace(reading, data=data, notes=(*reading.notes, *more)), data
 
 
-def comparisons_of(source: str, options: ReadOptions) -> tuple[Reading, Comparisons, Any]:
+def comparisons_of(source: str, options: ReadOptions, opened: Table | None = None) -> tuple[Reading, Comparisons, Any]:
     """Return the comparisons of a file, or those that a model file was learned from, and that model (else None)."""
     from preflearn.data import Comparisons
     from preflearn.io import Reading
 
     if not is_model(source):
-        return *read_comparisons(source, options), None
+        return *read_comparisons(source, options, opened=opened), None
     for option in options.given:
         raise DataError(f"{source}: a model file brings its own data. Leave out {option}.")
     saved = open_saved(Path(source))
     data = getattr(saved.estimator, "comparisons_", None)
+    if saved.of_labels:
+        raise DataError(
+            f"{source}: this is a model of labels, and it learned from no comparisons. Give a table of some."
+        )
     if not isinstance(data, Comparisons):
         raise DataError(
             f"{source}: this least-squares model does not keep its data. Give the table of comparisons instead."
         )
-    what = f"a model, and the {count(len(data), 'comparison')} of {count(data.n_items, 'item')} it learned from"
-    reading = Reading(data, what, {}, (f"{source}: {what}.",), None, source)
+    what = f"a model, and the {plural(len(data), 'comparison')} of {plural(data.n_items, 'item')} it learned from"
+    reading = Reading(data, what, {}, (FileNote(source, f"{what}."),), None, source)
     return reading, data, saved.estimator
 
 
@@ -160,15 +163,15 @@ def describe_data(data: Ratings | Comparisons) -> str:
     """Return what was read in a few words."""
     from preflearn.data import Comparisons
 
-    features = count(data.n_features, "feature") if data.n_features else "no features"
+    features = plural(data.n_features, "feature") if data.n_features else "no features"
     if isinstance(data, Comparisons):
         ties = int((data.outcome == 0).sum())
-        tied = f", {count(ties, 'tie')}" if ties else ""
+        tied = f", {plural(ties, 'tie')}" if ties else ""
         weighed = "" if data.weight is None else f", weights of {data.weight.sum():,.6g} in total"
-        return f"{count(len(data), 'comparison')} of {count(data.n_items, 'item')} with {features}{tied}{weighed}"
+        return f"{plural(len(data), 'comparison')} of {plural(data.n_items, 'item')} with {features}{tied}{weighed}"
     low, high = data.score.min(), data.score.max()
-    groups = "one group" if data.n_groups == 1 else count(data.n_groups, "group")
-    return f"{count(len(data), 'row')} with {features} in {groups}, scores from {low:g} to {high:g}"
+    groups = "one group" if data.n_groups == 1 else plural(data.n_groups, "group")
+    return f"{plural(len(data), 'row')} with {features} in {groups}, scores from {low:g} to {high:g}"
 
 
 def is_model(path: str | Path) -> bool:
@@ -197,6 +200,11 @@ class Saved:
         return hasattr(self.estimator, "predict_proba") and hasattr(self.estimator, "comparisons_")
 
     @property
+    def of_labels(self) -> bool:
+        """Whether the model says which labels suit a row."""
+        return hasattr(self.estimator, "labels_")
+
+    @property
     def known(self) -> list[str] | None:
         """Names of the items, if they have no features."""
         if self.probable:
@@ -213,14 +221,6 @@ class Saved:
 
         fields = self.notes.get("encoder")
         return ItemEncoder.from_dict(fields) if fields is not None and fields["name"] is None else None
-
-    def needs_features(self, source: str) -> None:
-        """Raise DataError if the model knows items by name only."""
-        if self.known is not None:
-            raise DataError(
-                f"{source}: the model was trained on comparisons of {len(self.known)} named items without features, so "
-                "it can score only these items. Train with preflearn fit DATA --items ITEMS to score new ones."
-            )
 
     def table(self, source: str) -> ItemTable:
         """Return a table of items with the features of the model."""
@@ -245,18 +245,15 @@ class Saved:
                 check_distinct(given, given.column(encoder.name, "the names of the items"))
             return encoder.transform(given)
         table = read_items(source, features=self.notes.get("feature_names"))
-        self.check_width(0 if table.values is None else table.values.shape[1], source)
-        return table
-
-    def check_width(self, n_features: int, source: str) -> None:
-        """Raise DataError unless rows have as many features as the model wants."""
+        n_features = 0 if table.values is None else table.values.shape[1]
         if n_features != self.n_features:
             names = self.notes.get("feature_names")
-            which = f" ({', '.join(names[:6])}{', ...' if len(names) > 6 else ''})" if names else ""
+            which = f" ({first_few(names, 6)})" if names else ""
             raise DataError(
-                f"{source}: the items have {count(n_features, 'feature')}, but the model was trained on "
+                f"{source}: the items have {plural(n_features, 'feature')}, but the model was trained on "
                 f"{self.n_features}{which}. Give the same columns as in training."
             )
+        return table
 
 
 def open_saved(path: Path, data: str | None = None) -> Saved:
@@ -273,6 +270,12 @@ def open_saved(path: Path, data: str | None = None) -> Saved:
                 f"{path}: this is data, and {data} is the model. The model comes first: MODEL DATA."
             ) from None
         raise
+    outputs = getattr(estimator, "_outputs", ())
+    if outputs:
+        raise DataError(
+            f"{path}: the model was trained on {outputs[0]} columns of scores, and the commands answer with one. "
+            "Ask it in Python: preflearn.load(path).predict(rows)."
+        )
     return Saved(path, estimator, notes)
 
 

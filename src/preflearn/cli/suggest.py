@@ -6,11 +6,12 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from preflearn.cli.console import count, facts, progress
-from preflearn.cli.options import Machine, Output, RankModel, ReadOptions, Source, Whole
+from preflearn.cli.console import facts, progress
+from preflearn.cli.options import Machine, Output, RankModel, ReadOptions, Source, Whole, within
 from preflearn.cli.sources import about, comparisons_of
 from preflearn.cli.targets import check_targets
-from preflearn.exceptions import DataError, DataWarning, Place, quiet
+from preflearn.exceptions import DataError, quiet
+from preflearn.table_format import plural
 
 USAGE = "preflearn suggest DATA [OPTIONS]"
 MOST = 1_000  # later ones depend on the answers
@@ -22,7 +23,7 @@ def suggest(
     /,
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
-    n: Annotated[Whole, Parameter(name=["--number", "-n"])] = 10,
+    n: Annotated[Whole, within(1, MOST, "Ask again when those are answered"), Parameter(name=["--number", "-n"])] = 10,
     best: Whole | None = None,
     judges: str | None = None,
     model: RankModel | None = None,
@@ -50,14 +51,12 @@ def suggest(
     best
         Number of best items to find (default: learn all utilities).
     judges
-        Names of judges who will share the comparisons.
+        Names of judges who will share the comparisons. Where judges differ, each is asked what tells most.
     model
         As in preflearn rank (default: auto).
     """
     machine.apply()
     check_targets({"--out": output.out}, output.force, [data, reading.items], bom=output.bom)
-    if not 1 <= n <= MOST:
-        raise DataError(f"-n is {n}; it must be from 1 to {MOST:,}. Ask again when those are answered.")
     names = None if judges is None else [name.strip() for name in judges.split(",") if name.strip()]
     if names is not None and (not names or len(set(names)) < len(names)):
         raise DataError(f'--judges is "{judges}"; name one judge or more, each once, with commas between them.')
@@ -66,7 +65,7 @@ def suggest(
     from preflearn.active import remaining_value
     from preflearn.analysis.prepared import prepare
     from preflearn.analysis.ranker import rank_comparisons
-    from preflearn.analysis.suggestions import model_to_ask, next_comparisons, runs_in_circles
+    from preflearn.analysis.suggestions import next_comparisons, runs_in_circles
 
     with progress("Reading") as tell:
         read, given, learned = comparisons_of(data, reading)
@@ -76,29 +75,21 @@ def suggest(
         if learned is not None and model is not None:
             raise DataError(f"{data}: this is a model already. Leave out --model.")
         with about(read.source):
-            analysis = None
             if learned is None:
-                result = rank_comparisons(given, model=model or "auto", random_state=machine.seed, progress=tell)
-                learned, analysis = result.model, result.analysis
-            asked = model_to_ask(X, learned, analysis, random_state=machine.seed)
-        if asked is not learned:
-            DataWarning(code="suggestions-for-all-judges", where=Place(read.source)).warn(
-                "the model distinguishes judges or clusters, and the information of a comparison about each of them is "
-                "not computed",
-                "The suggestions are by what all share (--model bradley-terry or gp-own)",
-            )
-        if runs_in_circles(asked) and (best is not None or names is not None):
+                learned = rank_comparisons(given, model=model or "auto", random_state=machine.seed, progress=tell).model
+        circles = runs_in_circles(learned)
+        if circles and best is not None:
             raise DataError(
-                f"{read.source}: preferences run in circles, so there are no best items and no way to choose "
-                "judges. Leave out --best and --judges, or give --model bradley-terry."
+                f"{read.source}: preferences run in circles, so there are no best items. Leave out --best, or give "
+                "--model bradley-terry."
             )
         tell("Looking for the most informative pairs", 0.9)
         answered = X if names is not None and X.judge is not None else None
-        found = next_comparisons(asked, n, best=best, judges=names, answered=answered, random_state=machine.seed)
+        found = next_comparisons(learned, n, best=best, judges=names, answered=answered, random_state=machine.seed)
         worth = ""
-        if output.to_file and len(found) <= MOST_FORESEEN and not runs_in_circles(asked):
+        if output.to_file and len(found) <= MOST_FORESEEN and not circles:
             with quiet():
-                worth = str(remaining_value(asked, len(found), random_state=machine.seed))
+                worth = str(remaining_value(learned, len(found), random_state=machine.seed))
     # which item stands left must not hint at anything
     swap = np.random.default_rng(machine.seed).random(len(found)) < 0.5
     sides = np.array([found.first_name, found.second_name], dtype=object)
@@ -107,7 +98,7 @@ def suggest(
     columns |= {"left": one, "right": other, "winner": [""] * len(found), "information": np.round(found.gain, 4)}
     if output.write(columns):
         lines = [
-            ("Saved", f"{output.out}: {count(len(found), 'comparison')} to make, the most informative first"),
+            ("Saved", f"{output.out}: {plural(len(found), 'comparison')} to make, the most informative first"),
             ("Then", "write the winner's name (or left, right, tie) into the column winner"),
         ]
         facts([*lines, ("Worth", worth)] if worth else lines)

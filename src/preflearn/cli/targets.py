@@ -53,27 +53,17 @@ def _check(path: Path, option: str, force: bool, sources: Sequence[Path], bom: b
     if not os.access(path.parent, os.W_OK | os.X_OK):
         raise DataError(f"{path}: the directory {path.parent} cannot be written to. Give {option} another path.")
     _try(path, option)
-    _check_ending(path, option, bom)
-
-
-def _check_ending(path: Path, option: str, bom: bool) -> None:
-    """Raise DataError for a name that promises another format than those which can be written."""
     if option == "--out":
         from preflearn.io.export import check_ending
 
         check_ending(path, bom=bom)
     elif option == "--report" and path.suffix.lower() not in (".html", ".htm"):
-        raise DataError(
-            f"{path}: a report is a web page. Give --report a name that ends with .html, such as "
-            f"{path.with_suffix('.html').name}."
-        )
+        name = path.with_suffix(".html").name
+        raise DataError(f"{path}: a report is a web page. Give --report a name that ends with .html, such as {name}.")
 
 
 def _try(path: Path, option: str) -> None:
-    """Raise DataError unless a file can be made beside the target, as will be done: permissions alone do not say.
-
-    Directories such as /proc look as if they could be written to, disks may be full, and a link may lead nowhere.
-    """
+    """Raise DataError unless a file can be made beside the target: permissions alone do not say."""
     real = Path(os.path.realpath(path))
     trial = real.with_name(f".{real.name}.{os.urandom(6).hex()}.preflearn-try")  # as long as the temporary name
     try:
@@ -89,10 +79,7 @@ def _try(path: Path, option: str) -> None:
 def write_all(
     *jobs: tuple[Path | None, str, Callable[[Path], Any]],
 ) -> tuple[list[tuple[str, str]], Exception | None]:
-    """Write what was asked for: a path, what it gets, and what writes it.
-
-    Returns a line about each file, and the first failure, so that what was learned can be shown before it is raised.
-    """
+    """Write each path that was asked for; return a line about each, and the first failure, to be raised at the end."""
     saved, failed = [], None
     for path, what, write in jobs:
         if path is not None:
