@@ -144,6 +144,7 @@ class UtilityPosterior(OfStatements):
 
     _mixture: list[tuple[float, Solution]]
     _reliability: tuple[FloatArray, FloatArray] | None = None  # of every judge, and its deviation
+    _reliable: list[tuple[FloatArray, FloatArray]]  # the same in each solution of the mixture, where there are any
     _dense: float = DENSE  # independent latents up to which they are factored as one matrix
 
     @_OfUtilities
@@ -382,10 +383,10 @@ class UtilityPosterior(OfStatements):
 
     @property
     def reliabilities(self) -> dict[Any, float] | None:
-        """Reliability of each judge by name; None where none were learned."""
+        """Reliability of each judge by name, in the more probable direction; None where none were learned."""
         if self._reliability is None:
             return None
-        return dict(zip(self.judges_.tolist(), self._reliability[0].tolist(), strict=True))
+        return dict(zip(self.judges_.tolist(), self._reliable[0][0].tolist(), strict=True))
 
     def newcomer_variance(self, X: Comparisons, *, judge: bool = True) -> FloatArray:
         """Return the prior variance (m,) that a cluster, and a ``judge``, that was never seen adds to differences."""
@@ -527,7 +528,8 @@ class UtilityPosterior(OfStatements):
         )
         answers = self._moments(rows, len(X), variances=variances)
         if asked is not None and self._reliability is not None:
-            answers = [_as_reliable(*self._reliability, asked, part) for part in answers]
+            every = zip(self._reliable, answers, strict=True)
+            answers = [_as_reliable(*reliable, asked, part) for reliable, part in every]
         return [part._replace(mean=sign * part.mean) for part in answers]
 
     def _rows_of_pairs(self, X: Comparisons) -> tuple[Rows, FloatArray]:

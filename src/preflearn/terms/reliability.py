@@ -19,13 +19,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from scipy.interpolate import CubicSpline
-from scipy.special import logsumexp, softmax
+from scipy.special import betaln, logsumexp, softmax, xlogy
 
 from preflearn.exceptions import DataError
 from preflearn.terms import Asked, FloatArray, Given, IntArray, Own, Rows, Seen, Term
 
-# Careful, careless and contrary judges: their reliability, and how many judges of each have been seen at first.
-CENTRES, BEFORE = np.array([1.0, 0.0, -1.0]), np.array([1.0, 1.0, 0.5])
+CENTRES = np.array([1.0, 0.0, -1.0])  # reliability of careful, careless and contrary judges
+# How many judges have been seen at first: careless ones and others; of these, careful and contrary ones.
+CARELESS, LOOKING = (1.0, 1.5), (16.0, 2.0)
 SURE = 1.0  # judges who have shown the usual deviation before: one says next to nothing
 START = 0.5  # deviation at which a search starts: anybody may still be anything
 DEVIATIONS = np.geomspace(0.04, 0.6, 8)  # of the judges of a kind: with larger ones there would be no kinds
@@ -33,6 +34,7 @@ NODES = np.linspace(-3.0, 3.0, 25)  # of s, between which what outcomes say of i
 COMMON = 64  # directions of x, the least known ones, that are integrated over for each judge
 WIDE, GRID, ZOOMS = 1.0, 9, 4  # of the logarithm of a factor of all reliabilities: first half width, points, and grids
 LEARNING, LEARNED = 300, 1e-6  # steps to the most probable shares, and the change of one that ends them
+TINY = 1e-300
 UNKNOWN = 1e-3  # share of what is known of a reliability that is then taken to be known before
 STEPS, LONGEST, SMALL = 30, 0.5, 1e-7  # Newton's steps to the most probable reliability of each kind, and their length
 HALVINGS, PROMISED = 12, 0.01  # of a step that leads down; nats by which the last step may still gain, which are added
@@ -102,6 +104,10 @@ class Reliability:
         """Return the same judges as a search starts from them: anybody may still be anything."""
         return replace(self.at(self.value), deviation=START, shares=FIRST_SHARES)
 
+    def reversed(self) -> Reliability:
+        """Return the same judges if utilities were the reverse: careful ones are then contrary."""
+        return replace(self, value=-self.value, shares=self.shares[::-1])
+
     def at(self, value: FloatArray) -> Reliability:
         """Return other reliabilities of the same judges, which are taken for known."""
         return replace(self, value=value, spread=None, before=None, size=0.0)
@@ -152,6 +158,35 @@ class Reliability:
         total = logsumexp(parts, axis=1)
         share = np.exp(parts - total[:, None])
         return float(total.sum()), -np.asarray((share * away).sum(axis=1)) / self.deviation
+
+    def counts(self) -> tuple[float, float, float]:
+        """Return how many of the judges are expected to be careful, careless and contrary."""
+        careful, careless, contrary = self.shares
+        n = len(self.value)
+        of_none = careless * (n + sum(CARELESS)) - CARELESS[0]
+        looking = n - of_none
+        right = careful / max(careful + contrary, TINY) * (looking + sum(LOOKING)) - LOOKING[0]
+        return right, of_none, looking - right
+
+    def log_shares(self) -> float:
+        """Return what to add to an evidence at the most probable shares of kinds to get that averaged over shares."""
+        if self.spread is None:
+            return self.log_prior()[0]
+        right, of_none, contrary = np.maximum(self.counts(), 0.0)
+        at_best = xlogy([right, of_none, contrary], self.shares).sum()
+        over = betaln(of_none + CARELESS[0], right + contrary + CARELESS[1])
+        return float(over + betaln(right + LOOKING[0], contrary + LOOKING[1]) - at_best)
+
+    def log_odds_of_reverse(self) -> float:
+        """Return about how much less probable the reverse is: the log ratio of the priors of these judges.
+
+        Exact where it is known of which kind everybody is. Careless judges and those of a known direction count alike.
+        """
+        if self.spread is None:
+            return self.reversed().log_prior()[0] - self.log_prior()[0]
+        right, _, contrary = np.maximum(self.counts(), 0.0)
+        both = betaln(contrary + LOOKING[0], right + LOOKING[1]) - betaln(right + LOOKING[0], contrary + LOOKING[1])
+        return float(both)
 
     def pull(self, by_scale: FloatArray) -> FloatArray:
         """Return derivatives by the reliabilities from those by the s of every outcome."""
@@ -317,7 +352,10 @@ def _shares(evidence: FloatArray) -> tuple[FloatArray, FloatArray]:
     shares = np.tile(np.array(FIRST_SHARES), (len(evidence), 1))
     for _ in range(LEARNING):
         own = softmax(np.log(shares)[:, None] + evidence, axis=2)
-        last, shares = shares, (own.sum(axis=1) + BEFORE) / (evidence.shape[1] + BEFORE.sum())
+        right, careless, contrary = own.sum(axis=1).T
+        none = (careless + CARELESS[0]) / (evidence.shape[1] + sum(CARELESS))
+        careful = (right + LOOKING[0]) / (right + contrary + sum(LOOKING))
+        last, shares = shares, np.column_stack([(1 - none) * careful, none, (1 - none) * (1 - careful)])
         if np.abs(shares - last).max() <= LEARNED:
             break
     return shares, own
@@ -326,15 +364,26 @@ def _shares(evidence: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _evidence(kinds: Kinds, usual: float) -> FloatArray:
     """Return the log evidence of all judges for every deviation of a kind, with its prior; shares by Laplace's method.
 
-    These are parameters as log odds to the last kind.
+    These are parameters as log odds: of careless judges, and of careful ones among the others.
     """
     evidence = kinds.evidence(DEVIATIONS[:, None, None])
     shares, own = _shares(evidence)
-    among = own.transpose(0, 2, 1) @ own - (evidence.shape[1] + BEFORE.sum()) * shares[:, :, None] * shares[:, None, :]
-    curvature = np.linalg.eigvalsh((among + np.diag(BEFORE))[:, :-1, :-1])
-    total = logsumexp(np.log(shares)[:, None] + evidence, axis=2).sum(axis=1) + np.log(shares) @ BEFORE
+    none = shares[:, 1]
+    careful = shares[:, 0] / (1 - none)
+    right, careless, contrary = np.moveaxis(own, 2, 0)
+    # minus the second derivatives: what is expected of a complete census less what is not known of each judge
+    slope = right * (1 - careful)[:, None] - contrary * careful[:, None]
+    looking = (right + contrary).sum(axis=1) + sum(LOOKING)
+    ends = right * np.square(1 - careful)[:, None] + contrary * np.square(careful)[:, None]
+    H = np.empty((len(shares), 2, 2))
+    H[:, 0, 0] = none * (1 - none) * (evidence.shape[1] + sum(CARELESS)) - (careless * (1 - careless)).sum(axis=1)
+    H[:, 1, 1] = careful * (1 - careful) * looking - (ends - slope**2).sum(axis=1)
+    H[:, 0, 1] = H[:, 1, 0] = (careless * slope).sum(axis=1)
+    total = logsumexp(np.log(shares)[:, None] + evidence, axis=2).sum(axis=1)
+    total += np.log(np.column_stack([none, 1 - none])) @ CARELESS
+    total += np.log(np.column_stack([careful, 1 - careful])) @ LOOKING
     # a flat direction has deviation 1
-    total -= 0.5 * np.log(np.maximum(curvature, 1.0)).sum(axis=1)
+    total -= 0.5 * np.log(np.maximum(np.linalg.eigvalsh(H), 1.0)).sum(axis=1)
     return np.asarray(total - SURE * (np.log(DEVIATIONS) + 0.5 * (usual / DEVIATIONS) ** 2))
 
 
