@@ -278,7 +278,6 @@ def numbers(value: Any, what: str) -> FloatArray:
 MANY_LATENTS, LAST_GAIN = 1_000, 0.01  # latents from which a search ends with a step that gains so few nats
 FIRST_STEP, LONGEST_STEP = 0.3, 2.0  # in a log parameter at the start of a search by gradients
 NO_WEIGHT = 1e-3  # of a direction that is left out
-UNSURE = 3.0  # nats by which a reverse may be more probable than its prior odds say at first sight
 TURNS, SETTLED = 40, 0.01  # of learning reliabilities and parameters, and the change of the first that ends them
 # Its shortest step, and the nats that the last one would gain: where gradients are exact, and where they are estimated.
 EXACT, ESTIMATED = (3e-6, 1e-16), (0.005, 1e-3)
@@ -320,13 +319,6 @@ class Learned:
     def log_evidence(self) -> float:
         """Log evidence of both directions together, with what is not known of reliabilities counted."""
         return self.evidence.with_judges(self.solution) - float(np.log(self.weight))
-
-    @property
-    def log_joint(self) -> float:
-        """What directions are weighed by: their log evidence, with the priors of parameters and of kinds of judges."""
-        one = self.evidence
-        prior = 0.0 if one.reliability is None else one.reliability.log_shares()
-        return one.with_judges(self.solution) + one.hyperprior_gain(self.theta)[0] + prior
 
     def beside(self, other: Learned, log_odds: float) -> Learned:
         """Return both as one, the more probable one first; ``log_odds`` are those of the other one."""
@@ -418,40 +410,38 @@ def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: f
     return found if done else replace(found, converged=False, message=f"reliabilities had not settled in {TURNS} turns")
 
 
-def _reversed(found: Learned) -> Evidence | None:
-    """Return the evidence to start the reverse direction from, or None where it weighs nothing."""
-    reliability = found.evidence.reliability
-    if reliability is None or not reliability.value.any():
-        return None
-    nobody = reliability.judge < 0  # outcomes of nobody in particular know the direction
-    seen, x = found.evidence.seen.scaled(None), found.solution.posterior.x
-    z = np.where(nobody, seen.see(x), 0.0)
-    one, other = (found.solution.likelihood.log_density(seen.y, side).value for side in (z, -z))
-    odds = reliability.log_odds_of_reverse() + float(np.sum(np.where(nobody, seen.weight * (other - one), 0.0)))
-    if odds < np.log(NO_WEIGHT) - UNSURE:
-        return None
-    new = replace(found.evidence)
-    new.take(reliability.reversed(), Warm(-found.solution.posterior.g))
-    return new
-
-
 def with_reverse(found: Learned, bounds: FloatArray, n_points: int, seed: int) -> Learned:
-    """Return what was learned with the reverse direction beside it, where that weighs anything."""
-    new = _reversed(found)
-    if new is None:
+    """Return what was learned with the reverse direction beside it, where that weighs anything.
+
+    Both say the same about every outcome but those of nobody in particular. So their odds are those of the priors of
+    reliabilities, averaged over the posterior of one direction, and what these outcomes say. The reverse is learned
+    like the first, from -u and -s.
+    """
+    reliability = found.evidence.reliability
+    if reliability is None:
         return found
+    odds, new = reliability.reverse, replace(found.evidence)
+    if odds < np.log(NO_WEIGHT):
+        return found
+    reverse, start = reliability.reversed(), Warm(-found.solution.posterior.g)
+    new.take(reverse, start)
     with few_threads(new.order):
+        if (reliability.judge < 0).any():
+            odds += new.solve(found.theta).posterior.log_evidence - found.solution.posterior.log_evidence
+            if odds < np.log(NO_WEIGHT):
+                return found
         gain = LAST_GAIN if new.problem.n_latents > MANY_LATENTS else 0.0
-        assert new.reliability is not None
-        if new.reliability.spread is None:
-            optimum = _jointly(new, [np.concatenate([found.theta, new.reliability.value])], bounds, gain)[0]
+        if reverse.spread is None:
+            height = new.penalised_jointly(np.concatenate([found.theta, reliability.value]))[0]
+            optimum = _jointly(new, [np.concatenate([found.theta, reverse.value])], bounds, gain)[0]
+            odds = optimum.evidence - height
             optimum = _at_modes(new, optimum, len(found.theta))
         else:
             optimum = _in_turns(new, found.theta, bounds, gain)
-    other = _inferred(new, optimum.theta, [optimum], bounds, n_points, seed)
-    if found.evidence.reliability.value @ new.reliability.value >= 0:  # type: ignore[union-attr]
-        return found  # it has come back
-    return found.beside(other, other.log_joint - found.log_joint)
+        if reliability.value @ new.reliability.value >= 0:  # type: ignore[union-attr]
+            new.take(reverse, start)  # it has come back, as judges say little: the mirror image
+            optimum = replace(optimum, theta=found.theta)
+    return found.beside(_inferred(new, optimum.theta, [optimum], bounds, n_points, seed), odds)
 
 
 def search_by_gradients(

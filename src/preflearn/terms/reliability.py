@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.interpolate import CubicSpline
+from scipy.interpolate import CubicSpline, PPoly
 from scipy.special import betaln, logsumexp, softmax, xlogy
 
 from preflearn.exceptions import DataError
@@ -31,10 +31,10 @@ SURE = 1.0  # judges who have shown the usual deviation before: one says next to
 START = 0.5  # deviation at which a search starts: anybody may still be anything
 DEVIATIONS = np.geomspace(0.04, 0.6, 8)  # of the judges of a kind: with larger ones there would be no kinds
 NODES = np.linspace(-3.0, 3.0, 25)  # of s, between which what outcomes say of it is a cubic
+FINE = np.linspace(NODES[0], NODES[-1], 241)  # of s, where it is summed over
 COMMON = 64  # directions of x, the least known ones, that are integrated over for each judge
 WIDE, GRID, ZOOMS = 1.0, 9, 4  # of the logarithm of a factor of all reliabilities: first half width, points, and grids
 LEARNING, LEARNED = 300, 1e-6  # steps to the most probable shares, and the change of one that ends them
-TINY = 1e-300
 UNKNOWN = 1e-3  # share of what is known of a reliability that is then taken to be known before
 STEPS, LONGEST, SMALL = 30, 0.5, 1e-7  # Newton's steps to the most probable reliability of each kind, and their length
 HALVINGS, PROMISED = 12, 0.01  # of a step that leads down; nats by which the last step may still gain, which are added
@@ -81,6 +81,7 @@ class Reliability:
     deviation: float = START  # of the judges of a kind
     shares: tuple[float, ...] = FIRST_SHARES  # of the kinds
     size: float = 0.0  # deviation of the logarithm of the factor that all reliabilities have in common
+    reverse: float = -np.inf  # log odds of the reverse: how much more probable the prior makes it
 
     @property
     def scale(self) -> FloatArray:
@@ -106,11 +107,12 @@ class Reliability:
 
     def reversed(self) -> Reliability:
         """Return the same judges if utilities were the reverse: careful ones are then contrary."""
-        return replace(self, value=-self.value, shares=self.shares[::-1])
+        return replace(self, value=-self.value, shares=self.shares[::-1], reverse=-self.reverse)
 
     def at(self, value: FloatArray) -> Reliability:
         """Return other reliabilities of the same judges, which are taken for known."""
-        return replace(self, value=value, spread=None, before=None, size=0.0)
+        new = replace(self, value=value, spread=None, before=None, size=0.0)
+        return replace(new, reverse=replace(new, value=-value).log_prior()[0] - new.log_prior()[0])
 
     @property
     def state(self) -> FloatArray:
@@ -158,35 +160,6 @@ class Reliability:
         total = logsumexp(parts, axis=1)
         share = np.exp(parts - total[:, None])
         return float(total.sum()), -np.asarray((share * away).sum(axis=1)) / self.deviation
-
-    def counts(self) -> tuple[float, float, float]:
-        """Return how many of the judges are expected to be careful, careless and contrary."""
-        careful, careless, contrary = self.shares
-        n = len(self.value)
-        of_none = careless * (n + sum(CARELESS)) - CARELESS[0]
-        looking = n - of_none
-        right = careful / max(careful + contrary, TINY) * (looking + sum(LOOKING)) - LOOKING[0]
-        return right, of_none, looking - right
-
-    def log_shares(self) -> float:
-        """Return what to add to an evidence at the most probable shares of kinds to get that averaged over shares."""
-        if self.spread is None:
-            return self.log_prior()[0]
-        right, of_none, contrary = np.maximum(self.counts(), 0.0)
-        at_best = xlogy([right, of_none, contrary], self.shares).sum()
-        over = betaln(of_none + CARELESS[0], right + contrary + CARELESS[1])
-        return float(over + betaln(right + LOOKING[0], contrary + LOOKING[1]) - at_best)
-
-    def log_odds_of_reverse(self) -> float:
-        """Return about how much less probable the reverse is: the log ratio of the priors of these judges.
-
-        Exact where it is known of which kind everybody is. Careless judges and those of a known direction count alike.
-        """
-        if self.spread is None:
-            return self.reversed().log_prior()[0] - self.log_prior()[0]
-        right, _, contrary = np.maximum(self.counts(), 0.0)
-        both = betaln(contrary + LOOKING[0], right + LOOKING[1]) - betaln(right + LOOKING[0], contrary + LOOKING[1])
-        return float(both)
 
     def pull(self, by_scale: FloatArray) -> FloatArray:
         """Return derivatives by the reliabilities from those by the s of every outcome."""
@@ -249,7 +222,11 @@ class Reliability:
         before = np.maximum(precision - (own * kinds.I).sum(axis=1), UNKNOWN * precision)
         spread = (before + known.given / factor**2) ** -0.5
         new = replace(self, value=value, spread=spread, before=before**-0.5, deviation=deviation)
-        return replace(new, shares=tuple(shares.tolist()), size=size), factor
+        # the posterior of (u, s) and that of (-u, -s) differ in the prior of s alone
+        surest = int(np.argmax(known.given * np.square(value)))
+        kinds_of = _of_kinds(curve, factor, surest, float(value[surest]))
+        one, other = (logsumexp(_over_shares(part, self.usual)) for part in (kinds_of, kinds_of[:, :, ::-1]))
+        return replace(new, shares=tuple(shares.tolist()), size=size, reverse=float(other - one)), factor
 
     def log_evidence(self, seen: Any, x: FloatArray, variance: FloatArray, likelihood: Any) -> float:
         """Return what to add to the evidence given these distributions to get that of outcomes and judges together.
@@ -384,6 +361,35 @@ def _evidence(kinds: Kinds, usual: float) -> FloatArray:
     total += np.log(np.column_stack([careful, 1 - careful])) @ LOOKING
     # a flat direction has deviation 1
     total -= 0.5 * np.log(np.maximum(np.linalg.eigvalsh(H), 1.0)).sum(axis=1)
+    return np.asarray(total - SURE * (np.log(DEVIATIONS) + 0.5 * (usual / DEVIATIONS) ** 2))
+
+
+def _of_kinds(curve: FloatArray, factor: float, surest: int, value: float) -> FloatArray:
+    """Return the log evidence of every judge being of each kind, (deviations, judges, kinds), by a sum over s.
+
+    One direction is that in which s of the ``surest`` judge has the sign of its ``value``; where others say little
+    about the items, what these say about that judge alone would not tell.
+    """
+    height = PPoly(curve, NODES)(FINE)  # (s, judges)
+    height[value * FINE < 0, surest] = -np.inf
+    top = height.max(axis=0)
+    away = (factor * FINE - CENTRES[:, None]) / DEVIATIONS[:, None, None]
+    density = softmax(-0.5 * away**2, axis=2)  # (deviations, kinds, s)
+    found = np.einsum("dks,sj->djk", density, np.exp(height - top))
+    return np.asarray(np.log(np.maximum(found, 1e-300)) + top[:, None])
+
+
+def _over_shares(evidence: FloatArray, usual: float) -> FloatArray:
+    """Return the log evidence of all judges for every deviation of a kind, with its prior, averaged over shares.
+
+    Exact, but for a constant, where the kind of every judge is known.
+    """
+    shares, own = _shares(evidence)
+    right, careless, contrary = own.sum(axis=1).T
+    total = logsumexp(np.log(shares)[:, None] + evidence, axis=2).sum(axis=1)
+    total -= xlogy(own.sum(axis=1), shares).sum(axis=1)
+    total += betaln(careless + CARELESS[0], right + contrary + CARELESS[1])
+    total += betaln(right + LOOKING[0], contrary + LOOKING[1])
     return np.asarray(total - SURE * (np.log(DEVIATIONS) + 0.5 * (usual / DEVIATIONS) ** 2))
 
 
