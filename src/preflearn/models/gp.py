@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.pair_table import warn_before_learning
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference.contract import Observed, Query
 from preflearn.inference.ep import EP
 from preflearn.inference.evidence import (
@@ -47,6 +47,7 @@ MANY_ITEMS, MANY_DRAWS, FEW_DRAWS = (
     4_000,
     400,
 )  # draws over which places of so many items, and of more, are counted
+DOUBT, HALF = 0.05, 0.5  # probability of the reverse that is warned of; reliability from which a judge is careful
 RELIABILITY = 0.1  # deviation of the reliabilities of judges of one kind a priori
 
 
@@ -101,7 +102,8 @@ class PreferenceGP(PreferenceModel):
         adds own preferences that start at that share.
     judge_reliability : bool, default=False
         Whether some judges follow the utilities more closely than others: z = s x with one s per judge, around 1 for
-        most judges, near 0 for a judge who answers by chance and around -1 for a contrary one. With
+        most judges, near 0 for a judge who answers by chance and around -1 for a contrary one. Where contrary judges
+        nearly balance the others answers are averages over two rankings, one about the reverse of the other. With
         ``hyperparameters="fixed"`` all are 1, with their prior deviation.
     side : bool or "judge", default=False
         Whether the first side has an advantage (home, white, the answer that is read first); "judge": each judge also
@@ -145,6 +147,9 @@ class PreferenceGP(PreferenceModel):
         between judges, where there is a ``judge_kernel``.
     reliability_, reliability_std_ : ndarray (n_judges,)
         Reliability of each judge and its deviation, with ``judge_reliability``.
+    reverse_probability_ : float
+        Probability that about the reverse of the more probable ranking is right, and contrary judges are: below 1/2, and
+        0 where reliabilities leave no doubt. All answers count both.
     side_effect_ : Effect
         Advantage of the first side in units of utility, its deviation and interval, with ``side``.
     covariate_effects_ : list of Effect
@@ -416,6 +421,15 @@ class PreferenceGP(PreferenceModel):
     def _warn(self, points: Any) -> None:
         owner = type(self).__name__
         warn_unfinished(owner, self._learned.evidence.method.name, [s.info for _, s in self._mixture], self.likelihood_)
+        if self.reverse_probability_ >= DOUBT:
+            s, p = np.array(list((self.reliabilities or {}).values())), self.reverse_probability_
+            DataWarning(code="judges-contradict", owner=owner).warn(
+                f"{np.sum(s > HALF)} of {len(s)} judges answer the opposite of {np.sum(s < -HALF)} others. Two rankings, "
+                f"one about the reverse of the other, explain the comparisons, with probabilities of {1 - p:.0%} and "
+                f"{p:.0%}; answers count both",
+                "Leave out the judges who are wrong, if you know them",
+                "add comparisons of known outcome without a judge",
+            )
         if points is not None:
             warn_few_points(owner, self.n_points, points.effective_size)
         elif self.optima_:
