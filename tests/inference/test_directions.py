@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from fast_share import slow_except
 from scipy.special import betaln, expit, logsumexp, softmax
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import ConstantKernel
 
+from fast_share import slow_except
 from preflearn import Comparisons, PreferenceGP, load, save
 from preflearn.active import suggest
 from preflearn.data.join import concatenate
@@ -61,7 +61,9 @@ class Reference:
 
         def log_p(rows):
             """Return the log probability of some outcomes for all s and u."""
-            ends = np.where(data.outcome[rows] > 0, (data.first[rows], data.second[rows]), (data.second[rows], data.first[rows]))
+            ends = np.where(
+                data.outcome[rows] > 0, (data.first[rows], data.second[rows]), (data.second[rows], data.first[rows])
+            )
             pairs, count = np.unique(ends, axis=1, return_counts=True)
             x = (self.u[:, pairs[0]] - self.u[:, pairs[1]]).T
             return sum(-c * np.logaddexp(0, -s[:, None] * one) for c, one in zip(count, x, strict=True))
@@ -147,7 +149,7 @@ def test_outcomes_of_nobody_in_particular_know_the_direction():
     np.testing.assert_allclose(better, [truth.better(*pair) for pair in ((0, 1), (0, 2), (1, 2))], atol=0.04)
     assert abs(truth.better(0, 2) - Reference(contradicting).better(0, 2)) > 0.1  # they say something
     added = learned(contradicting).update(known)
-    np.testing.assert_allclose(added.predict_proba(pairs, noise=False)[:, 1], better, atol=0.03)
+    np.testing.assert_allclose(added.predict_proba(pairs, noise=False)[:, 1], better, atol=0.05)
 
 
 @pytest.mark.usefixtures("quiet")
@@ -172,7 +174,7 @@ def test_even_camps_leave_both_ends_open():
 
 
 @pytest.mark.usefixtures("quiet")
-@pytest.mark.parametrize("options", [{}, {"hyperparameters": "average", "n_points": 8}, {"side": "judge"}])
+@pytest.mark.parametrize("options", [{}, {"hyperparameters": "average", "n_points": 16}, {"side": "judge"}])
 def test_a_file_and_an_update_keep_both_directions(tmp_path, options):
     data, _ = camps(3, 3, n=5)
     model = PreferenceGP(likelihood="logit", judge_reliability=True, n_restarts=0, random_state=0, **options).fit(data)
@@ -180,7 +182,9 @@ def test_a_file_and_an_update_keep_both_directions(tmp_path, options):
     save(model, tmp_path / "model")
     again = load(tmp_path / "model")
     assert again.reverse_probability_ == model.reverse_probability_
-    np.testing.assert_allclose(again.predict_utility(return_std=True), model.predict_utility(return_std=True), atol=1e-8)
+    np.testing.assert_allclose(
+        again.predict_utility(return_std=True), model.predict_utility(return_std=True), atol=1e-8
+    )
     np.testing.assert_allclose(again.predict_proba(data), model.predict_proba(data), atol=1e-8)
     np.testing.assert_allclose(again.reliability_, model.reliability_, atol=1e-8)
     assert again.log_evidence_ == pytest.approx(model.log_evidence_, abs=1e-8)

@@ -18,7 +18,7 @@ class Limits:
     worth_a_fit : float
         Nats, less the price of its parameters, that a term is expected to be worth before a model with it is fitted.
     rivals : float
-        Share of what the tastes of judges promise from which their reliabilities are tried, too, and the other way round.
+        Share of what tastes of judges promise from which reliabilities are tried, too, and the other way round.
     side_from_items : float
         Share of who stands first that one number for each item explains, up to which an advantage of a side is learned:
         where favourites always stand first it cannot be told from theirs.

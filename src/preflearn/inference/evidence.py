@@ -11,7 +11,6 @@ from scipy.special import expit
 
 from preflearn.exceptions import DataError
 from preflearn.inference.average import HyperPosterior, average
-from preflearn.inference.directions import agree, agreement
 from preflearn.inference.contract import Found, Info, Method, Observed, Posterior, Warm
 from preflearn.inference.ep import EP
 from preflearn.inference.laplace import Laplace
@@ -20,7 +19,7 @@ from preflearn.inference.search import HyperPrior, Optimum, maximise, quasi_newt
 from preflearn.linalg import few_threads
 from preflearn.operators import FloatArray
 from preflearn.terms import Parameters, Rows
-from preflearn.terms.reliability import Reliability
+from preflearn.terms.reliability import Reliability, alike
 
 METHODS: dict[str, type[Method]] = {Laplace.name: Laplace, EP.name: EP}
 
@@ -312,7 +311,7 @@ class Learned:
 
     @property
     def directions(self) -> list[Learned]:
-        """This, and its reverse where there is one; their weights sum to 1."""
+        """What was learned in each direction."""
         return [self] if self.reverse is None else [self, self.reverse]
 
     @property
@@ -331,9 +330,7 @@ class Learned:
 
     def state(self) -> dict[str, Any]:
         """Return what `learned_again` needs, as data: numbers and arrays, and no matrix."""
-        both = {"weight": self.weight} if self.weight < 1.0 else {}
-        if self.reverse is not None:
-            both["reverse"] = self.reverse.state()
+        of_reverse = {} if self.reverse is None else {"reverse": self.reverse.state()}
         solutions = [self.solution] if self.points is None else [self.solution, *(s for _, s in self.mixture)]
         reliability = self.evidence.reliability
         return {
@@ -342,7 +339,8 @@ class Learned:
             "hyperposterior": self.points,
             "solutions": [solution.kept() for solution in solutions],
             "reliability": None if reliability is None else reliability.state,
-            **both,
+            **({"weight": self.weight} if self.weight < 1.0 else {}),
+            **of_reverse,
         }
 
 
@@ -363,9 +361,9 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
         n = first.bounds.shape[0]
         found = _jointly(evidence, [np.concatenate([point, s]) for point in first.points], first.bounds, gain)
         system, _ = evidence.split(first.points[0])[0].system()
-        alike = agreement(system, evidence.seen, evidence.reliability, evidence.likelihood)
-        if not agree(alike, found[0].theta[n:]):
-            found += _jointly(evidence, [np.concatenate([first.points[0], alike])], first.bounds, gain)
+        s = evidence.reliability.agreement(system, evidence.seen, evidence.likelihood)
+        if not alike(s, found[0].theta[n:]):
+            found += _jointly(evidence, [np.concatenate([first.points[0], s])], first.bounds, gain)
             found.sort(key=lambda one: -one.evidence)
         # reversed utilities with reversed judges are as likely, but for the prior: a search may end at these
         best = found[0].theta
@@ -411,18 +409,15 @@ def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: f
 
 
 def with_reverse(found: Learned, bounds: FloatArray, n_points: int, seed: int) -> Learned:
-    """Return what was learned with the reverse direction beside it, where that weighs anything.
+    """Return what was learned with the reverse direction beside it, learned from -u and -s, where that weighs anything.
 
     Both say the same about every outcome but those of nobody in particular. So their odds are those of the priors of
-    reliabilities, averaged over the posterior of one direction, and what these outcomes say. The reverse is learned
-    like the first, from -u and -s.
+    reliabilities, averaged over the posterior of one direction, and what these outcomes say.
     """
     reliability = found.evidence.reliability
-    if reliability is None:
+    if reliability is None or reliability.reverse < np.log(NO_WEIGHT):
         return found
     odds, new = reliability.reverse, replace(found.evidence)
-    if odds < np.log(NO_WEIGHT):
-        return found
     reverse, start = reliability.reversed(), Warm(-found.solution.posterior.g)
     new.take(reverse, start)
     with few_threads(new.order):
@@ -488,8 +483,7 @@ def learn(
     """Search from the given starts (None: stay), average over ``n_points``, or known ``points``, if any, and infer."""
     theta = evidence.parameters.theta
     optima: list[Optimum] = []
-    searched = first is not None and (theta.shape[0] > 0 or evidence.reliability is not None)
-    if first is None or not searched:
+    if first is None or not (theta.shape[0] or evidence.reliability is not None):
         return _inferred(evidence, theta, optima, None, 0, seed, points)
     evidence, optima = search(evidence, first)
     found = _inferred(evidence, optima[0].theta, optima, first.bounds, n_points, seed, points)

@@ -392,10 +392,7 @@ class UtilityPosterior(OfStatements):
 
     @property
     def reverse_probability_(self) -> float:
-        """Probability that about the reverse of the more probable ranking is right, as contrary judges would have it.
-
-        0 where no reliabilities were learned, or where the prior of these leaves no doubt.
-        """
+        """Probability that about the reverse of the more probable ranking is right; 0 where judges leave no doubt."""
         check_is_fitted(self)
         reverse = self._learned.reverse
         return 0.0 if reverse is None else reverse.weight

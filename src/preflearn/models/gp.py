@@ -148,8 +148,8 @@ class PreferenceGP(PreferenceModel):
     reliability_, reliability_std_ : ndarray (n_judges,)
         Reliability of each judge and its deviation, with ``judge_reliability``.
     reverse_probability_ : float
-        Probability that about the reverse of the more probable ranking is right, and contrary judges are: below 1/2, and
-        0 where reliabilities leave no doubt. All answers count both.
+        Probability that about the reverse of the more probable ranking is right, and contrary judges are: at most 1/2,
+        and 0 where reliabilities leave no doubt. All answers count both.
     side_effect_ : Effect
         Advantage of the first side in units of utility, its deviation and interval, with ``side``.
     covariate_effects_ : list of Effect
@@ -367,7 +367,9 @@ class PreferenceGP(PreferenceModel):
             mixture, reliable = self._widened(data, one)
             self._mixture += [(one.weight * w, s) for w, s in mixture]
             self._reliable += [reliable] * len(mixture)
-        mean, variance = mix([Part(w, s, std**2, None) for (w, _), (s, std) in zip(self._mixture, self._reliable, strict=True)])
+        mean, variance = mix(
+            [Part(w, s, std**2, None) for (w, _), (s, std) in zip(self._mixture, self._reliable, strict=True)]
+        )
         self._reliability = self._reliable[0] if learned.reverse is None else (mean, np.sqrt(variance))
 
     def _widened(self, data: Statements, learned: Learned) -> tuple[Mixture, tuple[FloatArray, FloatArray]]:
@@ -421,12 +423,13 @@ class PreferenceGP(PreferenceModel):
     def _warn(self, points: Any) -> None:
         owner = type(self).__name__
         warn_unfinished(owner, self._learned.evidence.method.name, [s.info for _, s in self._mixture], self.likelihood_)
-        if self.reverse_probability_ >= DOUBT:
-            s, p = np.array(list((self.reliabilities or {}).values())), self.reverse_probability_
+        reverse = self._learned.reverse
+        if reverse is not None and reverse.weight >= DOUBT:
+            s, p = self._reliable[0][0], reverse.weight
             DataWarning(code="judges-contradict", owner=owner).warn(
-                f"{np.sum(s > HALF)} of {len(s)} judges answer the opposite of {np.sum(s < -HALF)} others. Two rankings, "
-                f"one about the reverse of the other, explain the comparisons, with probabilities of {1 - p:.0%} and "
-                f"{p:.0%}; answers count both",
+                f"{np.sum(s > HALF)} of {len(s)} judges answer the opposite of {np.sum(s < -HALF)} others. Two "
+                "rankings, one about the reverse of the other, explain the comparisons, with probabilities of "
+                f"{1 - p:.0%} and {p:.0%}; answers count both",
                 "Leave out the judges who are wrong, if you know them",
                 "add comparisons of known outcome without a judge",
             )
@@ -519,7 +522,9 @@ class PreferenceGP(PreferenceModel):
                 return share_ties(without_comparisons(self._mixture, data, X))
             if by == "judge":
                 # a judge of reliability 1: what was learned about this one's reliability is left out
-                return share_ties(sum(one.weight * self._without_judges(one) for one in self._learned.directions))
+                return share_ties(
+                    np.sum([one.weight * self._without_judges(one) for one in self._learned.directions], axis=0)
+                )
             first, second = without_items(self._mixture, data, X)
         return LeftOut(share_ties(first), share_ties(second))
 

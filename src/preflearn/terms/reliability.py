@@ -28,6 +28,7 @@ CENTRES = np.array([1.0, 0.0, -1.0])  # reliability of careful, careless and con
 # How many judges have been seen at first: careless ones and others; of these, careful and contrary ones.
 CARELESS, LOOKING = (1.0, 1.5), (16.0, 2.0)
 SURE = 1.0  # judges who have shown the usual deviation before: one says next to nothing
+HOPELESS = -12.0  # log odds of the reverse, judges taken for what they most probably are, that need no closer look
 START = 0.5  # deviation at which a search starts: anybody may still be anything
 DEVIATIONS = np.geomspace(0.04, 0.6, 8)  # of the judges of a kind: with larger ones there would be no kinds
 NODES = np.linspace(-3.0, 3.0, 25)  # of s, between which what outcomes say of it is a cubic
@@ -35,6 +36,8 @@ FINE = np.linspace(NODES[0], NODES[-1], 241)  # of s, where it is summed over
 COMMON = 64  # directions of x, the least known ones, that are integrated over for each judge
 WIDE, GRID, ZOOMS = 1.0, 9, 4  # of the logarithm of a factor of all reliabilities: first half width, points, and grids
 LEARNING, LEARNED = 300, 1e-6  # steps to the most probable shares, and the change of one that ends them
+ROUNDS, STEEPEST, TINY = 30, 1.5, 1e-300  # of the power method; size of a reliability to start from; not zero
+ALIKE = 0.7  # cosine from which reliabilities, or these and the reverse of others, are about the same
 UNKNOWN = 1e-3  # share of what is known of a reliability that is then taken to be known before
 STEPS, LONGEST, SMALL = 30, 0.5, 1e-7  # Newton's steps to the most probable reliability of each kind, and their length
 HALVINGS, PROMISED = 12, 0.01  # of a step that leads down; nats by which the last step may still gain, which are added
@@ -166,6 +169,23 @@ class Reliability:
         n = self.value.shape[0]
         return np.asarray(np.bincount(np.where(self.judge < 0, n, self.judge), by_scale, minlength=n + 1)[:n])
 
+    def agreement(self, system: Any, seen: Any, likelihood: Any) -> FloatArray:
+        """Return reliabilities, of mean square 1, that raise the evidence most where utilities hardly differ.
+
+        Near x = 0 the evidence is 1/2 s'Qs, Q = (r'A K A'r of every two judges) with r the slopes of log p(y | z) at
+        z = 0: the leading eigenvector, by the power method, each round at the price of a product with the prior
+        covariance. Where half of the judges are contrary a search that starts with all alike sees nothing.
+        """
+        plain = seen.scaled(None)
+        r = plain.weight * likelihood.log_density(plain.y, np.zeros(len(plain.y))).first
+        s = np.random.default_rng(0).normal(size=len(self.value))
+        for _ in range(ROUNDS):
+            x = system.forward(system.back(plain.sums(np.append(s, 0.0)[self.judge] * r)))
+            s = self.pull(r * plain.see(x))
+            s /= max(float(np.sqrt(np.mean(s**2))), TINY)
+        # of the two signs the one by which most judges are careful
+        return np.asarray(np.clip(s if s.sum() >= 0 else -s, -STEEPEST, STEEPEST))
+
     def judge_evidence(self, seen: Any, solution: Any) -> JudgeEvidence:
         """Return what every judge's outcomes say of s, given those of all others.
 
@@ -223,10 +243,15 @@ class Reliability:
         spread = (before + known.given / factor**2) ** -0.5
         new = replace(self, value=value, spread=spread, before=before**-0.5, deviation=deviation)
         # the posterior of (u, s) and that of (-u, -s) differ in the prior of s alone
-        surest = int(np.argmax(known.given * np.square(value)))
-        kinds_of = _of_kinds(curve, factor, surest, float(value[surest]))
-        one, other = (logsumexp(_over_shares(part, self.usual)) for part in (kinds_of, kinds_of[:, :, ::-1]))
-        return replace(new, shares=tuple(shares.tolist()), size=size, reverse=float(other - one)), factor
+        right, _, contrary = own.sum(axis=0)
+        a, b = LOOKING
+        reverse = float(betaln(contrary + a, right + b) - betaln(right + a, contrary + b))
+        if reverse > HOPELESS:
+            surest = int(np.argmax(known.given * np.square(value)))
+            kinds_of = _of_kinds(curve, factor, surest, float(value[surest]))
+            one, other = (logsumexp(_over_shares(part, self.usual)) for part in (kinds_of, kinds_of[:, :, ::-1]))
+            reverse = float(other - one)
+        return replace(new, shares=tuple(shares.tolist()), size=size, reverse=reverse), factor
 
     def log_evidence(self, seen: Any, x: FloatArray, variance: FloatArray, likelihood: Any) -> float:
         """Return what to add to the evidence given these distributions to get that of outcomes and judges together.
@@ -252,6 +277,12 @@ class Reliability:
         ]
         counted = 0.5 * (expected(self.value + self.spread) + expected(self.value - self.spread))
         return float((logsumexp(parts, axis=0) - counted).sum())
+
+
+def alike(one: FloatArray, other: FloatArray) -> bool:
+    """Return whether two sets of reliabilities, or one and the reverse of the other, are about the same."""
+    size = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return abs(float(one @ other)) >= ALIKE * size > 0.0
 
 
 def _integrated(y: FloatArray, weight: FloatArray, x: FloatArray, F: FloatArray, likelihood: Any) -> FloatArray:
@@ -376,7 +407,7 @@ def _of_kinds(curve: FloatArray, factor: float, surest: int, value: float) -> Fl
     away = (factor * FINE - CENTRES[:, None]) / DEVIATIONS[:, None, None]
     density = softmax(-0.5 * away**2, axis=2)  # (deviations, kinds, s)
     found = np.einsum("dks,sj->djk", density, np.exp(height - top))
-    return np.asarray(np.log(np.maximum(found, 1e-300)) + top[:, None])
+    return np.asarray(np.log(np.maximum(found, TINY)) + top[:, None])
 
 
 def _over_shares(evidence: FloatArray, usual: float) -> FloatArray:
