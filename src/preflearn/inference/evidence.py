@@ -276,7 +276,8 @@ def numbers(value: Any, what: str) -> FloatArray:
 
 MANY_LATENTS, LAST_GAIN = 1_000, 0.01  # latents from which a search ends with a step that gains so few nats
 FIRST_STEP, LONGEST_STEP = 0.3, 2.0  # in a log parameter at the start of a search by gradients
-NO_WEIGHT = 1e-3  # of a direction that is left out
+NO_WEIGHT, LITTLE_WEIGHT = 1e-3, 0.02  # of a direction that is left out, and that is not learned anew
+KEPT = 0.5  # share of reliabilities that a reverse should keep, or it is on its way back
 TURNS, SETTLED = 40, 0.01  # of learning reliabilities and parameters, and the change of the first that ends them
 # Its shortest step, and the nats that the last one would gain: where gradients are exact, and where they are estimated.
 EXACT, ESTIMATED = (3e-6, 1e-16), (0.005, 1e-3)
@@ -426,16 +427,17 @@ def with_reverse(found: Learned, bounds: FloatArray, n_points: int, seed: int) -
             if odds < np.log(NO_WEIGHT):
                 return found
         gain = LAST_GAIN if new.problem.n_latents > MANY_LATENTS else 0.0
+        optimum = found.optima[0]  # of the mirror image, which will do where it weighs little
         if reverse.spread is None:
             height = new.penalised_jointly(np.concatenate([found.theta, reliability.value]))[0]
             optimum = _jointly(new, [np.concatenate([found.theta, reverse.value])], bounds, gain)[0]
             odds = optimum.evidence - height
             optimum = _at_modes(new, optimum, len(found.theta))
-        else:
+        elif odds > np.log(LITTLE_WEIGHT):
             optimum = _in_turns(new, found.theta, bounds, gain)
-        if reliability.value @ new.reliability.value >= 0:  # type: ignore[union-attr]
-            new.take(reverse, start)  # it has come back, as judges say little: the mirror image
-            optimum = replace(optimum, theta=found.theta)
+        if reverse.value @ new.reliability.value < KEPT * (reverse.value @ reverse.value):  # type: ignore[union-attr]
+            new.take(reverse, start)  # judges say little
+            optimum = found.optima[0]
     return found.beside(_inferred(new, optimum.theta, [optimum], bounds, n_points, seed), odds)
 
 
