@@ -146,7 +146,11 @@ def _opposed(model: Any, limits: Limits) -> list[Advice]:
     order = items[np.argsort(-likely.predict_utility()[items], kind="stable")]
     names = order if model.comparisons_.names is None else model.comparisons_.names[order]
     half = "Half" if 2 * len(one) == len(known) else f"{len(one)}"
-    rest = "of the other half" if 2 * len(one) == len(known) == 2 * len(other) else f"of {len(other)} others"
+    rest = (
+        "of the other half"
+        if 2 * len(one) == len(known) == 2 * len(other)
+        else f"of {len(other)} other{'' if len(other) == 1 else 's'}"
+    )
     text = (
         f"{half} of the {len(known)} judges ({first_few(one, 12)}) {'answers' if len(one) == 1 else 'answer'} the "
         f"opposite {rest} ({first_few(other, 12)}), and the comparisons cannot say who is right. There are two "

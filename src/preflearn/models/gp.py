@@ -426,10 +426,11 @@ class PreferenceGP(PreferenceModel):
         reverse = self._learned.reverse
         if reverse is not None and reverse.weight >= DOUBT:
             s, p = self._reliable[0][0], reverse.weight
+            one, other = np.sum(s > HALF), np.sum(s < -HALF)
             DataWarning(code="judges-contradict", owner=owner).warn(
-                f"{np.sum(s > HALF)} of {len(s)} judges answer the opposite of {np.sum(s < -HALF)} others. Two "
-                "rankings, one about the reverse of the other, explain the comparisons, with probabilities of "
-                f"{1 - p:.0%} and {p:.0%}; answers count both",
+                f"{one} of {len(s)} judges {'answers' if one == 1 else 'answer'} the opposite of {other} "
+                f"other{'' if other == 1 else 's'}. Two rankings, one about the reverse of the other, explain the "
+                f"comparisons, with probabilities of {1 - p:.0%} and {p:.0%}; answers count both",
                 "Leave out the judges who are wrong, if you know them",
                 "add comparisons of known outcome without a judge",
             )

@@ -14,7 +14,6 @@ from preflearn.data import Comparisons
 from preflearn.models import PreferenceGP
 from preflearn.reproduce.experiment import Case, Column, Experiment, Record, Run
 from preflearn.reproduce.studies.coverage import random_pairs, share_held
-from preflearn.terms.reliability import LOOKING
 
 _DEVIATIONS = 1.645  # either way, that hold 90 %
 _SIDE = np.log(2.8)
@@ -22,6 +21,7 @@ _LENGTH = 0.7
 _CLUSTER = 1.5
 # Tastes can take the place of reliabilities; a search that starts with little of them finds the higher evidence.
 _TASTES = ConstantKernel(0.01)
+KNOWN = 16.0, 2.0  # careful and contrary judges whom the model's prior has seen
 _SEED = 30_000  # data sets that nothing was decided on
 
 
@@ -115,7 +115,7 @@ def near_balance(rng: np.random.Generator) -> Drawn:
 def either_way(rng: np.random.Generator, n_judges: int = 20, more: int = 11) -> Drawn:
     """Eleven judges answer the opposite of nine; who is right is drawn with the odds that the model's prior has."""
     fewer = n_judges - more
-    careful, contrary = LOOKING
+    careful, contrary = KNOWN
     odds = betaln(careful + more, contrary + fewer) - betaln(careful + fewer, contrary + more)
     right = 1.0 if rng.random() < expit(odds) else -1.0
     return judges(rng, right * np.repeat([-1.0, 1.0], [fewer, more]))
