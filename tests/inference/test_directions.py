@@ -14,6 +14,7 @@ from preflearn.active import suggest
 from preflearn.data.join import concatenate
 from preflearn.exceptions import DataWarning
 from preflearn.models.gp import RELIABILITY
+from preflearn.reproduce.studies.broken_assumptions import judges
 from preflearn.terms.reliability import CARELESS, CENTRES, DEVIATIONS, LOOKING, SURE
 
 VARIANCE = 2.0
@@ -222,8 +223,8 @@ def test_two_directions_are_warned_of():
 def test_suggestions_are_those_of_one_direction():
     data, _ = camps(4, 4, n=6)
     model = PreferenceGP(likelihood="logit", judge_reliability=True, n_restarts=0).fit(data)
-    judges = list(model.judges_)
-    found, one = (suggest(each, n=4, judges=judges) for each in (model, model.in_likely_direction()))
+    names = list(model.judges_)
+    found, one = (suggest(each, n=4, judges=names) for each in (model, model.in_likely_direction()))
     np.testing.assert_array_equal(found.gain, one.gain)
     assert (found.gain > 1e-3).all()  # contrary judges tell as much as careful ones
 
@@ -235,3 +236,12 @@ def test_the_evidence_of_both_is_the_sum():
     alone = model.in_likely_direction()._learned.log_evidence
     assert model.log_evidence_ == pytest.approx(alone - np.log(1 - model.reverse_probability_))
     assert sum(weight for weight, _ in model._mixture) == pytest.approx(1)
+
+
+@pytest.mark.usefixtures("quiet")
+def test_camps_are_found_where_all_judges_together_say_nothing():
+    drawn = judges(np.random.default_rng(1), np.repeat([1.0, -1.0], 10))
+    model = PreferenceGP(likelihood="logit", judge_reliability=True, n_restarts=0).fit(drawn.data)
+    found = np.array(list(model.reliabilities.values()))
+    assert (np.abs(found) > 0.5).sum() >= 16
+    assert abs(np.corrcoef(found, drawn.reliability)[0, 1]) > 0.9
