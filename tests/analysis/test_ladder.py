@@ -6,6 +6,7 @@ from ranking_data import by_utility
 
 from preflearn import BradleyTerry, Comparisons, PreferenceGP
 from preflearn.analysis import Limits, analyse, rank
+from preflearn.analysis.advice import camps
 from preflearn.analysis.ladder import Ladder, Step, build_ladder, expected_gains, side_follows_from_items
 from preflearn.analysis.model_names import BESIDE, Terms, terms_of
 from preflearn.exceptions import DataError
@@ -195,3 +196,29 @@ def test_clusters_of_one_row_each_change_nothing():
     one, other = rank(alone), rank(bare)
     np.testing.assert_array_equal(one.ranking.utility, other.ranking.utility)
     assert one.ladder.terms == other.ladder.terms
+
+
+def test_even_camps_are_contradicting_judges_and_both_rankings_are_named():
+    data, _ = votes(9, m=400, reliability=5 * [1] + 5 * [-1])
+    data = data._take(slice(None), cluster=None, covariates=None, covariate_names=None)
+    ladder = build_ladder(data)
+    assert "reliability" in ladder.terms
+    assert ladder.model.reverse_probability_ > 0.2
+    assert ladder.model.rank().p_best.max() < 0.7
+    (said,) = camps(ladder)
+    assert said.text.startswith("Half of the 10 judges (")
+    assert "There are two rankings: one starts with" in said.text
+    assert len(said.items) == 5
+    assert camps(ladder, Limits(reverse_doubt=0.6)) == []
+
+
+def test_camps_with_tastes_of_their_own_are_not_contradicting_judges():
+    rng = np.random.default_rng(1)
+    n, m = 8, 1_200
+    u, first, judge = rng.normal(size=(2, n)), rng.integers(0, n, m), np.arange(m) % 10
+    second, camp = (first + rng.integers(1, n, m)) % n, judge % 2
+    z = 1.5 * (u[camp, first] - u[camp, second])
+    data = Comparisons(n, first, second, np.where(z + rng.logistic(size=m) > 0, 1.0, -1.0), judge=judge)
+    ladder = build_ladder(data)
+    assert "tastes" in ladder.terms
+    assert ladder.model.reverse_probability_ == 0

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from preflearn.reproduce import Case
-from preflearn.reproduce.studies.broken_assumptions import SITUATIONS, learn
+from preflearn.reproduce.studies.broken_assumptions import CONTRADICTIONS, KNOWN, SITUATIONS, learn
+from preflearn.terms.reliability import LOOKING
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def study(name, repeats=2):
     """Return the mean of each figure by model."""
-    models = list(SITUATIONS[name].models)
+    models = list((SITUATIONS | CONTRADICTIONS)[name].models)
     found = [learn(Case(k, 0, {"situation": name, "models": models})) for k in range(repeats)]
     return {
         model: {key: np.mean([one[place][key] for one in found]) for key in found[0][place] if key != "row"}
@@ -71,3 +72,15 @@ def test_tastes_reliabilities_and_side_biases_are_told_apart():
     assert found["all three"]["correlation"] > 0.8
     assert found["all three"]["tau"] > found["without"]["tau"]
     assert found["all three"]["utilities"] > found["tastes alone"]["utilities"] + 0.1
+
+
+def test_who_is_right_is_drawn_as_the_prior_has_it():
+    assert KNOWN == LOOKING
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*CONTRADICTIONS])
+def test_judges_who_contradict_each_other_leave_the_direction_open(name):
+    ours = study(name, 3)["with reliabilities"]
+    assert ours["utilities"] > 0.75
+    assert ours["places"] > 0.8

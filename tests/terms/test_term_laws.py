@@ -277,6 +277,7 @@ def test_what_is_not_known_of_reliabilities_is_a_term(inference):
     # to first order: the covariance of outcomes has one more part for each judge, with the rows' own values as design
     data = problem()
     model = PreferenceGP(KERNEL, "logit", inference, covariates=False, judge_reliability=True).fit(data)
+    model = model.in_likely_direction()
     s = np.append(model.reliability_, 1.0)[[int(name[1:]) if name else -1 for name in data.judge]]
     K = covariance({"covariates": False}, data, 1.0)
     solution, wide, believed = model._solution, model._mixture[0][1], model._learned.evidence.reliability

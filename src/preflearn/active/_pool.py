@@ -66,6 +66,7 @@ class Pool:
         if not hasattr(model, "difference_posteriors"):
             raise TypeError(f"{owner}: the model is a {type(model).__name__}; pass a fitted PreferenceGP.")
         check_is_fitted(model)
+        model = model.in_likely_direction()  # whoever is asked, answers leave it open where judges do
         check_likelihood(model.likelihood_, owner)
         train = model.comparisons_
         known = ItemTable(train.items, train.names, train.feature_names, train.n_items)

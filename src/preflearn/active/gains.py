@@ -53,6 +53,9 @@ def information_gain(model: Any, pairs: Any, items: Any = None, *, criterion: st
     be learned of the effect of a cluster that was never seen. Such answers take utilities as normal where
     hyperparameters are averaged over.
 
+    Where judges leave it open which of two rankings is right, one about the reverse of the other, all is given the more
+    probable one: judges of unknown reliability cannot decide between them.
+
     If hyperparameters are averaged over, z is a mixture of normals with weights w_c, and the information is about
     utilities and hyperparameters together: H(Σ_c w_c E_c[p(y|z)]) - Σ_c w_c E_c[H(p(y|z))]. Each point costs as much;
     Gaussian margins take about a millisecond per pair.

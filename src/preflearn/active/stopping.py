@@ -180,6 +180,9 @@ def remaining_value(
     The n comparisons are the greedy batch of `suggest`, with repetitions. In every future, true utilities are drawn
     from the posterior and answer the comparisons; every answer updates mean and covariance by moment matching (assumed
     density filtering, exact for Gaussian margins); and the order of the new means is compared with the truth.
+    Where judges leave it open which of two rankings is right, one about the reverse of the other, all is given the more
+    probable one: judges of unknown reliability cannot decide between them.
+
     Hyperparameters stay; if they are averaged over, utilities are taken as normal, with the mean and covariance of the
     average.
 

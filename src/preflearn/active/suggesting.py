@@ -178,6 +178,9 @@ def suggest(
     hyperparameters together (`information_gain`), of the 2,048 most promising candidates. A batch, and "top_k", take
     utilities as normal, with the mean and covariance of the average, under the likelihood of the best hyperparameters.
 
+    Where judges leave it open which of two rankings is right, one about the reverse of the other, all is given the more
+    probable one: judges of unknown reliability cannot decide between them.
+
     Cost for p <= 2,000 items and q candidates: one joint covariance, O(p²) for screening, about a microsecond per
     candidate, and O(q) per suggestion.
 

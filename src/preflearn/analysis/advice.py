@@ -114,6 +114,8 @@ def advise(analysis: Analysis, ranking: Ranking) -> list[Advice]:
 def camps(ladder: Ladder, limits: Limits = LIMITS) -> list[Advice]:
     """Return whether judges differ more from each other than they agree, and fall into two camps."""
     model = ladder.model
+    if "reliability" in ladder.terms:
+        return _opposed(model, limits)
     if "tastes" not in ladder.terms or model.judge_share_ < limits.tastes_apart:
         return []
     sides = _two_camps(model, limits)
@@ -130,6 +132,34 @@ def camps(ladder: Ladder, limits: Limits = LIMITS) -> list[Advice]:
     if neither:
         text += f" {first_few(neither, 12)} {'belongs' if len(neither) == 1 else 'belong'} to neither."
     return [Advice("judges", text, tuple(sides[1]))]
+
+
+def _opposed(model: Any, limits: Limits) -> list[Advice]:
+    """Return whether contrary judges nearly balance careful ones, so that either may be right."""
+    doubt = model.reverse_probability_
+    if doubt < limits.reverse_doubt:
+        return []
+    likely = model.in_likely_direction()
+    known = likely.reliabilities
+    one, other = ([name for name, s in known.items() if sign * s > limits.judge_sided] for sign in (1, -1))
+    items = model.comparisons_.used_items()
+    order = items[np.argsort(-likely.predict_utility()[items], kind="stable")]
+    names = order if model.comparisons_.names is None else model.comparisons_.names[order]
+    half = "Half" if 2 * len(one) == len(known) else f"{len(one)}"
+    rest = (
+        "of the other half"
+        if 2 * len(one) == len(known) == 2 * len(other)
+        else f"of {len(other)} other{'' if len(other) == 1 else 's'}"
+    )
+    text = (
+        f"{half} of the {len(known)} judges ({first_few(one, 12)}) {'answers' if len(one) == 1 else 'answer'} the "
+        f"opposite {rest} ({first_few(other, 12)}), and the comparisons cannot say who is right. There are two "
+        f"rankings: one starts with {', '.join(map(str, names[:3]))} and ends with {names[-1]} (probability "
+        f"{1 - doubt:.0%}), the other is about its reverse ({doubt:.0%}). The table counts both. Find out which judges "
+        "read the question the other way round, and leave them out. If the judges have tastes of their own, rank each "
+        "camp by itself."
+    )
+    return [Advice("judges", text, tuple(other))]
 
 
 def _two_camps(model: Any, limits: Limits) -> list[list[Any]]:

@@ -207,12 +207,17 @@ def build_ladder(
         if worth[best] < limits.worth_a_fit:
             no_sign += [NotTried(term, worth[term]) for term in waiting]
             break
-        waiting.remove(best)
-        terms = chosen.terms.plus(best)
-        tell(f"Learning: {terms.words}", 0.2 + 0.1 * len(steps))
-        steps.append(fit_step(data, terms, chosen, random_state, limits))
-        if steps[-1].penalised_evidence > chosen.penalised_evidence:
-            chosen = steps[-1]
+        beside = chosen
+        # what judges differ in is said in one of two ways, and residuals hardly tell which one the evidence favours
+        rivals = [term for term in waiting if term == OTHER.get(best) and worth[term] > limits.rivals * worth[best]]
+        for term in (best, *rivals):
+            waiting.remove(term)
+            terms = beside.terms.plus(term)
+            tell(f"Learning: {terms.words}", 0.2 + 0.1 * len(steps))
+            steps.append(fit_step(data, terms, beside, random_state, limits))
+            if steps[-1].penalised_evidence > chosen.penalised_evidence:
+                chosen = steps[-1]
+        if chosen is not beside:
             waiting = [term for term in waiting if term != OTHER.get(best)]
     return Ladder(tuple(steps), chosen, tuple(no_sign), tuple(left_out), limits=limits)
 
@@ -410,8 +415,32 @@ def expected_gains(model: Any, terms: list[str]) -> dict[str, float]:
             WB = W[:, None] * B.toarray()
             S = np.maximum(S - np.einsum("ij,ij->j", WB, A @ explained(WB)), 0.0)
         v = np.array([SIDE_VARIANCE])[:, None] if term == "side" else VARIANCES[:, None]
-        gains[term] = float((0.5 * (v * b**2 / (1 + v * S) - np.log1p(v * S))).sum(axis=1).max())
+        gains[term] = _gain(b, S, v)
+        if term == "reliability":
+            gains[term] = max(gains[term], _gain_of_signs(X, r, W))
     return gains
+
+
+def _gain(b: FloatArray, S: FloatArray, v: FloatArray) -> float:
+    return float((0.5 * (v * b**2 / (1 + v * S) - np.log1p(v * S))).sum(axis=1).max())
+
+
+def _gain_of_signs(X: Comparisons, r: FloatArray, W: FloatArray) -> float:
+    """Return the gain of utilities that some judges see reversed, less what it costs to choose these judges.
+
+    Where half of the judges answer the contrary of the others, utilities of all are next to nothing, and so is what
+    reliabilities could change of them.
+    """
+    names, judge = np.unique(np.asarray(X.judge).astype(str), return_inverse=True)
+    known = (names != "")[judge]
+    A = pair_operator(X.first, X.second, X.n_items)
+    rows = np.arange(len(X))
+    G = sp.csr_array((r * known, (judge, rows)), shape=(len(names), len(X))) @ A  # what each judge says of each item
+    small = (G @ G.T if len(names) <= X.n_items else G.T @ G).toarray()
+    leading = np.linalg.eigh(small)[1][:, -1]
+    s = np.sign(leading if len(names) <= X.n_items else G @ leading)[judge] * known
+    B = sp.diags_array(s) @ A
+    return _gain(B.T @ r, B.power(2).T @ W, VARIANCES[:, None]) - len(names) * float(np.log(2))
 
 
 def side_follows_from_items(X: Comparisons) -> float:

@@ -17,6 +17,8 @@ class Limits:
         Features up to which each gets a length scale of its own.
     worth_a_fit : float
         Nats, less the price of its parameters, that a term is expected to be worth before a model with it is fitted.
+    rivals : float
+        Share of what tastes of judges promise from which reliabilities are tried, too, and the other way round.
     side_from_items : float
         Share of who stands first that one number for each item explains, up to which an advantage of a side is learned:
         where favourites always stand first it cannot be told from theirs.
@@ -74,6 +76,9 @@ class Limits:
     judges_in_camps, camps_opposed : int, float
         Judges up to which camps are looked for, and the mean likeness (cosine) of tastes within camps, less that
         across, from which they are opposed.
+    reverse_doubt, judge_sided : float
+        Probability of the reverse of a ranking, as contrary judges would have it, from which that is said, and size of
+        the reliability of a judge from which it is on one of the sides.
     matched_items, matched_share, matched_deviations : int, float, float
         Items up to which it is examined whether pairs were chosen by strength; squared differences of items that met,
         by those of all, below which they were; and by how many deviations of simulations a prior then holds back too
@@ -89,6 +94,7 @@ class Limits:
     items_on_features: int = 1_500
     relevances: int = 30
     worth_a_fit: float = -1.0
+    rivals: float = 0.5
     side_from_items: float = 0.5
     judged_items: int = 20_000
     clustered_items: int = 20_000
@@ -123,6 +129,8 @@ class Limits:
     tastes_apart: float = 1.5
     judges_in_camps: int = 200
     camps_opposed: float = 0.3
+    reverse_doubt: float = 0.02
+    judge_sided: float = 0.5
     matched_items: int = 500
     matched_share: float = 0.4
     matched_deviations: float = 3.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from preflearn.exceptions import DataError
 from preflearn.inference.average import HyperPosterior, average
@@ -18,7 +19,7 @@ from preflearn.inference.search import HyperPrior, Optimum, maximise, quasi_newt
 from preflearn.linalg import few_threads
 from preflearn.operators import FloatArray
 from preflearn.terms import Parameters, Rows
-from preflearn.terms.reliability import Reliability
+from preflearn.terms.reliability import Reliability, alike
 
 METHODS: dict[str, type[Method]] = {Laplace.name: Laplace, EP.name: EP}
 
@@ -275,6 +276,8 @@ def numbers(value: Any, what: str) -> FloatArray:
 
 MANY_LATENTS, LAST_GAIN = 1_000, 0.01  # latents from which a search ends with a step that gains so few nats
 FIRST_STEP, LONGEST_STEP = 0.3, 2.0  # in a log parameter at the start of a search by gradients
+NO_WEIGHT, LITTLE_WEIGHT = 1e-3, 0.02  # of a direction that is left out, and that is not learned anew
+KEPT = 0.5  # share of reliabilities that a reverse should keep, or it is on its way back
 TURNS, SETTLED = 40, 0.01  # of learning reliabilities and parameters, and the change of the first that ends them
 # Its shortest step, and the nats that the last one would gain: where gradients are exact, and where they are estimated.
 EXACT, ESTIMATED = (3e-6, 1e-16), (0.005, 1e-3)
@@ -292,17 +295,43 @@ class Starts(NamedTuple):
 
 @dataclass(frozen=True)
 class Learned:
-    """What was learned: parameters, the solution there, and the solutions that are averaged over, with weights."""
+    """What was learned: parameters, the solution there, and the solutions that are averaged over, with weights.
+
+    Where reliabilities leave it open which of two rankings, one nearly the reverse of the other, is the right one, this
+    is the more probable one, and ``reverse`` is the other.
+    """
 
     evidence: Evidence = field(repr=False)
     theta: FloatArray
     optima: list[Optimum]
     solution: Solution = field(repr=False)
-    mixture: list[tuple[float, Solution]] = field(repr=False)
+    mixture: list[tuple[float, Solution]] = field(repr=False)  # of this direction: weights sum to 1
     points: HyperPosterior | None = None
+    weight: float = 1.0  # of this direction
+    reverse: Learned | None = None
+
+    @property
+    def directions(self) -> list[Learned]:
+        """What was learned in each direction."""
+        return [self] if self.reverse is None else [self, self.reverse]
+
+    @property
+    def log_evidence(self) -> float:
+        """Log evidence of both directions together, with what is not known of reliabilities counted."""
+        return self.evidence.with_judges(self.solution) - float(np.log(self.weight))
+
+    def beside(self, other: Learned, log_odds: float) -> Learned:
+        """Return both as one, the more probable one first; ``log_odds`` are those of the other one."""
+        weight = float(expit(-log_odds))
+        if weight < 0.5:
+            return other.beside(self, -log_odds)
+        if weight > 1.0 - NO_WEIGHT:
+            return self
+        return replace(self, weight=weight, reverse=replace(other, weight=1.0 - weight, reverse=None))
 
     def state(self) -> dict[str, Any]:
         """Return what `learned_again` needs, as data: numbers and arrays, and no matrix."""
+        of_reverse = {} if self.reverse is None else {"reverse": self.reverse.state()}
         solutions = [self.solution] if self.points is None else [self.solution, *(s for _, s in self.mixture)]
         reliability = self.evidence.reliability
         return {
@@ -311,6 +340,8 @@ class Learned:
             "hyperposterior": self.points,
             "solutions": [solution.kept() for solution in solutions],
             "reliability": None if reliability is None else reliability.state,
+            **({"weight": self.weight} if self.weight < 1.0 else {}),
+            **of_reverse,
         }
 
 
@@ -329,20 +360,37 @@ def maximise_evidence(evidence: Evidence, first: Starts) -> tuple[Evidence, list
         evidence.take(evidence.reliability.anew(), evidence.warm)
         s = evidence.reliability.value
         n = first.bounds.shape[0]
-        bounds = np.concatenate([first.bounds, np.tile([-np.inf, np.inf], (len(s), 1))])
-        starts = [np.concatenate([point, s]) for point in first.points]
-        found = maximise(evidence.penalised_jointly, starts, bounds, gain=gain, max_evaluations=2_000)
+        found = _jointly(evidence, [np.concatenate([point, s]) for point in first.points], first.bounds, gain)
+        system, _ = evidence.split(first.points[0])[0].system()
+        s = evidence.reliability.agreement(system, evidence.seen, evidence.likelihood)
+        if not alike(s, found[0].theta[n:]):
+            found += _jointly(evidence, [np.concatenate([first.points[0], s])], first.bounds, gain)
+            found.sort(key=lambda one: -one.evidence)
         # reversed utilities with reversed judges are as likely, but for the prior: a search may end at these
         best = found[0].theta
         turned = np.concatenate([best[:n], -best[n:]])
-        found += maximise(evidence.penalised_jointly, [turned], bounds, gain=gain, max_evaluations=2_000)
+        found += _jointly(evidence, [turned], first.bounds, gain)
         found.sort(key=lambda one: -one.evidence)
-        evidence.take(evidence.reliability.at(found[0].theta[n:]))
         if evidence.problem.layout.families:
             # a judge's reliability and own latents, such as tastes, are too entangled for turns: modes are kept
-            value, slope = evidence.penalised(found[0].theta[:n])  # without the prior of reliabilities
-            return evidence, [replace(found[0], theta=found[0].theta[:n], evidence=value, gradient=slope)]
+            return evidence, [_at_modes(evidence, found[0], n)]
+        evidence.take(evidence.reliability.at(found[0].theta[n:]))
         return evidence, [_in_turns(evidence, found[0].theta[:n], first.bounds, gain)]
+
+
+def _jointly(evidence: Evidence, starts: list[FloatArray], bounds: FloatArray, gain: float) -> list[Optimum]:
+    """Search for parameters and, after them, reliabilities."""
+    free = np.tile([-np.inf, np.inf], (len(starts[0]) - len(bounds), 1))
+    both = np.concatenate([bounds, free])
+    return maximise(evidence.penalised_jointly, starts, both, gain=gain, max_evaluations=2_000)
+
+
+def _at_modes(evidence: Evidence, found: Optimum, n: int) -> Optimum:
+    """Take the reliabilities of a joint optimum for known; return that of the n parameters alone."""
+    assert evidence.reliability is not None
+    evidence.take(evidence.reliability.at(found.theta[n:]))
+    value, slope = evidence.penalised(found.theta[:n])  # without the prior of reliabilities
+    return replace(found, theta=found.theta[:n], evidence=value, gradient=slope)
 
 
 def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: float) -> Optimum:
@@ -359,6 +407,38 @@ def _in_turns(evidence: Evidence, theta: FloatArray, bounds: FloatArray, gain: f
         if last:
             break
     return found if done else replace(found, converged=False, message=f"reliabilities had not settled in {TURNS} turns")
+
+
+def with_reverse(found: Learned, bounds: FloatArray, n_points: int, seed: int) -> Learned:
+    """Return what was learned with the reverse direction beside it, learned from -u and -s, where that weighs anything.
+
+    Both say the same about every outcome but those of nobody in particular. So their odds are those of the priors of
+    reliabilities, averaged over the posterior of one direction, and what these outcomes say.
+    """
+    reliability = found.evidence.reliability
+    if reliability is None or reliability.reverse < np.log(NO_WEIGHT):
+        return found
+    odds, new = reliability.reverse, replace(found.evidence)
+    reverse, start = reliability.reversed(), Warm(-found.solution.posterior.g)
+    new.take(reverse, start)
+    with few_threads(new.order):
+        if (reliability.judge < 0).any():
+            odds += new.solve(found.theta).posterior.log_evidence - found.solution.posterior.log_evidence
+            if odds < np.log(NO_WEIGHT):
+                return found
+        gain = LAST_GAIN if new.problem.n_latents > MANY_LATENTS else 0.0
+        optimum = found.optima[0]  # of the mirror image, which will do where it weighs little
+        if reverse.spread is None:
+            height = new.penalised_jointly(np.concatenate([found.theta, reliability.value]))[0]
+            optimum = _jointly(new, [np.concatenate([found.theta, reverse.value])], bounds, gain)[0]
+            odds = optimum.evidence - height
+            optimum = _at_modes(new, optimum, len(found.theta))
+        elif odds > np.log(LITTLE_WEIGHT):
+            optimum = _in_turns(new, found.theta, bounds, gain)
+        if reverse.value @ new.reliability.value < KEPT * (reverse.value @ reverse.value):  # type: ignore[union-attr]
+            new.take(reverse, start)  # judges say little
+            optimum = found.optima[0]
+    return found.beside(_inferred(new, optimum.theta, [optimum], bounds, n_points, seed), odds)
 
 
 def search_by_gradients(
@@ -405,14 +485,28 @@ def learn(
     """Search from the given starts (None: stay), average over ``n_points``, or known ``points``, if any, and infer."""
     theta = evidence.parameters.theta
     optima: list[Optimum] = []
-    if first is not None and (theta.shape[0] or evidence.reliability is not None):
-        evidence, optima = search(evidence, first)
-        theta = optima[0].theta
+    if first is None or not (theta.shape[0] or evidence.reliability is not None):
+        return _inferred(evidence, theta, optima, None, 0, seed, points)
+    evidence, optima = search(evidence, first)
+    found = _inferred(evidence, optima[0].theta, optima, first.bounds, n_points, seed, points)
+    return with_reverse(found, first.bounds, n_points, seed)
+
+
+def _inferred(
+    evidence: Evidence,
+    theta: FloatArray,
+    optima: list[Optimum],
+    bounds: FloatArray | None,
+    n_points: int,
+    seed: int,
+    points: HyperPosterior | None = None,
+) -> Learned:
+    """Average around optima, or over known points, if any, and infer."""
     with few_threads(evidence.order):
         if optima:
             if n_points and theta.shape[0]:
-                assert first is not None
-                points = average(evidence.penalised, optima, first.bounds, n_points, seed)
+                assert bounds is not None
+                points = average(evidence.penalised, optima, bounds, n_points, seed)
             evidence.settle()
         solution = evidence.solve(theta)
         mixture = [(1.0, solution)]
@@ -421,8 +515,34 @@ def learn(
     return Learned(evidence, theta, optima, solution, mixture, points)
 
 
+def updated(before: Learned, now: Learned, again: Callable[[Learned], Evidence]) -> Learned:
+    """Return what is known of more outcomes, ``now``, with the reverse direction that was known ``before``.
+
+    Parameters and reliabilities are those of before; ``again`` returns the evidence of all outcomes that starts from
+    what was learned in one direction. What the new outcomes say of the direction counts.
+    """
+    if before.reverse is None:
+        return now
+    old = before.reverse
+    other = _inferred(again(old), old.theta, [], None, 0, 0, old.points if now.points is not None else None)
+    gain = other.solution.posterior.log_evidence - now.solution.posterior.log_evidence
+    gain -= old.solution.posterior.log_evidence - before.solution.posterior.log_evidence
+    return now.beside(other, float(np.log(old.weight / before.weight)) + gain)
+
+
 def learned_again(evidence: Evidence, state: dict[str, Any]) -> Learned:
     """Return what was learned from its `Learned.state`; DataError or another error if parts do not belong together."""
+    found = _again(evidence, state)
+    if "reverse" not in state:
+        return replace(found, weight=1.0)
+    other = _again(replace(evidence), state["reverse"])
+    if not (0.0 < other.weight <= found.weight and abs(found.weight + other.weight - 1.0) < 1e-6):
+        raise DataError("the weights of two directions do not sum to 1")
+    return replace(found, reverse=other)
+
+
+def _again(evidence: Evidence, state: dict[str, Any]) -> Learned:
+    """Return what was learned in one direction."""
     names = evidence.parameters.names
     theta = check_theta("theta", state["theta"], names)
     kept = state["reliability"]
@@ -438,7 +558,9 @@ def learned_again(evidence: Evidence, state: dict[str, Any]) -> Learned:
     mixture = [(1.0, found[0])]
     if points is not None:
         mixture = [(float(w), s) for w, s in zip(points.weight, found[1:], strict=True)]
-    return Learned(evidence, theta, check_optima(state["optima"], theta.shape), found[0], mixture, points)
+    optima = check_optima(state["optima"], theta.shape)
+    weight = float(numbers(np.float64(state.get("weight", 1.0)), "the weight of a direction"))
+    return Learned(evidence, theta, optima, found[0], mixture, points, weight)
 
 
 def check_theta(owner: str, theta: Any, names: tuple[str, ...]) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, Self
 
@@ -18,7 +19,17 @@ from preflearn.data.pair_table import warn_before_learning
 from preflearn.exceptions import DataWarning, PreflearnWarning, Setting
 from preflearn.inference.contract import Method, Warm
 from preflearn.inference.ep import EP
-from preflearn.inference.evidence import METHODS, Evidence, Learned, Search, Solution, Starts, check_theta, learn
+from preflearn.inference.evidence import (
+    METHODS,
+    Evidence,
+    Learned,
+    Search,
+    Solution,
+    Starts,
+    check_theta,
+    learn,
+    updated,
+)
 from preflearn.inference.laplace import Laplace
 from preflearn.inference.search import HyperPrior
 from preflearn.items import as_items
@@ -63,7 +74,7 @@ class OfEvidence(BaseEstimator):
         self._learned, self.optima_ = learned, learned.optima
         self._solution: Solution = solution
         self.likelihood_, self.info_ = solution.likelihood, solution.info
-        self.log_evidence_ = evidence.with_judges(solution)
+        self.log_evidence_ = learned.log_evidence
         free = evidence.parameters
         self.theta_, self.bounds_, self.theta_names_ = learned.theta, free.bounds, free.names
         self.on_bags_ = not as_items(items).one_row_each
@@ -160,7 +171,7 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         known = self._choice.at(self._solution.problem)
         evidence = self._evidence_of(data, self._choose(together, data, known), self.likelihood_)
         evidence.hyperprior = self.hyperprior_
-        self._take_over(evidence, data)
+        self._take_over(evidence, data, self._learned)
         improve = hyperparameters == "improve" and self.hyperparameters != "fixed"
         free = evidence.parameters
         improve = improve and (len(free) > 0 or evidence.reliability is not None)
@@ -168,15 +179,22 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         same = free.names == self.theta_names_
         points = self._learned.points if same and not improve else None
         first = Starts([free.theta], free.bounds) if improve else None
-        self._learn(together, data, evidence, first, self._generator(), points)
+        before, empty = self._learned, replace(evidence)
+
+        def again(direction: Learned) -> Evidence:
+            one = replace(empty)
+            self._take_over(one, data, direction)
+            return one
+
+        self._learn(together, data, evidence, first, self._generator(), points, None if improve else (before, again))
         return self
 
-    def _take_over(self, evidence: Evidence, data: Statements) -> None:
+    def _take_over(self, evidence: Evidence, data: Statements, known: Learned) -> None:
         """Start from what is known: cells that were there before start where they were."""
         before = self.comparisons_
         counted = slice(None) if before.weight is None else np.flatnonzero(before.weight)
         g = np.zeros(evidence.seen.n_cells)
-        g[data.cell[: len(before)][counted]] = self._solution.posterior.g[self._statements.cell[counted]]
+        g[data.cell[: len(before)][counted]] = known.solution.posterior.g[self._statements.cell[counted]]
         evidence.warm = Warm(g)
 
     def _evidence_of(self, data: Statements, choice: Choice, likelihood: Any) -> Evidence:
@@ -193,13 +211,25 @@ class PreferenceModel(OfEvidence, UtilityPosterior, ABC):
         return Evidence(problem, likelihood, data.seen, method, about=choice)
 
     def _learn(
-        self, X: Comparisons, data: Statements, evidence: Evidence, first: Starts | None, rng: Any, points: Any = None
+        self,
+        X: Comparisons,
+        data: Statements,
+        evidence: Evidence,
+        first: Starts | None,
+        rng: Any,
+        points: Any = None,
+        known: tuple[Learned, Callable[[Learned], Evidence]] | None = None,
     ) -> None:
-        """Choose hyperparameters from the given starts, infer, and keep what prediction needs."""
+        """Choose hyperparameters from the given starts, infer, and keep what prediction needs.
+
+        Of an update ``known`` is what was learned before, and the evidence to start from in one of its directions.
+        """
         n_points = 0 if first is None else self._n_points(evidence)
         seed = 0 if rng is None or not n_points else int(rng.integers(2**31))
         search = self._search(X, data, evidence)
         learned = learn(evidence, first, n_points=n_points, seed=seed, points=points, search=search)
+        if known is not None:
+            learned = updated(known[0], learned, known[1])
         self._keep(X, data, learned)
         self._warn(learned.points)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from types import MethodType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.fields import check_count
-from preflearn.inference.evidence import Solution
+from preflearn.inference.evidence import Learned, Solution
 from preflearn.inference.independent import DENSE
 from preflearn.items import as_items
 from preflearn.linalg import distinct_numbers, draw_normal, few_threads, generator
@@ -142,8 +143,10 @@ class UtilityPosterior(OfStatements):
     A fitted one has ``_mixture``, weighted solutions at one or several points of the hyperparameters.
     """
 
+    _learned: Learned
     _mixture: list[tuple[float, Solution]]
     _reliability: tuple[FloatArray, FloatArray] | None = None  # of every judge, and its deviation
+    _reliable: list[tuple[FloatArray, FloatArray]]  # the same in each solution of the mixture, where there are any
     _dense: float = DENSE  # independent latents up to which they are factored as one matrix
 
     @_OfUtilities
@@ -382,10 +385,32 @@ class UtilityPosterior(OfStatements):
 
     @property
     def reliabilities(self) -> dict[Any, float] | None:
-        """Reliability of each judge by name; None where none were learned."""
+        """Reliability of each judge by name, in the more probable direction; None where none were learned."""
         if self._reliability is None:
             return None
-        return dict(zip(self.judges_.tolist(), self._reliability[0].tolist(), strict=True))
+        return dict(zip(self.judges_.tolist(), self._reliable[0][0].tolist(), strict=True))
+
+    @property
+    def reverse_probability_(self) -> float:
+        """Probability that about the reverse of the more probable ranking is right; 0 where judges leave no doubt."""
+        check_is_fitted(self)
+        reverse = self._learned.reverse
+        return 0.0 if reverse is None else reverse.weight
+
+    def in_likely_direction(self) -> Self:
+        """Return the model as if the more probable of two rankings, one about the reverse of the other, were right.
+
+        No answer of judges whose reliability is not known decides between these. The model itself where there is one.
+        """
+        check_is_fitted(self)
+        if self._learned.reverse is None:
+            return self
+        new = copy(self)
+        n = len(self._learned.mixture)
+        new._mixture = [(w / self._learned.weight, s) for w, s in self._mixture[:n]]
+        new._reliable, new._reliability = self._reliable[:n], self._reliable[0]
+        new._learned = replace(self._learned, weight=1.0, reverse=None)
+        return new
 
     def newcomer_variance(self, X: Comparisons, *, judge: bool = True) -> FloatArray:
         """Return the prior variance (m,) that a cluster, and a ``judge``, that was never seen adds to differences."""
@@ -527,7 +552,8 @@ class UtilityPosterior(OfStatements):
         )
         answers = self._moments(rows, len(X), variances=variances)
         if asked is not None and self._reliability is not None:
-            answers = [_as_reliable(*self._reliability, asked, part) for part in answers]
+            every = zip(self._reliable, answers, strict=True)
+            answers = [_as_reliable(*reliable, asked, part) for reliable, part in every]
         return [part._replace(mean=sign * part.mean) for part in answers]
 
     def _rows_of_pairs(self, X: Comparisons) -> tuple[Rows, FloatArray]:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
 from preflearn.data.pair_table import warn_before_learning
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, DataWarning
 from preflearn.inference.contract import Observed, Query
 from preflearn.inference.ep import EP
 from preflearn.inference.evidence import (
@@ -35,8 +35,8 @@ from preflearn.models._model_state import choice_again, choice_state, hyperprior
 from preflearn.models._observations import Statements, read, with_kernel_rows
 from preflearn.models._preference import PreferenceModel, warn_few_points, warn_only_noise, warn_unfinished
 from preflearn.models._sum_of_terms import Choice, choose, search_by_functions, search_from_rough_optima
-from preflearn.models._utility_answers import LeftOut, without_comparisons, without_items, without_judges
-from preflearn.models.ranking import share_ties
+from preflearn.models._utility_answers import LeftOut, Mixture, without_comparisons, without_items, without_judges
+from preflearn.models.ranking import Part, mix, share_ties
 from preflearn.operators import FloatArray
 from preflearn.terms.circles import circle_variance
 from preflearn.terms.reliability import Reliability
@@ -47,6 +47,7 @@ MANY_ITEMS, MANY_DRAWS, FEW_DRAWS = (
     4_000,
     400,
 )  # draws over which places of so many items, and of more, are counted
+DOUBT, HALF = 0.05, 0.5  # probability of the reverse that is warned of; reliability from which a judge is careful
 RELIABILITY = 0.1  # deviation of the reliabilities of judges of one kind a priori
 
 
@@ -101,7 +102,8 @@ class PreferenceGP(PreferenceModel):
         adds own preferences that start at that share.
     judge_reliability : bool, default=False
         Whether some judges follow the utilities more closely than others: z = s x with one s per judge, around 1 for
-        most judges, near 0 for a judge who answers by chance and around -1 for a contrary one. With
+        most judges, near 0 for a judge who answers by chance and around -1 for a contrary one. Where contrary judges
+        nearly balance the others answers are averages over two rankings, one about the reverse of the other. With
         ``hyperparameters="fixed"`` all are 1, with their prior deviation.
     side : bool or "judge", default=False
         Whether the first side has an advantage (home, white, the answer that is read first); "judge": each judge also
@@ -145,6 +147,9 @@ class PreferenceGP(PreferenceModel):
         between judges, where there is a ``judge_kernel``.
     reliability_, reliability_std_ : ndarray (n_judges,)
         Reliability of each judge and its deviation, with ``judge_reliability``.
+    reverse_probability_ : float
+        Probability that about the reverse of the more probable ranking is right, and contrary judges are: at most 1/2,
+        and 0 where reliabilities leave no doubt. All answers count both.
     side_effect_ : Effect
         Advantage of the first side in units of utility, its deviation and interval, with ``side``.
     covariate_effects_ : list of Effect
@@ -310,13 +315,13 @@ class PreferenceGP(PreferenceModel):
             evidence.reliability = Reliability(known, np.ones(len(data.judges)), RELIABILITY)
         return evidence
 
-    def _take_over(self, evidence: Evidence, data: Statements) -> None:
-        super()._take_over(evidence, data)
+    def _take_over(self, evidence: Evidence, data: Statements, known: Learned) -> None:
+        super()._take_over(evidence, data, known)
         if evidence.reliability is not None:
             place = {name: number for number, name in enumerate(self.judges_)}
-            known = self._learned.evidence.reliability or evidence.reliability
+            before = known.evidence.reliability or evidence.reliability
             where = np.array([place.get(name, -1) for name in data.judges], dtype=np.intp)
-            evidence.reliability = known.taken_over(evidence.reliability.judge, where)
+            evidence.reliability = before.taken_over(evidence.reliability.judge, where)
 
     def _generator(self) -> Any:
         return generator(self.random_state, "PreferenceGP")
@@ -355,18 +360,30 @@ class PreferenceGP(PreferenceModel):
 
     def _widen(self, data: Statements, learned: Learned) -> None:
         """Let answers be as uncertain as the reliabilities of judges are; every outcome is then a cell of its own."""
+        seen = Observed(data.seen.y, data.seen.weight, np.arange(len(data.seen.y)), len(data.seen.y))
+        self._answered = replace(data, rows=data.rows.part(data.seen.cell), seen=seen)
+        self._mixture, self._reliable = [], []
+        for one in learned.directions:
+            mixture, reliable = self._widened(data, one)
+            self._mixture += [(one.weight * w, s) for w, s in mixture]
+            self._reliable += [reliable] * len(mixture)
+        mean, variance = mix(
+            [Part(w, s, std**2, None) for (w, _), (s, std) in zip(self._mixture, self._reliable, strict=True)]
+        )
+        self._reliability = self._reliable[0] if learned.reverse is None else (mean, np.sqrt(variance))
+
+    def _widened(self, data: Statements, learned: Learned) -> tuple[Mixture, tuple[FloatArray, FloatArray]]:
+        """Return the solutions of one direction, as uncertain as judges are, and their reliabilities and deviations."""
         evidence = learned.evidence
         reliability = evidence.reliability
         assert reliability is not None
-        n, cell = len(reliability.value), data.seen.cell
+        n = len(reliability.value)
         # of Gaussian outcomes both methods find the same posterior
         refine = self.inference == "auto" and not evidence.likelihood.margins
         at = [(w, evidence.solved_by(EP(), s) if refine else s) for w, s in learned.mixture]
-        self._mixture = [(w, evidence.widened(s, data.rows)) for w, s in at]
-        seen = Observed(data.seen.y, data.seen.weight, np.arange(len(data.seen.y)), len(data.seen.y))
-        self._answered = replace(data, rows=data.rows.part(cell), seen=seen)
+        mixture = [(w, evidence.widened(s, data.rows)) for w, s in at]
         variance = np.zeros(n)
-        for w, s in self._mixture:
+        for w, s in mixture:
             part, place = s.problem.layout.of_groups(
                 len(s.problem.terms) - 1, s.problem.parts["reliability"].about(), n
             )
@@ -378,7 +395,7 @@ class PreferenceGP(PreferenceModel):
             variance += w * (s.posterior.moments(query)[1] + (error.size * reliability.value) ** 2)
         if reliability.spread is not None:  # the most there is where it is not known which kind a judge is
             variance = np.maximum(variance, reliability.spread**2)
-        self._reliability = reliability.value, np.sqrt(variance)
+        return mixture, (reliability.value, np.sqrt(variance))
 
     def _file_state(self) -> dict[str, Any]:
         """Return what model files keep: comparisons, kernels, parameters, and a few numbers for each comparison."""
@@ -406,6 +423,17 @@ class PreferenceGP(PreferenceModel):
     def _warn(self, points: Any) -> None:
         owner = type(self).__name__
         warn_unfinished(owner, self._learned.evidence.method.name, [s.info for _, s in self._mixture], self.likelihood_)
+        reverse = self._learned.reverse
+        if reverse is not None and reverse.weight >= DOUBT:
+            s, p = self._reliable[0][0], reverse.weight
+            one, other = np.sum(s > HALF), np.sum(s < -HALF)
+            DataWarning(code="judges-contradict", owner=owner).warn(
+                f"{one} of {len(s)} judges {'answers' if one == 1 else 'answer'} the opposite of {other} "
+                f"other{'' if other == 1 else 's'}. Two rankings, one about the reverse of the other, explain the "
+                f"comparisons, with probabilities of {1 - p:.0%} and {p:.0%}; answers count both",
+                "Leave out the judges who are wrong, if you know them",
+                "add comparisons of known outcome without a judge",
+            )
         if points is not None:
             warn_few_points(owner, self.n_points, points.effective_size)
         elif self.optima_:
@@ -495,12 +523,18 @@ class PreferenceGP(PreferenceModel):
                 return share_ties(without_comparisons(self._mixture, data, X))
             if by == "judge":
                 # a judge of reliability 1: what was learned about this one's reliability is left out
-                seen = self._learned.evidence.observed
-                halves = len(seen.y) // len(self._statements.seen.y)
-                data = replace(self._statements, seen=seen, judge=np.tile(cast(Any, self._statements.judge), halves))
-                return share_ties(without_judges(self._learned.mixture, data, X))
+                return share_ties(
+                    np.sum([one.weight * self._without_judges(one) for one in self._learned.directions], axis=0)
+                )
             first, second = without_items(self._mixture, data, X)
         return LeftOut(share_ties(first), share_ties(second))
+
+    def _without_judges(self, learned: Learned) -> FloatArray:
+        """Return probabilities without any comparison of the same judge, in one direction."""
+        seen = learned.evidence.observed
+        halves = len(seen.y) // len(self._statements.seen.y)
+        data = replace(self._statements, seen=seen, judge=np.tile(cast(Any, self._statements.judge), halves))
+        return without_judges(learned.mixture, data, self.comparisons_)
 
 
 def _started(evidence: Evidence, start: Mapping[str, Any] | None, *, hold: bool) -> tuple[FloatArray, FloatArray]:

@@ -18,21 +18,26 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.interpolate import CubicSpline
-from scipy.special import logsumexp, softmax
+from scipy.interpolate import CubicSpline, PPoly
+from scipy.special import betaln, logsumexp, softmax, xlogy
 
 from preflearn.exceptions import DataError
 from preflearn.terms import Asked, FloatArray, Given, IntArray, Own, Rows, Seen, Term
 
-# Careful, careless and contrary judges: their reliability, and how many judges of each have been seen at first.
-CENTRES, BEFORE = np.array([1.0, 0.0, -1.0]), np.array([1.0, 1.0, 0.5])
+CENTRES = np.array([1.0, 0.0, -1.0])  # reliability of careful, careless and contrary judges
+# How many judges have been seen at first: careless ones and others; of these, careful and contrary ones.
+CARELESS, LOOKING = (1.0, 1.5), (16.0, 2.0)
 SURE = 1.0  # judges who have shown the usual deviation before: one says next to nothing
+HOPELESS = -12.0  # log odds of the reverse, judges taken for what they most probably are, that need no closer look
 START = 0.5  # deviation at which a search starts: anybody may still be anything
 DEVIATIONS = np.geomspace(0.04, 0.6, 8)  # of the judges of a kind: with larger ones there would be no kinds
 NODES = np.linspace(-3.0, 3.0, 25)  # of s, between which what outcomes say of it is a cubic
+FINE = np.linspace(NODES[0], NODES[-1], 241)  # of s, where it is summed over
 COMMON = 64  # directions of x, the least known ones, that are integrated over for each judge
 WIDE, GRID, ZOOMS = 1.0, 9, 4  # of the logarithm of a factor of all reliabilities: first half width, points, and grids
 LEARNING, LEARNED = 300, 1e-6  # steps to the most probable shares, and the change of one that ends them
+ROUNDS, STEEPEST, TINY = 30, 1.5, 1e-300  # of the power method; size of a reliability to start from; not zero
+ALIKE = 0.7  # cosine from which reliabilities, or these and the reverse of others, are about the same
 UNKNOWN = 1e-3  # share of what is known of a reliability that is then taken to be known before
 STEPS, LONGEST, SMALL = 30, 0.5, 1e-7  # Newton's steps to the most probable reliability of each kind, and their length
 HALVINGS, PROMISED = 12, 0.01  # of a step that leads down; nats by which the last step may still gain, which are added
@@ -79,6 +84,7 @@ class Reliability:
     deviation: float = START  # of the judges of a kind
     shares: tuple[float, ...] = FIRST_SHARES  # of the kinds
     size: float = 0.0  # deviation of the logarithm of the factor that all reliabilities have in common
+    reverse: float = -np.inf  # log odds of the reverse: how much more probable the prior makes it
 
     @property
     def scale(self) -> FloatArray:
@@ -102,9 +108,14 @@ class Reliability:
         """Return the same judges as a search starts from them: anybody may still be anything."""
         return replace(self.at(self.value), deviation=START, shares=FIRST_SHARES)
 
+    def reversed(self) -> Reliability:
+        """Return the same judges if utilities were the reverse: careful ones are then contrary."""
+        return replace(self, value=-self.value, shares=self.shares[::-1], reverse=-self.reverse)
+
     def at(self, value: FloatArray) -> Reliability:
         """Return other reliabilities of the same judges, which are taken for known."""
-        return replace(self, value=value, spread=None, before=None, size=0.0)
+        new = replace(self, value=value, spread=None, before=None, size=0.0)
+        return replace(new, reverse=replace(new, value=-value).log_prior()[0] - new.log_prior()[0])
 
     @property
     def state(self) -> FloatArray:
@@ -157,6 +168,23 @@ class Reliability:
         """Return derivatives by the reliabilities from those by the s of every outcome."""
         n = self.value.shape[0]
         return np.asarray(np.bincount(np.where(self.judge < 0, n, self.judge), by_scale, minlength=n + 1)[:n])
+
+    def agreement(self, system: Any, seen: Any, likelihood: Any) -> FloatArray:
+        """Return reliabilities, of mean square 1, that raise the evidence most where utilities hardly differ.
+
+        Near x = 0 the evidence is 1/2 s'Qs, Q = (r'A K A'r of every two judges) with r the slopes of log p(y | z) at
+        z = 0: the leading eigenvector, by the power method, each round at the price of a product with the prior
+        covariance. Where half of the judges are contrary a search that starts with all alike sees nothing.
+        """
+        plain = seen.scaled(None)
+        r = plain.weight * likelihood.log_density(plain.y, np.zeros(len(plain.y))).first
+        s = np.random.default_rng(0).normal(size=len(self.value))
+        for _ in range(ROUNDS):
+            x = system.forward(system.back(plain.sums(np.append(s, 0.0)[self.judge] * r)))
+            s = self.pull(r * plain.see(x))
+            s /= max(float(np.sqrt(np.mean(s**2))), TINY)
+        # of the two signs the one by which most judges are careful
+        return np.asarray(np.clip(s if s.sum() >= 0 else -s, -STEEPEST, STEEPEST))
 
     def judge_evidence(self, seen: Any, solution: Any) -> JudgeEvidence:
         """Return what every judge's outcomes say of s, given those of all others.
@@ -214,7 +242,16 @@ class Reliability:
         before = np.maximum(precision - (own * kinds.I).sum(axis=1), UNKNOWN * precision)
         spread = (before + known.given / factor**2) ** -0.5
         new = replace(self, value=value, spread=spread, before=before**-0.5, deviation=deviation)
-        return replace(new, shares=tuple(shares.tolist()), size=size), factor
+        # the posterior of (u, s) and that of (-u, -s) differ in the prior of s alone
+        right, _, contrary = own.sum(axis=0)
+        a, b = LOOKING
+        reverse = float(betaln(contrary + a, right + b) - betaln(right + a, contrary + b))
+        if reverse > HOPELESS:
+            surest = int(np.argmax(known.given * np.square(value)))
+            kinds_of = _of_kinds(curve, factor, surest, float(value[surest]))
+            one, other = (logsumexp(_over_shares(part, self.usual)) for part in (kinds_of, kinds_of[:, :, ::-1]))
+            reverse = float(other - one)
+        return replace(new, shares=tuple(shares.tolist()), size=size, reverse=reverse), factor
 
     def log_evidence(self, seen: Any, x: FloatArray, variance: FloatArray, likelihood: Any) -> float:
         """Return what to add to the evidence given these distributions to get that of outcomes and judges together.
@@ -240,6 +277,12 @@ class Reliability:
         ]
         counted = 0.5 * (expected(self.value + self.spread) + expected(self.value - self.spread))
         return float((logsumexp(parts, axis=0) - counted).sum())
+
+
+def alike(one: FloatArray, other: FloatArray) -> bool:
+    """Return whether two sets of reliabilities, or one and the reverse of the other, are about the same."""
+    size = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return abs(float(one @ other)) >= ALIKE * size > 0.0
 
 
 def _integrated(y: FloatArray, weight: FloatArray, x: FloatArray, F: FloatArray, likelihood: Any) -> FloatArray:
@@ -317,7 +360,10 @@ def _shares(evidence: FloatArray) -> tuple[FloatArray, FloatArray]:
     shares = np.tile(np.array(FIRST_SHARES), (len(evidence), 1))
     for _ in range(LEARNING):
         own = softmax(np.log(shares)[:, None] + evidence, axis=2)
-        last, shares = shares, (own.sum(axis=1) + BEFORE) / (evidence.shape[1] + BEFORE.sum())
+        right, careless, contrary = own.sum(axis=1).T
+        none = (careless + CARELESS[0]) / (evidence.shape[1] + sum(CARELESS))
+        careful = (right + LOOKING[0]) / (right + contrary + sum(LOOKING))
+        last, shares = shares, np.column_stack([(1 - none) * careful, none, (1 - none) * (1 - careful)])
         if np.abs(shares - last).max() <= LEARNED:
             break
     return shares, own
@@ -326,15 +372,55 @@ def _shares(evidence: FloatArray) -> tuple[FloatArray, FloatArray]:
 def _evidence(kinds: Kinds, usual: float) -> FloatArray:
     """Return the log evidence of all judges for every deviation of a kind, with its prior; shares by Laplace's method.
 
-    These are parameters as log odds to the last kind.
+    These are parameters as log odds: of careless judges, and of careful ones among the others.
     """
     evidence = kinds.evidence(DEVIATIONS[:, None, None])
     shares, own = _shares(evidence)
-    among = own.transpose(0, 2, 1) @ own - (evidence.shape[1] + BEFORE.sum()) * shares[:, :, None] * shares[:, None, :]
-    curvature = np.linalg.eigvalsh((among + np.diag(BEFORE))[:, :-1, :-1])
-    total = logsumexp(np.log(shares)[:, None] + evidence, axis=2).sum(axis=1) + np.log(shares) @ BEFORE
+    none = shares[:, 1]
+    careful = shares[:, 0] / (1 - none)
+    right, careless, contrary = np.moveaxis(own, 2, 0)
+    # minus the second derivatives: what is expected of a complete census less what is not known of each judge
+    slope = right * (1 - careful)[:, None] - contrary * careful[:, None]
+    looking = (right + contrary).sum(axis=1) + sum(LOOKING)
+    ends = right * np.square(1 - careful)[:, None] + contrary * np.square(careful)[:, None]
+    H = np.empty((len(shares), 2, 2))
+    H[:, 0, 0] = none * (1 - none) * (evidence.shape[1] + sum(CARELESS)) - (careless * (1 - careless)).sum(axis=1)
+    H[:, 1, 1] = careful * (1 - careful) * looking - (ends - slope**2).sum(axis=1)
+    H[:, 0, 1] = H[:, 1, 0] = (careless * slope).sum(axis=1)
+    total = logsumexp(np.log(shares)[:, None] + evidence, axis=2).sum(axis=1)
+    total += np.log(np.column_stack([none, 1 - none])) @ CARELESS
+    total += np.log(np.column_stack([careful, 1 - careful])) @ LOOKING
     # a flat direction has deviation 1
-    total -= 0.5 * np.log(np.maximum(curvature, 1.0)).sum(axis=1)
+    total -= 0.5 * np.log(np.maximum(np.linalg.eigvalsh(H), 1.0)).sum(axis=1)
+    return np.asarray(total - SURE * (np.log(DEVIATIONS) + 0.5 * (usual / DEVIATIONS) ** 2))
+
+
+def _of_kinds(curve: FloatArray, factor: float, surest: int, value: float) -> FloatArray:
+    """Return the log evidence of every judge being of each kind, (deviations, judges, kinds), by a sum over s.
+
+    One direction is that in which s of the ``surest`` judge has the sign of its ``value``; where others say little
+    about the items, what these say about that judge alone would not tell.
+    """
+    height = PPoly(curve, NODES)(FINE)  # (s, judges)
+    height[value * FINE < 0, surest] = -np.inf
+    top = height.max(axis=0)
+    away = (factor * FINE - CENTRES[:, None]) / DEVIATIONS[:, None, None]
+    density = softmax(-0.5 * away**2, axis=2)  # (deviations, kinds, s)
+    found = np.einsum("dks,sj->djk", density, np.exp(height - top))
+    return np.asarray(np.log(np.maximum(found, TINY)) + top[:, None])
+
+
+def _over_shares(evidence: FloatArray, usual: float) -> FloatArray:
+    """Return the log evidence of all judges for every deviation of a kind, with its prior, averaged over shares.
+
+    Exact, but for a constant, where the kind of every judge is known.
+    """
+    shares, own = _shares(evidence)
+    right, careless, contrary = own.sum(axis=1).T
+    total = logsumexp(np.log(shares)[:, None] + evidence, axis=2).sum(axis=1)
+    total -= xlogy(own.sum(axis=1), shares).sum(axis=1)
+    total += betaln(careless + CARELESS[0], right + contrary + CARELESS[1])
+    total += betaln(right + LOOKING[0], contrary + LOOKING[1])
     return np.asarray(total - SURE * (np.log(DEVIATIONS) + 0.5 * (usual / DEVIATIONS) ** 2))
 
 
