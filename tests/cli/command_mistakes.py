@@ -54,6 +54,25 @@ COMMANDS = {
     "suggest: too many": (None, ["suggest", "matches.csv", "-n", "100000"], ["-n is 100000", "1,000", "Ask again"]),
     "suggest: best of none": (None, ["suggest", "matches.csv", "--best", "0"], ["--best is 0", "from 1 to 11"]),
     "suggest: best of all": (None, ["suggest", "matches.csv", "--best", "12"], ["12 items", "from 1 to 11"]),
+    "forecast: points": (None, ["forecast", "bt.preflearn", "pairs.csv", "--points", "3,1"], ["--points", "3,1,0"]),
+    "forecast: level": (None, ["forecast", "bt.preflearn", "pairs.csv", "--level", "9"], ["--level is 9", "0 and 1"]),
+    "forecast: one file": (None, ["forecast", "matches.csv", "matches.csv"], ["DATA and as FIXTURES", "games to come"]),
+    "forecast: model of a model": (
+        None,
+        ["forecast", "bt.preflearn", "pairs.csv", "--model", "gp"],
+        ["bt.preflearn", "model already", "Leave out --model"],
+    ),
+    "forecast: no probabilities": (
+        None,
+        ["forecast", "names.preflearn", "pairs.csv"],
+        ["names.preflearn", "no probabilities", "Give a table of results"],
+    ),
+    "forecast: a stranger": (
+        write("bad.csv", "first,second\nC01,C99\n"),
+        ["forecast", "bt.preflearn", "bad.csv"],
+        ["bad.csv, line 2", '"C99"', "known items"],
+    ),
+    "rank: title of no report": (None, [*RANK, "--title", "x"], ["--title", "Add --report FILE"]),
     "inspect: clusters": (None, ["inspect", "matches.csv", "--clusters", "99"], ["--clusters is 99", "from 2 to 12"]),
     "inspect: one cluster": (None, ["inspect", "matches.csv", "--clusters", "1"], ["--clusters is 1", "from 2 to 12"]),
     "compare: components of names": (

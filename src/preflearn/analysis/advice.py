@@ -75,6 +75,7 @@ class _Case:
 
     analysis: Analysis
     ranking: Ranking
+    home: bool = False  # whether sides are home and away, and so nobody's choice
 
     @property
     def data(self) -> Comparisons:
@@ -105,9 +106,12 @@ class _Case:
         return camps(self.ladder, self.limits)
 
 
-def advise(analysis: Analysis, ranking: Ranking) -> list[Advice]:
-    """Return what should be known before a ranking is trusted, the gravest first."""
-    case = _Case(analysis, ranking)
+def advise(analysis: Analysis, ranking: Ranking, *, home: bool = False) -> list[Advice]:
+    """Return what should be known before a ranking is trusted, the gravest first.
+
+    ``home`` says that sides are home and away, which nobody can choose.
+    """
+    case = _Case(analysis, ranking, home)
     return [one for warning in WARNINGS for one in warning(case)]
 
 
@@ -346,13 +350,20 @@ def _side(case: _Case) -> list[Advice]:
     low = low if effect.low * effect.high > 0 else 0.0
     answers = case.analysis.model.likelihood_.probability(np.array([abs(effect.estimate), low, high]), np.zeros(3))
     odds, least, most = (_odds(won, lost) for won, _, lost in answers)
+    named = {"first": "home", "second": "away"}[side] if case.home else side
     text = (
-        f"The {side} of the two sides wins more often than the items explain: odds of "
-        f"{odds} to 1 between equal items ({least} to {most}). Places and "
-        "probabilities are without that advantage. Where sides can be chosen, put them in random order; where they "
-        "cannot, as in a league, each item should be first about as often as second."
+        f"The {named} side wins more often than the items explain: odds of {odds} to 1 between equal items "
+        f"({least} to {most}). Places and probabilities are without that advantage."
     )
-    return [Advice("side", text)]
+    if case.home or _sides_are_balanced(case.data, case.limits):
+        return [Advice("side", text)]
+    return [Advice("side", f"{text} Put the two sides in random order.")]
+
+
+def _sides_are_balanced(data: Comparisons, limits: Limits) -> bool:
+    """Return whether items are first about as often as second, as in a schedule or in random order."""
+    first, second = (np.bincount(side, data.weight, data.n_items) for side in (data.first, data.second))
+    return bool(np.abs(first - second).sum() <= limits.sides_balanced * (first + second).sum())
 
 
 def _odds(won: float, lost: float) -> str:

@@ -224,9 +224,7 @@ def _by_evidence(reading: Reading, data: Comparisons, learning: Learning, seed: 
     from preflearn.analysis.ranker import rank_comparisons
 
     with progress("Learning") as tell, about(reading.source):
-        result = rank_comparisons(
-            data, reading.notes, reading.encoder, model=learning.model or "auto", random_state=seed, progress=tell
-        )
+        result = rank_comparisons(reading, model=learning.model or "auto", random_state=seed, progress=tell)
     warned = [("Warning", one.worded(dialect_for(fit))) for one in result.warnings]
     facts([("Model", f"{result.ladder.why}."), *warned])
     return result.model

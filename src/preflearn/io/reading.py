@@ -26,7 +26,7 @@ from preflearn.io.preflib import preflib_rankings
 from preflearn.io.ranking_tables import Pairs, ranked_pairs, read_rankings
 from preflearn.io.read_options import Options
 from preflearn.io.repeats import without_copies
-from preflearn.io.roles import BESIDE, OF_LABELS
+from preflearn.io.roles import BESIDE, OF_LABELS, says_home
 from preflearn.io.svmlight import parse_svmlight
 from preflearn.io.table import Table, is_absent
 
@@ -75,6 +75,11 @@ class Reading:
 
     def __str__(self) -> str:
         return "\n".join(self.notes)
+
+    @property
+    def has_home_side(self) -> bool:
+        """Whether the names of the two columns say that sides are home and away, which nobody can choose."""
+        return any(says_home(self.columns.get(role, "")) for role in ("first", "second"))
 
 
 def read_preferences(
