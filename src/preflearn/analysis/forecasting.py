@@ -24,7 +24,7 @@ POINTS = (3.0, 1.0, 0.0)  # of a win, a tie and a loss
 class Forecast:
     """Fixtures with the probabilities of their outcomes, and the final table; printing it shows both.
 
-    Attributes
+    Parameters
     ----------
     first, second : ndarray (n_fixtures,)
         The two sides of each fixture.
