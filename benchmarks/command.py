@@ -2,13 +2,14 @@
 
     python -m benchmarks.command [--small] [--repeats 3]
 
-CPU time is what a person waits for on an idle machine, if libraries use one thread (``OMP_NUM_THREADS=1``); other work on
-the machine changes it little. The yardstick is the import of the scientific libraries by the same Python. Comparisons are of random pairs, with
-standard normal utilities and logistic noise; features are two numbers, one of them the utility with noise, and a word.
-Judges are ten, who call small differences a tie; with tastes each has a utility of its own beside the common one.
-Circles are those of two smooth functions of the features, as strong as the utility; rough ones are drawn from the skew
-kernel of six other features, with a length scale of two of their deviations, 100 judges and ties; the same with few
-pairs that are asked about again and again, by 30 judges of different tastes.
+CPU time is what a person waits for on an idle machine, if libraries use one thread (``OMP_NUM_THREADS=1``); other
+work on the machine changes it little. The yardstick is the import of the scientific libraries by the same Python.
+Comparisons are of random pairs, with standard normal utilities and logistic noise; features are two numbers, one of
+them the utility with noise, and a word. Judges are ten, who call small differences a tie; with tastes each has a
+utility of its own beside the common one. Circles are those of two smooth functions of the features, as strong as the
+utility; rough ones are drawn from the skew kernel of six other features, with a length scale of two of their
+deviations, 100 judges and ties; the same with few pairs that are asked about again and again, by 30 judges of
+different tastes.
 """
 
 from __future__ import annotations

@@ -217,10 +217,10 @@ def private_parts(node: ast.Import | ast.ImportFrom, name: str):
     for alias in node.names:
         parts = [*name.split("."), alias.name] if isinstance(node, ast.ImportFrom) else alias.name.split(".")
         if parts[0] == "preflearn":
-            owners = (parts[1:k] for k, part in enumerate(parts) if part.startswith("_") and part[1:2] != "_")
-            yield from (
-                tuple(owner[:-1] if SRC.joinpath(*owner).with_suffix(".py") in FILES else owner) for owner in owners
-            )
+            for place, part in enumerate(parts):
+                if part.startswith("_") and not part.startswith("__"):
+                    owner = tuple(parts[1:place])
+                    yield owner[:-1] if SRC.joinpath(*owner).with_suffix(".py") in FILES else owner
 
 
 def test_modules_with_an_underscore_are_imported_inside_their_package_only():
