@@ -118,7 +118,7 @@ COMMANDS = {
     "columns: the same column": (
         None,
         [*RANK, "--columns", "winner=winner,loser=winner"],
-        ["matches.csv, line 2", "against itself", "different columns"],
+        ["matches.csv, line 2", "compared with itself", "different columns"],
     ),
     "columns: half": (None, [*RANK, "--columns", "first=winner"], ["--columns", "second is not", "Name both"]),
     "columns: option twice": (
@@ -187,7 +187,7 @@ COMMANDS = {
     "predict: several outputs": (
         columns_model,
         ["predict", "columns.preflearn", "test.txt"],
-        ["columns.preflearn", "2 columns of scores", "in Python"],
+        ["columns.preflearn", "2 scores for each row", "in Python"],
     ),
     "fit: kernel of gp": (
         None,
@@ -212,7 +212,7 @@ COMMANDS = {
     "fit: validation without qid": (
         write("b.txt", "1 1:1\n0 2:1\n"),
         ["fit", "train.txt", "--save", "m", "--validation", "b.txt"],
-        ["b.txt", "qid in each line", "in both"],
+        ["b.txt", "qid in each line", "Add it to both"],
     ),
     "fit: validation and alpha": (
         None,
@@ -252,7 +252,7 @@ COMMANDS = {
     "compare: too few pairs": (
         write("b.csv", WINS + "a,b\nb,a\n"),
         ["compare", "b.csv", "bradley-terry", "thurstone"],
-        ["b.csv", "same two items", "Give comparisons of others"],
+        ["b.csv", "same two items", "Give comparisons of other items"],
     ),
     "compare: ties only": (write("b.csv", TIES), ["compare", "b.csv"], ["b.csv", "all comparisons are ties", "Give"]),
     "evaluate: by item": (None, ["evaluate", "matches.csv", "--by", "item"], ["--by item", "--items ITEMS"]),
@@ -294,7 +294,7 @@ COMMANDS = {
     "evaluate: rows of one group": (
         write("b.txt", "1 qid:1 1:1\n0 qid:1 2:1\n"),
         ["evaluate", "b.txt", "--model", "rankrls"],
-        ["b.txt", "one group", "Give two (qid) or more"],
+        ["b.txt", "one group", "Give two groups (qid)"],
     ),
     "evaluate: against without a model": (
         None,
@@ -358,7 +358,7 @@ COMMANDS = {
     "predict: an item with itself": (
         write("b.csv", "first,second\nC01,C01\n"),
         ["predict", "bt.preflearn", "b.csv"],
-        ["b.csv, line 2", "against itself"],
+        ["b.csv, line 2", "compared with itself"],
     ),
     "predict: half a pair": (
         write("b.csv", "first,second\nC01,C02\nC01,\n"),

@@ -248,17 +248,17 @@ def _circles(found: Rankability, limits: Limits = LIMITS) -> list[Advice]:
     if found.ordered:
         text = (
             f"One utility for each item does not explain how strong preferences are{along}: it explains {share}. The "
-            f"order of the items is still right, but predict single pairs (predict) where probabilities matter.{groups}"
+            f"order of the items is still right, but predict single pairs where probabilities matter.{groups}"
         )
     elif found.verdict == "cyclic":
         text = (
             f"Preferences run in circles{along}{cycle}, so places mean little: the best ranking explains {share}. "
-            f"Predict single pairs instead (predict).{groups}"
+            f"Predict single pairs instead.{groups}"
         )
     else:
         text = (
             f"Some preferences run in circles{along}{cycle}: a ranking explains {share}. Predict single "
-            f"pairs (predict) where it matters.{groups}"
+            f"pairs where it matters.{groups}"
         )
     return [Advice("circles", text)]
 

@@ -175,7 +175,7 @@ def forecast(
     Notes
     -----
     Probabilities of the fixtures are exact for the model. Each simulated season draws the utilities from their
-    posterior, then every outcome from the utilities, so that what is not known of an item counts in all of its games.
+    posterior, then every outcome from the utilities: an item that is better than estimated is so in all of its games.
     Equal points are put in random order. Strengths are those of the data: they do not change during the season.
     Costs O(m³) for m fixtures, at most 5,000.
 

@@ -1,4 +1,4 @@
-"""How far an analysis goes, and from where on it says so: every threshold that decides what is tried or said."""
+"""Every threshold that decides what an analysis tries, and what it reports."""
 
 from __future__ import annotations
 

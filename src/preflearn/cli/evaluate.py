@@ -80,7 +80,7 @@ def evaluate(
         raise DataError(f"--relevant is {relevant:g}; it must be a grade, such as 1.")
     if second is None:
         if is_model(first):
-            raise DataError(f"{first}: this is a model, and DATA to judge it on is missing: MODEL DATA.")
+            raise DataError(f"{first}: this is a model, and the data to test it on are missing. Give both: MODEL DATA.")
         from preflearn.cli import labels
 
         found = labels.look_for_labels(first, reading, [model])

@@ -153,7 +153,7 @@ def _rows(saved: Saved, data: str, reading: ReadOptions, *, need_labels: bool) -
     opened = open_source(data, "read_label_preferences") if found is None else found.table
     if opened is None or not isinstance(opened, Table):
         raise DataError(
-            f"{titled(data)}: the model says which labels suit a row, and this is no table of rows with features."
+            f"{titled(data)}: the model ranks labels for rows with features, and these are no such rows. Give a table."
         )
     options = Options("read_label_preferences", columns=reading.columns, missing="drop" if reading.drop else "error")
     if encoder is None:
@@ -256,7 +256,7 @@ def _no_probabilities(scores: LabelScores) -> list[str]:
 def check_folds(by: str, relevant: float | None = None) -> None:
     """Raise for options of cross-validation that only comparisons have."""
     if by != "pair":
-        raise DataError(f"--by {by} is for comparisons; of rows with labels each is held out once. Leave it out.")
+        raise DataError(f"--by {by} is for comparisons, and these are rows with labels. Leave it out.")
     if relevant is not None:
         raise DataError("--relevant is for grades, and rows with labels have none. Leave it out.")
 

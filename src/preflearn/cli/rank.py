@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 USAGE = "preflearn rank DATA [OPTIONS]"
 PRINTED = 30  # rows of a long table
-MODEL_COLUMN = 39  # where the words of a model start in the table of a ladder
+MODEL_COLUMN = 44  # where the words of a model start in the table of a ladder
 
 
 @Parameter(name="*")

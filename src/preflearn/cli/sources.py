@@ -272,7 +272,7 @@ def open_saved(path: Path, data: str | None = None) -> Saved:
     outputs = getattr(estimator, "_outputs", ())
     if outputs:
         raise DataError(
-            f"{path}: the model was trained on {outputs[0]} columns of scores, and the commands answer with one. "
+            f"{path}: the model predicts {outputs[0]} scores for each row, and the commands can use only one. "
             "Ask it in Python: preflearn.load(path).predict(rows)."
         )
     return Saved(path, estimator, notes)

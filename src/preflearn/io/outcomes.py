@@ -114,8 +114,8 @@ def _counted(how: str, titles: tuple[str, str], counts: list[float]) -> list[str
     if decided >= MANY and most >= NEARLY_ALL * decided:
         side = titles[int(counts[1] > counts[0])]
         notes.append(
-            f'Careful: "{side}" won {"every time" if most == decided else "nearly every time"}. If rows were not '
-            "written down by who won, answers depend on the side and say little about the items."
+            f'Careful: "{side}" won {"every time" if most == decided else "nearly every time"}. Unless the winner '
+            "was always written first, the side decides the answers, and they say little about the items."
         )
     return notes
 

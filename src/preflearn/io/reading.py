@@ -273,8 +273,8 @@ def read_with(
     if of_labels:
         raise DataError(code="role-of-label-tables", owner=options.owner).says(
             Setting("columns")
-            + f': "{of_labels[0]}" is for tables with features and the labels that suit them on each '
-            "row, and these are to be comparisons",
+            + f': the role "{of_labels[0]}" is for tables whose rows have features and labels, and comparisons '
+            "are wanted here",
             "Learn from such a table with " + Setting("label_model"),
         )
     found = open_source(source, options.owner, form)
@@ -446,7 +446,7 @@ def _without_self(
     same = np.flatnonzero(one.same(other)).tolist()
     if not same:
         return table, one, other
-    what = f'"{one[same[0]][:60]}" is set against itself ({len(same)} of {len(one)} rows)'
+    what = f'"{one[same[0]][:60]}" is compared with itself ({len(same)} of {len(one)} rows)'
     if len(same) == len(one):
         raise table.fail(same[0], code="only-self-comparisons-in-rows").says(
             what, "Check that the two sides are different columns"
