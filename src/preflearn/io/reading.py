@@ -329,7 +329,7 @@ def _of_svmlight(found: Content, items: Any, n_features: int | None, zero_based:
     ratings, grouped = parse_svmlight(found.data, name, n_features=n_features, zero_based=zero_based)
     groups = f"in {ratings.n_groups} groups (qid)" if grouped else "in one group, as no line has a qid"
     notes = (
-        FileNote(name, f"SVMlight, {len(ratings)} rows with {ratings.n_features} features {groups}."),
+        FileNote(name, f"SVMlight, {len(ratings):,} rows with {ratings.n_features:,} features {groups}."),
         "Outcomes: within a group, the row with the higher score (first number of the line) is preferred.",
     )
     return Reading(ratings, "svmlight", {}, notes, None, name)
@@ -379,7 +379,7 @@ def _of_rows(table: Table, layout: Layout, items: Any, options: Options) -> Read
         layout = replace(layout, features=())
     roles = layout.roles
     like = "" if layout.format is None or layout.format.scale is not None else f", as in files of {layout.format.name}"
-    rows = f"{len(table)} row{'s' if len(table) != 1 else ''}"
+    rows = f"{len(table):,} row{'s' if len(table) != 1 else ''}"
     notes: list[str] = [FileNote(table.source, f"{rows} with the layout {layout.name}{like}.")]
     repeats: list[str] = []
     if options.need_outcomes:
