@@ -58,8 +58,8 @@ def test_a_table_that_was_pasted_is_read_as_it_was_before(times: int) -> None:
     n_rows = 312 * times
     assert warned == [
         f"data frame: the whole table occurs {times} times, and {n_rows - 312:,} of {n_rows:,} rows are copies: they "
-        'repeat an earlier row in every column, "judge" among them (row 312 repeats row 0). Each counts once. If they are '
-        'further answers, keep them with repeated_rows="keep".'
+        'repeat an earlier row in every column, "judge" among them (row 312 repeats row 0). Each counts once. If they '
+        'are further answers, keep them with repeated_rows="keep".'
     ]
     assert f"Left out: {n_rows - 312:,} of {n_rows:,} rows that are copies of an earlier one." in notes
 
