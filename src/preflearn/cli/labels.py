@@ -225,7 +225,7 @@ def score_lines(scores: LabelScores) -> list[Line]:
         Line("kendall_tau", "Kendall tau", scores.tau, "mean of rows; 1 all as predicted, 0 chance, -1 reversed"),
     ]
     if scores.probable:
-        pair, first = "surprise at a pair, in nats; 0.693 is a coin", "surprise at the first label, in nats"
+        pair, first = "of pairs, in nats; guessing gives 0.693", "of the first label, in nats"
         lines.append(Line("log_loss", "log loss", scores.edges.log_loss, pair))
         lines.append(calibration_line(scores.edges.calibration_error))
         if scores.label_log_loss is not None:
@@ -342,5 +342,5 @@ def compare(found: Found, models: Sequence[str], folds: int, seed: int, *, as_js
     facts([("Folds", f"{some.edges.n_folds}, the same for all; held out are single rows")])
     right = ("tau", "label error", "log loss", "behind", "p")
     table([("model", "left"), *((name, "right") for name in right)], rows)
-    notes.append("behind: difference of the log losses, with its standard error; p by random signs of the rows.")
+    notes.append("behind: difference of log losses ± its standard error; p: sign-flip test over the rows.")
     facts([("Note", note) for note in notes])
