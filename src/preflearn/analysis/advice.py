@@ -27,7 +27,7 @@ from preflearn.structure import Rankability
 from preflearn.structure.circle_search import CLEAR, PRICE, chance
 from preflearn.structure.graph import wins_in_order
 from preflearn.structure.rankability import NOISE
-from preflearn.table_format import p_value, plural, short_number
+from preflearn.table_format import p_value, plural
 
 if TYPE_CHECKING:
     from preflearn.analysis.analyse import Analysis
@@ -447,11 +447,11 @@ def _few_comparisons(case: _Case) -> list[Advice]:
     rare = tuple(case.names[used[played[used] < few]])
     if not rare:
         return []
-    each = short_number(round(float(played[used].mean()), 1))
+    each = plural(round(float(played[used].mean()), 1), "time")
     were, places = ("was", "its place is") if len(rare) == 1 else ("were", "their places are")
     text = (
         f"{len(rare)} of {plural(len(used), 'item')} {were} compared fewer than {few} times ({first_few(rare, 5)}; on "
-        f"average {each} times): {places} little more than a guess. Compare again."
+        f"average {each}): {places} little more than a guess. Compare again."
     )
     return [Advice("few", text, rare)]
 

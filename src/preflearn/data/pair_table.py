@@ -209,7 +209,7 @@ def facts_of(data: Comparisons) -> dict[str, str]:
     each = f"{2 * len(data) / max(used, 1):.1f} times each on average"
     facts = {
         "items": f"{data.n_items:,} ({used:,} compared, {each}), {features}",
-        "comparisons": f"{len(data):,}, about {n_pairs:,} different pairs",
+        "comparisons": f"{len(data):,}, about {n_pairs:,} different pair{'s' * (n_pairs != 1)}",
         "outcomes": f"first side won {won:,}, second side {lost:,}",
         "ties": f"{len(data) - won - lost:,}",
         "repeats": repeats_text(data),
