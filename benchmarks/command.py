@@ -1,22 +1,24 @@
-"""How long a person waits for the command line: help, and a ranking from a CSV file, each in a new process.
+"""How much work the command line is: help, and a ranking from a CSV file, each in a new process, in seconds of CPU.
 
     python -m benchmarks.command [--small] [--repeats 3]
 
-The yardstick is the import of the scientific libraries by the same Python. Comparisons are of random pairs, with
-standard normal utilities and logistic noise; features are two numbers, one of them the utility with noise, and a word.
-Judges are ten, who call small differences a tie; with tastes each has a utility of its own beside the common one.
-Circles are those of two smooth functions of the features, as strong as the utility; rough ones are drawn from the skew
-kernel of six other features, with a length scale of two of their deviations, 100 judges and ties; the same with few
-pairs that are asked about again and again, by 30 judges of different tastes.
+CPU time is what a person waits for on an idle machine, if libraries use one thread (``OMP_NUM_THREADS=1``); other
+work on the machine changes it little. The yardstick is the import of the scientific libraries by the same Python.
+Comparisons are of random pairs, with standard normal utilities and logistic noise; features are two numbers, one of
+them the utility with noise, and a word. Judges are ten, who call small differences a tie; with tastes each has a
+utility of its own beside the common one. Circles are those of two smooth functions of the features, as strong as the
+utility; rough ones are drawn from the skew kernel of six other features, with a length scale of two of their
+deviations, 100 judges and ties; the same with few pairs that are asked about again and again, by 30 judges of
+different tastes.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -81,9 +83,10 @@ def write_rough(folder, first, second, rng):
 def seconds(command, folder, repeats):
     best = np.inf
     for _ in range(repeats):
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(command, cwd=folder, check=True, capture_output=True)
-        best = min(best, time.perf_counter() - start)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     return best
 
 

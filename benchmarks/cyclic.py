@@ -57,7 +57,6 @@ def job(order):
 
     from benchmarks import dense_gpgp
     from preflearn import Comparisons, PreferenceGP
-    from preflearn.models import _sum_of_terms
 
     warnings.simplefilter("ignore")
     X, (i, j, y), held = problem(order["n"], order["m"], order["ranked"], order["distinct"])
@@ -72,9 +71,8 @@ def job(order):
         theta, evidence, evaluations = dense_gpgp.fit(X, i, j, y, start, bounds)
         found = {"seconds": time.perf_counter() - begin, "evidence": evidence, "evaluations": evaluations}
     else:
-        if order["who"] == "all pairs":
-            _sum_of_terms.BASIS_FROM = _sum_of_terms.MANY_PAIRS = 10**9
-        model = PreferenceGP(utility, "logit", cyclic_kernel=kernel, n_restarts=0)
+        every = order["who"] == "all pairs"
+        model = PreferenceGP(utility, "logit", cyclic_kernel=kernel, exact=every, n_restarts=0)
         model.fit(Comparisons(X, i, j, y))
         found = {"seconds": time.perf_counter() - begin, "evidence": model.log_evidence_}
         found["evaluations"] = model.optima_[0].evaluations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from preflearn._version import __version__
 
 if TYPE_CHECKING:
-    from preflearn.analysis import RankingsBy, RankResult, rank, rank_by
+    from preflearn.analysis import Forecast, RankingsBy, RankResult, forecast, rank, rank_by
     from preflearn.data import Bags, Comparisons, LabelPreferences, Ratings
     from preflearn.files import load, save
     from preflearn.kernels import Nystroem, RandomFourier
@@ -34,6 +34,7 @@ __all__ = [
     "Bags",
     "BradleyTerry",
     "Comparisons",
+    "Forecast",
     "KPCRank",
     "KPCRankCV",
     "LabelPreferenceGP",
@@ -48,6 +49,7 @@ __all__ = [
     "RankingsBy",
     "Ratings",
     "__version__",
+    "forecast",
     "load",
     "rank",
     "rank_by",
@@ -62,8 +64,10 @@ _HOME = {
     "Ratings": "preflearn.data",
     "load": "preflearn.files",
     "save": "preflearn.files",
+    "Forecast": "preflearn.analysis",
     "RankResult": "preflearn.analysis",
     "RankingsBy": "preflearn.analysis",
+    "forecast": "preflearn.analysis",
     "rank": "preflearn.analysis",
     "rank_by": "preflearn.analysis",
     "Nystroem": "preflearn.kernels",

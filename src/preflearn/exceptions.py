@@ -18,7 +18,7 @@ Each is made from data (`preflearn.messages`), which `message` keeps; ``str(erro
 First what programs read, then what people read: what is wrong, and what to do (alternatives)::
 
     raise DataError(code="self-comparison", owner="Comparisons").says(
-        "3 of 9 rows set an item against itself", "Drop them"
+        "3 of 9 rows compare an item with itself", "Drop them"
     )
     DataWarning(code="separate-parts", owner="Comparisons").warn("the items are in 2 separate parts")
 """

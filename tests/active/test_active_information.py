@@ -163,7 +163,7 @@ def test_mistakes_are_explained():
     model = by_name()
     with pytest.raises(ValueError, match=r'not among the 4 names of the pool \(row 0; values "ane"; nearest'):
         information_gain(model, [("ane", "bob")])
-    with pytest.raises(ValueError, match="1 of 2 pairs in pairs set an item against itself"):
+    with pytest.raises(ValueError, match="1 of 2 pairs in pairs compare an item with itself"):
         information_gain(model, [("ann", "bob"), ("cy", "cy")])
     with pytest.raises(TypeError, match="row 0 is"):
         information_gain(model, ["ab"])

@@ -284,7 +284,7 @@ def test_suggestions_are_a_table():
         ({"criterion": "top_k"}, ValueError, "needs k"),
         ({"criterion": "top_k", "k": 4}, ValueError, "k=4, but the pool has 4 items"),
         ({"forbidden": [("ann", "zoe")]}, ValueError, 'not among the 4 names of the pool .*values "zoe"'),
-        ({"candidates": [("ann", "ann")]}, ValueError, "against itself"),
+        ({"candidates": [("ann", "ann")]}, ValueError, "compare an item with itself"),
         ({"candidates": 3}, TypeError, "pairs of items or Comparisons; got int"),
         ({"items": ["ann", "ann"]}, ValueError, "names are repeated"),
         ({"items": ["ann"]}, ValueError, "no pair is left"),

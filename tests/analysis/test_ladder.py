@@ -118,11 +118,11 @@ def test_a_side_is_reported_with_its_odds_and_places_are_without_it():
     data = data._take(slice(None), judge=None, cluster=None, covariates=None, covariate_names=None)
     result = rank(data, circles=False)
     (said,) = (one.text for one in result.warnings if one.kind == "side")
-    assert "The first of the two sides" in said
+    assert "The first side wins more often" in said
     assert "without that advantage" in said
     assert np.corrcoef(result.ranking.utility, u[result.ranking.row])[0, 1] > 0.9
     turned = rank(data.swapped(np.ones(len(data), dtype=bool)), circles=False)
-    assert "The second of the two sides" in next(one.text for one in turned.warnings if one.kind == "side")
+    assert "The second side wins more often" in next(one.text for one in turned.warnings if one.kind == "side")
     assert [*turned.ranking.names] == [*result.ranking.names]
 
 

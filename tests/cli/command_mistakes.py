@@ -54,6 +54,25 @@ COMMANDS = {
     "suggest: too many": (None, ["suggest", "matches.csv", "-n", "100000"], ["-n is 100000", "1,000", "Ask again"]),
     "suggest: best of none": (None, ["suggest", "matches.csv", "--best", "0"], ["--best is 0", "from 1 to 11"]),
     "suggest: best of all": (None, ["suggest", "matches.csv", "--best", "12"], ["12 items", "from 1 to 11"]),
+    "forecast: points": (None, ["forecast", "bt.preflearn", "pairs.csv", "--points", "3,1"], ["--points", "3,1,0"]),
+    "forecast: level": (None, ["forecast", "bt.preflearn", "pairs.csv", "--level", "9"], ["--level is 9", "0 and 1"]),
+    "forecast: one file": (None, ["forecast", "matches.csv", "matches.csv"], ["DATA and as FIXTURES", "games to come"]),
+    "forecast: model of a model": (
+        None,
+        ["forecast", "bt.preflearn", "pairs.csv", "--model", "gp"],
+        ["bt.preflearn", "model already", "Leave out --model"],
+    ),
+    "forecast: no probabilities": (
+        None,
+        ["forecast", "names.preflearn", "pairs.csv"],
+        ["names.preflearn", "no probabilities", "Give a table of results"],
+    ),
+    "forecast: a stranger": (
+        write("bad.csv", "first,second\nC01,C99\n"),
+        ["forecast", "bt.preflearn", "bad.csv"],
+        ["bad.csv, line 2", '"C99"', "known items"],
+    ),
+    "rank: title of no report": (None, [*RANK, "--title", "x"], ["--title", "Add --report FILE"]),
     "inspect: clusters": (None, ["inspect", "matches.csv", "--clusters", "99"], ["--clusters is 99", "from 2 to 12"]),
     "inspect: one cluster": (None, ["inspect", "matches.csv", "--clusters", "1"], ["--clusters is 1", "from 2 to 12"]),
     "compare: components of names": (
@@ -99,7 +118,7 @@ COMMANDS = {
     "columns: the same column": (
         None,
         [*RANK, "--columns", "winner=winner,loser=winner"],
-        ["matches.csv, line 2", "against itself", "different columns"],
+        ["matches.csv, line 2", "compared with itself", "different columns"],
     ),
     "columns: half": (None, [*RANK, "--columns", "first=winner"], ["--columns", "second is not", "Name both"]),
     "columns: option twice": (
@@ -168,7 +187,7 @@ COMMANDS = {
     "predict: several outputs": (
         columns_model,
         ["predict", "columns.preflearn", "test.txt"],
-        ["columns.preflearn", "2 columns of scores", "in Python"],
+        ["columns.preflearn", "2 scores for each row", "in Python"],
     ),
     "fit: kernel of gp": (
         None,
@@ -193,7 +212,7 @@ COMMANDS = {
     "fit: validation without qid": (
         write("b.txt", "1 1:1\n0 2:1\n"),
         ["fit", "train.txt", "--save", "m", "--validation", "b.txt"],
-        ["b.txt", "qid in each line", "in both"],
+        ["b.txt", "qid in each line", "Add it to both"],
     ),
     "fit: validation and alpha": (
         None,
@@ -233,7 +252,7 @@ COMMANDS = {
     "compare: too few pairs": (
         write("b.csv", WINS + "a,b\nb,a\n"),
         ["compare", "b.csv", "bradley-terry", "thurstone"],
-        ["b.csv", "same two items", "Give comparisons of others"],
+        ["b.csv", "same two items", "Give comparisons of other items"],
     ),
     "compare: ties only": (write("b.csv", TIES), ["compare", "b.csv"], ["b.csv", "all comparisons are ties", "Give"]),
     "evaluate: by item": (None, ["evaluate", "matches.csv", "--by", "item"], ["--by item", "--items ITEMS"]),
@@ -275,7 +294,7 @@ COMMANDS = {
     "evaluate: rows of one group": (
         write("b.txt", "1 qid:1 1:1\n0 qid:1 2:1\n"),
         ["evaluate", "b.txt", "--model", "rankrls"],
-        ["b.txt", "one group", "Give two (qid) or more"],
+        ["b.txt", "one group", "Give two groups (qid)"],
     ),
     "evaluate: against without a model": (
         None,
@@ -339,7 +358,7 @@ COMMANDS = {
     "predict: an item with itself": (
         write("b.csv", "first,second\nC01,C01\n"),
         ["predict", "bt.preflearn", "b.csv"],
-        ["b.csv, line 2", "against itself"],
+        ["b.csv, line 2", "compared with itself"],
     ),
     "predict: half a pair": (
         write("b.csv", "first,second\nC01,C02\nC01,\n"),

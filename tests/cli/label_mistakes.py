@@ -48,7 +48,7 @@ LABELS = {
     "labels: a ranking missing": (
         bad("tea > milk > juice", "", 1),
         FIT,
-        ["bad.csv, line 2", "there is no ranking", "1 of 12 rows", "Fill the cell", "--drop"],
+        ["bad.csv, line 2", "the ranking is empty", "1 of 12 rows", "Fill the cell", "--drop"],
     ),
     "labels: a label twice": (
         bad("tea > milk > juice", "tea > milk > tea", 1),
@@ -116,7 +116,7 @@ LABELS = {
     "labels: no feature is one": (
         write("bad.csv", "person,ranking\nann,a > b\nbob,b > a\n"),
         [*FIT, "--columns", "ranking=ranking"],
-        ["bad.csv", "no column is a feature", "--columns features=COLUMN+COLUMN"],
+        ["bad.csv", "rows have no features", "--columns features=COLUMN+COLUMN"],
     ),
     "labels: a weight": (
         write("bad.csv", ROWS.replace("age", "weight")),
@@ -131,7 +131,7 @@ LABELS = {
     "labels: a feature called like a label": (
         write("bad.csv", ROWS.replace("age", "tea")),
         FIT,
-        ["bad.csv", 'called like the label "tea"', "another name", "--columns without=tea"],
+        ["bad.csv", 'has the name of the label "tea"', "another name", "--columns without=tea"],
     ),
     # commands and options
     "labels: of rank": (
@@ -142,7 +142,7 @@ LABELS = {
     "labels: role in rank": (
         write("bad.csv", CLASS),
         ["rank", "bad.csv", "--columns", "class=y"],
-        ["--columns", '"class" is for tables with features', "preflearn fit DATA"],
+        ["--columns", '"class" is for tables whose rows have features', "preflearn fit DATA"],
     ),
     "labels: model of items": (
         write("bad.csv", ROWS),
@@ -198,7 +198,7 @@ LABELS = {
     "labels: rows of another kind": (
         model,
         ["predict", "drinks.preflearn", "test.txt"],
-        ["test.txt", "no table of rows with features"],
+        ["test.txt", "ranks labels for rows with features"],
     ),
     "labels: pairs without probabilities": (
         later("age,town\n30,Rome\n"),

@@ -105,7 +105,7 @@ FILES = {
     "rank: another language": (*data(SIDES + "a,b,links\nb,c,rechts\n"), ["line 2", '"links"', "left or right"]),
     "rank: an item against itself": (
         *data(WINS + "a,b\nc,c\n"),
-        ["bad.csv, line 3", "against itself", "Delete", "--drop"],
+        ["bad.csv, line 3", "compared with itself", "Delete", "--drop"],
     ),
     "rank: one item only": (*data(WINS + "a,a\na,a\n"), ["bad.csv, line 2", "2 of 2 rows", "different columns"]),
     "rank: an empty side": (*data(WINS + "a,b\n,b\n"), ["bad.csv, line 3", "winner", "empty", "Fill"]),
@@ -135,7 +135,7 @@ FILES = {
     "rank: PrefLib, no rankings": (*data(PREFLIB, "b.soi"), ["b.soi", "no rankings", "Add lines"]),
     "rank: PrefLib, braces": (*data(PREFLIB + "1: 1,{2,3\n", "b.toc"), ["b.toc, line 5", "braces", "Write"]),
     "rank: PrefLib, count": (*data(PREFLIB + "x: 1,2\n", "b.soi"), ["b.soi, line 5", '"x: 1,2"', "Write it"]),
-    "rank: PrefLib, one item": (*data(PREFLIB + "1: 1\n", "b.soi"), ["b.soi", "two items", "Give two"]),
+    "rank: PrefLib, one item": (*data(PREFLIB + "1: 1\n", "b.soi"), ["b.soi", "two items", "Give a ranking"]),
     "rank: rows without pairs": (*data("1 qid:1 1:1\n1 qid:2 1:2\n", "b.txt"), ["b.txt", "differ in score", "Check"]),
     # items
     "items: wrong path": (None, [*RANK, "--items", "itms.csv"], ["itms.csv", "no such file", '"items.csv"']),

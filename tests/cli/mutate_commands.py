@@ -78,6 +78,8 @@ COMMANDS = (
     "inspect {model}",
     "suggest {data} -n 3 --model bradley-terry --out out.csv",
     "suggest {model} -n 2",
+    "forecast {model} {pairs} --out out.csv",
+    "forecast {data} {pairs} --model bradley-terry --played {data}",
     "compare {data} bradley-terry rankrls --folds 2 --json",
     "convert {data} out.csv",
     "convert {data} out.jsonl",

@@ -116,7 +116,11 @@ BASIC = {
     "svmlight called table": (None, [*FIT, "--format", "comparisons"], ["train.txt", "columns"]),
     "header only": (write("bad.csv", "winner,loser\n"), BAD_TABLE, ["no rows", "complete"]),
     "ragged": (write("bad.csv", "winner,loser\na,b\na,b,c\n"), BAD_TABLE, ["line 3", "3 cells", "quotes"]),
-    "against itself": (write("bad.csv", "winner,loser\na,b\nc,c\n"), BAD_TABLE, ["line 3", "against itself", "Delete"]),
+    "an item with itself": (
+        write("bad.csv", "winner,loser\na,b\nc,c\n"),
+        BAD_TABLE,
+        ["line 3", "compared with itself", "Delete"],
+    ),
     "outcome is a word": (
         write("bad.csv", "first,second,outcome\na,b,1\nb,c,yes\n"),
         BAD_TABLE,
@@ -322,7 +326,7 @@ def test_parquet_without_its_package_is_answered_by_how_to_install_it(command, r
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("last", "words"),
-    [("C01\n", "1 cell, but the header has 2"), ("C01,C01\n", "against itself")],
+    [("C01\n", "1 cell, but the header has 2"), ("C01,C01\n", "compared with itself")],
 )
 def test_a_mistake_in_the_last_of_a_million_lines_is_found_there(last, words, run, folder):
     (folder / "long.csv").write_text("winner,loser\n" + "C01,C02\n" * 1_000_000 + last)

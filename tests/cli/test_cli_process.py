@@ -19,6 +19,7 @@ from preflearn.cli.console import progress
 from preflearn.cli.fit import Learning
 from preflearn.cli.main import main
 from preflearn.cli.options import Machine, Output, ReadOptions
+from preflearn.cli.rank import Heading
 
 pytestmark = pytest.mark.slow
 
@@ -83,10 +84,10 @@ def test_every_option_is_described(run):
         text = inspect.getdoc(function)
         section = text.split("Parameters\n----------\n")[1]
         described = re.findall(r"^(\w+)$", section, re.MULTILINE)
-        shared = ("reading", "learning", "output", "machine")  # described where they are defined
+        shared = ("reading", "learning", "heading", "output", "machine")  # described where they are defined
         assert described == [name for name in inspect.signature(function).parameters if name not in shared]
         assert f"    preflearn {name}" in text
-    for options in (ReadOptions, Learning, Output, Machine):
+    for options in (ReadOptions, Learning, Heading, Output, Machine):
         section = inspect.getdoc(options).split("Attributes\n----------\n")[1]
         assert re.findall(r"^(\w+)$", section, re.MULTILINE) == [field.name for field in fields(options)]
 

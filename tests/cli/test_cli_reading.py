@@ -36,7 +36,7 @@ def test_copies_of_rows_are_left_out_with_a_warning(run, folder):
     assert code == 0
     assert err == (
         "preflearn: warning: twice.csv: the whole table occurs 2 times, and 12 of 24 rows are copies: they repeat an "
-        'earlier row in every column, "id" among them (line 14 is line 2). Each counts once. If they are further '
+        'earlier row in every column, "id" among them (line 14 repeats line 2). Each counts once. If they are further '
         "answers, keep them with --keep-repeats\n"
     )
     assert "Left out: 12 of 24 rows" in out

@@ -212,13 +212,25 @@ def test_importing_preflearn_loads_nothing_heavy():
     assert out.stdout.strip() == "[]"
 
 
+def private_parts(node: ast.Import | ast.ImportFrom, name: str):
+    """Yield the package of each private module or name of preflearn that an import goes through."""
+    for alias in node.names:
+        parts = [*name.split("."), alias.name] if isinstance(node, ast.ImportFrom) else alias.name.split(".")
+        if parts[0] == "preflearn":
+            for place, part in enumerate(parts):
+                if part.startswith("_") and not part.startswith("__"):
+                    owner = tuple(parts[1:place])
+                    yield owner[:-1] if SRC.joinpath(*owner).with_suffix(".py") in FILES else owner
+
+
 def test_modules_with_an_underscore_are_imported_inside_their_package_only():
-    for path in FILES:
+    others = [path for room in ("benchmarks", "docs", "examples") for path in (SRC.parents[1] / room).rglob("*.py")]
+    assert others
+    for path in (*FILES, *others):
+        home = path.relative_to(SRC).parts if path in FILES else ("outside",)
         for node, name in imports(ast.parse(path.read_text())):
-            parts = [*name.split("."), *(alias.name for alias in node.names)]
-            if parts[0] == "preflearn" and parts[1] != part_of(path):
-                private = [part for part in parts[2:] if part.startswith("_") and not part.startswith("__")]
-                assert not private, f"{path.name}:{node.lineno} imports {name}: {private}"
+            for package in private_parts(node, name):
+                assert home[: len(package)] == package, f"{path}:{node.lineno} imports what is private to {package}"
 
 
 # Modules of one name in several packages, because they are about the same thing.

@@ -196,12 +196,12 @@ def test_summary_counts() -> None:
     text = Comparisons(5, [0, 1, 0, 2, 0], [1, 0, 1, 3, 1], [1, 1, 1, 0, 0], judge=list("aabba")).summary()
     lines = dict(line.split(maxsplit=1) for line in text.splitlines())
     assert lines["items"] == "5 (4 compared, 2.5 times each on average), no features"
-    assert lines["comparisons"] == "5 of 2 distinct pairs"
-    assert lines["outcomes"] == "first side 3, second side 0"
+    assert lines["comparisons"] == "5, about 2 different pairs"
+    assert lines["outcomes"] == "first side won 3, second side 0"
     assert lines["ties"] == "2"
     assert lines["repeats"] == "0 with the pair, outcome and judge of an earlier one (sides may be swapped)"
     assert lines["contradictions"].startswith("1 of 2 pairs")
-    assert lines["parts"] == "3, of 2, 2, 1 items"
+    assert lines["parts"] == "3 that were never compared with each other, of 2, 2, 1 items"
     assert lines["judges"] == "2"
 
 

@@ -145,7 +145,7 @@ MISTAKES: list[tuple[str, Callable[[], Any], type[Exception], list[str]]] = [
         "itself",
         lambda: Comparisons(X, ["C01", "C07"], ["C30", "C07"], names=NAMES),
         DataError,
-        ["1 of 2", "against itself", "row 1", '"C07"', 'self_comparisons="drop"'],
+        ["1 of 2", "of an item with itself", "row 1", '"C07"', 'self_comparisons="drop"'],
     ),
     (
         "only itself",
@@ -310,8 +310,8 @@ def test_mistakes_are_explained(call: Callable[[], Any], kind: type[Exception], 
 
 
 ODDITIES: list[tuple[str, Callable[[], Any], list[str]]] = [
-    ("zero and one", lambda: Comparisons(X, [0, 1], [1, 2], [0, 1]), ["read as a tie", "2 * outcome - 1"]),
-    ("half", lambda: Comparisons(X, [0, 1, 2], [1, 2, 3], [0, 1, 0.5]), ["and 0.5", "2 * outcome - 1"]),
+    ("zero and one", lambda: Comparisons(X, [0, 1], [1, 2], [0, 1]), ["0 means a tie", "2 * outcome - 1"]),
+    ("half", lambda: Comparisons(X, [0, 1, 2], [1, 2, 3], [0, 1, 0.5]), ["0, 0.5 and 1", "2 * outcome - 1"]),
     ("dropped", lambda: Comparisons(X, [0, 1], [1, 1], self_comparisons="drop"), ["1 of 2", "row 1", "dropped"]),
     ("idle ranking", lambda: from_rankings([["a"], ["a", "b"]]), ["1 of 2 rankings", "change nothing"]),
 ]

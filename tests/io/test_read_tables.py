@@ -172,7 +172,7 @@ MATCH_MISTAKES = [
         ["line 3", '"bobb" is not in', "items.csv", "3 items", 'nearest names: "bob"'],
     ),
     ("winner,loser\nx,bob\ny,ann\n", ["line 2", "1 more such name", "add the item"]),
-    ("winner,loser\nann,bob\ncy,cy\n", ["line 3", '"cy" is set against itself', 'self_comparisons="drop"']),
+    ("winner,loser\nann,bob\ncy,cy\n", ["line 3", '"cy" is compared with itself', 'self_comparisons="drop"']),
     ("winner,loser\nann,\n", ["line 2", "loser", "empty"]),
     ("home,away\nann,bob\n", ['"home", "away"', "do not say who was preferred", "winner=home,loser=away"]),
     ("first,second\nann,bob\n", ["do not say who was preferred"]),

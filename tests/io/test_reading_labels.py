@@ -120,7 +120,7 @@ def test_new_rows_are_encoded_as_those_of_training():
 def test_columns_called_like_labels_must_repeat_the_ranking():
     table = {"age": AGE, **LAYOUTS["text and ranks"]}
     assert '"tea", "milk", "juice" repeat the ranking' in str(read_label_preferences(table))
-    with pytest.raises(DataError, match="called like the label"):
+    with pytest.raises(DataError, match="has the name of the label"):
         read_label_preferences(table | {"milk": [1, 1, 1, 3]})
 
 
@@ -163,7 +163,7 @@ def test_a_reader_of_comparisons_says_what_such_rows_are_for():
 
 def test_rows_without_a_ranking_are_left_out_if_asked():
     table = {"age": AGE, "ranking": ["a > b", "", "b > a", "a > b"]}
-    with pytest.raises(DataError, match="there is no ranking"):
+    with pytest.raises(DataError, match="the ranking is empty"):
         read_label_preferences(table)
     read = read_label_preferences(table, missing="drop")
     assert len(read.data) == 3

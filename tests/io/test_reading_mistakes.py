@@ -61,7 +61,11 @@ MISTAKES = {
     "ragged after two lines in quotes": ("m.csv", b'winner,loser\n"a\nb",c\nd\n', r"line 4: 1 cell,"),
     "open quote": ("m.csv", b'winner,loser\nann,bob\n"cy,ann\n', r"line 3: a quote is opened.*Check the quotes"),
     "text after a quote": ("m.csv", b'winner,loser\n"ann"x,bob\n', r"line 2: .*Check the quotes"),
-    "repeated column": ("m.csv", b"winner,loser,loser\nann,bob,cy\n", r'line 1: columns "loser".*Rename'),
+    "repeated column": (
+        "m.csv",
+        b"winner,loser,loser\nann,bob,cy\n",
+        r'line 1: several columns are called "loser".*Rename',
+    ),
     "blanks as delimiter": (
         "m.csv",
         b"winner loser\nann bob\n",
@@ -71,7 +75,7 @@ MISTAKES = {
     "a title": (
         "m.csv",
         b"Results 2020\n\nwinner,loser\nann,bob\n",
-        r'line 1: "Results 2020" is one cell.*Delete the lines',
+        r'line 1: there is one cell \("Results 2020"\).*Delete the lines',
     ),
     "no header, below a blank line": ("m.csv", b"\n3,5,1\n4,3,-1\n", r"line 2: .*look like data.*header is missing"),
     "no header, names": ("m.csv", b"ann,bob\ncy,ann\n", r"line 1: .*look like data.*header is missing.*winner,loser"),
@@ -118,10 +122,10 @@ MISTAKES = {
         b"winner,loser,judge\nann,bob,\n",
         r"line 2: judge.*empty.*Fill the cell, or delete the row\.$",
     ),
-    "against itself": (
+    "compared with itself": (
         "m.csv",
         b"winner,loser\nann,bob\ncy,cy\n",
-        r'line 3: "cy" is set against itself.*Delete the rows.*self_comparisons="drop"',
+        r'line 3: "cy" is compared with itself.*Delete the rows.*self_comparisons="drop"',
     ),
     "one item": ("m.csv", b"winner,loser\nann,ann\nann,ann\n", r"line 2: .*itself \(2 of 2 rows\).*different columns"),
     "winner is neither": (
@@ -261,7 +265,7 @@ MISTAKES = {
         b"voter,ranking\nv,a\n",
         r'line 2: ranking "a" lists one item.*Write the items best',
     ),
-    "nothing ranked": ("m.csv", b"1,2,3\na,,\nb,,\n", r"none of the 2 rankings lists two items.*Give two"),
+    "nothing ranked": ("m.csv", b"1,2,3\na,,\nb,,\n", r"no ranking lists two items or more.*Give a ranking of two"),
     "item twice in places": ("m.csv", b"1,2,3\na,b,c\na,b,a\n", r'line 3: the ranking lists "a" more than once'),
     "item twice in a race": (
         "m.csv",

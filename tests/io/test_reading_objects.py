@@ -86,7 +86,7 @@ def test_a_ranking_from_pairs():
         ([[("a", "b"), ("c", "d")]], "row 0: .* is not a pair"),
         ([*PAIRS, {"winner": "a", "loser": "b"}], "row 4: .* is not a pair. Give pairs"),
         ([("a", "b", "left")], "row 0: 3 values without names of columns .* rankings, best first, use"),
-        ([("a", "b"), ("a", "a")], 'row 1: "a" is set against itself'),
+        ([("a", "b"), ("a", "a")], 'row 1: "a" is compared with itself'),
         ([("a", "b"), ("a", None)], "row 1: loser .* is empty"),
         ([{"winner": "a", "loser": "b"}, {"winner": "a"}], "list of rows, row 1: loser .* is empty"),
         ([{"x": "a", "y": "b"}], 'list of rows: the columns "x", "y" do not say who was preferred'),

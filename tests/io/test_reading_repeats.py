@@ -58,8 +58,8 @@ def test_a_table_that_was_pasted_is_read_as_it_was_before(times: int) -> None:
     n_rows = 312 * times
     assert warned == [
         f"data frame: the whole table occurs {times} times, and {n_rows - 312:,} of {n_rows:,} rows are copies: they "
-        'repeat an earlier row in every column, "judge" among them (row 312 is row 0). Each counts once. If they are '
-        'further answers, keep them with repeated_rows="keep".'
+        'repeat an earlier row in every column, "judge" among them (row 312 repeats row 0). Each counts once. If they '
+        'are further answers, keep them with repeated_rows="keep".'
     ]
     assert f"Left out: {n_rows - 312:,} of {n_rows:,} rows that are copies of an earlier one." in notes
 
@@ -92,7 +92,7 @@ def test_exports_that_overlap_count_once() -> None:
     data, notes, warned = read(pd.concat([votes, votes[6:]], ignore_index=True))
     assert same(data, read(votes)[0])
     assert '4 of 14 rows are copies: they repeat an earlier row in every column, "id", "tstamp" among' in warned[0]
-    assert "(row 10 is row 6)" in warned[0]
+    assert "(row 10 repeats row 6)" in warned[0]
     assert "Left out: 4 of 14 rows" in notes
 
 
@@ -174,7 +174,7 @@ def test_lines_of_a_file_are_named_after_copies_were_left_out(tmp_path: Path) ->
     path = tmp_path / "votes.csv"
     path.write_text("".join([*rows[:4], *rows[1:4], "11,1682352099,ann,bob,nobody knows\n"]))
     with (
-        pytest.warns(DataWarning, match=r"votes.csv: 3 of 7 rows are copies.*line 5 is line 2"),
+        pytest.warns(DataWarning, match=r"votes.csv: 3 of 7 rows are copies.*line 5 repeats line 2"),
         pytest.raises(DataError, match=r'line 8: winner "nobody knows"'),
     ):
         read_preferences(path)

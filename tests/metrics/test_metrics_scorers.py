@@ -324,7 +324,7 @@ def test_options_of_probabilities_are_kept_and_known_ties_need_no_warning(compar
     assert {0.0, 1.0} == set(won_or_tied.outcome)
     for name in PROBABILISTIC:
         assert get_scorer(name)(Sure(1), won_or_tied) < 0
-        with pytest.warns(DataWarning, match="0 is read as a tie"):
+        with pytest.warns(DataWarning, match="0 means a tie"):
             get_scorer(name).evaluate(won_or_tied.outcome, Sure(1).predict_proba(won_or_tied)[:, 1])
 
 

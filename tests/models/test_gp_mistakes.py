@@ -155,7 +155,7 @@ def test_the_evidence_is_asked_at_finite_parameters_with_or_without_gradient(dat
                 model.log_evidence(wrong)
 
 
-@pytest.mark.filterwarnings("ignore:Comparisons. outcome holds only 0")
+@pytest.mark.filterwarnings("ignore:Comparisons. outcome has only the values 0")
 def test_ties_are_named_by_their_own_rows():
     data = Comparisons(None, list("aaabbbc"), list("bbbccca"), [1, 1, 1, 1, 1, 1, 0])
     with pytest.raises(DataError, match=r"1 of 7 comparisons are ties \(rows 6\)"):

@@ -311,7 +311,7 @@ MISTAKES = [
     ("number", lambda: FITTED.predict(3), TypeError, ["table of features"]),
     ("no edges", lambda: FITTED.predict_proba(X4), TypeError, ["edges=[(row, first label", "preference_matrix"]),
     ("unknown label", lambda: FITTED.predict_proba(X4, [(0, "a", "d")]), DataError, ['"d"', "which are"]),
-    ("self edge", lambda: FITTED.predict_proba(X4, [(0, "a", "a")]), DataError, ["against itself", '"a"']),
+    ("self edge", lambda: FITTED.predict_proba(X4, [(0, "a", "a")]), DataError, ["a label with itself", '"a"']),
     ("row", lambda: FITTED.predict_proba(X4, [(4, "a", "b")]), DataError, ["outside 0..3", "4"]),
     ("pairs only", lambda: FITTED.predict_proba(X4, [("a", "b")]), DataError, ["(row of X, first label"]),
     (

@@ -78,7 +78,7 @@ def test_a_second_curve_shares_the_diagonal_and_has_its_own_counts(axes):
 
 
 def test_zero_for_lost_is_noticed_in_outcomes_but_not_in_comparisons(axes):
-    with pytest.warns(DataWarning, match="plot_calibration: outcome holds only 0") as caught:
+    with pytest.warns(DataWarning, match="plot_calibration: outcome has only the values 0") as caught:
         plot_calibration([0.9, 0.8, 0.6], [1, 0, 1], ax=axes)
     assert caught[0].filename == __file__
     plot_calibration([0.9, 0.8], from_winners(["a", "b"], ["b", "c"], tie=[True, False]), ax=axes)

@@ -46,7 +46,7 @@ def test_verdicts(seed):
     assert report.likeness[numbers["good 1"]] > 0.5
     assert list(report.reliability) == sorted(report.reliability)
     lines = str(report).splitlines()
-    assert len(lines) == 14
+    assert len(lines) == 1 + 11 + 5  # the title, a line for each judge, and the legend
     assert len(report.to_dict()["verdict"]) == 11
 
 

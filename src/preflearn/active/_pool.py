@@ -261,7 +261,7 @@ class Pool:
         same = np.flatnonzero(first == second)
         if same.size:
             raise DataError(code="pool-self-pair", owner=self.owner).says(
-                f"{same.size} of {first.size} pairs in {what} set an item against itself ({rows_text(same)}; "
+                f"{same.size} of {first.size} pairs in {what} compare an item with itself ({rows_text(same)}; "
                 f"items {first_few(self.labels(first[same[:4]]))})",
                 "Drop them",
             )

@@ -2,6 +2,7 @@
 
 from preflearn.analysis.advice import Advice
 from preflearn.analysis.analyse import Analysis, Check, analyse
+from preflearn.analysis.forecasting import Forecast, forecast
 from preflearn.analysis.ladder import Ladder, Step
 from preflearn.analysis.limits import Limits
 from preflearn.analysis.model_names import Terms
@@ -13,6 +14,7 @@ __all__ = [
     "Advice",
     "Analysis",
     "Check",
+    "Forecast",
     "Ladder",
     "Limits",
     "RankResult",
@@ -21,6 +23,7 @@ __all__ = [
     "Step",
     "Terms",
     "analyse",
+    "forecast",
     "rank",
     "rank_by",
 ]

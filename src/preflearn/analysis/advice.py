@@ -27,7 +27,7 @@ from preflearn.structure import Rankability
 from preflearn.structure.circle_search import CLEAR, PRICE, chance
 from preflearn.structure.graph import wins_in_order
 from preflearn.structure.rankability import NOISE
-from preflearn.table_format import p_value, plural, short_number
+from preflearn.table_format import p_value, plural
 
 if TYPE_CHECKING:
     from preflearn.analysis.analyse import Analysis
@@ -75,6 +75,7 @@ class _Case:
 
     analysis: Analysis
     ranking: Ranking
+    home: bool = False  # whether sides are home and away, and so nobody's choice
 
     @property
     def data(self) -> Comparisons:
@@ -105,9 +106,12 @@ class _Case:
         return camps(self.ladder, self.limits)
 
 
-def advise(analysis: Analysis, ranking: Ranking) -> list[Advice]:
-    """Return what should be known before a ranking is trusted, the gravest first."""
-    case = _Case(analysis, ranking)
+def advise(analysis: Analysis, ranking: Ranking, *, home: bool = False) -> list[Advice]:
+    """Return what should be known before a ranking is trusted, the gravest first.
+
+    ``home`` says that sides are home and away, which nobody can choose.
+    """
+    case = _Case(analysis, ranking, home)
     return [one for warning in WARNINGS for one in warning(case)]
 
 
@@ -244,17 +248,17 @@ def _circles(found: Rankability, limits: Limits = LIMITS) -> list[Advice]:
     if found.ordered:
         text = (
             f"One utility for each item does not explain how strong preferences are{along}: it explains {share}. The "
-            f"order of the items is still right, but predict single pairs (predict) where probabilities matter.{groups}"
+            f"order of the items is still right, but predict single pairs where probabilities matter.{groups}"
         )
     elif found.verdict == "cyclic":
         text = (
             f"Preferences run in circles{along}{cycle}, so places mean little: the best ranking explains {share}. "
-            f"Predict single pairs instead (predict).{groups}"
+            f"Predict single pairs instead.{groups}"
         )
     else:
         text = (
             f"Some preferences run in circles{along}{cycle}: a ranking explains {share}. Predict single "
-            f"pairs (predict) where it matters.{groups}"
+            f"pairs where it matters.{groups}"
         )
     return [Advice("circles", text)]
 
@@ -346,13 +350,20 @@ def _side(case: _Case) -> list[Advice]:
     low = low if effect.low * effect.high > 0 else 0.0
     answers = case.analysis.model.likelihood_.probability(np.array([abs(effect.estimate), low, high]), np.zeros(3))
     odds, least, most = (_odds(won, lost) for won, _, lost in answers)
+    named = {"first": "home", "second": "away"}[side] if case.home else side
     text = (
-        f"The {side} of the two sides wins more often than the items explain: odds of "
-        f"{odds} to 1 between equal items ({least} to {most}). Places and "
-        "probabilities are without that advantage. Where sides can be chosen, put them in random order; where they "
-        "cannot, as in a league, each item should be first about as often as second."
+        f"The {named} side wins more often than the items explain: odds of {odds} to 1 between equal items "
+        f"({least} to {most}). Places and probabilities are without that advantage."
     )
-    return [Advice("side", text)]
+    if case.home or _sides_are_balanced(case.data, case.limits):
+        return [Advice("side", text)]
+    return [Advice("side", f"{text} Put the two sides in random order.")]
+
+
+def _sides_are_balanced(data: Comparisons, limits: Limits) -> bool:
+    """Return whether items are first about as often as second, as in a schedule or in random order."""
+    first, second = (np.bincount(side, data.weight, data.n_items) for side in (data.first, data.second))
+    return bool(np.abs(first - second).sum() <= limits.sides_balanced * (first + second).sum())
 
 
 def _odds(won: float, lost: float) -> str:
@@ -436,11 +447,11 @@ def _few_comparisons(case: _Case) -> list[Advice]:
     rare = tuple(case.names[used[played[used] < few]])
     if not rare:
         return []
-    each = short_number(round(float(played[used].mean()), 1))
+    each = plural(round(float(played[used].mean()), 1), "time")
     were, places = ("was", "its place is") if len(rare) == 1 else ("were", "their places are")
     text = (
         f"{len(rare)} of {plural(len(used), 'item')} {were} compared fewer than {few} times ({first_few(rare, 5)}; on "
-        f"average {each} times): {places} little more than a guess. Compare again."
+        f"average {each}): {places} little more than a guess. Compare again."
     )
     return [Advice("few", text, rare)]
 

@@ -102,7 +102,7 @@ def analyse(
     limits : Limits
         How far to go.
     again : bool, default=False
-        Whether a model learned from these comparisons before: their weights stay as they are.
+        Whether they were prepared before, as those of a model file were: their weights stay as they are.
     random_state : int, default=0
         Seed of random starts and draws.
     progress : callable, default=None

@@ -157,15 +157,15 @@ class Ladder:
         )
 
     def table(self) -> str:
-        """Return the steps as text, the best first: log evidence, price, the difference, and how far that is behind."""
+        """Return the steps as text, the best first: log evidence, penalty, the difference, how far that is behind."""
         top = self.chosen.penalised_evidence
-        lines = [f"{'evidence':>10}  {'price':>5}  {'less price':>10}  {'behind':>6}  model"]
+        lines = ["  log evidence  penalty  penalised  behind  model"]
         for one in self.ordered:
-            numbers = f"{one.log_evidence:10.1f}  {one.price:5.1f}  {one.penalised_evidence:10.1f}"
+            numbers = f"{one.log_evidence:14.1f}  {one.price:7.1f}  {one.penalised_evidence:9.1f}"
             mark = " (chosen)" if one is self.chosen else ""
             lines.append(f"{numbers}  {top - one.penalised_evidence:6.1f}  {one.terms.words}{mark}")
-        lines += [f"{'no sign of':>37}  {BESIDE[one.term]} ({one.gain:+.1f} nats)" for one in self.no_sign]
-        lines += [f"{'not tried':>37}  {one}" for one in self.left_out]
+        lines += [f"{'no sign of':>42}  {BESIDE[one.term]} ({one.gain:+.1f} nats)" for one in self.no_sign]
+        lines += [f"{'not tried':>42}  {one}" for one in self.left_out]
         return "\n".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""How far an analysis goes, and from where on it says so: every threshold that decides what is tried or said."""
+"""Every threshold that decides what an analysis tries, and what it reports."""
 
 from __future__ import annotations
 
@@ -53,6 +53,9 @@ class Limits:
         Items all of whose pairs are looked at for what to compare next, where preferences run in circles.
     lopsided : float
         Share of outcomes on one side below which sides were sorted by outcome, and say nothing of an advantage.
+    sides_balanced : float
+        Difference of how often items are first and second, as a share of all, up to which sides are in random order, or
+        those of a schedule.
     clearly_ahead : float
         Nats from which one model is clearly ahead of another.
     missed_term : float
@@ -117,6 +120,7 @@ class Limits:
     categories: int = 50
     paired_items: int = 300
     lopsided: float = 0.02
+    sides_balanced: float = 0.25
     clearly_ahead: float = 5.0
     missed_term: float = 3.0
     even_odds: float = 1.05

@@ -169,8 +169,8 @@ def _one_vote_each(data: Comparisons) -> tuple[Comparisons, list[Advice]]:
     share = np.where(whole, (size - 1) / np.bincount(code), 1.0)[code]
     weight = share if data.weight is None else share * data.weight
     text = (
-        f"The pairs of one ranking are not independent: in {int(whole.sum()):,} of {len(whole):,} rankings (repeats "
-        "counted by their weight) they weigh as many comparisons as a ranking has items, less one."
+        f"The pairs of one ranking are not independent, so they count less in {int(whole.sum()):,} of {len(whole):,} "
+        "rankings: those of a ranking of ten items count as nine comparisons."
     )
     # without the groups, so that what was prepared once, as in a model file, stays as it is
     return data._take(slice(None), weight=weight, group=None), [Advice("rankings", text)]

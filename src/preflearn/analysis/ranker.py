@@ -21,7 +21,7 @@ from preflearn.analysis.result import SHOWN, RankResult
 from preflearn.data import Comparisons, Ratings, from_scores
 from preflearn.data.comparisons import LABELS
 from preflearn.exceptions import DataError, Place, Setting, first_few, quiet
-from preflearn.io import ItemEncoder, read_preferences
+from preflearn.io import Reading, read_preferences
 from preflearn.io.export import write_table
 from preflearn.io.reading import check_feature_numbers
 from preflearn.messages import PYTHON, Dialect
@@ -104,9 +104,9 @@ def rank(
     >>> preflearn.rank([("ann", "bob"), ("ann", "cy"), ("bob", "cy")]).to_dict()["item"]
     ['ann', 'bob', 'cy']
     """
-    data, notes, encoder, _ = _read(data, items, columns, reading, "rank", limits, progress)
+    read = _read(data, items, columns, reading, "rank", limits, progress)
     options: dict[str, Any] = {"model": model, "level": level, "circles": circles, "random_state": random_state}
-    return rank_comparisons(data, notes, encoder, limits=limits, progress=progress, **options)
+    return rank_comparisons(read, limits=limits, progress=progress, **options)
 
 
 def _read(
@@ -117,29 +117,23 @@ def _read(
     owner: str,
     limits: Limits,
     progress: Progress | None,
-) -> tuple[Comparisons, tuple[str, ...], ItemEncoder | None, Any]:
-    """Return comparisons of whatever was given, notes about them, the encoder of items, and the column ``by``."""
+) -> Reading:
+    """Return comparisons of whatever was given, and how they were read."""
     if isinstance(data, Comparisons):
         if items is not None or columns is not None or reading:
             raise TypeError(
                 f"{owner}: Comparisons have their items already; give items and columns with a table or a file."
             )
-        return data, (), None, None
+        return Reading(data, "comparisons", {}, (), None, owner)
     if isinstance(data, Ratings):
-        return *from_rows(data, owner, limits), None, None
+        return listed(Reading(data, "rows with scores", {}, (), None, owner), limits)
     if progress is not None:
         progress("Reading", 0.0)
-    read = read_preferences(data, items, columns=columns, **reading)
-    if isinstance(read.data, Comparisons):
-        return read.data, read.notes, read.encoder, read.by
-    pairs, more = from_rows(read.data, read.source, limits)
-    return pairs, (*read.notes, *more), read.encoder, read.by
+    return listed(read_preferences(data, items, columns=columns, **reading), limits)
 
 
 def rank_comparisons(
-    data: Comparisons,
-    notes: tuple[str, ...] = (),
-    encoder: ItemEncoder | None = None,
+    read: Reading,
     *,
     model: str = "auto",
     level: float = 0.9,
@@ -149,6 +143,8 @@ def rank_comparisons(
     progress: Progress | None = None,
 ) -> RankResult:
     """Rank comparisons that were read already; parameters as of `rank`."""
+    data = read.data
+    assert isinstance(data, Comparisons)
     if not 0 < level < 1:
         raise DataError(code="level-out-of-range", owner="rank").says(
             f"level is {level:g}; it must be between 0 and 1, for example 0.9."
@@ -160,12 +156,15 @@ def rank_comparisons(
     tell("Ranking", 0.9)
     ranking = _ranking(found, level, random_state)
     with quiet():
-        advice = [*advise(found, ranking), *found.notes]
-    return RankResult(ranking, found, tuple(advice), notes, encoder)
+        advice = [*advise(found, ranking, home=read.has_home_side), *found.notes]
+    return RankResult(ranking, found, tuple(advice), read.notes, read.encoder)
 
 
-def from_rows(data: Ratings, source: str, limits: Limits = LIMITS) -> tuple[Comparisons, tuple[str, ...]]:
-    """Return comparisons of rows within their groups by their scores, and a sentence about it."""
+def listed(read: Reading, limits: Limits = LIMITS) -> Reading:
+    """Return what was read with comparisons in place of rows with scores, which are compared within their groups."""
+    data, source = read.data, read.source
+    if isinstance(data, Comparisons):
+        return read
     check_feature_numbers(data.n_features, source)
     if len(data) > limits.items_on_features:
         raise DataError(code="too-many-rows-to-rank", where=Place(source)).says(
@@ -182,7 +181,8 @@ def from_rows(data: Ratings, source: str, limits: Limits = LIMITS) -> tuple[Comp
         # what is left of the pairs that scores imply is still no more than a vote for each row but one
         drawn = " (drawn from all, and together as heavy as one vote for each row)"
         pairs = pairs._take(slice(None), weight=np.full(most, min(1.0, (len(data) - data.n_groups) / most)))
-    return pairs, (f"Rows of the same group are compared by their scores: {plural(len(pairs), 'pair')}{drawn}.",)
+    note = f"Rows of the same group are compared by their scores: {plural(len(pairs), 'pair')}{drawn}."
+    return replace(read, data=pairs, notes=(*read.notes, note))
 
 
 def _ranking(analysis: Analysis, level: float, random_state: int) -> Ranking:
@@ -374,18 +374,16 @@ def rank_by(
     if not known and not isinstance(by, str):
         raise TypeError(f"rank_by: by={by!r} must be the name of a column of the table.")
     further = reading if known else {**reading, "by": by}
-    data, notes, encoder, labels = _read(data, items, columns, further, "rank_by", limits, progress)
-    name, labels = _labels(data, by) if known else (by, labels)
+    read = _read(data, items, columns, further, "rank_by", limits, progress)
+    name, labels = _labels(data, by) if known else (by, read.by)
     options: dict[str, Any] = {"model": model, "level": level, "circles": circles, "random_state": random_state}
-    return rank_categories(data, labels, name, notes, encoder, limits=limits, progress=progress, **options)
+    return rank_categories(read, labels, name, limits=limits, progress=progress, **options)
 
 
 def rank_categories(
-    data: Comparisons,
+    read: Reading,
     labels: Any,
     name: str,
-    notes: tuple[str, ...] = (),
-    encoder: ItemEncoder | None = None,
     *,
     progress: Progress | None = None,
     **options: Any,
@@ -406,13 +404,13 @@ def rank_categories(
         )
     tell = progress or (lambda what, share: None)
     tell("Ranking all", 0.0)
-    overall = rank_comparisons(data, notes, encoder, **options)
+    overall = rank_comparisons(read, **options)
     results = {}
     for number, value in enumerate(sorted(values, key=lambda value: -counts[value])):
         tell(f"Ranking {name} {value}", (1 + number) / (1 + len(values)))
         rows = np.flatnonzero([label == value for label in labels])
         with _about_category(name, value):
-            results[value] = rank_comparisons(data[rows], (), encoder, **options)
+            results[value] = rank_comparisons(replace(read, data=read.data[rows], notes=()), **options)
     return RankingsBy(name, overall, results)
 
 

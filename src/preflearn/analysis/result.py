@@ -43,7 +43,7 @@ class RankResult:
     ranking : Ranking
         Items from best to worst with utilities, intervals and probabilities.
     analysis : Analysis
-        What it rests on: ``data``, ``record``, ``model``, ``ladder``, ``rankability`` and ``judges`` are its own.
+        What the ranking rests on: ``data``, ``record``, ``model``, ``ladder``, ``rankability``, ``judges``.
     warnings : tuple of Advice
         What should be known before the ranking is trusted, the gravest first.
     notes : tuple of str

@@ -234,7 +234,7 @@ class ConstraintSVMCV(ConstraintSVM):
     tol : float, default=1e-3
         Tolerance of the solver.
     max_iter : int, default=1000000
-        Steps of the solver; where they do not suffice, candidates are judged as they are.
+        Steps of the solver; candidates that need more are judged as they are then.
     random_state : int, RandomState or None, default=None
         Source of the folds.
 

@@ -37,7 +37,7 @@ class LabelConstraintSVM(OfLabels):
     tol : float, default=1e-3
         Tolerance of the solver.
     max_iter : int, default=10000
-        Passes of the solver over the edges; large C with a wide kernel can take any number.
+        Passes of the solver over the edges; large C with a wide kernel may need very many.
 
     Attributes
     ----------

@@ -24,14 +24,14 @@ class LabelFrequencies(OfLabels, BaseEstimator):
     wins_ : ndarray (n_labels, n_labels)
         Weight of the edges in which the row's label was preferred to the column's; ties count half.
     firsts_ : ndarray (n_labels,)
-        Number of items that prefer the label to others and no other to it, shared by several of an item.
+        Number of items whose first choice the label is; an item with several first choices is shared among them.
 
     Notes
     -----
     Probabilities have one more edge of each pair of labels, and one more first place, shared equally: no event is
     called impossible. The utility of a label is its mean probability to be preferred to another (Borda count).
 
-    *Differences from the paper*: none; it is no model of a paper.
+    *Differences from the paper*: none; it is not from a paper.
 
     Examples
     --------

@@ -6,7 +6,12 @@ Everything here is imported for ``preflearn --help``: heavy packages are importe
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import is_dataclass
 from importlib import import_module
+from inspect import cleandoc, signature
+from itertools import pairwise
+from typing import Any
 
 from cyclopts import App
 
@@ -20,6 +25,7 @@ COMMANDS = (
     "evaluate",
     "inspect",
     "suggest",
+    "forecast",
     "compare",
     "convert",
     "reproduce",
@@ -44,8 +50,27 @@ app = App(
     "from.",
 )
 
+
+def _prepare_help(run: Callable[..., Any]) -> None:
+    """Join the lines of each paragraph in the docstrings of a command and of its options, as help wraps them anew."""
+    options = (type(one.default) for one in signature(run).parameters.values() if is_dataclass(one.default))
+    for described in (run, *options):
+        lines, options_follow = cleandoc(described.__doc__ or "").split("\n"), False
+        joined = lines[:1]
+        for previous, line in pairwise(lines):
+            options_follow |= line.startswith("-----")
+            indent = "    " if options_follow else ""
+            one, other = (text.startswith(indent) and text[len(indent) :][:1].strip() for text in (previous, line))
+            if one and other and not line.startswith("-----") and (indent or not previous.startswith("-----")):
+                joined[-1] += f" {line.strip()}"
+            else:
+                joined.append(line)
+        described.__doc__ = "\n".join(joined)
+
+
 for _name in COMMANDS:
     _module = import_module(f"preflearn.cli.{_name}")
+    _prepare_help(getattr(_module, _name))
     app.command(getattr(_module, _name), usage=f"Usage: {_module.USAGE}")
 
 

@@ -110,5 +110,5 @@ def compare(
     right = ("accuracy", "log loss", "calibration", "behind the best", "p")
     table([("model", "left"), *((name, "right") for name in right)], rows)
     units = "judges" if by == "judge" else "pairs"
-    notes.append(f"behind: difference of the log losses, with its standard error; p by random signs of the {units}.")
+    notes.append(f"behind the best: difference of log losses ± its standard error; p: sign-flip test over the {units}.")
     facts([("Note", note) for note in notes])

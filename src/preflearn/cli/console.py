@@ -78,7 +78,7 @@ def plain(text: str) -> None:
 
 
 def print_json(answer: Mapping[str, Any]) -> None:
-    """Print an answer, which may hold numbers of numpy, as JSON; a number that is none becomes null."""
+    """Print an answer, which may hold numbers of numpy, as JSON; NaN and infinity become null."""
     import json
 
     text = json.dumps(_finite(answer), indent=2, ensure_ascii=False, allow_nan=False, default=lambda one: one.item())

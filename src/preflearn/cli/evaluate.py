@@ -33,13 +33,13 @@ def evaluate(
     json: Flag = False,
     machine: Machine = Machine(),  # noqa: B008 - frozen
 ) -> None:
-    """Judge how well outcomes are predicted that were not seen.
+    """Measure how well a model predicts outcomes that it has not seen.
 
-    With a MODEL file, its predictions for DATA that it has not seen. With DATA
-    alone, cross-validation: nothing of what is predicted is seen in learning,
-    neither other comparisons of the same two items nor, with --by item or
-    --by judge, anything of the same item or judge. Of rows with scores whole groups
-    are held out, with --model rankrls or kpcrank, or where they are many.
+    With a MODEL file: its predictions for DATA, which it must not have seen. With DATA
+    alone: cross-validation, in which nothing of what is predicted is learned from:
+    no other comparison of the same two items and, with --by item or --by judge,
+    nothing of the same item or judge. Of rows with scores, whole groups are held out,
+    with --model rankrls or kpcrank, or where rows are many.
 
     Comparisons: accuracy, log loss, calibration and tau. Rows with labels: label
     and preference error, Kendall tau, log loss and calibration. Rows in groups:
@@ -80,7 +80,7 @@ def evaluate(
         raise DataError(f"--relevant is {relevant:g}; it must be a grade, such as 1.")
     if second is None:
         if is_model(first):
-            raise DataError(f"{first}: this is a model, and DATA to judge it on is missing: MODEL DATA.")
+            raise DataError(f"{first}: this is a model, and the data to test it on are missing. Give both: MODEL DATA.")
         from preflearn.cli import labels
 
         found = labels.look_for_labels(first, reading, [model])

@@ -124,13 +124,13 @@ def fit(
     of rows with features and labels: a column "ranking" with a > b > c, columns
     such as rank_a,rank_b,rank_c, or a class (--columns class=COLUMN).
 
-    Comparisons are learned by a model with probabilities, chosen by evidence as
-    by preflearn rank. Scored rows are learned by least squares on differences,
-    and the penalty, or the number of components, is chosen by cross-validation
-    unless it is given, or on the rows of --validation, from which nothing else is
-    learned; the score that is printed is that of the best candidate, so it is a
-    little optimistic: use preflearn evaluate on other data. Of rows with labels it
-    is learned which labels suit which row.
+    Models of comparisons give probabilities and are chosen by evidence, as by
+    preflearn rank. Scored rows are learned by least squares on differences. The
+    penalty, or the number of components, is chosen by cross-validation, or on the
+    rows of --validation, which are used for nothing else, unless it is given. The
+    printed score is that of the best candidate and a little optimistic: use
+    preflearn evaluate on other data. From rows with labels the model learns which
+    labels suit which row.
 
     For example:
 
@@ -224,9 +224,7 @@ def _by_evidence(reading: Reading, data: Comparisons, learning: Learning, seed: 
     from preflearn.analysis.ranker import rank_comparisons
 
     with progress("Learning") as tell, about(reading.source):
-        result = rank_comparisons(
-            data, reading.notes, reading.encoder, model=learning.model or "auto", random_state=seed, progress=tell
-        )
+        result = rank_comparisons(reading, model=learning.model or "auto", random_state=seed, progress=tell)
     warned = [("Warning", one.worded(dialect_for(fit))) for one in result.warnings]
     facts([("Model", f"{result.ladder.why}."), *warned])
     return result.model

@@ -79,9 +79,11 @@ def read_validation(data: Ratings | Comparisons, path: Path, options: ReadOption
         )
     found = read_any(str(path), options, n_features=data.n_features, zero_based=zero_based).data
     if not isinstance(found, Ratings):
-        raise DataError(f"{path}: --validation must be an SVMlight file, as the one that is learned from.")
+        raise DataError(f"{path}: --validation must be an SVMlight file, as DATA is.")
     if (found.group is None) != (data.group is None):
-        raise DataError(f"{path}: either both files have a qid in each line, or none. Add it, or leave it out in both.")
+        raise DataError(
+            f"{path}: one of the two files has a qid in each line, and the other has none. Add it to both, or to none."
+        )
     return found
 
 

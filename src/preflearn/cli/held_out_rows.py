@@ -32,7 +32,7 @@ def read_rows(source: str, options: ReadOptions, model: str) -> tuple[Reading, R
     check_feature_numbers(data.n_features, read.source)
     if data.n_groups < 2:
         raise DataError(
-            f"{read.source}: the rows are one group, and whole groups are held out. Give two (qid) or more."
+            f"{read.source}: all rows are one group, and whole groups are held out. Give two groups (qid) or more."
         )
     return read, data
 

@@ -153,7 +153,7 @@ def _rows(saved: Saved, data: str, reading: ReadOptions, *, need_labels: bool) -
     opened = open_source(data, "read_label_preferences") if found is None else found.table
     if opened is None or not isinstance(opened, Table):
         raise DataError(
-            f"{titled(data)}: the model says which labels suit a row, and this is no table of rows with features."
+            f"{titled(data)}: the model ranks labels for rows with features, and these are no such rows. Give a table."
         )
     options = Options("read_label_preferences", columns=reading.columns, missing="drop" if reading.drop else "error")
     if encoder is None:
@@ -225,7 +225,7 @@ def score_lines(scores: LabelScores) -> list[Line]:
         Line("kendall_tau", "Kendall tau", scores.tau, "mean of rows; 1 all as predicted, 0 chance, -1 reversed"),
     ]
     if scores.probable:
-        pair, first = "surprise at a pair, in nats; 0.693 is a coin", "surprise at the first label, in nats"
+        pair, first = "of pairs, in nats; guessing gives 0.693", "of the first label, in nats"
         lines.append(Line("log_loss", "log loss", scores.edges.log_loss, pair))
         lines.append(calibration_line(scores.edges.calibration_error))
         if scores.label_log_loss is not None:
@@ -256,7 +256,7 @@ def _no_probabilities(scores: LabelScores) -> list[str]:
 def check_folds(by: str, relevant: float | None = None) -> None:
     """Raise for options of cross-validation that only comparisons have."""
     if by != "pair":
-        raise DataError(f"--by {by} is for comparisons; of rows with labels each is held out once. Leave it out.")
+        raise DataError(f"--by {by} is for comparisons, and these are rows with labels. Leave it out.")
     if relevant is not None:
         raise DataError("--relevant is for grades, and rows with labels have none. Leave it out.")
 
@@ -342,5 +342,5 @@ def compare(found: Found, models: Sequence[str], folds: int, seed: int, *, as_js
     facts([("Folds", f"{some.edges.n_folds}, the same for all; held out are single rows")])
     right = ("tau", "label error", "log loss", "behind", "p")
     table([("model", "left"), *((name, "right") for name in right)], rows)
-    notes.append("behind: difference of the log losses, with its standard error; p by random signs of the rows.")
+    notes.append("behind: difference of log losses ± its standard error; p: sign-flip test over the rows.")
     facts([("Note", note) for note in notes])

@@ -48,7 +48,7 @@ def held_out_lines(found: HeldOut, *, probable: bool = True) -> list[Line]:
 
 def _probability_lines(log_loss: float, calibration_error: float) -> list[Line]:
     return [
-        Line("log_loss", "log loss", log_loss, "surprise in nats; 0.693 is a coin"),
+        Line("log_loss", "log loss", log_loss, "in nats, lower is better; guessing gives 0.693"),
         calibration_line(calibration_error),
     ]
 
@@ -74,7 +74,7 @@ _Measure = tuple[str, str, Any, str, dict[str, Any]]  # key, name, function, mea
 
 def calibration_line(error: float) -> Line:
     """Return the line of the calibration error."""
-    return Line("calibration_error", "calibration error", error, "distance of probabilities from what happened")
+    return Line("calibration_error", "calibration error", error, "mean distance of probabilities from observed shares")
 
 
 def judge_rows(data: Ratings, prediction: Any, relevant: float | None = None) -> tuple[list[Line], list[str]]:

@@ -22,19 +22,26 @@ def predict(
 ) -> None:
     """Predict pairs, items or rows with a saved model, and write a table.
 
-    For a table of pairs (first,second or any table of comparisons) the columns
-    are first,second,probability,difference,std: how likely first is preferred (a
-    tie counts half, and has a column of its own where ties are possible), and by
-    how much, without the advantage of a side if the model has learned one. Covariates
-    of the model are read from columns of the same names; without these they count
-    as equal. For a table of items they are item,utility,std,rank,rank_low,rank_high,p_best (of a
-    model with circles item,utility,std,rank); utilities are relative to the mean of
-    the training items.
-    Models by least squares give margins and scores without probabilities; for
-    SVMlight rows row,qid,docid,score,rank (docid where each line names its document,
-    as those of LETOR do). Models of labels give row,label,ranking and
-    for each label the probability to be first (p_...); a column of names stands in
-    place of row. Without --out the table is CSV on standard output.
+    The columns of the table depend on DATA.
+
+    Pairs (first,second or any table of comparisons):
+    first,second,probability,difference,std. The probability is that first is
+    preferred; a tie counts half, and has a column of its own where ties are
+    possible. The advantage of a side does not count (preflearn forecast counts it).
+    Covariates of the model are read from columns of the same names; without these
+    columns they count as equal.
+
+    Items: item,utility,std,rank,rank_low,rank_high,p_best (of a model with circles
+    item,utility,std,rank). Utilities are relative to the mean of the training items.
+
+    SVMlight rows: row,qid,docid,score,rank, with docid where each line names its
+    document, as those of LETOR do. Least-squares models give scores and margins,
+    and no probabilities.
+
+    Rows with features, for a model of labels: row,label,ranking and for each label
+    the probability to be first (p_...). A column of names stands in place of row.
+
+    Without --out the table is CSV on standard output.
 
     For example:
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -10,7 +11,7 @@ from cyclopts import Parameter
 
 from preflearn.cli.console import facts, hanging, plain, print_json, progress, width
 from preflearn.cli.dialect import dialect_for
-from preflearn.cli.options import Count, File, Flag, Machine, Output, RankModel, ReadOptions, Source
+from preflearn.cli.options import Count, File, Flag, Machine, Output, RankModel, ReadOptions, Source, given_options
 from preflearn.cli.sources import about, describe_data, read_comparisons, save_notes
 from preflearn.cli.targets import check_targets, write_all
 from preflearn.exceptions import DataError
@@ -23,7 +24,27 @@ if TYPE_CHECKING:
 
 USAGE = "preflearn rank DATA [OPTIONS]"
 PRINTED = 30  # rows of a long table
-MODEL_COLUMN = 39  # where the words of a model start in the table of a ladder
+MODEL_COLUMN = 44  # where the words of a model start in the table of a ladder
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """What stands at the top of a report.
+
+    Attributes
+    ----------
+    title
+        Title of the report (default: Ranking of ... items).
+    author
+        Who made the report.
+    date
+        Date of the report, as it is to be printed.
+    """
+
+    title: str | None = None
+    author: str | None = None
+    date: str | None = None
 
 
 def rank(
@@ -35,6 +56,7 @@ def rank(
     by: str | None = None,
     output: Output = Output(),  # noqa: B008 - frozen
     report: File | None = None,
+    heading: Heading = Heading(),  # noqa: B008 - frozen
     save: File | None = None,
     json: Flag = False,
     top: Count | None = None,
@@ -121,6 +143,8 @@ def rank(
     to_stdout = out is not None and not output.to_file
     if to_stdout and json:
         raise DataError("--json and --out both write to standard output. Give --out a file, or leave out one of them.")
+    for option in given_options(heading) if report is None else ():
+        raise DataError(f"{option} is for the report. Add --report FILE, or leave {option} out.")
     fixed = None if anchor is None else _anchor(anchor)
     for option, given in (("--report", report), ("--save", save), ("--explain", explain or None)):
         if by is not None and given is not None:
@@ -145,16 +169,20 @@ def rank(
     with progress("Ranking") as tell, about(read.source):
         settings: dict[str, Any] = {"model": model, "level": level, "circles": circles, "random_state": machine.seed}
         if by is None:
-            result = rank_comparisons(X, read.notes, read.encoder, progress=tell, **settings)
+            result = rank_comparisons(read, progress=tell, **settings)
             what, shown = f"the ranking of {plural(len(result), 'item')}", result.listing(scale, fixed)
         else:
-            result = rank_categories(X, read.by, by, read.notes, read.encoder, progress=tell, **settings)
+            result = rank_categories(read, read.by, by, progress=tell, **settings)
             what, shown = f"the ranking of all and those of {len(result)} categories", result.listing()
         tell("Writing", 0.95)
         saved, failed = write_all(
             (out, what, lambda _: output.write(result.table(scale, fixed), shown)),
             (save, "the model", lambda path: _save_model(result, path, save_notes(read), output.force)),
-            (report, "the report", lambda path: _report(result, path, read.source, machine.seed, output.force)),
+            (
+                report,
+                "the report",
+                lambda path: _report(result, path, read.source, heading, machine.seed, output),
+            ),
         )
     if json:
         print_json(result.summary(scale, fixed, dialect=dialect))
@@ -192,10 +220,10 @@ def _save_model(result: RankResult, path: Path, notes: dict[str, Any], force: bo
     save(result.model, path, notes=notes, overwrite=force)
 
 
-def _report(result: RankResult, path: Path, source: str, seed: int, force: bool) -> None:
+def _report(result: RankResult, path: Path, source: str, heading: Heading, seed: int, output: Output) -> None:
     from preflearn.report import write_report
 
-    write_report(result, path, source=source, random_state=seed, overwrite=force)
+    write_report(result, path, source=source, random_state=seed, overwrite=output.force, **asdict(heading))
 
 
 def _print_model(result: RankResult, explain: bool, dialect: Dialect) -> None:

@@ -115,15 +115,14 @@ def read_comparisons(
 
     ``by`` is the column of a category for each of them.
     """
-    from preflearn.analysis.ranker import from_rows
+    from preflearn.analysis.ranker import listed
     from preflearn.data import Comparisons
 
     reading = read_any(source, options, by=by, opened=opened)
-    if isinstance(reading.data, Comparisons):
-        return reading, reading.data
     with about(reading.source):
-        data, more = from_rows(reading.data, reading.source)
-    return replace(reading, data=data, notes=(*reading.notes, *more)), data
+        reading = listed(reading)
+    assert isinstance(reading.data, Comparisons)
+    return reading, reading.data
 
 
 def comparisons_of(source: str, options: ReadOptions, opened: Table | None = None) -> tuple[Reading, Comparisons, Any]:
@@ -273,7 +272,7 @@ def open_saved(path: Path, data: str | None = None) -> Saved:
     outputs = getattr(estimator, "_outputs", ())
     if outputs:
         raise DataError(
-            f"{path}: the model was trained on {outputs[0]} columns of scores, and the commands answer with one. "
+            f"{path}: the model predicts {outputs[0]} scores for each row, and the commands can use only one. "
             "Ask it in Python: preflearn.load(path).predict(rows)."
         )
     return Saved(path, estimator, notes)

@@ -76,7 +76,7 @@ def suggest(
             raise DataError(f"{data}: this is a model already. Leave out --model.")
         with about(read.source):
             if learned is None:
-                learned = rank_comparisons(given, model=model or "auto", random_state=machine.seed, progress=tell).model
+                learned = rank_comparisons(read, model=model or "auto", random_state=machine.seed, progress=tell).model
         circles = runs_in_circles(learned)
         if circles and best is not None:
             raise DataError(

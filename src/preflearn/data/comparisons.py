@@ -195,7 +195,7 @@ class Comparisons(Frozen):
         owner, n_rows = type(self).__name__, len(self)
         items = first_few([self._label(row) for row in self.first[same[:4]].tolist()])
         where = f"{rows_text(same)}; items {items}"
-        what = f"{len(same)} of {n_rows} comparisons set an item against itself ({where})"
+        what = f"{len(same)} of {n_rows} comparisons are of an item with itself ({where})"
         if policy == "error":
             leave = "leave them out with " + Setting("self_comparisons", "drop")
             raise DataError(code="self-comparison", owner=owner).says(what, "Drop them", leave)

@@ -121,7 +121,7 @@ class LabelPreferences(OneRowEach):
         same = np.flatnonzero(left == right)
         if len(same):
             raise DataError(code="label-against-itself", owner=owner).says(
-                f"{len(same)} of {n_edges} edges set a label against itself ({rows_text(same)}; labels "
+                f"{len(same)} of {n_edges} edges compare a label with itself ({rows_text(same)}; labels "
                 f"{first_few(known[left[same]])})",
                 "Drop them: they change nothing",
             )

@@ -209,12 +209,14 @@ def facts_of(data: Comparisons) -> dict[str, str]:
     each = f"{2 * len(data) / max(used, 1):.1f} times each on average"
     facts = {
         "items": f"{data.n_items:,} ({used:,} compared, {each}), {features}",
-        "comparisons": f"{len(data):,} of {n_pairs:,} distinct pairs",
-        "outcomes": f"first side {won:,}, second side {lost:,}",
+        "comparisons": f"{len(data):,}, about {n_pairs:,} different pair{'s' * (n_pairs != 1)}",
+        "outcomes": f"first side won {won:,}, second side {lost:,}",
         "ties": f"{len(data) - won - lost:,}",
         "repeats": repeats_text(data),
-        "contradictions": f"{contradictions(data):,} of {n_pairs:,} pairs have preferences in both directions",
-        "parts": f"{len(sizes):,}, of {first_few(sizes.tolist())} items",
+        "contradictions": f"{contradictions(data):,} of {n_pairs:,} pairs were decided both ways",
+        "parts": "1: all items are connected by comparisons"
+        if len(sizes) == 1
+        else f"{len(sizes):,} that were never compared with each other, of {first_few(sizes.tolist())} items",
     }
     for what, labels in data._labels().items():
         unknown = labels.tolist().count("")
@@ -230,11 +232,11 @@ def facts_of(data: Comparisons) -> dict[str, str]:
 
 def warn_zero_one(outcome: NDArray[Any], owner: str = "Comparisons") -> None:
     """Warn if outcomes look like 0 = lost, 1 = won: here 0 is a tie."""
-    n_zero, n_one = int(np.count_nonzero(outcome == 0)), int(np.count_nonzero(outcome == 1))
-    if n_zero and n_one and np.all((outcome == 0) | (outcome == 1) | (outcome == 0.5)):
+    zero, one, half = (outcome == value for value in (0, 1, 0.5))
+    if zero.any() and one.any() and np.all(zero | one | half):
+        values = "0, 0.5 and 1" if half.any() else "0 and 1"
         DataWarning(code="outcome-zero-is-a-tie", owner=owner).warn(
-            f"outcome holds only 0 ({n_zero} times), 1 ({n_one} "
-            f"times){' and 0.5' if n_zero + n_one < len(outcome) else ''}, and 0 is read as a tie",
+            f"outcome has only the values {values}, and 0 means a tie",
             "If 0 means that second was preferred, pass 2 * outcome - 1",
         )
 

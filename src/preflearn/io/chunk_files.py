@@ -200,7 +200,7 @@ def _check_column(name: str, known: Sequence[str], path: Path) -> None:
 
 
 def _numbers(values: NDArray[Any], name: str, path: Path, before: int) -> NDArray[np.float64]:
-    """Return a column of numbers; FileFormatError with the first row that is none."""
+    """Return a column of numbers; FileFormatError names the first row that is not a number."""
     if values.dtype.kind not in "iufb":
         try:
             values = values.astype(np.float64)

@@ -339,7 +339,7 @@ def read_labels(
         encoder, about = fit_encoder(table, name, columns, scale=options.scale)
         if not encoder.columns:
             raise table.refuse(code="label-table-without-features").says(
-                f"no column is a feature of the rows ({'; '.join(about).rstrip('.') or 'there are no others'})",
+                f"the rows have no features ({'; '.join(about).rstrip('.') or 'there are no other columns'})",
                 "Add columns with numbers or categories",
                 "name them: " + Setting("columns", {"features": "COLUMN+COLUMN"}),
             )
@@ -387,7 +387,7 @@ def _without_empty(table: Table, layout: LabelLayout, options: Options, notes: l
     if options.missing != "drop" or len(empty) == len(table):
         where = first_few(layout.columns)
         raise table.fail(empty[0], code="row-without-labels").says(
-            f"there is no {what} ({where}; {len(empty)} of {plural(len(table), 'row')})",
+            f"the {what} is empty ({where}; {len(empty)} of {plural(len(table), 'row')})",
             "Fill the cell",
             "delete the row",
             LEAVE_OUT,
@@ -485,7 +485,7 @@ def _again(table: Table, columns: Sequence[str], orders: list[list[list[str]]]) 
         wrong = np.abs(later) * (np.sign(held - held[:, [code[label]]]) != later) > 0
         if wrong.any() or len(by_label) < 2:
             raise table.refuse(code="feature-called-like-a-label").says(
-                f'column "{column}" is called like the label "{label}", but does not hold its places',
+                f'column "{column}" has the name of the label "{label}", but does not hold its ranks',
                 "If it is a feature, give it another name",
                 "leave it out: " + Setting("columns", {"without": column}),
             )

@@ -68,7 +68,7 @@ def read_answers(
     if layout.decided:
         ties = _ties(table, layout.roles.get("ties"))
         tied = f", except in {int(ties.sum())} ties" if ties.any() else ""
-        rows = f"each of {len(ties)} rows" if len(ties) > 1 else "1 row"
+        rows = f"each of {len(ties):,} rows" if len(ties) > 1 else "1 row"
         note = f'Outcomes: "{titles[0]}" was preferred to "{titles[1]}" in {rows}{tied}.'
         return Answers(np.where(ties, 0.0, 1.0), [note])
     if not layout.sources:
@@ -107,15 +107,15 @@ def read_answers(
 
 def _counted(how: str, titles: tuple[str, str], counts: list[float]) -> list[str]:
     """Return notes on how outcomes were read and how often each side won."""
-    won = [f"{count:.1f}".removesuffix(".0") for count in counts]
+    won = [f"{count:,.1f}".removesuffix(".0") for count in counts]
     text = f'Outcomes: {how}. First ("{titles[0]}") won {won[0]}, second ("{titles[1]}") {won[1]}, ties {won[2]}.'
     notes: list[str] = [Note(text, how.code) if isinstance(how, Note) else text]
     decided, most = counts[0] + counts[1], max(counts[:2])
     if decided >= MANY and most >= NEARLY_ALL * decided:
         side = titles[int(counts[1] > counts[0])]
         notes.append(
-            f'Careful: "{side}" won {"every time" if most == decided else "nearly every time"}. If rows were not '
-            "written down by who won, answers depend on the side and say little about the items."
+            f'Careful: "{side}" won {"every time" if most == decided else "nearly every time"}. Unless the winner '
+            "was always written first, the side decides the answers, and they say little about the items."
         )
     return notes
 

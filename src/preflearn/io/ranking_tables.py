@@ -138,5 +138,5 @@ def check_rankings(table: Table, rankings: Rankings) -> None:
             )
     if not any(sum(map(len, ranks)) > 1 for ranks in rankings.ranks):
         raise table.refuse(code="no-ranking-of-two").says(
-            f"none of the {len(rankings.ranks)} rankings lists two items", "Give two items in one of them"
+            "no ranking lists two items or more, so nothing is compared", "Give a ranking of two items"
         )

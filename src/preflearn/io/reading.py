@@ -26,7 +26,7 @@ from preflearn.io.preflib import preflib_rankings
 from preflearn.io.ranking_tables import Pairs, ranked_pairs, read_rankings
 from preflearn.io.read_options import Options
 from preflearn.io.repeats import without_copies
-from preflearn.io.roles import BESIDE, OF_LABELS
+from preflearn.io.roles import BESIDE, OF_LABELS, says_home
 from preflearn.io.svmlight import parse_svmlight
 from preflearn.io.table import Table, is_absent
 
@@ -75,6 +75,11 @@ class Reading:
 
     def __str__(self) -> str:
         return "\n".join(self.notes)
+
+    @property
+    def has_home_side(self) -> bool:
+        """Whether the names of the two columns say that sides are home and away, which nobody can choose."""
+        return any(says_home(self.columns.get(role, "")) for role in ("first", "second"))
 
 
 def read_preferences(
@@ -268,8 +273,8 @@ def read_with(
     if of_labels:
         raise DataError(code="role-of-label-tables", owner=options.owner).says(
             Setting("columns")
-            + f': "{of_labels[0]}" is for tables with features and the labels that suit them on each '
-            "row, and these are to be comparisons",
+            + f': the role "{of_labels[0]}" is for tables whose rows have features and labels, and comparisons '
+            "are wanted here",
             "Learn from such a table with " + Setting("label_model"),
         )
     found = open_source(source, options.owner, form)
@@ -324,7 +329,7 @@ def _of_svmlight(found: Content, items: Any, n_features: int | None, zero_based:
     ratings, grouped = parse_svmlight(found.data, name, n_features=n_features, zero_based=zero_based)
     groups = f"in {ratings.n_groups} groups (qid)" if grouped else "in one group, as no line has a qid"
     notes = (
-        FileNote(name, f"SVMlight, {len(ratings)} rows with {ratings.n_features} features {groups}."),
+        FileNote(name, f"SVMlight, {len(ratings):,} rows with {ratings.n_features:,} features {groups}."),
         "Outcomes: within a group, the row with the higher score (first number of the line) is preferred.",
     )
     return Reading(ratings, "svmlight", {}, notes, None, name)
@@ -374,7 +379,7 @@ def _of_rows(table: Table, layout: Layout, items: Any, options: Options) -> Read
         layout = replace(layout, features=())
     roles = layout.roles
     like = "" if layout.format is None or layout.format.scale is not None else f", as in files of {layout.format.name}"
-    rows = f"{len(table)} row{'s' if len(table) != 1 else ''}"
+    rows = f"{len(table):,} row{'s' if len(table) != 1 else ''}"
     notes: list[str] = [FileNote(table.source, f"{rows} with the layout {layout.name}{like}.")]
     repeats: list[str] = []
     if options.need_outcomes:
@@ -441,7 +446,7 @@ def _without_self(
     same = np.flatnonzero(one.same(other)).tolist()
     if not same:
         return table, one, other
-    what = f'"{one[same[0]][:60]}" is set against itself ({len(same)} of {len(one)} rows)'
+    what = f'"{one[same[0]][:60]}" is compared with itself ({len(same)} of {len(one)} rows)'
     if len(same) == len(one):
         raise table.fail(same[0], code="only-self-comparisons-in-rows").says(
             what, "Check that the two sides are different columns"

@@ -66,7 +66,7 @@ def without_copies(table: Table, layout: Layout, notes: list[str], *, keep: bool
     what = f"{f'the whole table occurs {times} times, and ' if whole else ''}{gone:,} of {n_rows:,} rows are copies"
     DataWarning(code="rows-repeated", where=Place(table.source)).warn(
         f"{what}: they repeat an earlier row in every column, {first_few(telling)} among them "
-        f"({table.word} {line} is {table.word} {of})",
+        f"({table.word} {line} repeats {table.word} {of})",
         "Each counts once. If they are further answers, keep them with " + Setting("repeated_rows", "keep"),
     )
     notes.append(f"Left out: {gone:,} of {n_rows:,} rows that are copies of an earlier one.")

@@ -98,6 +98,7 @@ _ROW_WORDS = frozenset(
 )
 _ITEM_WORDS = frozenset(("winner", "loser", "item", "model", "team", "player", "video", "option", "candidate"))
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_HOME = frozenset(("home", "away", "host", "hosts", "visitor", "visitors", "guest", "guests"))
 _PLACE = re.compile(r"(?:rank|place|pos|position|choice|preference|)(\d+)(?:st|nd|rd|th|)")
 
 
@@ -108,6 +109,11 @@ class Pair(NamedTuple):
     stem: str
     first: str
     second: str
+
+
+def says_home(name: str) -> bool:
+    """Return whether the name of a column says who plays at home, or who is the guest."""
+    return not _HOME.isdisjoint(_split(name))
 
 
 def _split(name: str) -> tuple[str, ...]:

@@ -161,7 +161,7 @@ class Table:
         return values
 
     def numbers(self, name: str, role: str | None = None) -> NDArray[np.float64]:
-        """Return a column as finite numbers; the first cell that is none raises with its line."""
+        """Return a column as finite numbers; the first cell that is not a finite number raises with its line."""
         cells = self.column(name, role)
         what = f'column "{name}"' if role is None else f'{role} (column "{name}")'
         values = self.as_numbers(name, cells)
@@ -279,7 +279,7 @@ def parse_csv(text: str, name: str) -> Table:
     twice = repeated(title for title in header if title)
     if twice:
         raise FileFormatError(code="column-name-repeated", where=Place(name, top)).says(
-            f"columns {first_few(twice)} occur more than once", "Rename them"
+            f"several columns are called {first_few(twice)}", "Rename all but one"
         )
     stripped = [Cells.of(column).changed(str.strip) for column in columns]
     _check_header(header, stripped, lines, name)
@@ -383,7 +383,7 @@ def _ragged(name: str, here: int, row: list[str], header: list[str], top: int, d
         )
     if len(header) == 1:
         return FileFormatError(code="lines-above-header", where=Place(name, top)).says(
-            f'"{header[0].strip()[:60]}" is one cell, and line {here} has {len(row)}',
+            f'there is one cell ("{header[0].strip()[:60]}"), and line {here} has {len(row)}',
             "Delete the lines above the header, or put cells that contain a delimiter in quotes",
         )
     return FileFormatError(code="ragged-line", where=Place(name, here)).says(

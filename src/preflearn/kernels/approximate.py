@@ -50,10 +50,10 @@ class Nystroem(BaseEstimator):
         Number of basis rows; all rows are used where there are fewer.
     method : {"random", "kmeans++", "kmeans", "leverage"}, default="random"
         How basis rows are found: picked from the data uniformly without replacement, far from each other (bags: by
-        their means), or by how much of the kernel at the start depends on them (ridge leverage scores); or the centres
+        their means), or by ridge leverage scores of the kernel at the start; or the centres
         of k-means clusters.
     random_state : int, RandomState instance or None, default=None
-        Seed of the pick.
+        Seed of that choice.
 
     Notes
     -----

@@ -143,7 +143,8 @@ def gram_diag(kernel: Any, X: Any, Y: Any = None) -> FloatArray:
 def gram_listed(kernel: Any, X: Any, first: IntArray, second: IntArray) -> FloatArray:
     """Return k(x_i, x_j) for listed pairs (i, j) of the rows of one table, without the noise of a ``WhiteKernel``.
 
-    Bags of which many pairs are listed are compared all with all: their points would be copied for every pair.
+    Where many pairs of bags are listed, the whole kernel matrix is computed, because points would be copied for each
+    pair.
 
     Examples
     --------

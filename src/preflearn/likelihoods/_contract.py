@@ -90,7 +90,7 @@ class Likelihood(Protocol):
 
     @property
     def bend(self) -> Bend:
-        """Where the curves bend, and from where on they are settled."""
+        """Where the curves bend, and beyond which z they are constant."""
 
     def with_theta(self, theta: ArrayLike) -> Likelihood:
         """Return the same likelihood with other hyperparameters."""

@@ -26,7 +26,7 @@ class Flipped:
     Parameters
     ----------
     base : likelihood, default=Probit()
-        Likelihood of outcomes that are written down rightly: log-concave, of wins, losses and ties.
+        Likelihood of correctly recorded outcomes: log-concave, of wins, losses and ties.
     rate : float in (0, 1/2), default=0.05
         Probability ε that an outcome is reversed, however large the difference.
     rate_fixed : bool, default=False

@@ -91,10 +91,8 @@ class RankingScorer:
     given to ``GridSearchCV.fit`` reach it; `set_score_request` changes that. Without routing scikit-learn hands a
     scorer no groups: all rows are then one group, and a `GroupsLostWarning` is given if the estimator (by its
     ``n_groups_``) was fitted with several. `Ratings` and `Comparisons` bring their groups along in either case.
-    Scorers of scikit-learn do not look into them: without ``y`` their scores are NaN. Pass a name of `get_scorer`
-    (``"log_loss"``, not ``"neg_log_loss"``) through it, or the outcomes: ``cross_val_score(model, X, X.outcome, ...)``.
-    With outcomes theirs are still NaN where there are ties, or where every winner stands first; those of `get_scorer`
-    are not.
+    Scorers of scikit-learn do not look into them: ``scoring="neg_log_loss"`` is NaN without ``y``, where there are
+    ties, and where every winner stands first. ``scoring=get_scorer("neg_log_loss")`` is right in all of these cases.
 
     On `Comparisons` predictions are margins, and only the metrics of pairs apply: the error is the share of wrongly
     predicted comparisons, ties left out. Log loss and calibration error judge probabilities instead, and only of
@@ -340,7 +338,7 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
         "disagreement", "squared_error" (of differences), "concordance", "kendall_tau_b", "spearman", "map", "ndcg",
         "pairwise_accuracy", or with any number of ranks "ndcg@10" and "precision@5"; for models with
         ``predict_proba``, on Comparisons, "log_loss" and "calibration_error". Each is its metric with the default
-        options; `make_ranking_scorer` takes others.
+        options; `make_ranking_scorer` takes others. Names of errors may start with "neg_", as in scikit-learn.
 
     Returns
     -------
@@ -364,6 +362,9 @@ def get_scorer(name: str | RankingScorer) -> RankingScorer:
             f"get_scorer: give a name or a RankingScorer, not a {type(name).__name__}.\n"
             "  For a metric of your own use make_ranking_scorer(metric)."
         )
+    error = name.removeprefix("neg_")  # as scikit-learn calls errors that are negated
+    if error in _NAMED and _NAMED[error].error:
+        name = error
     if name in _NAMED:
         return RankingScorer(_NAMED[name].metric, greater_is_better=not _NAMED[name].error)
     at_k = re.fullmatch(r"(\w+)@([1-9][0-9]*)", name)

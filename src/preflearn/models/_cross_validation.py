@@ -177,7 +177,7 @@ def _tied(owner: str, truth: FloatArray, *, rows: bool) -> Any:
     tied = (np.ptp(truth, axis=0) == 0) & (rows | (truth[0] == 0))
     if tied.all():
         raise DataError(code="all-tied-nothing-to-choose", owner=owner).says(
-            "all scores or outcomes are tied, so there is nothing to choose by",
+            "all scores or outcomes are tied, so all settings look equally good",
             "Check that the scores or outcomes are in the right column",
         )
     return tied

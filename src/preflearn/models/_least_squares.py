@@ -311,7 +311,7 @@ class Transductive(OfPairs):
         if getattr(self, "featureless_", False):
             raise DataError(code="smooth-without-features", owner=owner).says(
                 f"smoothness={self.smoothness:g} needs items that are more or less similar, and these have no features",
-                "Give Comparisons an item table",
+                "Give Comparisons the features: items=...",
                 "use smoothness=0",
             )
         if not is_given(kernel):  # the scale of a named kernel is that of the model without smoothness

@@ -201,7 +201,7 @@ def _functions(model: OfStatements, utility: ItemKernel | None) -> Functions:
     if utility is None or utility.kernel is None or is_precomputed(utility.kernel):
         raise DataError(code="approximation-without-features", owner="PreferenceGP").says(
             "approximation stands in for a kernel between features, and the items have none",
-            "Give Comparisons an item table, or leave approximation=None",
+            "Give Comparisons the features, items=..., or leave approximation=None",
         )
     found: Functions = model.approximation.functions(utility.kernel, utility.X)
     return found
@@ -270,7 +270,7 @@ def _item_kernel(
         elif kernel is not None:
             raise DataError(code="kernel-without-features", owner="PreferenceGP").says(
                 "the items have no features, so a kernel over features cannot be used",
-                "Give Comparisons an item table, or use kernel=None, or ConstantKernel() beside a cyclic_kernel",
+                "Give Comparisons the features, items=..., or use kernel=None, or ConstantKernel() beside circles",
             )
         return ItemKernel(None, None, own, used.shape[0])
     items = X.items[used]

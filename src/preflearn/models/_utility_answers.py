@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from preflearn.data import Comparisons
@@ -525,6 +526,33 @@ class UtilityPosterior(OfStatements):
         parts = self._differences(X, side)
         return share_ties((outcome_probabilities(parts) if noise else better_probabilities(parts))[:, ::-1])
 
+    def sample_outcomes(
+        self, X: Comparisons, n_samples: int = 1000, random_state: Any = None, *, side: bool = False
+    ) -> NDArray[np.int8]:
+        """Return draws of the outcomes of comparisons to come, (n_samples, m): 1 (first), 0 (a tie) or -1 (second).
+
+        Comparisons of one draw share the same utilities, so that sums over comparisons, such as the points of a season,
+        are as uncertain as they should be. X and side are as in `predict_difference`. Costs one covariance of the
+        differences, (m, m).
+        """
+        self._check_side(side)
+        rng = generator(random_state, "sample_outcomes")
+        rows, sign = self._rows_asked(self._pairs_of(X), side)
+        blocks = []
+        parts, counts = self._joints(rows), self._counts(n_samples, rng)
+        reliable = [None] * len(parts) if rows.who is None or self._reliability is None else self._reliable
+        for part, count, of_judges in zip(parts, counts, reliable, strict=True):
+            if not count:
+                continue
+            z = sign * draw_normal(part.mean, part.variance, count, rng)
+            if rows.who is not None and of_judges is not None:
+                z *= _draw_reliable(*of_judges, rows.who, count, rng)
+            for some in np.array_split(z, 1 + z.size // BLOCK):
+                p = part.likelihood.probability(some.ravel(), np.zeros(some.size))
+                u = rng.random(some.size)
+                blocks.append(((u < p[:, 0]).astype(np.int8) - (u >= p[:, 0] + p[:, 1])).reshape(some.shape))
+        return np.concatenate(blocks)
+
     def predict(self, X: Comparisons) -> FloatArray:
         """Return +1 where the first item is predicted to be preferred, -1 where the second, 0 for equal utilities."""
         return np.asarray(np.sign(self.decision_function(X)))
@@ -534,27 +562,34 @@ class UtilityPosterior(OfStatements):
         return score_of_margins(X, self.decision_function(X))
 
     def _differences(self, X: Comparisons, side: bool = False, *, variances: bool = True) -> list[Part]:
+        self._check_side(side)
+        rows, sign = self._rows_asked(self._pairs_of(X), side)
+        answers = self._moments(rows, len(sign), variances=variances)
+        if rows.who is not None and self._reliability is not None:
+            every = zip(self._reliable, answers, strict=True)
+            answers = [_as_reliable(*reliable, rows.who, part) for reliable, part in every]
+        return [part._replace(mean=sign * part.mean) for part in answers]
+
+    def _check_side(self, side: bool) -> None:
         check_is_fitted(self)
         if side and not self.side:
             raise ValueError(
                 f"{type(self).__name__}: side=True asks for the advantage of the first side, which the model does not "
                 f"know. Fit it with {type(self).__name__}(side=True), or leave side=False."
             )
-        X = self._pairs_of(X)
+
+    def _rows_asked(self, X: Comparisons, side: bool) -> tuple[Rows, FloatArray]:
+        """Return rows about pairs with all that the model looks at, as `_rows_of_pairs` does."""
         rows, sign = self._rows_of_pairs(X)
-        numbers, asked = self._covariates_of(X), self._judges_of(X)
-        rows = replace(
+        numbers = self._covariates_of(X)
+        asked = replace(
             rows,
             side=sign if side else None,
-            who=asked,
+            who=self._judges_of(X),
             cluster=self._clusters_of(X),
             covariates=None if numbers is None else sign[:, None] * numbers,
         )
-        answers = self._moments(rows, len(X), variances=variances)
-        if asked is not None and self._reliability is not None:
-            every = zip(self._reliable, answers, strict=True)
-            answers = [_as_reliable(*reliable, asked, part) for reliable, part in every]
-        return [part._replace(mean=sign * part.mean) for part in answers]
+        return asked, sign
 
     def _rows_of_pairs(self, X: Comparisons) -> tuple[Rows, FloatArray]:
         """Return rows about pairs, the lower item first, and -1 where that is the second one.
@@ -596,3 +631,10 @@ def _as_reliable(value: FloatArray, std: FloatArray, asked: Who, part: Part) -> 
     s, of_s = np.where(known, value[place], 1.0), np.where(known, np.square(std[place]), 0.0)
     variance = (s**2 + of_s) * part.variance + of_s * np.square(part.mean)
     return part._replace(mean=s * part.mean, variance=np.asarray(variance))
+
+
+def _draw_reliable(value: FloatArray, std: FloatArray, asked: Who, count: int, rng: np.random.Generator) -> FloatArray:
+    """Return draws of the reliabilities of the judges who are asked, (count, m); 1 for those who are not known."""
+    known = (asked.number >= 0) & (asked.number < len(value))
+    drawn = value + std * rng.standard_normal((count, len(value)))
+    return np.where(known, drawn[:, np.where(known, asked.number, 0)], 1.0)

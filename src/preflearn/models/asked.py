@@ -19,6 +19,7 @@ from preflearn.items import as_items
 from preflearn.kernels.precomputed import KernelRows
 from preflearn.models.training_data import identity
 from preflearn.operators import FloatArray, IntArray
+from preflearn.table_format import plural
 from preflearn.terms import POPULATION, UNKNOWN, Items, Who
 
 
@@ -56,7 +57,7 @@ class OfItems(BaseEstimator):
         X = match_columns(owner, X, names, known)
         if X.shape[1] != self.n_features_in_:
             raise DataError(code="feature-count-of-training", owner=owner).says(
-                f"the items have {X.shape[1]} features, but the model was fitted on {self.n_features_in_}",
+                f"the items have {plural(X.shape[1], 'feature')}, but the model was fitted on {self.n_features_in_}",
                 "Give the same columns in the same order as in training",
             )
         return X
@@ -83,7 +84,7 @@ class OfItems(BaseEstimator):
         if not bare and not (named and self._keeps_items):
             raise DataError(code="trained-with-features", owner=type(self).__name__).says(
                 f"the items have no features, but the model was fitted on {self.n_features_in_}",
-                "Give Comparisons an item table",
+                "Give Comparisons the features: items=...",
                 *(("names in training and here",) if self._keeps_items else ()),
             )
         return self._check_rows(used) if X.names is None else self._rows_of_names(X.names[used], known)
@@ -100,9 +101,9 @@ class OfItems(BaseEstimator):
         if unknown:
             hint = nearest_names(str(unknown[0]), map(str, known))
             raise DataError(code="items-not-in-training", owner=type(self).__name__).says(
-                f"{len(unknown)} items are not among the {len(place)} of training (names {first_few(unknown)}"
-                f"{'; ' + hint if hint else ''})",
-                "Only items seen in training are known by name",
+                f"{first_few(unknown)} {'is' if len(unknown) == 1 else 'are'} not among the {len(place)} items of "
+                f"training{f' ({hint})' if hint else ''}",
+                "A model can be asked by name only for items of its training",
             )
         return np.array([place[name] for name in names], dtype=np.intp)
 

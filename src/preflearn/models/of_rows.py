@@ -16,10 +16,10 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from preflearn.data import Chunks, Comparisons, ItemTable, Ratings
-from preflearn.data.fields import check_real, unmask
+from preflearn.data.fields import check_real, rows_text, unmask
 from preflearn.data.pair_table import warn_before_learning
 from preflearn.data.tables import frame_of
-from preflearn.exceptions import DataError, GroupsLostWarning, Setting, first_few
+from preflearn.exceptions import DataError, GroupsLostWarning, Setting
 from preflearn.items import as_items
 from preflearn.kernels import gram, linear_map, resolve_kernel
 from preflearn.kernels.precomputed import check_kernel_matrix, refuse_bags
@@ -249,9 +249,9 @@ def _scores(owner: str, y: Any, unscored: bool) -> tuple[Any, Any]:
     if not unscored:
         rows = np.flatnonzero(some)
         raise DataError(code="scores-nan", owner=owner).says(
-            f"y is missing (NaN) in {len(rows)} of {len(missing)} rows (rows {first_few(rows)})",
+            f"y is missing (NaN) in {len(rows)} of {len(missing)} rows ({rows_text(rows)})",
             "Leave these rows out",
-            "give RankRLS a smoothness, which learns from rows without scores, too",
+            "set smoothness of RankRLS, which also learns from rows without scores",
         )
     if every.all() or (every != some).any():
         what = "no row has a score" if every.all() else f"{int((every != some).sum())} rows have scores in some columns"
@@ -311,7 +311,9 @@ class Space:
                     "pipeline, with kernel='linear'."
                 )
             if solver == "dual":
-                raise ValueError(f'{owner}: approximation gives features for the primal; use solver="auto".')
+                raise ValueError(
+                    f'{owner}: solver="dual" uses no approximation. Leave approximation out, or use solver="auto".'
+                )
             feature_map = approximation.fit_map(resolved, X)
             size = int(feature_map.transform(X[:1]).shape[1])
             return cls(X, resolved, feature_map, size, "cg" if solver == "cg" else "primal")
@@ -319,8 +321,8 @@ class Space:
         if linear is None:
             if solver in ("primal", "cg"):
                 raise ValueError(
-                    f'{owner}: solver="{solver}" needs features, and the kernel {resolved} has none that are finite. '
-                    'Use solver="dual", or an approximation such as approximation=Nystroem(1000).'
+                    f'{owner}: solver="{solver}" needs a finite number of features, and the kernel {resolved} has '
+                    'infinitely many. Use solver="dual", or an approximation such as approximation=Nystroem(1000).'
                 )
             _guard(owner, n, "rows", Setting("nystroem", 1000))
             return cls(X, resolved, None, 0, "dual")

@@ -104,7 +104,7 @@ class OnItems(TransformerMixin, BaseEstimator):
         if isinstance(X, Comparisons):
             if X.items is None:
                 raise DataError(code="nothing-to-transform", owner="OnItems").says(
-                    "the items have no features to transform", "Give Comparisons an item table"
+                    "the items have no features to transform", "Give Comparisons the features: items=..."
                 )
             used = X.used_items()
         elif isinstance(X, LabelPreferences):

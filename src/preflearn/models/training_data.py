@@ -286,7 +286,7 @@ def graph_data(owner: str, X: Any, y: FloatArray, weight: FloatArray | None, gra
     edges = np.flatnonzero(v > 0)
     if edges.shape[0] == 0:
         raise DataError(code="graph-without-edges", owner=owner).says(
-            "The graph has no edge left to learn from", "Give W at least one positive entry W[i, j]"
+            "graph has no positive weight, so there is nothing to learn from", "Give at least one W[i, j] > 0"
         )
     first, second = first[edges], second[edges]
     rows = np.arange(edges.shape[0])

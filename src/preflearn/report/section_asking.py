@@ -44,11 +44,11 @@ def judges(shown: Shown) -> str:
     header = ["judge", "answers", "verdict", "reliability", "consistency", "agrees", "expected", "decided both ways"]
     more = f" (the first {MOST_JUDGES} of {len(found):,})" if len(found) > MOST_JUDGES else ""
     words = paragraph(
-        f"{plural(len(found), 'judge')}: {counts}. <em>Agrees</em> is how often a judge answered as the others lead "
-        "one to expect, and <em>expected</em> how often a judge like the others would. <em>Reliability</em> sums that "
-        "up: 1 is a judge like the others, 0 answers by chance, below 0 the contrary of the others. "
-        "<em>Consistency</em> is the same, with the judge's own other answers too: a judge of high consistency and "
-        "low reliability has a taste of its own."
+        f"{plural(len(found), 'judge')}: {counts}. <em>Agrees</em> is the share of a judge's answers that are as "
+        "the other judges predict, and <em>expected</em> is that share for a typical judge. <em>Reliability</em> sums "
+        "this up: 1 is a typical judge, 0 answers by chance, below 0 answers against the others. <em>Consistency</em> "
+        "is the same, predicted from the judge's own other answers too: a judge of high consistency and low "
+        "reliability has a taste of its own."
     )
     return words + table(f"Judges, the least reliable first{more}", header, rows, left=(0, 2))
 
@@ -75,7 +75,7 @@ def _suggested(shown: Shown) -> str | None:
     if not pairs:
         return paragraph("No further comparison of these items is expected to change much.")
     what = "preferences" if todo.criterion == "preferences" else "utilities"
-    words = f"Each is the one expected to tell most about the {what}, given that those above it will be answered."
+    words = f"Each comparison is the one that should teach us most about the {what} once those above it are answered."
     return _listed(words, pairs, "information (nats)", 3)
 
 

@@ -20,7 +20,7 @@ MOST_MEMBERS = 30  # items that are named for each cluster
 
 # What a verdict means for somebody who wants to use the ranking.
 MEANING = {
-    "rankable": "You can use the places, as far as their intervals are sure of them.",
+    "rankable": "You can use the places; their intervals say how sure each one is.",
     "partly cyclic": "Some items beat others against the order. Use the places as a rough guide, and ask for the two "
     "items that matter to you.",
     "cyclic": "As in rock, paper, scissors, which item is better depends on what it is compared with. Do not use the "

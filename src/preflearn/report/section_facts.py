@@ -51,7 +51,7 @@ def model_facts(shown: Shown) -> str:
         ]
         for one in ladder.ordered
     ]
-    tried = table("Models that were tried", ["model", "log evidence", "price", "evidence less price"], rows)
+    tried = table("Models that were tried", ["model", "log evidence", "penalty", "penalised"], rows)
     none = "".join(paragraph(f"Not fitted: {escape(clean(str(one), 300))}.") for one in ladder.no_sign)
     left_out = "".join(paragraph(f"Not tried: {escape(clean(str(one), 300))}.") for one in ladder.left_out)
     checked = sentence_of(shown.result.checks, WORDS)
@@ -92,10 +92,13 @@ def reading_guide(shown: Shown) -> str:
         (
             "Interval",
             f"Where an item's utility lies with probability {level}, given the data and the model. Two items with "
-            "overlapping intervals may still be clearly apart, as their errors go together: look at P(above next).",
+            "overlapping intervals may still differ clearly, because their errors are correlated: see P(above next).",
         ),
-        ("Places", f"Where an item's true place lies with probability {level}. A wide range means: not settled yet."),
-        ("Tier", "Items that cannot be told from the first one of their tier."),
+        (
+            "Places",
+            f"Where an item's true place lies with probability {level}. A wide range is an open place.",
+        ),
+        ("Tier", "Items that cannot be told apart from the first item of their tier."),
         ("P(best)", "Probability that no other ranked item has a higher utility."),
         ("P(above next)", "Probability that an item is better than the one placed just below it; 50 % is a toss-up."),
         ("P(win)", "Probability to win one comparison with an opponent of average utility; a tie is half a win."),

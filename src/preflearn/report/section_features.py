@@ -53,9 +53,9 @@ def features(shown: Shown) -> str:
         rows.append(row if relevance is None else [*row, percent(relevance[k])])
     header = ["feature", "moves utility by", "direction", "range looked at"]
     words = paragraph(
-        "By how much the utility changes while one feature goes through its range (5th to 95th percentile, or "
-        "from no to yes) and the "
-        "others stay as they are, averaged over items" + (" and their opponents." if runs_in_circles(model) else "."),
+        "How much the utility changes when one feature goes through its range (5th to 95th percentile, or from no to "
+        "yes) and the others stay as they are, averaged over items"
+        + (" and their opponents." if runs_in_circles(model) else "."),
         ""
         if relevance is None
         else "The share of relevance is that of 1 / length scale², by which the kernel weighs a feature; it depends on "

@@ -104,7 +104,7 @@ def ranking(shown: Shown) -> str:
             else "Utilities are relative to the average item."
         )
         + f" The interval holds an item's utility, and <em>places</em> its true place, with probability {level}. Items "
-        "of one tier cannot be told from its first.",
+        "of one tier cannot be told apart from the first item of that tier.",
     )
     first = table(f"Ranking of {plural(n, 'item')}, the best first", listing.titles, rows[:FIRST_LISTED], left, "items")
     rest = table("", listing.titles, rows[FIRST_LISTED:], left, "more-items") if n > FIRST_LISTED else ""

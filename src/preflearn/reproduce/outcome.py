@@ -78,7 +78,7 @@ class Outcome:
     versions : mapping
         Versions of what computed it.
     said : sequence of str
-        What the declaration says of the records.
+        Sentences about the results, made by the experiment's ``says``.
     """
 
     experiment: Experiment
@@ -328,7 +328,7 @@ def _p(value: float | None) -> str | None:
 
 
 def _number(value: Any) -> Any:
-    """Return a number in six digits, which is more than any table shows; None for one that is none, or infinite."""
+    """Return a number in six digits, which is more than any table shows; None for NaN and infinity."""
     if not isinstance(value, float):
         return value
     return float(f"{value:.6g}") if math.isfinite(value) else None

@@ -163,7 +163,7 @@ def _folds(data: Comparisons, by: str, n_folds: int, random_state: int) -> tuple
     if count < 2:
         raise DataError(code="nothing-left-to-learn-from", owner="held_out").says(
             f"all comparisons are of {what}; when these are held out, nothing is left to learn from",
-            "Give comparisons of others too",
+            "Give comparisons of other items too",
         )
     n_folds = min(n_folds, count)
     if by == "item":

@@ -213,7 +213,7 @@ class ComparableClusters(ClusterMixin, BaseEstimator):
                 if X.items is None:
                     raise DataError(code="clusters-need-features", owner="ComparableClusters").says(
                         'method="gpgp" needs features of the items',
-                        "Give Comparisons an item table",
+                        "Give Comparisons the features: items=...",
                         'use method="svd" or "partial"',
                         "pass model=PreferenceGP(cyclic_kernel=ConstantKernel())",
                     )

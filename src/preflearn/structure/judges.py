@@ -18,8 +18,11 @@ from preflearn.structure.graph import FloatArray, IntArray, triads_by_item
 from preflearn.table_format import Column, TextTable, decimal
 
 LEGEND = """\
-reliability: 1 agrees with the others as judges usually do here, 0 answers like chance, below 0 against the others
-consistency: the same, with the judge's own other answers; likeness: of own tastes to shared ones, from -1 to 1"""
+reliability: how well the other judges predict this judge: 1 as usual here, 0 not at all, below 0 the opposite
+consistency: the same, predicted from the judge's own other answers too: high where a judge has a taste of its own
+agrees, expected: share of answers that are as the others predict, and the share that is usual here
+circles: share of triples of items that the judge put in a circle"""
+LIKENESS = "\nlikeness: how similar the judge's taste is to the taste that all share, from -1 to 1"
 PRIOR_DEVIATION = 1.0  # of a reliability around 1, before a judge has answered
 SURE = 2.0  # standard deviations that a verdict needs
 
@@ -80,23 +83,25 @@ class JudgeReport:
         """Return a table of the first ``top`` judges, the least reliable, and how many more there are; None: of all."""
         more = 0 if top is None else max(0, len(self) - top)
         rest = f"\n... and {more:,} more, more reliable ones" if more else ""
-        return f"{self.listing().top(top).text()}{rest}\n{LEGEND}"
+        likeness = LIKENESS if "likeness" in self.listing().columns else ""
+        return f"{self.listing().top(top).text()}{rest}\n{LEGEND}{likeness}"
 
     def listing(self) -> TextTable:
-        """Return the table that is shown."""
-        return TextTable(
-            {
-                "judge": Column("judge", self.judge, kind="name"),
-                "answers": Column("answers", self.n_comparisons),
-                "reliability": _slopes("reliability", self.reliability, self.std),
-                "consistency": _slopes("consistency", self.consistency, self.consistency_std),
-                "agreement": Column("agrees", self.agreement, _percent),
-                "expected": Column("expected", self.expected, _percent),
-                "likeness": Column("likeness", self.likeness, decimal),
-                "circles": Column("circles", self.circles, _percent),
-                "verdict": Column("verdict", self.verdict, kind="text"),
-            }
-        )
+        """Return the table that is shown, without likeness where no tastes were learned."""
+        columns = {
+            "judge": Column("judge", self.judge, kind="name"),
+            "answers": Column("answers", self.n_comparisons),
+            "reliability": _slopes("reliability", self.reliability, self.std),
+            "consistency": _slopes("consistency", self.consistency, self.consistency_std),
+            "agreement": Column("agrees", self.agreement, _percent),
+            "expected": Column("expected", self.expected, _percent),
+            "likeness": Column("likeness", self.likeness, decimal),
+            "circles": Column("circles", self.circles, _percent),
+            "verdict": Column("verdict", self.verdict, kind="text"),
+        }
+        if np.isnan(self.likeness).all():
+            del columns["likeness"]
+        return TextTable(columns)
 
 
 def _slopes(title: str, mean: FloatArray, std: FloatArray) -> Column:

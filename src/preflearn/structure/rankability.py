@@ -52,6 +52,7 @@ MOST_LEARNED, MOST_ITEMS_LEARNED = 2_500, 1_000
 SURE = math.log(3)  # log odds that a verdict needs
 NOTHING, SOME, MOST = 0.05, 1 / 3, 0.5  # least shares of preferences that count as more than none, as some and as most
 CYCLES = 5
+EVIDENCE = {"ranking": "a ranking", "both": "a ranking and circles", "chance": "pure chance"}
 MOST_DRAWN = 40  # items whose preferences are drawn jointly
 QUICK = 1e9  # operations for which probabilities of all pairs are computed
 MORE = 10  # times as many cycles are looked at without them
@@ -362,13 +363,13 @@ class Rankability:
         lines = [
             self.sentence,
             f"  {self.odds}",
-            f"  {self.chance} of rankings like this one would leave residuals as cyclic",
+            f"  p-value: {self.chance} of simulated rankings look as cyclic as these data",
             f"  learned preferences: a ranking explains {self.ranking_share:.0%}, circles {self.cyclic_share:.0%}",
-            f"  observed: a ranking explains {self.hodge.gradient:.0%}, circles of three "
+            f"  raw outcomes: a ranking explains {self.hodge.gradient:.0%}, circles of three "
             f"{self.hodge.curl:.0%}, longer circles {self.hodge.harmonic:.0%}",
-            f"  {circles} of {triples} triples run in a circle",
-            f"  average clustering {self.clustering:.2f}: how often two opponents of an item met",
-            "  log evidence: " + ", ".join(f"{name} {value:.1f}" for name, value in self.log_evidence.items()),
+            f"  {circles} of {triples} triples of items form a circle",
+            f"  average clustering: {self.clustering:.2f} (share of pairs of opponents of an item that met each other)",
+            "  log evidence: " + ", ".join(f"{EVIDENCE[name]} {one:.1f}" for name, one in self.log_evidence.items()),
         ]
         if self.shared:
             lines.append(f"  {self.n_judges} judges have tastes of their own")
