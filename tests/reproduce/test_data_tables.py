@@ -53,7 +53,7 @@ MATCHES = (
 TENNIS = {f"atp_matches_{year}.csv.gz": MATCHES for year in (2018, 2019)}
 KEBI = {"iris.csv": "A1,A2,ranking\n1,2,a>b>c\n2,2,b>c>a\n3,1,a>b>c\n"}
 PAIRS = {"few.csv": "Sex,size,class\nM,1,2\nF,2,5\nF,3,4\nM,1,1\nF,1,3\n"}
-CLASSES = {"waveform21.csv": "x1,class\n1,0\n2,1\n3,2\n4,1\n5,0\n6,2\n"}
+CLASSES = {"waveform21.csv": "x1,class\n1,0\n2,1\n3,2\n4,1\n5,0\n6,2\n7,1\n"}
 
 # What reads, which files, and what is garbled: the file, the line (1 is the first), from, to.
 GARBLED = {
