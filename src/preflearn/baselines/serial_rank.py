@@ -66,7 +66,7 @@ class SerialRank(ItemScores):
     >>> from preflearn.baselines import SerialRank
     >>> data = Comparisons(None, ["ann", "ann", "ann", "bob", "bob", "cy"], ["bob", "cy", "di", "cy", "di", "di"])
     >>> SerialRank().fit(data).utilities_.round(2)
-    array([ 0.77,  0.18, -0.18, -0.77])
+    array([ 0.75,  0.25, -0.25, -0.75])
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {"normalised": ["boolean"]}

@@ -17,6 +17,7 @@ from preflearn.reproduce.data_tables import bare_numbers, numbers, places, read_
 from preflearn.reproduce.drawing import COLOURS
 from preflearn.reproduce.experiment import Case, Column, Data, Experiment, Printed, Record, Run
 from preflearn.reproduce.papers.hidden_states import BOTH, CHOSEN, COLUMNS, PAPER, RIVALS, TESTS, in_two, judged
+from preflearn.selection import BAHSIC
 from preflearn.structure import average_clustering
 
 if TYPE_CHECKING:
@@ -102,25 +103,6 @@ def simulated(rng: np.random.Generator) -> Contests:
     return Contests(made.items, np.where(won, made.first, made.second), np.where(won, made.second, made.first))
 
 
-def hsic_features(found: Contests, count: int) -> list[int]:
-    """Return the features that backward elimination keeps: dropped is what least lowers the dependence (BAHSIC).
-
-    Dependence of outcome and feature differences by the Hilbert-Schmidt criterion, Gaussian kernel on the differences.
-    """
-    D = (found.X - found.X.mean(axis=0)) / found.X.std(axis=0)
-    D = D[found.winner] - D[found.loser]
-    D, y = np.vstack([D, -D]), np.repeat([1.0, -1.0], len(found.winner))
-    left = list(range(found.X.shape[1]))
-
-    def dependence(columns: list[int]) -> float:
-        S = np.square(D[:, None, columns] - D[None, :, columns]).sum(axis=-1)
-        return float(y @ np.exp(-S / (2 * np.median(S[S > 0]))) @ y)
-
-    while len(left) > count:
-        left.remove(max(left, key=lambda k: dependence([c for c in left if c != k])))
-    return left
-
-
 def _split(found: Contests, rng: np.random.Generator) -> tuple[Comparisons, Comparisons]:
     """Return a split with the winner on a random side."""
     turned = rng.random(len(found.winner)) < 0.5
@@ -158,11 +140,8 @@ def football(case: Case) -> list[Record]:
         rng = np.random.default_rng([case.random_state, year])
         found = simulated(rng) if case.folder is None else season(case.folder, year)
         train, test = _split(found, rng)
-        won = train.outcome > 0
-        ends = np.where(won, train.first, train.second), np.where(won, train.second, train.first)
-        kept = hsic_features(Contests(found.X, *ends), case.settings["features"])
-        X = found.X[:, kept]
-        train, test = (Comparisons(X, part.first, part.second, part.outcome) for part in (train, test))
+        chosen = BAHSIC(case.settings["features"]).fit(train)
+        train, test = chosen.transform(train), chosen.transform(test)
         seasons.append(_record(found, train, test))
     return [{"row": case.settings["row"], **{key: float(np.mean([one[key] for one in seasons])) for key in seasons[0]}}]
 
