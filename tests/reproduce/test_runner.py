@@ -306,6 +306,8 @@ def test_without_matplotlib_there_is_a_table_and_a_word(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.glob("draws.*")} == {
         f"draws.{kind}" for kind in ("md", "json", "svg", "png")
     }
+    # a figure of the same numbers is the same file on any day
+    assert "<dc:date>" not in (tmp_path / "draws.svg").read_text()
 
 
 def test_two_trials_are_enough_for_a_test_and_equal_ones_do_not_differ(tmp_path):
@@ -331,3 +333,8 @@ def test_the_time_is_that_of_all_trials(tmp_path):
     entries = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps({**one, "seconds": 1.0 + one["repeat"]}) + "\n" for one in entries))
     assert reproduce(experiment(), tmp_path).seconds == 21
+
+
+def test_trials_of_one_seed_are_not_those_of_another():
+    numbers = {Case(repeat, seed, {}).random_state for seed in range(20) for repeat in range(50)}
+    assert len(numbers) == 1000
