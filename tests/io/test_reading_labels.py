@@ -191,6 +191,7 @@ def test_a_label_of_one_row_only_is_warned_of_with_the_nearest_name():
     ("table", "why"),
     [
         (rankings("tea > milk > juice"), "all are usual"),
+        (rankings("tea > mikl > juice", "juice > mikl"), "two rows are enough"),
         ({"age": [1.0, 2.0], "ranking": ["tea > mikl", "tea > milk"]}, "too few rows to know"),
         ({"age": [float(k) for k in range(9)], "ranking": [f"a{k} > b{k}" for k in range(9)]}, "all are rare"),
     ],
