@@ -432,4 +432,6 @@ def test_the_strength_of_a_verdict_is_used_as_a_margin_or_said_to_be_lost():
     kept = read_preferences(graded, margins=True)
     np.testing.assert_array_equal(kept.data.outcome, [1, -2, 0, 2])
     assert any(">> counts 2 and > counts 1, kept as margins" in note for note in kept.notes)
+    named = read_preferences(table | {"label": ["A>>B", "cy", "tie", "ann"]}, margins=True)
+    np.testing.assert_array_equal(named.data.outcome, [2, -1, 0, -1])
     assert not any(">>" in note for note in read_preferences(table | {"label": ["A>B", "B>A", "A==B", "b<a"]}).notes)
