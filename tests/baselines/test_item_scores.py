@@ -11,7 +11,7 @@ from preflearn import Comparisons
 from preflearn.baselines import PageRank, RankCentrality, SerialRank, SVDRank, _item_scores, rank_centrality
 from preflearn.exceptions import DataError, DataWarning
 
-EVERY = [SerialRank(), SVDRank(), SVDRank(normalised=False), RankCentrality(), PageRank()]
+EVERY = [SerialRank(), SerialRank(normalised=False), SVDRank(), SVDRank(normalised=False), RankCentrality(), PageRank()]
 of_each = pytest.mark.parametrize("model", EVERY, ids=repr)
 
 
@@ -45,12 +45,42 @@ def closest(scores, C, count):
 
 
 @every_seed(3, 20)
-def test_serial_rank_is_the_fiedler_vector_of_the_papers_similarity(seed):
+@pytest.mark.parametrize("normalised", [False, True])
+def test_serial_rank_is_the_fiedler_vector_of_the_papers_similarity(seed, normalised):
     X, _ = draw(seed)
     C, count = mean_outcomes(X, margins=False)
     S = (X.n_items + C @ C.T) / 2
-    fiedler = eigh(np.diag(S.sum(axis=1)) - S)[1][:, 1]
-    np.testing.assert_allclose(SerialRank().fit(X).utilities_, closest(fiedler, C, count), atol=1e-8)
+    D = S.sum(axis=1) if normalised else np.ones(X.n_items)
+    laplacian = (np.diag(S.sum(axis=1)) - S) / np.sqrt(np.outer(D, D))
+    fiedler = eigh(laplacian)[1][:, 1] / np.sqrt(D)
+    np.testing.assert_allclose(SerialRank(normalised).fit(X).utilities_, closest(fiedler, C, count), atol=1e-8)
+
+
+def test_the_normalised_laplacian_stands_few_and_noisy_comparisons_better():
+    rng = np.random.default_rng(0)
+    found = {True: [], False: []}
+    for _ in range(6):
+        utility = rng.normal(size=150)
+        first = rng.integers(0, 150, 1500)
+        second = (first + rng.integers(1, 150, 1500)) % 150
+        won = rng.random(1500) < 1 / (1 + np.exp(utility[second] - utility[first]))
+        X = Comparisons(150, first, second, np.where(won, 1, -1))
+        for normalised, values in found.items():
+            values.append(kendalltau(SerialRank(normalised).fit(X).utilities_, utility).statistic)
+    assert np.mean(found[True]) > np.mean(found[False]) + 0.05
+
+
+def test_the_small_second_eigenvalue_of_many_items_is_found(monkeypatch):
+    # beside the leading eigenvalue 1 the next is 1e-4, and their difference counts
+    X, _ = draw(0, n=400, m=2000, noise=0.1)
+    C, count = mean_outcomes(X, margins=False)
+    S = (X.n_items + C @ C.T) / 2
+    root = np.sqrt(S.sum(axis=1))
+    values, vectors = eigh(S / np.outer(root, root))
+    assert values[-2] < 1e-3
+    monkeypatch.setattr(_item_scores, "DENSE_LIMIT", 50)
+    found = SerialRank().fit(X).utilities_
+    np.testing.assert_allclose(found, closest(vectors[:, -2] / root, C, count), atol=1e-7)
 
 
 @every_seed(3, 20)
@@ -168,7 +198,11 @@ def test_comparisons_of_weight_zero_are_not_there(model):
         model.fit(Comparisons(4, [0, 2, 1], [1, 3, 2], weight=[1, 1, 0]))
 
 
-@pytest.mark.parametrize("model", [SerialRank(), SVDRank(), SVDRank(normalised=False), RankCentrality()], ids=repr)
+@pytest.mark.parametrize(
+    "model",
+    [SerialRank(), SerialRank(normalised=False), SVDRank(), SVDRank(normalised=False), RankCentrality()],
+    ids=repr,
+)
 def test_iterations_find_what_dense_matrices_do(model, monkeypatch):
     X, _ = draw(4, n=80, m=1500)
     found = model.fit(X).utilities_

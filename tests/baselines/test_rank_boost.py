@@ -88,6 +88,34 @@ def test_sums_keep_their_digits_when_utilities_are_far_apart(seed):
         np.testing.assert_allclose(np.array(found.split(above)) / found.total, parts / D.sum(), rtol=1e-9, atol=1e-14)
 
 
+@every_seed(4, 20)
+@pytest.mark.parametrize("width", [800, 3000])
+def test_no_width_of_utilities_makes_weights_vanish(seed, width):
+    X, y, code, weight = rows(seed, n_scores=[2, 3, 9, 40][seed % 4])
+    weight[:3] = 0
+    rng = np.random.default_rng(seed)
+    # all in order, one group far apart: what is left of the weights is far below the smallest number
+    f = width * y / y.max() + rng.normal(size=len(y)) + (code == 0) * width * y
+    i, j, v = listed(y, code, weight)
+    above = X[:, 0] > 0
+    graded, one_by_one = (pairs.at(f) for pairs in (Graded.build(RowData(X, y, code, weight, True)), Listed(i, j, v)))
+    assert one_by_one.total > 0
+    np.testing.assert_allclose(graded.pull / graded.total, one_by_one.pull / one_by_one.total, rtol=1e-9, atol=1e-12)
+    for found, expected in zip(graded.split(above), one_by_one.split(above), strict=True):
+        np.testing.assert_allclose(found / graded.total, expected / one_by_one.total, rtol=1e-9, atol=1e-12)
+
+
+def test_boosting_goes_on_where_all_pairs_are_far_in_order():
+    X = np.repeat(np.arange(2.0), 30)[:, None]  # each round takes a step of 7, and nothing is ever wrong
+    i, j, _ = listed(X[:, 0], np.zeros(60), None)
+    model = RankBoost(400).fit(X, X[:, 0], qid=np.zeros(60))
+    assert model.n_rounds_ == 400
+    assert np.ptp(model.predict(X)) > 1500
+    of_pairs = RankBoost(400).fit(Comparisons(X, i, j))
+    np.testing.assert_allclose(of_pairs.steps_, model.steps_, atol=1e-8)
+    np.testing.assert_array_equal(of_pairs.thresholds_, model.thresholds_)
+
+
 def test_the_share_of_pairs_out_of_order_is_below_the_product_of_normalisers():
     X, y, code, _ = rows(1, n=60, weighted=False)
     for step in ("third", "second"):

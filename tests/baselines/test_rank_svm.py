@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 from fast_share import every_seed
 from preflearn import Comparisons, Nystroem
 from preflearn.baselines import ConstraintSVM, RankSVM
+from preflearn.baselines._pair_machine import Machine, Point
 from preflearn.baselines._shortfalls import Implied, Listed
 from preflearn.datasets import make_ltr
 from preflearn.exceptions import DataError, DataWarning
@@ -58,6 +59,19 @@ def oracle(X, i, j, v, C, loss):
     w = D.T @ done.x
     m = np.maximum(0, 1 - D @ w)
     return w, 0.5 * w @ w + C * v @ (m**2 if loss == "squared_hinge" else m)
+
+
+@every_seed(3, 20)
+def test_what_newtons_method_minimises_has_its_gradient_and_curvature(seed):
+    X, y, code, weight = rows(seed)
+    machine = Machine.build(X, 0.7, Implied.build(RowData(X, y, code, weight, True)), None, factored=False)
+    rng = np.random.default_rng(seed)
+    v, d, step = rng.normal(size=3), rng.normal(size=3), 1e-6
+    one, other = (Point.build(machine, v + sign * step * d) for sign in (1, -1))
+    here = Point.build(machine, v)
+    np.testing.assert_allclose((one.value - other.value) / (2 * step), here.gradient @ d, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose((one.gradient - other.gradient) / (2 * step), here.curve(d), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(here.value * machine.scale, here.objective)  # a squared hinge is smooth
 
 
 @pytest.mark.parametrize("weighting", ["pairs", "groups"])

@@ -9,6 +9,7 @@ import pytest
 from label_mistakes import ROWS, model
 
 from preflearn import load
+from preflearn.active import suggest
 from preflearn.analysis import label_models
 from preflearn.analysis.label_models import hold_out_labels, learn_labels, score_labels
 from preflearn.cli import options
@@ -179,3 +180,28 @@ def test_ranks_with_a_mistake_are_named_as_ranks(folder, run):
     assert (code, 'line 8: column "rank_tea" holds "first", which is not the rank of "tea"' in err) == (2, True)
     code, _, err = run("fit", "ranks.csv", "--save", "m", "--model", "label-gp")
     assert (code, "--columns labels=rank_tea+rank_milk" in err) == (2, True)
+
+
+def test_suggestions_for_rows_are_those_of_python(people, run):
+    run("fit", "people.csv", "--save", "m.preflearn", "--model", "label-gp")
+    code, out, err = run("suggest", "m.preflearn", "--items", "new.csv", "-n", "4")
+    assert (code, err) == (0, "")
+    found = table(out)
+    assert list(found[0]) == ["id", "left", "right", "winner", "information"]
+    read = read_label_preferences("people.csv")
+    rows = read_label_preferences("new.csv", encoder=read.encoder, need_labels=False).items
+    expected = suggest(load("m.preflearn"), rows, 4, random_state=0)
+    assert [row["id"] for row in found] == [f"p{k}" for k in expected.item]
+    pairs = [{a, b} for a, b in zip(expected.first_name, expected.second_name, strict=True)]
+    assert [{row["left"], row["right"]} for row in found] == pairs
+    np.testing.assert_allclose([float(row["information"]) for row in found], expected.gain, atol=6e-5)
+    code, out, _ = run("suggest", "m.preflearn", "--items", "new.csv", "-n", "3", "--out", "ask.csv")
+    assert "3 pairs of labels to compare" in " ".join(out.split())
+    assert len(table((people / "ask.csv").read_text())) == 3
+    assert run("suggest", "m.preflearn")[2].endswith("--items ROWS.\n")
+    for option in (("--judges", "ann"), ("--best", "1"), ("--drop",), ("--model", "gp")):
+        code, _, err = run("suggest", "m.preflearn", "--items", "new.csv", *option)
+        assert code == 2
+        assert f"{option[0]} is for comparisons" in err
+    run("fit", "people.csv", "--save", "f.preflearn", "--model", "label-frequencies")
+    assert "label-gp" in run("suggest", "f.preflearn", "--items", "new.csv")[2]

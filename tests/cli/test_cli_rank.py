@@ -241,6 +241,24 @@ def test_inspect_says_what_is_going_on(run, votes):
 
 
 @pytest.mark.slow
+def test_inspect_names_the_features_that_outcomes_depend_on(run, folder):
+    (folder / "items.csv").write_text(
+        "item,size,speed,age\n" + "".join(f"i{k},{k % 3},{k},{k % 5}\n" for k in range(12))
+    )
+    rows = [f"i{max(a, b)},i{min(a, b)}" for a in range(12) for b in range(12) if (a + 2 * b) % 5 == 1 and a != b]
+    (folder / "games.csv").write_text("winner,loser\n" + "\n".join(rows) + "\n")
+    asked = ("inspect", "games.csv", "--items", "items.csv", "--features", "1")
+    code, out, err = run(*asked)
+    assert (code, err) == (0, "")
+    assert "1 feature on which outcomes depend most" in " ".join(out.split())
+    assert "(BAHSIC): speed." in " ".join(out.split())
+    assert json.loads(run(*asked, "--json")[1])["features"] == ["speed"]
+    assert json.loads(run(*asked[:4], "--json")[1])["features"] is None
+    code, _, err = run("inspect", "games.csv", "--features", "1")
+    assert code == 2
+    assert "--features needs features of the items. Give them with --items" in err
+
+
 def test_suggestions_are_a_table_to_fill_in(run, votes):
     code, out, err = run("suggest", "votes.csv", "-n", "4")
     assert (code, err) == (0, "")

@@ -59,6 +59,23 @@ def test_what_a_signal_leaves_is_whole_and_the_next_run_goes_on_from_it(run, fol
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="other signals")
+def test_an_interrupt_while_several_processes_work_keeps_what_is_finished(folder):
+    path = folder / "two" / "trials" / "kpcrank-sinc.jsonl"
+    command = [sys.executable, "-m", "preflearn", *SMALL[:3], "--repeats", "60", "--jobs", "2", "--out", "two"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and not (path.exists() and b"\n" in path.read_bytes()):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        err = process.communicate(timeout=100)[1]
+    assert (process.returncode, err) == (130, "preflearn: interrupted.\n")
+    kept = [json.loads(line)["repeat"] for line in path.read_text().splitlines()]
+    assert 0 < len(kept) < 60
+    assert len(set(kept)) == len(kept)
+    assert not (folder / "two" / "kpcrank-sinc.md").exists()
+
+
+@pytest.mark.slow
 def test_an_experiment_that_fails_does_not_stop_the_next(run, folder):
     (folder / "data" / "letor_ohsumed").mkdir(parents=True)
     (folder / "data" / "letor_ohsumed" / "S1.txt.gz").write_bytes(b"")
@@ -75,7 +92,8 @@ def test_an_experiment_that_fails_does_not_stop_the_next(run, folder):
 MISTAKES = {
     "nothing": ([], ["NAMES are missing", "--list"]),
     "unknown name": (["kpcrank-sink"], ['"kpcrank-sink"', '"kpcrank-sinc"', "Choose from"]),
-    "all and one": (["all", "kpcrank-sinc"], ['"all"', "Choose from"]),
+    "all in capitals": (["ALL"], ['"ALL"', 'nearest names: "all"', "Choose from"]),
+    "all and an unknown one": (["all", "kpcrank-sink"], ['no experiment "kpcrank-sink"', "Choose from"]),
     "no jobs": (["kpcrank-sinc", "--jobs", "0"], ["--jobs is 0", "1 or more"]),
     "no repeats": (["kpcrank-sinc", "--repeats", "0"], ["--repeats is 0", "1 or more"]),
     "no such data": (["kpcrank-sinc", "--data", "nowhere"], ["nowhere", "no such directory", "--data"]),

@@ -40,7 +40,7 @@ ALLOWED = {
         "metrics",
     },
     "baselines": {"exceptions", "linalg", "items", "data", "kernels", "operators", "inference", "metrics", "models"},
-    "selection": {"exceptions", "data", "kernels", "metrics", "models"},
+    "selection": {"exceptions", "items", "linalg", "data", "kernels", "metrics", "models"},
     "active": {"table_format", "exceptions", "linalg", "operators", "data", "likelihoods", "metrics", "models"},
     "structure": {"table_format", "exceptions", "data", "kernels", "models", "terms"},
     "plots": {"table_format", "exceptions", "items", "data", "metrics"},

@@ -421,3 +421,17 @@ def test_a_mistake_in_the_last_of_a_million_lines_is_named(tmp_path: Path) -> No
     path.write_text("left,right,winner\n" + "ann,bob,left\ncy,bob,right\n" * 500_000 + "ann,bob,cy\n")
     with pytest.raises(FileFormatError, match=r'big.csv, line 1000002: winner "cy" is neither "ann" nor "bob"'):
         read_preferences(path)
+
+
+def test_the_strength_of_a_verdict_is_used_as_a_margin_or_said_to_be_lost():
+    table = {"item_a": ["ann", "ann", "cy", "bob"], "item_b": ["bob", "cy", "bob", "ann"]}
+    graded = table | {"label": ["A>B", "[[B>>A]]", "A=B", "b<<a"]}
+    plain = read_preferences(graded)
+    np.testing.assert_array_equal(plain.data.outcome, [1, -1, 0, 1])
+    assert any(">> counts like >: only the side is used" in note for note in plain.notes)
+    kept = read_preferences(graded, margins=True)
+    np.testing.assert_array_equal(kept.data.outcome, [1, -2, 0, 2])
+    assert any(">> counts 2 and > counts 1, kept as margins" in note for note in kept.notes)
+    named = read_preferences(table | {"label": ["A>>B", "cy", "tie", "ann"]}, margins=True)
+    np.testing.assert_array_equal(named.data.outcome, [2, -1, 0, -1])
+    assert not any(">>" in note for note in read_preferences(table | {"label": ["A>B", "B>A", "A==B", "b<a"]}).notes)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from preflearn.data import from_class_labels, from_label_rankings
-from preflearn.exceptions import DataError
+from preflearn.exceptions import DataError, DataWarning
 from preflearn.io import read_label_preferences, read_preferences
 
 ORDERS = [["tea", "milk", "juice"], ["juice", "tea", "milk"], ["milk", "juice", "tea"], ["tea", "juice", "milk"]]
@@ -168,3 +168,54 @@ def test_rows_without_a_ranking_are_left_out_if_asked():
     read = read_label_preferences(table, missing="drop")
     assert len(read.data) == 3
     assert any("Dropped: 1 of 4 rows" in note for note in read.notes)
+
+
+def rankings(*odd):
+    """Return a table of 20 rankings, the first of them as given."""
+    usual = ["tea > milk > juice", "juice > tea > milk"] * 10
+    return {"age": [float(k % 7) for k in range(20)], "ranking": [*odd, *usual[len(odd) :]]}
+
+
+def test_a_label_of_one_row_only_is_warned_of_with_the_nearest_name():
+    with pytest.warns(DataWarning, match='"mikl" \\(row 0; nearest names: "milk"\\). It counts as a label of its own'):
+        read = read_label_preferences(rankings("tea > mikl > juice"))
+    assert read.data.n_labels == 4
+    with pytest.warns(DataWarning, match='2 labels occur in one row only: "mikl".*"water" \\(row 1\\). They count'):
+        read_label_preferences(rankings("tea > mikl > juice", "tea > milk > juice > water"))
+    classes = {"age": [float(k) for k in range(9)], "class": ["setosa", "virginica"] * 4 + ["setossa"]}
+    with pytest.warns(DataWarning, match='"setossa" \\(row 8; nearest names: "setosa"\\)'):
+        read_label_preferences(classes)
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        (rankings("tea > milk > juice"), "all are usual"),
+        (rankings("tea > mikl > juice", "juice > mikl"), "two rows are enough"),
+        ({"age": [1.0, 2.0], "ranking": ["tea > mikl", "tea > milk"]}, "too few rows to know"),
+        ({"age": [float(k) for k in range(9)], "ranking": [f"a{k} > b{k}" for k in range(9)]}, "all are rare"),
+    ],
+)
+def test_other_labels_are_not_warned_of(table, why):
+    read_label_preferences(table)  # warnings are errors
+    # labels that were given are all known
+    with pytest.raises(DataError, match='"mikl" is not one of the 3 known labels'):
+        read_label_preferences(rankings("tea > mikl"), labels=["tea", "milk", "juice"])
+
+
+def test_numbered_names_and_labels_of_the_same_row_are_not_near():
+    with pytest.warns(DataWarning, match='"item9" \\(row 0\\)'):
+        read_label_preferences(
+            {"age": [float(k % 7) for k in range(20)], "ranking": ["item1 > item9"] + ["item1 > item2"] * 19}
+        )
+    with pytest.warns(DataWarning, match='"milks" \\(row 0\\)'):
+        read_label_preferences(rankings("tea > milk > milks > juice"))
+
+
+def test_strengths_in_rankings_are_said_to_be_lost():
+    read = read_label_preferences(rankings("tea >> milk > juice"))
+    assert said(read.data) == said(read_label_preferences(rankings("tea > milk > juice")).data)
+    assert any("first; >> counts like >, as only the order is used." in note for note in read.notes)
+    assert not any(">>" in note for note in read_label_preferences(rankings()).notes)
+    pairs = read_preferences({"ranking": ["a >> b > c", "b > a > c"]})
+    assert any("= is a tie; >> counts like >, as only the order is used." in note for note in pairs.notes)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from preflearn.reproduce import Case, experiments
-from preflearn.reproduce.papers.contests import citations, hsic_features, simulated
+from preflearn.reproduce.papers.contests import citations
 
 RUNS = {run.name: run for run in experiments()["gpgp-table1"].runs}
 PRINTED = experiments()["gpgp-table1"].paper
@@ -63,13 +63,3 @@ def test_a_part_of_a_graph_has_the_citations_among_its_papers(tmp_path):
     assert {frozenset(pair) for pair in pairs} == inside
     assert len(pairs) == len(inside)
     assert 50 <= len(pairs) <= 70
-
-
-def test_features_that_say_who_wins_are_kept():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(40, 6))
-    one, other = rng.integers(0, 40, (2, 150))
-    strength = X[:, 2] - 0.8 * X[:, 5]
-    better = strength[one] > strength[other]
-    found = simulated(rng)._replace(X=X, winner=np.where(better, one, other), loser=np.where(better, other, one))
-    assert sorted(hsic_features(found, 2)) == [2, 5]

@@ -306,3 +306,35 @@ def test_without_matplotlib_there_is_a_table_and_a_word(tmp_path, monkeypatch):
     assert {path.name for path in tmp_path.glob("draws.*")} == {
         f"draws.{kind}" for kind in ("md", "json", "svg", "png")
     }
+    # a figure of the same numbers is the same file on any day
+    assert "<dc:date>" not in (tmp_path / "draws.svg").read_text()
+
+
+def test_two_trials_are_enough_for_a_test_and_equal_ones_do_not_differ(tmp_path):
+    one = replace(experiment(), runs=[Run("draws", draws, 2, 0.1)])
+    found = reproduce(one, tmp_path / "two")
+    values = np.array([np.random.default_rng([0, repeat]).normal(size=2) for repeat in range(2)])
+    expected = stats.wilcoxon(values[:, 0], values[:, 1] + 0.1).pvalue
+    assert found.tests["p, a against b (Wilcoxon)"] == {"one": pytest.approx(expected)}
+    assert not reproduce(replace(one, runs=[Run("draws", draws, 1, 0.1)]), tmp_path / "one").tests
+    equal = replace(one, runs=[Run("equal", equals, 4, 0.1)])
+    found = reproduce(equal, tmp_path / "equal")
+    assert [*found.tests.values()] == [{"one": 1.0}] * 3
+
+
+def equals(case: Case):
+    value = float(case.rng().normal())
+    return [{"row": "one", "a": value, "b": value}]
+
+
+def test_the_time_is_that_of_all_trials(tmp_path):
+    reproduce(experiment(), tmp_path)
+    path = tmp_path / "trials" / "draws.jsonl"
+    entries = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text("".join(json.dumps({**one, "seconds": 1.0 + one["repeat"]}) + "\n" for one in entries))
+    assert reproduce(experiment(), tmp_path).seconds == 21
+
+
+def test_trials_of_one_seed_are_not_those_of_another():
+    numbers = {Case(repeat, seed, {}).random_state for seed in range(20) for repeat in range(50)}
+    assert len(numbers) == 1000

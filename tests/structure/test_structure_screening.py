@@ -1,11 +1,13 @@
 """Circles are learned only where the residuals of a ranking hint at them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.gaussian_process.kernels import RBF
 
-from preflearn import Bags, Comparisons, PreferenceGP
+from preflearn import Bags, BradleyTerry, Comparisons, PreferenceGP
 from preflearn.analysis import Limits, rank
 from preflearn.likelihoods import get_likelihood
 from preflearn.report import report_html
@@ -95,6 +97,19 @@ def test_too_many_pairs_after_a_hint_leave_the_question_open_and_say_so(monkeypa
     assert not ranked.rankability.hint
     assert ranked.rankability.verdict == "rankable"
     assert not any(one.kind == "circles" for one in ranked.warnings)
+
+
+@pytest.mark.parametrize(
+    ("few", "p", "learned"), [(600, 0.15, True), (600, 0.9, False), (10, 0.15, False), (10, 0.01, True)]
+)
+def test_with_few_pairs_any_sign_of_circles_is_looked_into_with_many_a_clear_one(few, p, learned, monkeypatch):
+    ranking = BradleyTerry().fit(problem(0, m=40).without_features())
+    monkeypatch.setattr(circle_search, "FEW_PAIRS", few)
+    monkeypatch.setattr(circle_search, "cyclic_residuals", lambda *_: SimpleNamespace(p_value=p, strongest=0))
+    monkeypatch.setattr(circle_search, "_without_features", lambda *_: ranking)
+    found = circle_search.look_for_circles(ranking, circle_search.Screen(100, 1000), 0)
+    assert (found.both is not None) == learned
+    assert found.p_value == p
 
 
 def test_items_of_every_kind_can_be_screened():

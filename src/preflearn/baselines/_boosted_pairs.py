@@ -2,18 +2,20 @@
 
 With utilities f after some rounds, a pair (i, j) with i preferred weighs D_ij = v_ij exp(f_j - f_i). Inside a group
 v_ij = w_i w_j, so that D_ij = a_i b_j with a = w exp(-f) and b = w exp(f), and sums over all pairs are sums over rows
-and over the levels of equal scores. The bipartite case has two levels.
+and over the levels of equal scores. The bipartite case has two levels. Factors and sums are kept as logarithms: where
+utilities are far apart, a and b are beyond what a number can hold, and D_ij is not.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.linalg.blocks import add_before, block_starts
+from preflearn.linalg.blocks import block_starts, log_sum_before
 from preflearn.models.training_data import PairData, RowData
 from preflearn.operators import FloatArray, IntArray
 
@@ -98,9 +100,8 @@ class Graded:
     """All pairs of rows with different scores inside groups: O(n) a round."""
 
     rows: IntArray  # sorted by group and score
-    weight: FloatArray
-    groups: IntArray  # where groups start among the sorted rows
-    levels: IntArray
+    log_weight: FloatArray
+    levels: IntArray  # where levels start among the sorted rows
     level_groups: IntArray  # where groups start among the levels
 
     @classmethod
@@ -109,25 +110,26 @@ class Graded:
         rows = np.lexsort((data.y, data.code))
         code = data.code[rows]
         groups, levels = block_starts(code), block_starts(code, data.y[rows])
-        return cls(rows, data.pair_weight[rows], groups, levels, np.searchsorted(levels, groups))
+        with np.errstate(divide="ignore"):
+            log_weight = np.log(data.pair_weight[rows])
+        return cls(rows, log_weight, levels, np.searchsorted(levels, groups))
 
     def at(self, f: FloatArray) -> GradedWeights:
-        """Return the weights at utilities f, which are shifted per group, so that nothing overflows."""
+        """Return the weights at utilities f; those of the row that wins most weigh 1."""
         f = f[self.rows]
-        high, low = np.maximum.reduceat(f, self.groups), np.minimum.reduceat(f, self.groups)
-        middle = np.repeat((high + low) / 2, np.diff(self.groups, append=f.shape[0]))
-        widest = float((high - low).max()) / 2
-        return GradedWeights(self, self.weight * np.exp(middle - f - widest), self.weight * np.exp(f - middle - widest))
+        log_a, log_b = self.log_weight - f, self.log_weight + f
+        largest = (log_a + self.lower(log_b)).max()
+        return GradedWeights(self, log_a - largest if np.isfinite(largest) else log_a, log_b)
 
     def lower(self, x: FloatArray) -> FloatArray:
-        """Return for each sorted row the sum of x over the rows of its group with lower scores."""
-        return self._spread(add_before(np.add.reduceat(x, self.levels), self.level_groups))
+        """Return for each sorted row log Σ exp(x) over the rows of its group with lower scores."""
+        return self._spread(log_sum_before(np.logaddexp.reduceat(x, self.levels), self.level_groups))
 
     def higher(self, x: FloatArray) -> FloatArray:
-        """Return for each sorted row the sum of x over the rows of its group with higher scores."""
-        sums = np.add.reduceat(x, self.levels)[::-1]
+        """Return for each sorted row log Σ exp(x) over the rows of its group with higher scores."""
+        sums = np.logaddexp.reduceat(x, self.levels)[::-1]
         turned = sums.shape[0] - np.append(self.level_groups[1:], sums.shape[0])[::-1]
-        return self._spread(add_before(sums, turned)[::-1])
+        return self._spread(log_sum_before(sums, turned)[::-1])
 
     def _spread(self, x: FloatArray) -> FloatArray:
         return np.repeat(x, np.diff(self.levels, append=self.rows.shape[0]))
@@ -138,24 +140,32 @@ class GradedWeights:
     """Weights a_i b_j of the winners and losers of all pairs."""
 
     pairs: Graded
-    a: FloatArray
-    b: FloatArray
+    log_a: FloatArray
+    log_b: FloatArray
+
+    @cached_property
+    def won(self) -> FloatArray:
+        """Of each sorted row, the weight of the pairs that it should win."""
+        return np.asarray(np.exp(self.log_a + self.pairs.lower(self.log_b)))
 
     @property
     def total(self) -> float:
         """Sum of all weights."""
-        return float(self.a @ self.pairs.lower(self.b))
+        return float(self.won.sum())
 
     @property
     def pull(self) -> FloatArray:
         """Of each row, the weight of the pairs that it should win less that of those that it should lose."""
-        pull = np.empty(self.a.shape[0])
-        pull[self.pairs.rows] = self.a * self.pairs.lower(self.b) - self.b * self.pairs.higher(self.a)
+        pull = np.empty(self.won.shape[0])
+        pull[self.pairs.rows] = self.won - np.exp(self.log_b + self.pairs.higher(self.log_a))
         return pull
 
     def split(self, above: Booleans) -> tuple[float, float]:
         """Return the weights of the pairs with only the winner, and with only the loser, among some rows."""
         above = above[self.pairs.rows]
-        right = (self.a * above) @ self.pairs.lower(self.b * ~above)
-        wrong = (self.a * ~above) @ self.pairs.lower(self.b * above)
-        return float(right), float(wrong)
+        return self._across(above), self._across(~above)
+
+    def _across(self, won: Booleans) -> float:
+        """Return the weight of the pairs with the winner, but not the loser, among some sorted rows."""
+        log_lost = self.pairs.lower(np.where(won, -np.inf, self.log_b))
+        return float(np.exp(self.log_a + log_lost)[won].sum())

@@ -25,6 +25,7 @@ def inspect(
     reading: ReadOptions = ReadOptions(),  # noqa: B008 - frozen
     *,
     clusters: Whole | None = None,
+    features: Count | None = None,
     json: Flag = False,
     top: Count = 30,
     machine: Machine = Machine(),  # noqa: B008 - frozen
@@ -40,6 +41,7 @@ def inspect(
 
         preflearn inspect matches.csv
         preflearn inspect matches.csv --items items.csv --clusters 3
+        preflearn inspect matches.csv --items items.csv --features 5
 
     Parameters
     ----------
@@ -47,6 +49,8 @@ def inspect(
         Table of comparisons, or a model file that was learned from one; - for standard input.
     clusters
         Number of groups of comparable items to look for.
+    features
+        Number of features to name on which outcomes depend most (BAHSIC).
     json
         Print JSON instead of text; it has all rows of all tables.
     top
@@ -65,6 +69,8 @@ def inspect(
         if clusters is not None and not 2 <= clusters <= X.n_items:
             most = f"there are {X.n_items} items, so it must be from 2 to {X.n_items}"
             raise DataError(f"--clusters is {clusters}; {most if X.n_items > 2 else 'it needs three items or more'}.")
+        if features is not None and X.items is None:
+            raise DataError(f"{read.source}: --features needs features of the items. Give them with --items.")
         with about(read.source):
             analysis = analyse(X, circles=True, again=True, random_state=machine.seed, progress=tell)
             verdict = analysis.rankability
@@ -80,6 +86,10 @@ def inspect(
             with quiet():
                 judges = analysis.judges or judge_report(X)  # which many judges leave out there
             apart = camps(analysis.ladder)
+        telling = None
+        if features is not None:
+            tell("Asking which features tell", 0.9)
+            telling = _telling(X, features, machine.seed)
     if json:
         answer = {
             "data": read.source,
@@ -105,6 +115,7 @@ def inspect(
             "smith": [{"item": str(name), "probability": p} for name, p in verdict.smith],
             "clusters": None if found is None else [[str(name) for name in members] for members, _ in found],
             "clusters_explained": None if found is None else [share for _, share in found],
+            "features": telling,
             "judges": None if judges is None else _records(judges.to_dict()),
             "camps": [advice.text for advice in apart],
         }
@@ -126,6 +137,12 @@ def inspect(
             facts([(f"{number}", ", ".join(str(name) for name in members[:top]) + more + share_of_it)])
         if len(found) > top:
             prose(f"... and {plural(len(found) - top, 'more group')}, none larger. --top {len(found)} prints all.")
+    if telling is not None:
+        plain("")
+        prose(
+            f"{plural(len(telling), 'feature')} on which outcomes depend most, found by leaving out one after the "
+            f"other (BAHSIC): {', '.join(telling)}."
+        )
     if judges is not None:
         plain(f"\n{judges.text(top)}")
         if len(judges) > top:
@@ -156,6 +173,16 @@ def _groups(X: Comparisons, verdict: Rankability, wanted: int | None, seed: int)
         groups.append((float(score[members].max()), ranked, float(fitted.explained_[label])))
     ordered = sorted(groups, key=lambda group: (-len(group[1]), -group[0]))
     return [(ranked, explained) for _, ranked, explained in ordered]
+
+
+def _telling(X: Comparisons, count: int, seed: int) -> list[str]:
+    """Return the names of the features on which outcomes depend most, or their numbers from 1."""
+    from preflearn.selection import BAHSIC
+
+    chosen = BAHSIC(count, random_state=seed).fit(X)
+    if X.feature_names is None:
+        return [str(place + 1) for place in chosen.support_.nonzero()[0].tolist()]
+    return [str(name) for name in chosen.get_feature_names_out()]
 
 
 def _records(columns: dict[str, Any]) -> list[dict[str, Any]]:

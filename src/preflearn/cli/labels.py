@@ -215,6 +215,33 @@ def answer(saved: Saved, data: str, reading: ReadOptions, *, pairs: bool) -> tup
     return columns, f"rankings of {len(labels)} labels for {plural(len(order), 'row')}"
 
 
+def questions(saved: Saved, rows: str, n: int, seed: int) -> dict[str, Any]:
+    """Return the pairs of labels that are worth asking about for some rows, as columns of a table to fill in."""
+    import numpy as np
+
+    from preflearn.active import suggest
+    from preflearn.models import LabelPreferenceGP
+
+    model = saved.estimator
+    if not isinstance(model, LabelPreferenceGP):
+        raise DataError(f"{saved.path}: the model has no probabilities. Use one of {', '.join(LABEL_MODELS[:3])}.")
+    _, items, (title, ids) = _rows(saved, rows, ReadOptions(), need_labels=False)
+    n_pairs = items.n_items * len(model.labels_) * (len(model.labels_) - 1) // 2
+    found = suggest(model, items, min(n, n_pairs), random_state=seed)
+    swap = np.random.default_rng(seed).random(len(found)) < 0.5  # which label stands left must not hint at anything
+    sides = np.array([found.first_name, found.second_name], dtype=object)
+    one, other = np.where(swap, sides[::-1], sides)
+    every, title = list(ids), title if title not in ("left", "right", "winner", "information") else "row"
+    assert found.item is not None
+    return {
+        title: [every[place] for place in found.item],
+        "left": one,
+        "right": other,
+        "winner": [""] * len(found),
+        "information": np.round(found.gain, 4),
+    }
+
+
 def score_lines(scores: LabelScores) -> list[Line]:
     """Return the metrics of a model of labels."""
     lines = []

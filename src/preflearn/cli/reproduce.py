@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 USAGE = "preflearn reproduce NAMES [OPTIONS]"
 _DATA = "PREFLEARN_DATA"
+_ALL = "all"
 
 
 def reproduce(
@@ -74,7 +75,8 @@ def reproduce(
     if list:
         _list()
         return
-    chosen = [*experiments().values()] if names == ("all",) else [find(name) for name in dict.fromkeys(names)]
+    named = [find(name) for name in dict.fromkeys(names) if name != _ALL]
+    chosen = [*experiments().values()] if _ALL in names else named
     given = data or (Path(os.environ[_DATA]) if os.environ.get(_DATA) else None)
     if not quick and given is not None and not given.is_dir():
         raise DataError(f"{given}: there is no such directory. Give --data the directory of the data sets.")

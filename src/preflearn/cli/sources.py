@@ -138,7 +138,8 @@ def comparisons_of(source: str, options: ReadOptions, opened: Table | None = Non
     data = getattr(saved.estimator, "comparisons_", None)
     if saved.of_labels:
         raise DataError(
-            f"{source}: this is a model of labels, and it learned from no comparisons. Give a table of some."
+            f"{source}: this is a model of labels, and it learned from no comparisons. Give a table of some, or ask "
+            "preflearn suggest about rows with features: --items ROWS."
         )
     if not isinstance(data, Comparisons):
         raise DataError(

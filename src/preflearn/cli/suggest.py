@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from preflearn.cli.console import facts, progress
 from preflearn.cli.options import Machine, Output, RankModel, ReadOptions, Source, Whole, within
-from preflearn.cli.sources import about, comparisons_of
+from preflearn.cli.sources import Saved, about, comparisons_of, is_model, open_saved
 from preflearn.cli.targets import check_targets
 from preflearn.exceptions import DataError, quiet
 from preflearn.table_format import plural
@@ -41,11 +42,13 @@ def suggest(
         preflearn suggest matches.csv -n 20 --out next.csv
         preflearn suggest matches.csv --best 3
         preflearn suggest matches.csv --judges ann,bob
+        preflearn suggest labels.preflearn --items people.csv
 
     Parameters
     ----------
     data
-        Table of comparisons made so far, or a model file that was learned from one; - for standard input.
+        Table of comparisons made so far, or a model file that was learned from one; - for standard input. Of a model
+        of labels --items are the rows for which two labels are to be compared.
     n
         How many comparisons.
     best
@@ -60,6 +63,9 @@ def suggest(
     names = None if judges is None else [name.strip() for name in judges.split(",") if name.strip()]
     if names is not None and (not names or len(set(names)) < len(names)):
         raise DataError(f'--judges is "{judges}"; name one judge or more, each once, with commas between them.')
+    if reading.items is not None and is_model(data) and (saved := open_saved(Path(data))).of_labels:
+        _of_labels(saved, reading, n, {"--best": best, "--judges": judges, "--model": model}, output, machine.seed)
+        return
     import numpy as np
 
     from preflearn.active import remaining_value
@@ -102,3 +108,18 @@ def suggest(
             ("Then", "write the winner's name (or left, right, tie) into the column winner"),
         ]
         facts([*lines, ("Worth", worth)] if worth else lines)
+
+
+def _of_labels(saved: Saved, reading: ReadOptions, n: int, others: dict[str, Any], output: Output, seed: int) -> None:
+    """Write which labels to compare for which rows."""
+    from preflearn.cli.labels import questions
+
+    unused = [*(option for option in reading.given if option != "--items"), *(k for k, v in others.items() if v)]
+    if unused:
+        raise DataError(f"{saved.path}: {unused[0]} is for comparisons, and the model is one of labels. Leave it out.")
+    with progress("Looking for the most informative pairs"):
+        columns = questions(saved, str(reading.items), n, seed)
+    if output.write(columns):
+        asked = f"{output.out}: {plural(len(columns['left']), 'pair')} of labels to compare, the most informative first"
+        add = "add the answers to the rows of training as rankings, such as tea > milk"
+        facts([("Saved", asked), ("Then", f"write the winner's name into the column winner, and {add}")])

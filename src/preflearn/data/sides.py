@@ -122,11 +122,20 @@ def word_value(text: str, words: Mapping[str, float]) -> float | None:
         return words[plain]
     if plain in _TIES:
         return 0.0
-    signs = _SIGNS.fullmatch(text.casefold())
-    if signs and signs[1] != signs[3]:
-        return {">": 1.0, "<": -1.0, "=": 0.0}[signs[2][0]] * (1.0 if signs[1] == "a" else -1.0) + 0.0
+    by_sign = sign_value(text)
+    if by_sign is not None:
+        return float(np.sign(by_sign))
     result = _RESULT.fullmatch(text.strip())
     return float(np.sign(int(result[1]) - int(result[2]))) if result else None
+
+
+def sign_value(text: str) -> float | None:
+    """Return what A>B, A>>B or A=B says: 1, 2, 0, and negative where B is better; None if it is none of these."""
+    signs = _SIGNS.fullmatch(text.casefold())
+    if signs is None or signs[1] == signs[3]:
+        return None
+    strength = 0 if signs[2][0] == "=" else len(signs[2])
+    return float(strength if (signs[2][0] == ">") == (signs[1] == "a") else -strength)
 
 
 def side_words(first: str = "first", second: str = "second", sides: tuple[str, str] | None = None) -> dict[str, float]:

@@ -14,12 +14,22 @@ from preflearn.data.label_graphs import from_label_rankings
 from preflearn.data.label_preferences import LabelPreferences
 from preflearn.data.sides import normal
 from preflearn.data.tables import ItemTable
-from preflearn.exceptions import DataError, FileNote, Note, Phrase, Place, Setting, first_few, nearest_names
+from preflearn.exceptions import (
+    DataError,
+    DataWarning,
+    FileNote,
+    Note,
+    Phrase,
+    Place,
+    Setting,
+    first_few,
+    nearest_names,
+)
 from preflearn.io.formats import fitting_formats
 from preflearn.io.item_features import ItemEncoder, column_kind, commas, described, fit_encoder
 from preflearn.io.layout import find_layout
 from preflearn.io.opening import open_source
-from preflearn.io.ranking_tables import check_rankings, read_rankings
+from preflearn.io.ranking_tables import check_rankings, read_rankings, strengths_lost
 from preflearn.io.read_options import Options, listed
 from preflearn.io.roles import OF_LABELS, counts_rows, names_rows, numbered_columns, rank_columns, says_class
 from preflearn.io.table import LEAVE_OUT, Table, numbers_of
@@ -27,6 +37,8 @@ from preflearn.table_format import plural
 
 MOST_CLASSES = 50  # of a column that is taken for a class by its name
 _SHOWN = 8
+_FEW_ROWS = 5  # fewer cannot show which labels are usual
+_FEW_RARE = 0.5  # share of the labels: where more of them are in one row only, that is usual
 _START = 200  # rows by which a layout is recognised
 _FOREIGN = ("winner", "loser", "first", "second", "outcome", "item", "place")  # roles of comparisons
 
@@ -520,6 +532,8 @@ def _preferences(
                     "Correct it",
                     "learn from a table that has it",
                 )
+    if labels is None and layout.name != "ranks of labels":
+        _warn_of_rare(table, orders)
     if len(known) < 2:
         raise table.refuse(code="one-label-in-table").says(
             f"there is only one label ({first_few(known)}), and a preference needs two",
@@ -549,7 +563,7 @@ def _preferences(
     if layout.name == "class":
         how += "is the class of each row, which is preferred to every other."
     elif layout.name == "ranking (text)":
-        how += "lists them best first."
+        how += f"lists them best first{strengths_lost(table, layout.columns[0])}."
     elif layout.name == "ranking (places)":
         how += f'has the best, "{layout.columns[-1]}" the worst.'
     else:
@@ -560,6 +574,36 @@ def _preferences(
         how += f" {_rows_rank(partial)} fewer than all {len(known)}." if partial else ""
         how += f" {_rows_rank(tied)} some as equals, which says nothing of these." if tied else ""
     return data, [how, *notes]
+
+
+def _warn_of_rare(table: Table, orders: list[list[list[str]]]) -> None:
+    """Warn of labels that one row only has, and that may be others misspelt; where many are rare, that is usual."""
+    rows: dict[str, list[int]] = {}
+    for row, order in enumerate(orders):
+        for level in order:
+            for label in level:
+                rows.setdefault(label, []).append(row)
+    usual = [label for label, of in rows.items() if len(of) > 1]
+    rare = {label: of[0] for label, of in rows.items() if len(of) == 1}
+    if len(orders) < _FEW_ROWS or not rare or len(rare) > max(1, _FEW_RARE * len(rows)):
+        return
+    said = []
+    for label, row in list(rare.items())[:_SHOWN]:
+        there = {one for level in orders[row] for one in level}
+        near = nearest_names(label, [one for one in usual if one not in there and _letters(one) != _letters(label)])
+        said.append(f'"{label[:60]}" ({table.word} {table.line[row]}{"; " + near if near else ""})')
+    one = len(rare) == 1
+    DataWarning(code="label-in-one-row", where=Place(table.source)).warn(
+        f"{plural(len(rare), 'label occurs', 'labels occur')} in one row only: {', '.join(said)}"
+        f"{', ...' if len(rare) > _SHOWN else ''}. {'It counts' if one else 'They count'} as "
+        f"{'a label of its' if one else 'labels of their'} own",
+        f"If {'it is a spelling mistake' if one else 'these are spelling mistakes'}, correct {'it' if one else 'them'}",
+    )
+
+
+def _letters(name: str) -> str:
+    """Return a name without digits, by which numbered names do not differ."""
+    return "".join(mark for mark in name if not mark.isdigit())
 
 
 def _rows_rank(count: int) -> str:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from preflearn.data.sides import RESULTS, normal, side_words, word_value
+from preflearn.data.sides import RESULTS, normal, side_words, sign_value, word_value
 from preflearn.exceptions import DataError, Note, Place, Setting, Text, first_few
 from preflearn.io.columns import Cells
 from preflearn.io.layout import Layout
@@ -187,7 +187,7 @@ def _read_column(
             return _side_numbers(table, column, cells, sides)
         if not named or (role == "outcome" and set(numeric.tolist()) <= _UNIT):
             return _numbers(table, column, titles, given, margins)
-    return _names_and_words(table, column, role, cells, sides, words)
+    return _names_and_words(table, column, role, cells, sides, words, margins)
 
 
 def _names_and_words(
@@ -197,6 +197,7 @@ def _names_and_words(
     cells: Cells,
     sides: tuple[Cells, Cells],
     words: Mapping[str, float],
+    margins: bool,
 ) -> Outcomes:
     meaning = {cell: word_value(cell, words) for cell in cells.distinct}
     if role == "outcome":
@@ -223,6 +224,13 @@ def _names_and_words(
     by_name = np.count_nonzero(_by_name(cells, sides))
     kind = "names" if by_name == len(cells) else "words" if not by_name else "names and words"
     own = "; win and loss are those of the first side" if RESULTS.keys() & {normal(cell) for cell in meaning} else ""
+    graded = {cell: abs(sign_value(cell) or 0.0) for cell in meaning}
+    if max(graded.values()) > 1:  # A>>B
+        if margins:
+            values = values * np.array([graded[cell] or 1.0 for cell in cells.distinct])[cells.code]
+        own += (
+            "; >> counts 2 and > counts 1, kept as margins" if margins else "; >> counts like >: only the side is used"
+        )
     return Outcomes(values, f'column "{column}" says who won ({kind}{own})')
 
 

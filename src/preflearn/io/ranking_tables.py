@@ -16,6 +16,7 @@ from preflearn.io.table import Table
 from preflearn.table_format import plural
 
 MOST_PAIRS = 2_000_000
+_STRONG = re.compile("[>≻]{2,}")
 
 
 class Rankings(NamedTuple):
@@ -77,7 +78,14 @@ def _texts(table: Table, column: str) -> Rankings:
             )
         ranks.append(entries)
     how = f'column "{column}" lists items best first{", = is a tie" if mark == ">" else f", separated by {mark}"}'
+    how += strengths_lost(table, column)
     return Rankings(ranks, list(range(len(table))), how=how)
+
+
+def strengths_lost(table: Table, column: str) -> str:
+    """Return a clause if rankings of text have strengths, as in a >> b > c, of which only the order is used."""
+    strong = next((found[0] for cell in table.cells(column).distinct if (found := _STRONG.search(cell))), None)
+    return f"; {strong} counts like {strong[0]}, as only the order is used" if strong else ""
 
 
 def _long(table: Table, item: str, place: str, ranking: Sequence[str]) -> Rankings:

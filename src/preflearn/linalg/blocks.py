@@ -68,24 +68,25 @@ def sum_before(values: Sums, starts: Indices) -> Sums:
     return before
 
 
-def add_before(values: Sums, starts: Indices) -> Sums:
-    """Sum the values before each row, inside its block, without a subtraction: sums of positive values keep all digits.
+def log_sum_before(values: Sums, starts: Indices) -> Sums:
+    """Return the logarithm of the sum of exponentials of the values before each row, inside its block.
 
     Each pass adds what stands 1, 2, 4, ... rows before: log2 passes of the largest block, where `sum_before` is one.
 
     Examples
     --------
     >>> import numpy as np
-    >>> add_before(np.array([0.1, 1e20, 1e-9, 1e-9, 5.0]), np.array([0, 2]))
-    array([0.e+00, 1.e-01, 0.e+00, 1.e-09, 2.e-09])
+    >>> log_sum_before(np.array([0.0, 900.0, -900.0, -900.0, 5.0]), np.array([0, 2]))
+    array([        -inf,    0.        ,         -inf, -900.        ,
+           -899.30685282])
     """
     place = np.arange(len(values)) - np.repeat(starts, np.diff(starts, append=len(values)))
     total: Sums = values.copy()
     step = 1
     while step <= place.max():
-        total[step:] = total[step:] + np.where(place[step:] >= step, total[:-step], 0)
+        total[step:] = np.logaddexp(total[step:], np.where(place[step:] >= step, total[:-step], -np.inf))
         step *= 2
     before: Sums = np.empty_like(total)
     before[1:] = total[:-1]
-    before[starts] = 0
+    before[starts] = -np.inf
     return before

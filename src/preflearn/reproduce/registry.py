@@ -28,6 +28,7 @@ MODULES = (
     "studies.judges",
     "studies.which_next",
     "studies.peers",
+    "studies.trees",
 )
 
 
@@ -42,7 +43,7 @@ def find(name: str) -> Experiment:
     """Return the experiment of a name; DataError with the nearest names if there is none."""
     known = experiments()
     if name not in known:
-        near = nearest_names(name, known)
+        near = nearest_names(name.lower(), [*known, "all"])
         raise DataError(code="reproduce-unknown", owner="reproduce").says(
             f'there is no experiment "{name}"' + (f"; {near}" if near else ""), f"Choose from: {', '.join(known)}"
         )

@@ -35,7 +35,7 @@ def save(outcome: Outcome, records: Sequence[Record], folder: Path) -> list[Path
     except OSError as error:
         raise DataError(code="reproduce-not-saved", owner=experiment.name).says(
             f"{error.filename} cannot be written ({error.strerror}); finished trials are kept in {folder / 'trials'}",
-            "Make room and run the same again",
+            "Make room, or move what is in the way, and run the same again",
         ) from None
     return written
 

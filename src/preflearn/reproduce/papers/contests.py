@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from sklearn.datasets import load_svmlight_file
 from sklearn.decomposition import TruncatedSVD
 
 from preflearn.data import Comparisons
 from preflearn.datasets import make_cyclic_preferences
+from preflearn.exceptions import DataWarning, quiet
+from preflearn.io import read_svmlight
+from preflearn.reproduce.data_tables import bare_numbers, numbers, places, read_table
 from preflearn.reproduce.drawing import COLOURS
 from preflearn.reproduce.experiment import Case, Column, Data, Experiment, Printed, Record, Run
 from preflearn.reproduce.papers.hidden_states import BOTH, CHOSEN, COLUMNS, PAPER, RIVALS, TESTS, in_two, judged
+from preflearn.selection import BAHSIC
 from preflearn.structure import average_clustering
 
 if TYPE_CHECKING:
@@ -35,52 +36,52 @@ class Contests(NamedTuple):
 
 def chameleons(folder: Path) -> Contests:
     """Read the contests; the one pair that met twice with opposite results is left out, as in the paper."""
-    _, matches = _table(folder / "matches.csv")
-    _, rows = _table(folder / "predictors.csv")
-    names = [row[0] for row in rows]
-    winner, loser = _places(names, [m[-2] for m in matches]), _places(names, [m[-1] for m in matches])
+    matches = read_table(folder / "matches.csv", ["ID", "ID.1"])
+    animals = read_table(folder / "predictors.csv", [""])
+    winner, loser = (places(matches, side, animals.cells("")) for side in ("ID", "ID.1"))
     pairs = [frozenset(pair) for pair in zip(winner.tolist(), loser.tolist(), strict=True)]
     once = np.array([pairs.count(pair) == 1 for pair in pairs])
-    return Contests(np.array([row[1:] for row in rows], dtype=float), winner[once], loser[once])
+    return Contests(numbers(animals, animals.columns[1:]), winner[once], loser[once])
 
 
 def lizards(folder: Path, tactic: bool) -> Contests:
     """Read the contests; gaps become the column's mean, and tactic is whether a male holds a territory."""
-    header, rows = _table(folder / "predictors.csv")
-    _, matches = _table(folder / "contest.csv")
-    shift = len(rows[0]) - len(header)  # the index has no name in the header
-    columns = [k + shift for k, name in enumerate(header) if name not in ("id", "repro.tactic", "") and k + shift > 0]
-    X = np.array([[np.nan if row[k] in ("", "NA") else float(row[k]) for k in columns] for row in rows])
+    males = read_table(folder / "predictors.csv", ["", "id", _TACTIC])
+    matches = read_table(folder / "contest.csv", ["winner", "loser"])
+    X = numbers(males, [name for name in males.columns if name not in ("", "id", _TACTIC)], gaps=True)
     X = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
     if tactic:
-        place = header.index("repro.tactic") + shift
-        X = np.column_stack([X, [{"resident": 1.0, "floater": -1.0}.get(row[place], 0.0) for row in rows]])
-    names = [row[0] for row in rows]
-    return Contests(X, _places(names, [m[-2] for m in matches]), _places(names, [m[-1] for m in matches]))
+        holds = places(males, _TACTIC, _HOLDS)
+        X = np.column_stack([X, np.array([*_HOLDS.values()])[holds]])
+    return Contests(X, *(places(matches, side, males.cells("")) for side in ("winner", "loser")))
+
+
+_TACTIC, _HOLDS = "repro.tactic", {"resident": 1.0, "floater": -1.0, "NA": 0.0, "": 0.0}
 
 
 def season(folder: Path, year: int) -> Contests:
     """Read the games of a year and the performance of the teams in it."""
-    header, rows = _table(folder / f"stats_{year}.csv")
-    rows = [row for row in rows if len(row) == len(header) and row[header.index("G")]]
-    columns = [k for k, name in enumerate(header) if name not in ("Rk", "Team", "G", "ToP/G")]
-    names = [row[header.index("Team")] for row in rows]
-    _, games = _table(folder / "authors_comparisons.csv")
-    games = [game for game in games if game[0] == str(year) and game[1] in names and game[2] in names]
-    first, second = _places(names, [game[1] for game in games]), _places(names, [game[2] for game in games])
-    won = np.array([float(game[3]) > 0 for game in games])
-    X = np.array([[float(row[k]) for k in columns] for row in rows])
+    teams = read_table(folder / f"stats_{year}.csv", ["Rk", "Team", "G"])
+    teams = teams.take([row for row, played in enumerate(teams.cells("G")) if played])  # a last line without numbers
+    games = read_table(folder / "authors_comparisons.csv", ["year", "team_i", "team_j", "c"])
+    games = games.take([row for row, of in enumerate(games.cells("year")) if of == str(year)])
+    first, second = (places(games, side, teams.cells("Team")) for side in ("team_i", "team_j"))
+    won = numbers(games, ["c"])[:, 0] > 0
+    X = numbers(teams, [name for name in teams.columns if name not in ("Rk", "Team", "G", "ToP/G")])
     return Contests(X, np.where(won, first, second), np.where(won, second, first))
 
 
 def citations(folder: Path, rng: np.random.Generator, n_edges: int) -> Contests:
     """Read an induced part of a citation graph with about so many citations; who cites is preferred."""
     if (folder / "edge.csv.gz").is_file():
-        edges = _numbers(folder / "edge.csv.gz", 0).astype(int)
-        X = _numbers(folder / "node-feat.csv.gz", 0)
+        edges = bare_numbers(folder / "edge.csv.gz").astype(int)
+        X = bare_numbers(folder / "node-feat.csv.gz")
     else:
-        edges = _numbers(folder / "cora_edges.csv.gz", 1).astype(int)
-        words, _ = load_svmlight_file(str(folder / "cora_features.svmlight.gz"))
+        with quiet(DataWarning):  # papers are in no groups
+            words = read_svmlight(folder / "cora_features.svmlight.gz", dense=False).items
+        cited = read_table(folder / "cora_edges.csv.gz", ["citing", "cited"])
+        numbered = [str(number) for number in range(words.shape[0])]
+        edges = np.column_stack([places(cited, end, numbered) for end in ("citing", "cited")])
         X = TruncatedSVD(128, random_state=0).fit_transform(words)
     order = rng.permutation(len(X))
     place = np.empty(len(X), dtype=int)
@@ -100,42 +101,6 @@ def simulated(rng: np.random.Generator) -> Contests:
     made = make_cyclic_preferences(2, 0.4, random_state=rng).comparisons
     won = made.outcome > 0
     return Contests(made.items, np.where(won, made.first, made.second), np.where(won, made.second, made.first))
-
-
-def _table(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows of a CSV file."""
-    with path.open(newline="") as stream:
-        header, *rows = (row for row in csv.reader(stream) if row)
-    return header, rows
-
-
-def _numbers(path: Path, header: int) -> Any:
-    with gzip.open(path, "rt") as stream:
-        return np.loadtxt(stream, delimiter=",", skiprows=header)
-
-
-def _places(names: Sequence[str], column: Sequence[str]) -> Any:
-    place = {name: row for row, name in enumerate(names)}
-    return np.array([place[name] for name in column])
-
-
-def hsic_features(found: Contests, count: int) -> list[int]:
-    """Return the features that backward elimination keeps: dropped is what least lowers the dependence (BAHSIC).
-
-    Dependence of outcome and feature differences by the Hilbert-Schmidt criterion, Gaussian kernel on the differences.
-    """
-    D = (found.X - found.X.mean(axis=0)) / found.X.std(axis=0)
-    D = D[found.winner] - D[found.loser]
-    D, y = np.vstack([D, -D]), np.repeat([1.0, -1.0], len(found.winner))
-    left = list(range(found.X.shape[1]))
-
-    def dependence(columns: list[int]) -> float:
-        S = np.square(D[:, None, columns] - D[None, :, columns]).sum(axis=-1)
-        return float(y @ np.exp(-S / (2 * np.median(S[S > 0]))) @ y)
-
-    while len(left) > count:
-        left.remove(max(left, key=lambda k: dependence([c for c in left if c != k])))
-    return left
 
 
 def _split(found: Contests, rng: np.random.Generator) -> tuple[Comparisons, Comparisons]:
@@ -175,11 +140,8 @@ def football(case: Case) -> list[Record]:
         rng = np.random.default_rng([case.random_state, year])
         found = simulated(rng) if case.folder is None else season(case.folder, year)
         train, test = _split(found, rng)
-        won = train.outcome > 0
-        ends = np.where(won, train.first, train.second), np.where(won, train.second, train.first)
-        kept = hsic_features(Contests(found.X, *ends), case.settings["features"])
-        X = found.X[:, kept]
-        train, test = (Comparisons(X, part.first, part.second, part.outcome) for part in (train, test))
+        chosen = BAHSIC(case.settings["features"]).fit(train)
+        train, test = chosen.transform(train), chosen.transform(test)
         seasons.append(_record(found, train, test))
     return [{"row": case.settings["row"], **{key: float(np.mean([one[key] for one in seasons])) for key in seasons[0]}}]
 

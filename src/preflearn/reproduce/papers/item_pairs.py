@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from preflearn.baselines import ConstraintSVMCV
 from preflearn.data import Comparisons
 from preflearn.metrics import comparison_log_loss, expected_calibration_error, pairwise_accuracy
 from preflearn.models import OnItems, PreferenceGP
+from preflearn.reproduce.data_tables import numbers, places, read_table, unexpected
 from preflearn.reproduce.experiment import Case, Column, Data, Experiment, Paired, Printed, Record, Run
 
 PAPER = "prefgp 2005"
@@ -32,13 +32,17 @@ SCALES: dict[str, Any] = {
 
 def load(path: Path) -> tuple[Any, Any]:
     """Return features and target (the last column); a first column of words becomes one column for each word."""
-    with path.open(newline="") as stream:
-        rows = [row for row in csv.reader(stream) if row][1:]
-    words = sorted({row[0] for row in rows})
-    if any(word.isalpha() for word in words):
-        rows = [[*(str(float(row[0] == word)) for word in words), *row[1:]] for row in rows]
-    table = np.array(rows, dtype=np.float64)
-    return table[:, :-1], table[:, -1]
+    table = read_table(path)
+    first, *others = table.columns
+    words, count = np.unique(np.array(table.cells(first)), return_counts=True)
+    if not all(word.isalpha() for word in words):
+        found = numbers(table, table.columns)
+    else:
+        if count.min() == 1:
+            raise unexpected(table, first, str(words[count.argmin()]), "no other row has")
+        indicators = np.eye(len(words))[places(table, first, words.tolist())]
+        found = np.hstack([indicators, numbers(table, others)])
+    return found[:, :-1], found[:, -1]
 
 
 def simulated(rng: np.random.Generator) -> tuple[Any, Any]:

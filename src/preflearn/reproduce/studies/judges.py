@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from sklearn.model_selection import GroupKFold, KFold
 from preflearn.data import Comparisons
 from preflearn.metrics import comparison_log_loss, expected_calibration_error, pairwise_accuracy
 from preflearn.models import PreferenceGP
+from preflearn.reproduce.data_tables import read_cars
 from preflearn.reproduce.experiment import Case, Column, Data, Experiment, Record, Run
 from preflearn.structure import judge_report
 
@@ -34,7 +34,7 @@ CARS = Data(
 
 def load(folder: Path) -> tuple[Comparisons, dict[int, float]]:
     """Return the comparisons without control questions, and how many of these each user answered alike again."""
-    preferences, items, users = (_numbers(folder / f"{name}1.csv") for name in ("prefs", "items", "users"))
+    preferences, items, users = read_cars(folder)
     user, better, worse = preferences[preferences[:, 3] == 0, :3].astype(int).T
     turned = np.random.default_rng(0).random(len(user)) < 0.5  # the preferred car is listed first
     table: dict[str, Any] = {"judge": users[:, 0].astype(int)}
@@ -62,12 +62,6 @@ def simulated(n_judges: int = 10, answers: int = 30) -> tuple[Comparisons, dict[
     judges = _frame({"judge": np.arange(1, n_judges + 1), **dict(zip(_OF_JUDGES, table.T, strict=True))})
     data = Comparisons(X, first, second, np.sign(z + rng.logistic(size=len(z))), judge=judge, judges=judges)
     return data, dict.fromkeys(range(1, n_judges + 1), 0.0) | {1: 1.0}
-
-
-def _numbers(path: Path) -> Any:
-    with path.open(newline="") as stream:
-        _, *rows = (row for row in csv.reader(stream) if row)
-    return np.array(rows, dtype=float)
 
 
 def _standardised(X: Any) -> Any:

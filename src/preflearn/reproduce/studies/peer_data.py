@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +9,10 @@ import numpy as np
 
 from preflearn.data import Comparisons, Ratings
 from preflearn.datasets import make_cyclic_preferences, make_ltr
+from preflearn.exceptions import first_few
 from preflearn.io import read_svmlight
+from preflearn.io.table import Table
+from preflearn.reproduce.data_tables import numbers, places, read_cars, read_table, unexpected
 from preflearn.reproduce.experiment import Case, Data
 
 
@@ -20,13 +21,6 @@ class Contest(NamedTuple):
 
     ours: Comparisons
     sides: Comparisons  # features of both sides of each row, whatever they belong to
-
-
-def lines(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file by column."""
-    opened: Any = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", newline="", encoding="utf-8") as stream:
-        return list(csv.DictReader(stream, skipinitialspace=True))
 
 
 def turned(rng: np.random.Generator, winner: Any, loser: Any) -> tuple[Any, Any, Any]:
@@ -62,21 +56,22 @@ def pokemon(case: Case) -> Contest:
     """
     if case.folder is None:
         return simulated_pairs(case)
-    items, fights = lines(case.folder / "pokemon.csv"), lines(case.folder / "combats.csv.gz")
-    numbers = np.array([[float(item[name]) for name in _POKEMON] for item in items])
-    types = sorted({item["Type 1"] for item in items})
-    kinds = np.array([[kind in (item["Type 1"], item["Type 2"]) for kind in types] for item in items], dtype=float)
-    legendary = np.array([[item["Legendary"] == "True"] for item in items], dtype=float)
-    X = np.hstack([(numbers - numbers.mean(axis=0)) / numbers.std(axis=0), legendary, kinds])
-    place = {item["#"]: row for row, item in enumerate(items)}
-    first, second, winner = (np.array([place[fight[name]] for fight in fights]) for name in _FIGHT)
+    items = read_table(case.folder / "pokemon.csv", ["#", *_POKEMON, *_TYPES, "Legendary"])
+    fights = read_table(case.folder / "combats.csv.gz", _FIGHT)
+    values = numbers(items, _POKEMON)
+    types = sorted({*items.cells("Type 1")})
+    one, other = (np.eye(len(types) + 1)[places(items, name, [*types, ""])] for name in _TYPES)
+    legendary = places(items, "Legendary", ["False", "True"])[:, None].astype(float)
+    X = np.hstack([_standardised(values), legendary, np.maximum(one, other)[:, :-1]])
+    first, second, winner = (places(fights, name, items.cells("#")) for name in _FIGHT)
     outcome = np.where(winner == first, 1.0, -1.0)
-    signs = np.sign(numbers[first] - numbers[second])
+    signs = np.sign(values[first] - values[second])
     plain = Comparisons(X, first, second, outcome)
     return Contest(Comparisons(X, first, second, outcome, covariates=signs), plain)
 
 
 _POKEMON = ("HP", "Attack", "Defense", "Sp. Atk", "Sp. Def", "Speed", "Generation")
+_TYPES = ("Type 1", "Type 2")
 _FIGHT = ("First_pokemon", "Second_pokemon", "Winner")
 
 
@@ -94,19 +89,16 @@ def cars(case: Case) -> Contest:
             ours.items, ours.first, ours.second, ours.outcome, judge=judge, judges=np.arange(6.0).reshape(3, 2)
         )
         return Contest(judged, made.sides)
-    numbers = {
-        name: np.array([list(row.values()) for row in lines(case.folder / f"{name}1.csv")], dtype=float)
-        for name in ("items", "users", "prefs")
-    }
-    asked = numbers["prefs"][numbers["prefs"][:, 3] == 0].astype(int)
+    answers, items, users = read_cars(case.folder)
+    asked = answers[answers[:, 3] == 0].astype(int)
     judge = asked[:, 0] - 1
     first, second, outcome = turned(case.rng(2), asked[:, 1] - 1, asked[:, 2] - 1)
-    X, people = (table[:, 1:] for table in (numbers["items"], numbers["users"]))
+    X, people = (table[:, 1:] for table in (items, users))
     people = np.hstack([indicators(column) for column in people[:, :4].T])
     people /= np.sqrt(4)
     ours = Comparisons(_standardised(X), first, second, outcome, judge=judge, judges=people)
     n_people = len(people)
-    both = np.hstack([np.repeat(X, n_people, axis=0), np.tile(numbers["users"][:, :5], (len(X), 1))])
+    both = np.hstack([np.repeat(X, n_people, axis=0), np.tile(users[:, :5], (len(X), 1))])
     return Contest(ours, Comparisons(both, first * n_people + judge, second * n_people + judge, outcome))
 
 
@@ -125,36 +117,37 @@ def tennis(case: Case) -> Contest:
         return Contest(
             Comparisons(ours.n_items, ours.first, ours.second, ours.outcome, judge=judge, covariates=known), made.sides
         )
-    matches = [row for year in (2018, 2019) for row in lines(case.folder / f"atp_matches_{year}.csv.gz")]
-    names = sorted({row[f"{side}_id"] for row in matches for side in ("winner", "loser")})
-    place = {name: row for row, name in enumerate(names)}
-    winner, loser = (np.array([place[row[f"{side}_id"]] for row in matches]) for side in ("winner", "loser"))
-    known = np.stack([[_player(row, side) for row in matches] for side in ("winner", "loser")])
+    needed = [f"{side}_{name}" for side in _SIDES for name in (*_OF_PLAYERS, "id", "hand")]
+    years = [
+        read_table(case.folder / f"atp_matches_{year}.csv.gz", [*needed, "surface", "best_of"]) for year in (2018, 2019)
+    ]
+    names = sorted({name for year in years for side in _SIDES for name in year.cells(f"{side}_id")})
+    winner, loser = (np.concatenate([places(year, f"{side}_id", names) for year in years]) for side in _SIDES)
+    known = np.stack([np.vstack([_players(year, side) for year in years]) for side in _SIDES])
     known = np.where(np.isnan(known), np.nanmean(known, axis=(0, 1)), known)
-    surface = np.array([row["surface"] for row in matches])
+    surface = np.array([name for year in years for name in year.cells("surface")])
     first, second, outcome = turned(case.rng(2), winner, loser)
     swap = first == loser
     mine = np.where(swap[:, None], known[1], known[0])
     theirs = np.where(swap[:, None], known[0], known[1])
     scale = known.std(axis=(0, 1))
     ours = Comparisons(len(names), first, second, outcome, judge=surface, covariates=(mine - theirs) / scale)
-    about = np.hstack([indicators(surface), np.array([[float(row["best_of"])] for row in matches])])
-    m = len(matches)
+    about = np.hstack([indicators(surface), np.vstack([numbers(year, ["best_of"]) for year in years])])
+    m = len(winner)
     sides = np.vstack([np.hstack([mine, about]), np.hstack([theirs, about])])
     return Contest(ours, Comparisons(sides, np.arange(m), m + np.arange(m), outcome))
 
 
-def _player(row: dict[str, str], side: str) -> list[float]:
-    """Return what is known of a player before a match; NaN where it is not."""
-    points, rank, age, height = (float(row[f"{side}_{name}"] or "nan") for name in ("rank_points", "rank", "age", "ht"))
+_SIDES, _OF_PLAYERS = ("winner", "loser"), ("rank_points", "rank", "age", "ht")
+
+
+def _players(matches: Table, side: str) -> Any:
+    """Return what is known of the players before each match; NaN where it is not."""
+    points, rank, age, height = numbers(matches, [f"{side}_{name}" for name in _OF_PLAYERS], gaps=True).T
     unranked = np.isnan(rank)
-    return [
-        0.0 if unranked else np.log1p(points),
-        np.log(2000.0 if unranked else rank),
-        age,
-        height,
-        float(row[f"{side}_hand"] == "L"),
-    ]
+    left = np.array([hand == "L" for hand in matches.cells(f"{side}_hand")], dtype=float)
+    scores = np.where(unranked, 0.0, np.log1p(points)), np.log(np.where(unranked, 2000.0, rank))
+    return np.column_stack([*scores, age, height, left])
 
 
 def _standardised(X: Any) -> Any:
@@ -197,13 +190,16 @@ def _pooled(files: list[Ratings]) -> Ratings:
 
 def orders(path: Path) -> tuple[Any, Any]:
     """Return features, standardised, and the place of each label (0: best), of a set of label rankings."""
-    opened: Any = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", newline="") as stream:
-        _, *rows = (row for row in csv.reader(stream) if row)
-    X = np.array([row[:-1] for row in rows], dtype=float)
-    ranked = [row[-1].split(">") for row in rows]
-    labels = sorted(ranked[0])
-    return _standardised(X), np.array([[order.index(label) for label in labels] for order in ranked])
+    table = read_table(path, ["ranking"])
+    X = numbers(table, [name for name in table.columns if name != "ranking"])
+    cells = table.cells("ranking")
+    ranked = {cell: cell.split(">") for cell in cells.distinct}
+    labels = sorted(ranked[cells[0]])
+    for cell, order in ranked.items():
+        if sorted(order) != labels:
+            raise unexpected(table, "ranking", cell, f"does not rank {first_few(labels)} as line {table.line[0]} does")
+    place = np.array([[order.index(label) for label in labels] for order in ranked.values()])
+    return _standardised(X), place[cells.code]
 
 
 POKEMON = Data(
